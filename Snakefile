@@ -63,6 +63,12 @@ for paper in [key for key in PLAN.studied if not workflow.is_rule(key)]:
             [item_files(item) for item in PLAN.items.values() if item.paper == paper],
 
 
+# Only here: Snakemake tells a workflow what it was asked for when that has failed.
+if len(workflow.modifier_stack) == 1:
+    refuse_until(sys.argv[1:])
+    refuse_mistyped(sys.argv[1:])
+
+
 onstart:
     refuse_folder()
     refuse_without_extras()

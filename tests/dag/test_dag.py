@@ -43,11 +43,26 @@ def test_an_item_alone_brings_in_only_what_it_needs(checkout):
 
 def test_the_key_of_a_paper_is_a_target(checkout):
     """It ended in MissingRuleException."""
-    done = snakemake(
-        checkout, "-n", "--config", "seeds=[0]", "papers={simcse: [figure2, table3]}", "--", "simcse"
-    )
+    words = ("--config", "seeds=[0]", "papers={simcse: [figure2, table3]}")
+    done = snakemake(checkout, "-n", *words, "--", "simcse")
     assert done.returncode == 0, done.stderr
     assert jobs(done.stdout)["page"] == 2 and "report" not in jobs(done.stdout)
+    assert snakemake(checkout, "simcse", "--rulegraph", *words).stdout.startswith("digraph")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--until", "train"], "write --omit-from evaluate align_uniformity_checkpoints"),
+        (["--", "simcse/tabel3"], 'no target "simcse/tabel3"; did you mean "simcse/table3"?'),
+        (["--", "simsce"], 'no target "simsce"; did you mean "simcse"?'),
+    ],
+)
+def test_what_snakemake_cannot_make_is_refused_with_what_to_write(checkout, words, said):
+    """The first ended in "BUG: Out of jobs", the others in MissingRuleException."""
+    done = snakemake(checkout, "-n", "--config", "seeds=[0]", "papers={simcse: [table3]}", *words)
+    assert done.returncode == 1 and done.stderr.endswith(f"{said}\n"), done.stdout + done.stderr
+    assert "Traceback" not in done.stderr and "Exception" not in done.stderr
 
 
 def test_as_a_module_it_leaves_the_other_workflow_its_target(checkout):

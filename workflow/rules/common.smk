@@ -4,8 +4,9 @@ import json
 import os
 import shlex
 import sys
+from difflib import get_close_matches
 from functools import cache
-from itertools import chain
+from itertools import chain, takewhile
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
@@ -73,6 +74,8 @@ RESULTS = PATHS.results
 # A tiny or compact encoder gains nothing from more threads; many runs side by side do.
 JOB_THREADS = 4 if PLAN.scale.comparable else 1
 GPUS = 0 if SCALE == "micro" else 1
+# What is written in the place of --until for the rules whose jobs may read what others of the same rule make.
+INSTEAD = {"train": "evaluate align_uniformity_checkpoints", "store": "train"}
 
 
 wildcard_constraints:
@@ -143,6 +146,37 @@ def wake_for_jobs_only():
     limit = getattr(workflow.scheduler, "job_rate_limiter", None)
     if limit is not None and (limit.max_jobs, limit.timespan) == (100, 1):
         workflow.scheduler.job_rate_limiter = None
+
+
+def refuse_until(words):
+    """Refuse --until for a rule whose jobs read what others of it make: Snakemake never starts those."""
+    asked = [words.index(word) for word in ("--until", "-U") if word in words]
+    rules = {word for at in asked for word in words[at + 1 :]} & INSTEAD.keys()
+    made = {file: job for job in GRAPH.values() for file in job.outputs}
+
+    @cache
+    def read_by(job):
+        jobs = [made[file] for file in job.needs if file in made]
+        return {each.stage for each in jobs}.union(*map(read_by, jobs))
+
+    for job in GRAPH.values():
+        if job.stage in rules and job.stage in read_by(job):
+            sys.exit(
+                f"--until {job.stage}: some {job.stage} jobs read what others make, which Snakemake cannot order;"
+                f" write --omit-from {INSTEAD[job.stage]}"
+            )
+
+
+def refuse_mistyped(words):
+    """Refuse a target that is nearly an item or a paper, with that one's name: Snakemake has "No rule to produce" it."""
+    leading = takewhile(lambda word: not word.startswith("-"), words)
+    last = words[words.index("--") + 1 :] if "--" in words else []
+    own = Path(workflow.main_snakefile).read_text(encoding="utf-8")
+    known = {*PLAN.items, *(item.target for item in PLAN.items.values()), *PLAN.studied}
+    for word in [*leading, *last, *(word for word in words if "/" in word)]:
+        near = get_close_matches(word, known, n=1, cutoff=0.8)
+        if near and not (workflow.is_rule(word) or word in own or Path(word).exists()):
+            sys.exit(f'no target "{word}"; did you mean "{near[0]}"?')
 
 
 def refuse_folder():
