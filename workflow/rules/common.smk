@@ -18,6 +18,8 @@ gc.set_threshold(100_000, 50, 100)
 HOME = Path(workflow.current_basedir).parent.parent
 LIBRARY = HOME / "src" if (HOME / "src").is_dir() else HOME.parent
 sys.path.insert(0, str(LIBRARY))
+# As for every verb of `replicse`; `run` sets it to what --workflow names.
+WORKFLOW = Path(os.environ.get("REPLICSE_WORKFLOW") or HOME / "workflow").absolute()
 
 from replicse.data.sets import evaluation_files
 from replicse.runtime.devices import SLOTS
@@ -52,7 +54,7 @@ shell.prefix(
     'set -euo pipefail; case "$(printenv CONDA_PREFIX || true)" in */.snakemake/conda/*) ;;'
     f' *) export PATH={quoted(Path(sys.executable).parent)}:"$PATH" ;; esac;'
     f' export PYTHONPATH={quoted(LIBRARY)}"${{{{PYTHONPATH:+:$PYTHONPATH}}}}"'
-    f" REPLICSE_WORKFLOW={quoted(HOME / 'workflow')}; "
+    f" REPLICSE_WORKFLOW={quoted(WORKFLOW)}; "
 )
 
 # Jobs write where the plan says, so that Snakemake would wait for files of other names.
@@ -63,7 +65,7 @@ if PLACED.prefix or PLACED.modifies_prefixes:
     )
 
 try:
-    PLAN = load_plan(config, HOME / "workflow")
+    PLAN = load_plan(config, WORKFLOW)
 except BadInput as error:
     raise WorkflowError(str(error)) from None
 

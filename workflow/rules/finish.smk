@@ -28,7 +28,7 @@ def report_what_there_is(targets):
     python = [str(LIBRARY), os.environ.get("PYTHONPATH", "")]
     own = {
         "PYTHONPATH": os.pathsep.join(filter(None, python)),
-        "REPLICSE_WORKFLOW": str(HOME / "workflow"),
+        "REPLICSE_WORKFLOW": str(WORKFLOW),
     }
     subprocess.run(
         [sys.executable, "-m", "replicse", "job", "finish", compact_json(told)],

@@ -84,7 +84,7 @@ def run_items(arguments: Namespace) -> int:
     with nullcontext() if arguments.dry_run else hold(Path.cwd()):
         for sentence in [] if arguments.dry_run else free(Path.cwd()):
             print(sentence, file=sys.stderr)
-        code = exit_code([*command[:-1], *arguments.further, "--", *command[-1]])
+        code = exit_code([*command[:-1], *arguments.further, "--", *command[-1]], arguments.workflow)
     if code == 0 and not arguments.dry_run and not DRY & {*arguments.further}:
         paths = Paths(config["scale"])
         pages = {item.id: paths.page(item.id) for item in items if isinstance(item, Item)}
@@ -107,8 +107,8 @@ def own_told(config: Mapping[str, Any], arguments: Namespace) -> dict[str, Any]:
     return own
 
 
-def exit_code(words: Sequence[str]) -> int:
-    """Run Snakemake to its end and return its code; what asks this process to end asks all that it has started.
+def exit_code(words: Sequence[str], workflow: Path) -> int:
+    """Run Snakemake on a workflow and return its code; what asks this process to end asks all that it has started.
 
     Ctrl-C is Snakemake's to answer, for it hears it too and has jobs to end and a lock to free.
     """
@@ -122,7 +122,7 @@ def exit_code(words: Sequence[str]) -> int:
     handlers = {signal.SIGINT: lambda *_: None, signal.SIGTERM: end, signal.SIGHUP: end}
     before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
     try:
-        return subprocess.run(words, env=environment(), check=False).returncode
+        return subprocess.run(words, env=environment(workflow), check=False).returncode
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
@@ -246,9 +246,10 @@ def snakemake_words(arguments: Namespace, targets: Iterable[str], papers: Mappin
     return [*words, "--logger", "replicse", list(targets)]
 
 
-def environment() -> dict[str, str]:
-    """Return the environment of Snakemake: its programs and this package are found, a job has one thread per core."""
+def environment(workflow: Path) -> dict[str, str]:
+    """Return the environment of Snakemake: programs, package and workflow are found, a job has one thread per core."""
     source = Path(__file__).parents[2]
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
     python = os.pathsep.join(filter(None, [str(source), os.environ.get("PYTHONPATH", "")]))
-    return {"OMP_NUM_THREADS": "1", **os.environ, "PATH": path, "PYTHONPATH": python}
+    own = {"PATH": path, "PYTHONPATH": python, "REPLICSE_WORKFLOW": str(workflow.absolute())}
+    return {"OMP_NUM_THREADS": "1", **os.environ, **own}

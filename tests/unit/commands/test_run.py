@@ -84,14 +84,16 @@ def test_ctrl_c_leaves_snakemake_the_time_that_it_takes_to_end_its_jobs():
     """It was killed a quarter of a second later: its lock stayed, and jobs that nobody waited for."""
     main_thread = threading.main_thread().ident
     threading.Timer(0.5, signal.pthread_kill, [main_thread, signal.SIGINT]).start()
-    assert run.exit_code([sys.executable, "-c", "import time; time.sleep(2); raise SystemExit(7)"]) == 7
+    assert (
+        run.exit_code([sys.executable, "-c", "import time; time.sleep(2); raise SystemExit(7)"], Path()) == 7
+    )
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_what_asks_a_run_to_end_asks_its_jobs(tmp_path, number):
     job = f"trap 'echo ended > {tmp_path}/ended; exit 1' TERM; echo > {tmp_path}/began; while :; do sleep 0.1; done"
     words = ["sh", "-c", 'sh -c "$0" & wait; wait', job]
-    code = f"import sys; from replicse.commands.run import exit_code; sys.exit(exit_code({words!r}))"
+    code = f"import sys, pathlib; from replicse.commands.run import exit_code; exit_code({words!r}, pathlib.Path())"
     process = subprocess.Popen([sys.executable, "-c", code])
     while not (tmp_path / "began").exists():
         time.sleep(0.05)

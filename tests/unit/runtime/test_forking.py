@@ -25,6 +25,7 @@ import os, sys, time, types
 from replicse.runtime.forking import server
 
 def main(words):
+    sys.stdout.reconfigure(errors="backslashreplace")
     if words[0] == "say":
         print("out", os.environ["WORD"], os.path.basename(os.getcwd()))
         print("err", file=sys.stderr)
@@ -53,7 +54,9 @@ def served(home):
         listener.bind(address)
         listener.listen()
         words = [sys.executable, "-c", MADE_UP, str(listener.fileno()), str(parent.pid), address]
-        process = subprocess.Popen(words, pass_fds=[listener.fileno()])
+        # Jobs' outputs are pipes: what Python has read of a file's did not fit them ("Illegal seek").
+        with (home / "said").open("w") as out:
+            process = subprocess.Popen(words, pass_fds=[listener.fileno()], stdout=out)
     yield address, process, parent
     for one in (parent, process):
         one.kill()

@@ -147,6 +147,8 @@ def _exit_code(asked: Mapping[str, Any], descriptors: Sequence[int]) -> int:
     try:
         for target, descriptor in enumerate(descriptors, start=1):
             os.dup2(descriptor, target)
+        # Python's own streams remember of the server's output whether it can be sought.
+        sys.stdout, sys.stderr = (os.fdopen(target, "w", 1, closefd=False) for target in (1, 2))
         os.chdir(asked["folder"])
         os.environ.clear()
         os.environ.update(asked["environment"])
