@@ -16,9 +16,9 @@ from replicse.commands import diagnose as verb
 from replicse.files import read_rows, write_rows
 from replicse.registry.suites import AS_READ, STS_TASKS, VARIANTS
 from replicse.report.content.cells import MINUS
+from replicse.report.content.texts import paragraphs
 from replicse.report.figures import draw
-from replicse.report.pages.causes import INTRODUCTION, TITLE, effect_text, threads_text
-from replicse.report.pages.causes import MEASURED as ABOUT_MEASURED
+from replicse.report.pages.causes import TITLE, effect_text, threads_text
 from replicse.study.paper.causes import (
     MEASURED,
     MEASURED_FIELDS,
@@ -89,7 +89,7 @@ def _lines(
 ) -> Iterator[str]:
     yield f"# {TITLE}"
     yield "\n<!-- Written by `python workflow/causes.py` from workflow/causes*.yaml and workflow/causes*.csv. -->"
-    yield from (f"\n{paragraph}" for paragraph in INTRODUCTION)
+    yield from (f"\n{paragraph}" for paragraph in paragraphs("causes"))
     yield f"\n![Printed numbers among published seeds and reruns]({pictures['strip']})"
     yield "\nNo number is repeated to the second decimal on another machine. Before you look for a mistake:"
     yield "\n1. Test the released checkpoint with your own command. If it gives the printed number, your test is right."
@@ -106,7 +106,7 @@ def _lines(
         )
     if measured:
         yield f"\n![Measured effects with their intervals]({pictures['effects']})"
-        yield f"\n{ABOUT_MEASURED}"
+        yield f"\n{paragraphs('measured')[0]}"
     for cause in causes:
         yield from _of_cause(cause, [each for each in measured if each.cause == cause.id])
     yield from _of_checked(checked)

@@ -2,7 +2,7 @@
 
 The `mteb` library calls the 56 "MTEB(eng, v1)" and holds the commit of each task; its version is pinned in turn. To
 import it takes seconds, and torch; so the names of all its tasks lie in tasks.txt, which a test compares with it: the
-56 stand above the blank line.
+56 are above the blank line.
 """
 
 from functools import cache

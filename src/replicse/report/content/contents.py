@@ -17,29 +17,13 @@ from replicse.report.content.tables import (
     legend,
     remarks,
 )
+from replicse.report.content.texts import paragraphs
 from replicse.study.plan.paths import Paths
 from replicse.study.results.machines import distinct, mixture
 from replicse.study.results.table import ItemResult
 
 TITLE = "RepliCSE report"
-INTRODUCTION = (
-    "Tables and figures of the papers below, run again by one workflow. Each number is shown next to the one that the"
-    " paper prints, with its uncertainty, a verdict, and the way back to the run that it came from."
-)
 ANATOMY = "reported → reproduced ±half-width or {seeds} (difference) verdict"
-READING = (
-    "*Reported* is the number as the paper prints it; *reproduced* is the mean over our seeds, rounded like"
-    " the printed number; the *difference* is reproduced minus reported. A number alone, without an arrow and a symbol,"
-    " is ours: the paper prints none. **Bold** is the best number of a column of a table, in print and in ours.",
-    "*±* is half the width of the 95% interval in which one more of our runs is expected, the rounding of the"
-    " printed number included: the paper's number is taken for one more run, or for what it says that it is of"
-    " several. An asterisk marks an interval that rests on a published spread too."
-    " Two seeds give no interval: *{a, b}* are the two themselves.",
-    "At a scale that is not the papers' the difference carries its name, as in (−7.1 micro), and the caption of every"
-    " table and figure says once that it is not comparable. In tables with many columns the difference and ± are in a"
-    " second line. A column marked ↓ is better when lower. What is missing is blank, and so is an average of which a"
-    " part is missing.",
-)
 HASH = 16
 
 
@@ -154,11 +138,11 @@ class Report:
     provenance: tuple[Sheet, ...]
     title: str = TITLE
     subtitle: str = ""
-    introduction: str = INTRODUCTION
+    introduction: str = ""
     caveat: str = ""
     made_from: str = ""
     anatomy: str = ANATOMY
-    reading: tuple[str, ...] = READING
+    reading: tuple[str, ...] = ()
     picture: str | Waterfall = ""
     about: str = ""
     studies: tuple[tuple[str, str, str], ...] = ()
@@ -211,6 +195,8 @@ def make_report(
         picture=study.get("seconds") or picture,
         about=study.get("about", ""),
         studies=tuple(study.get("committed", ())),
+        introduction=paragraphs("introduction")[0],
+        reading=paragraphs("reading"),
         log=f"{made_in.logs}/train/RUN.log",
         record=made_in.run("RUN", PROVENANCE),
         root=study.get("root", ""),

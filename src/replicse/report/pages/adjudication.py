@@ -10,27 +10,13 @@ from itertools import groupby
 from replicse.report.content.cells import MINUS, Rounding, in_braces, rounded, rounding_of, signed
 from replicse.report.content.contents import Page, Step, Waterfall
 from replicse.report.content.tables import Columns, Sheet
+from replicse.report.content.texts import paragraphs
 from replicse.study.paper.protocols import AS_RUN
 from replicse.study.results.shape import shape_columns
 from replicse.study.results.statistics import paired_difference
 from replicse.study.results.table import ItemResult
 
 TITLE = "Adjudication"
-TEXT = (
-    "Where two papers print different numbers for one experiment, or a paper's text and its released code differ, both"
-    " ways are run. *Gap* is the printed number less the other paper's; where no other paper prints one, it is the"
-    " printed number less ours as described. *Effect* is ours under the variant less ours as described, on the same"
-    " seeds, with its 95% interval; two seeds are shown themselves, as in {+1.2, +1.6}. *Share* is the part of the gap"
-    " that the effect covers: 100% is all of it, a negative share widens it. It is given only where the gap is larger"
-    " than seeds and rounding alone may make it.",
-    "By the interval of its share a variant *explains* the gap (certainly more than half, possibly all), explains it"
-    " *in part* (certainly some) or does not, *no* (certainly less than half, possibly none). All else is open:"
-    " *undetermined*.",
-)
-SMALLER = (
-    "This scale is not the papers': its encoders are smaller, so a share only says whether an effect has the direction"
-    " and the order of size of the printed gap. It is no verdict."
-)
 NOISE = "No printed gap is known to be larger than its noise, so nothing is said of what explains it."
 SAID = {"explains": "explains", "in part": "explains in part"}
 # As many rows are named in the headline.
@@ -45,7 +31,7 @@ def adjudication_page(
     parts = {item: list(part) for item, part in groupby(rows, key=lambda entry: entry["item"])}
     sheets = tuple(_sheet(items[item], part) for item, part in parts.items())
     falls = tuple(fall for item, part in parts.items() for fall in _waterfalls(items[item], part))
-    text = TEXT if comparable else (*TEXT, SMALLER)
+    text = paragraphs("adjudication", comparable)
     return Page(TITLE, text, sheets, headline(rows, items), falls) if sheets else None
 
 

@@ -10,17 +10,9 @@ from replicse.printable import columns, several
 from replicse.registry.artefacts import AUDIT
 from replicse.report.content.contents import Page
 from replicse.report.content.tables import Columns, Sheet
+from replicse.report.content.texts import paragraphs
 
 TITLE = "What the papers' own numbers say"
-TEXT = (
-    "Contradictions between printed numbers, without any training: averages and their rows, differences between two"
-    " papers, one number printed twice, percentages that no count of test items gives, sizes of data sets, numbers of"
-    " the running text and sentences against tables, values against the search that they come from, single runs against"
-    " published seeds.",
-    "*Certain* is what no rounding explains; otherwise the column says what would explain it. A number marked as quoted"
-    " is the paper's quotation of somebody else, so the mistake may be theirs. Certain findings come first, and a"
-    " paper's own numbers before its quotations.",
-)
 NOT_AUDITED = "not audited"  # a rule that names what the others could not read
 COLUMNS: Columns = {
     "In print": lambda row: f"{row['place']}: {row['printed'] or row['rule']}",
@@ -40,7 +32,7 @@ WIDTH = 80
 
 def audit_page(rows: Rows, papers: Collection[str]) -> Page:
     """Return the page from the rows of audit.csv, a sheet per paper: those of the study, then `further` ones."""
-    text = TEXT if rows else (*TEXT, "Nothing was found.")
+    text = paragraphs("audit", bool(rows))
     sheets = {paper: audit_sheet(part, _title(paper, part)) for paper, part in audit_parts(rows).items()}
     own = tuple(sheet for paper, sheet in sheets.items() if paper in papers)
     further = tuple(sheet for paper, sheet in sheets.items() if paper not in papers)

@@ -6,6 +6,7 @@ from pathlib import Path
 from replicse.report.content.cells import MINUS
 from replicse.report.content.contents import Page
 from replicse.report.content.tables import Columns, Sheet
+from replicse.report.content.texts import paragraphs
 from replicse.study.paper.causes import (
     Cause,
     Measured,
@@ -16,19 +17,6 @@ from replicse.study.results.table import ItemResult
 
 TITLE = "Why can't I reproduce SimCSE?"
 PAPERS = ("causes", "reruns")
-INTRODUCTION = (
-    "Often because of the seed. Unsupervised SimCSE on BERT-base prints 76.25; fifty published seeds have a mean of"
-    " 75.11 and a standard deviation of 0.84: 74.84 is an ordinary result of the recipe. Five users who trained it"
-    " again wrote of 73.47 to 75.99; who reaches the printed number writes nothing, so that threads are a selection.",
-    "A larger difference may have a cause. `replicse diagnose NUMBER --item CELL` says whether the number is"
-    " unusual, which of your settings are not the paper's, and what to try; with `--encoder FOLDER --data DIR` it"
-    " scores your checkpoint as others score theirs.",
-)
-MEASURED = (
-    "Effects in points of the STS average. MiniLM is the public all-MiniLM-L6-v2, exact; compact is unsupervised SimCSE"
-    " on three chains of a two-layer encoder, shortened, a mean paired by seed with its 95% interval: sign and order"
-    " carry over to BERT-base, sizes do not. Untrained is the same encoder before fine-tuning."
-)
 
 
 def causes_pages(items: Sequence[ItemResult], workflow: Path) -> list[Page]:
@@ -37,7 +25,7 @@ def causes_pages(items: Sequence[ItemResult], workflow: Path) -> list[Page]:
         return []
     causes, measured = load_causes(workflow), load_measured(workflow)
     sheets = (causes_sheet(causes), *([measured_sheet(measured)] if measured else []))
-    return [Page(TITLE, INTRODUCTION, sheets)]
+    return [Page(TITLE, paragraphs("causes"), sheets)]
 
 
 def causes_sheet(causes: Sequence[Cause]) -> Sheet:
@@ -67,7 +55,7 @@ def measured_sheet(measured: Sequence[Measured]) -> Sheet:
         "Effect": effect_text,
     }
     ordered = sorted(measured, key=lambda each: (each.encoder, each.effect))
-    return Sheet.of("Measured effects", ordered, columns, MEASURED)
+    return Sheet.of("Measured effects", ordered, columns, *paragraphs("measured"))
 
 
 def effect_text(each: Measured) -> str:

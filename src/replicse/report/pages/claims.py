@@ -8,24 +8,9 @@ from operator import itemgetter
 from replicse.report.content.cells import MINUS
 from replicse.report.content.contents import Page
 from replicse.report.content.tables import Columns, Sheet
+from replicse.report.content.texts import paragraphs
 
 TITLE = "Claims"
-TEXT = (
-    "A claim is a sentence that a paper states as a result, written as relations between cells, all of which must"
-    " hold. *In print* judges it by the paper's own numbers, *reproduction study* by the numbers that the study which"
-    " repeated the paper prints for the same cells, and *ours* by our paired seeds.",
-    "A sentence that can be read in several ways, such as a % that may be percent or points, is supported only if one"
-    " reading supports all of it and contradicted only if every reading is; the outcome of each follows the"
-    " sentence, and so does what of it no cell holds, which keeps it from support.",
-    "The probability is that the claim's weakest part holds (Student's t over the paired seeds); that all parts hold"
-    " together is less probable. A claim is supported from 0.95, contradicted where a part fails at 0.05 after Holm's"
-    " correction for the number of parts, undetermined between them. A smaller scale than the papers' gives no"
-    " verdict: what it found is *for* or *against* the claim, of as many of its cells as were run. Below three seeds"
-    " there is no probability and nothing is decided: two"
-    " seeds are shown themselves, as in {70.1, 70.4}. Printed numbers decide outright, except where their rounding"
-    " could turn the relation. Blank: the study repeated none of the cells.",
-)
-SMALLER = "This scale judges no claim: ours says only what was found, and counts as not comparable."
 FEW_CELLS = 2
 FOR_OR_AGAINST = ("for", "against")
 # An outcome differs by its symbol too, as a verdict does.
@@ -58,7 +43,7 @@ def claims_page(rows: Sequence[Row], judges_orders: bool, scale: str = "") -> Pa
         for outcome, part in parts.items()
         if part
     )
-    text = TEXT if judges_orders else (*TEXT, SMALLER)
+    text = paragraphs("claims", judges_orders)
     notes: dict[str, tuple[str, ...]] = {}
     for row, others in ((row, contradicted(row, rows)) for row in rows):
         key, said = row["claim"].partition("/")[0], f'{row["claim"]}, "{row["text"]}" ({_outcomes(row)}),'

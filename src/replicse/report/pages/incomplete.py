@@ -6,14 +6,10 @@ from operator import attrgetter
 from replicse.report.content.cells import SYMBOLS
 from replicse.report.content.contents import Page
 from replicse.report.content.tables import Columns, Sheet
+from replicse.report.content.texts import paragraphs
 from replicse.study.results.incomplete import Incomplete
 
 TITLE = "Incomplete"
-TEXT = (
-    "This report was written from what there was when the study stopped: *{count}* lack evaluations. Their cells are"
-    " blank: ✗ where a job that they need failed, ○ where none was started. Claims, orders and averages that need them"
-    " are open."
-)
 ITEMS: Columns = {
     "": lambda one: SYMBOLS[one.state],
     "Item": attrgetter("item"),
@@ -32,4 +28,4 @@ def incomplete_page(lacking: Sequence[Incomplete], count: str) -> Page:
     """Return the page, with a sheet of the items and one of the jobs that failed."""
     failed = dict.fromkeys(job for one in lacking for job in one.failed)
     sheets = (Sheet.of("Items", lacking, ITEMS), Sheet.of("Failed jobs", failed, JOBS))
-    return Page(TITLE, (TEXT.format(count=count),), tuple(sheet for sheet in sheets if sheet.rows))
+    return Page(TITLE, paragraphs("incomplete", count), tuple(sheet for sheet in sheets if sheet.rows))

@@ -11,31 +11,12 @@ from replicse.report.content.cells import MINUS, SYMBOLS, effect_text, in_braces
 from replicse.report.content.contents import Page
 from replicse.report.content.effects import effects_of
 from replicse.report.content.tables import Columns, Sheet, verdict_counts
+from replicse.report.content.texts import paragraphs
 from replicse.report.pages.shape import shape_sheet
 from replicse.study.results.aggregate import RowAggregate, aggregates
 from replicse.study.results.table import ItemResult, standing
 
 TITLE = "What reproduces"
-JUDGED = (
-    "A cell is judged on its own: does the printed number lie where one more of our runs is expected? A table is judged"
-    " as a whole: does it keep the order of its rows, its best row, and the sign of every ablation? Neither follows"
-    " from the other."
-)
-SMALLER = {
-    True: "At this scale no number is comparable with the papers', so no cell is judged; orders and signs are.",
-    False: "At this scale neither numbers nor orders say anything about the papers: this page shows the machine only.",
-}
-AGGREGATES = (
-    "The interquartile mean over the tasks of a row: the lowest and the highest quarter are left out. Ours is"
-    " the mean over seeds with its 95% interval (Student's t); two seeds are shown, as in {70.1, 70.4}."
-)
-
-
-PAIRED = (
-    "Both rows of a seed share its data order and initial weights, so that their intervals may overlap where their"
-    " difference is certain. In brackets is the 95% interval of the mean difference (Student's t over seeds); two seeds"
-    " are shown themselves."
-)
 
 
 def reproduces_page(items: Sequence[ItemResult], comparable: bool, orders: bool) -> Page | None:
@@ -46,7 +27,7 @@ def reproduces_page(items: Sequence[ItemResult], comparable: bool, orders: bool)
         (difference_sheet(items), comparable or orders),
         (aggregate_sheet(entry for item in items for entry in aggregates(item)), comparable),
     )
-    text = (JUDGED,) if comparable else (JUDGED, SMALLER[orders])
+    text = paragraphs("reproduces", comparable, orders)
     titled = [
         replace(sheet, title=f"{sheet.title} · {standing(items[0].scale, says)}")
         for sheet, says in sheets
@@ -81,7 +62,7 @@ def difference_sheet(items: Iterable[ItemResult]) -> Sheet:
         "Ours, paired by seed": lambda effect: effect_text(effect.ours),
     }
     effects = (effect for item in items for effect in effects_of(item))
-    return Sheet.of("Differences to the baseline row", effects, columns, PAIRED)
+    return Sheet.of("Differences to the baseline row", effects, columns, *paragraphs("paired"))
 
 
 def aggregate_sheet(aggregates: Iterable[RowAggregate]) -> Sheet:
@@ -94,7 +75,7 @@ def aggregate_sheet(aggregates: Iterable[RowAggregate]) -> Sheet:
         "Printed": lambda entry: "" if entry.reported is None else _number(entry.reported),
         "Ours": _interval,
     }
-    return Sheet.of("Aggregates over tasks", aggregates, columns, AGGREGATES)
+    return Sheet.of("Aggregates over tasks", aggregates, columns, *paragraphs("aggregates"))
 
 
 def _number(value: float) -> str:

@@ -5,17 +5,12 @@ from operator import attrgetter
 
 from replicse.report.content.cells import plus_minus
 from replicse.report.content.tables import Columns, Sheet
+from replicse.report.content.texts import paragraphs
 from replicse.study.results.agreement import BestRow, RankAgreement, SignAgreement
 from replicse.study.results.shape import ColumnShape, shapes
 from replicse.study.results.table import ItemResult
 
 MOST_TIED = 3
-NOTE = (
-    "Orders and signs are defined at every scale. τ is 1 where our rows are in the paper's order and −1 where they"
-    " are in the opposite one; its interval redraws our seeds, and p is the share of random orders that agree or"
-    " disagree as strongly. A sign is that of a row's difference to the table's baseline row; those in brackets are"
-    " the ones whose interval over seeds excludes zero."
-)
 
 
 def shape_sheet(items: Sequence[ItemResult]) -> Sheet:
@@ -41,7 +36,7 @@ def shape_sheet(items: Sequence[ItemResult]) -> Sheet:
         "Signs as in print": lambda shape: _signs(shape.signs),
     }
     judged = (shape for item in items for shape in shapes(item))
-    return Sheet.of("Agreement with the papers' orders and signs", judged, columns, NOTE)
+    return Sheet.of("Agreement with the papers' orders and signs", judged, columns, *paragraphs("shape"))
 
 
 def _rank(rank: RankAgreement) -> str:
