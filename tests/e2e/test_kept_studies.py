@@ -1,4 +1,4 @@
-"""The committed studies: commands of their pages, what they were made from, coverage, numbers of their READMEs."""
+"""The committed studies: commands of their pages, and what they were made from."""
 
 import csv
 import html
@@ -129,6 +129,3 @@ def test_a_study_whose_runs_are_no_longer_planned_says_so_and_prints_no_command(
     )
     assert page.count(ANOTHER) == 1 and note in page
     assert note in Path("reports/studies/causes/report.md").read_text(encoding="utf-8")
-
-
-# Coverage

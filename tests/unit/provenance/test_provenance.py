@@ -163,6 +163,8 @@ class HingeParameters(TwoViews):
         ("objective/terms.py", "", "UNUSED = 1", everything),
         # An entry more in the registry, and a change of one.
         ("registry/terms.py", "", NEW_TERM, nothing),
+        # What a module of the registry does when it is read is of all that use one of its definitions.
+        ("registry/runs.py", "", "Run.model_rebuild()", everything),
         ("registry/terms.py", "temperature: Positive = 0.05", "temperature: Positive = 0.1", None),
         ("registry/augmentations.py", "rate: Share", "rate: Part", changed_by(["deletion"])),
         ("registry/suites.py", '"model": Suite(', '"size": Suite(', nothing),
