@@ -19,7 +19,7 @@ def golden(request):
     def check(name, text):
         path = FOLDER / name
         if update:
-            path.parent.mkdir(exist_ok=True)
+            path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(text.encode())
         assert path.exists(), f"no golden file {name}: run pytest tests/golden --update-golden and read it"
         assert text == path.read_bytes().decode(), f"{name} differs: read the difference before you accept it"

@@ -1,10 +1,12 @@
-"""What all papers plan, and what print says of their claims: ids of encoders move only on purpose."""
+"""What all papers plan and train, and what print says of their claims: ids of encoders move only on purpose."""
 
 import csv
 import io
 from hashlib import sha256
 
-from places import ROOT
+import pytest
+import yaml
+from planned import WORKFLOW, shipped_plan
 
 from replicse.study.judge.claims import judged_in_print, study_claims
 from replicse.study.paper.cell_names import CellNames
@@ -12,7 +14,7 @@ from replicse.study.paper.papers import load_papers
 from replicse.study.plan.planner import load_plan
 
 SCALES = ("micro", "short", "compact", "paper")
-WORKFLOW = ROOT / "workflow"
+METHODS = ("diffcse", "esimcse", "mirrorbert", "noncontrastive", "promptbert", "rankcse")
 
 
 def text_of(header, rows):
@@ -33,6 +35,24 @@ def test_the_cells_of_every_item_and_the_encoders_of_each(golden):
             digest = sha256("\n".join(ids).encode()).hexdigest()[:12]
             rows.setdefault(item, [item]).append(f"{len(cells)} {digest}")
     golden("papers.csv", text_of(["item", *SCALES], rows.values()))
+
+
+@pytest.mark.parametrize("paper", METHODS)
+def test_what_is_trained_for_each_cell_and_how_it_is_read(golden, paper):
+    """Settings were read off each paper's tables and scripts. Of a search the first job is shown, of the first run all
+    sections, of the others those in which it has a setting of its own.
+    """
+    plan = shipped_plan(scale="paper", papers={paper: "all"}, adjudicate="all")
+    runs = {}
+    for cell in (cell for cells in plan.cells.values() for cell in cells if cell.encoders):
+        encoder = plan.encoders[cell.encoders[0]]
+        if run := encoder.source.run:
+            whole, own = plan.runs[run].model_dump(mode="json"), plan.runs[run].canonical()
+            shown = {name: value for name, value in whole.items() if name in own or not runs}
+            readings = runs.setdefault(run, {"run": shown, "read": {}})["read"]
+            rows = readings.setdefault(f"{encoder.pooling}, {encoder.checkpoint}", {})
+            rows.setdefault(f"{cell.item.name} {cell.row.id} {cell.protocol}", []).append(cell.column.id)
+    golden(f"runs/{paper}.yaml", yaml.safe_dump([*runs.values()], sort_keys=False, default_flow_style=None))
 
 
 def test_what_print_says_of_every_claim(golden):

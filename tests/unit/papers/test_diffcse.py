@@ -274,38 +274,24 @@ def test_each_edited_view_is_read_beside_the_vector_it_is_told(tmp_path):
     assert float(swapped(step).detach()) == pytest.approx(float(straight(other).detach()), rel=1e-6)
 
 
-def test_conditional_mlm_is_the_cross_entropy_of_the_masked_tokens(tmp_path):
-    term, model = prepared(tmp_path, name="conditional-mlm", ratio=0.4)
-    generator_folder(tmp_path)
+@pytest.mark.parametrize("name", ["conditional-mlm", "corrective-lm"])
+def test_the_original_is_predicted_where_it_was_masked_or_everywhere(tmp_path, name):
+    term, model = prepared(tmp_path, name=name, ratio=0.4)
     columns = [sentences("bert", 0), sentences("bert", 1)]
-    step = step_of(model, columns)
+    step, batch = step_of(model, columns), TokenBatch.concatenate(columns)
     found = float(term(step).detach())
-    batch = TokenBatch.concatenate(columns)
     masked = masked_copy(batch, model.backbone, 0.4, torch.Generator().manual_seed(5))
+    read, places = masked.batch, masked.positions.tolist()
+    rtd, _ = prepared(tmp_path, ratio=0.4)
+    if name == "corrective-lm":
+        rtd.generator = term.generator
+        read, places = rtd.edited(step_of(model, columns)).batch, range(len(batch.tokens))
     _, discriminator = reference_models(tmp_path, term, model, "bert")
-    ids, mask = pad_rows(rows_of(masked.batch), 0)
+    ids, mask = pad_rows(rows_of(read), 0)
     with torch.no_grad():
         states = slow_states(discriminator, ids, mask, torch.cat(step.vectors).detach())[mask.bool()]
         logits = model.backbone.token_logits(states)
-    losses = [cross_entropy(logits[place], int(batch.tokens[place])) for place in masked.positions.tolist()]
-    assert found == pytest.approx(np.mean(losses), rel=1e-4)
-
-
-def test_corrective_lm_predicts_the_original_everywhere(tmp_path):
-    term, model = prepared(tmp_path, name="corrective-lm")
-    columns = [sentences("bert", 0), sentences("bert", 1)]
-    step = step_of(model, columns)
-    found = float(term(step).detach())
-    rtd, _ = prepared(tmp_path)
-    rtd.generator = term.generator
-    edited = rtd.edited(step_of(model, columns)).batch
-    _, discriminator = reference_models(tmp_path, term, model, "bert")
-    ids, mask = pad_rows(rows_of(edited), 0)
-    with torch.no_grad():
-        states = slow_states(discriminator, ids, mask, torch.cat(step.vectors).detach())[mask.bool()]
-        logits = model.backbone.token_logits(states)
-    batch = TokenBatch.concatenate(columns)
-    losses = [cross_entropy(logits[place], token) for place, token in enumerate(batch.tokens.tolist())]
+    losses = [cross_entropy(logits[place], int(batch.tokens[place])) for place in places]
     assert found == pytest.approx(np.mean(losses), rel=1e-4)
 
 

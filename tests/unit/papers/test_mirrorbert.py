@@ -1,4 +1,4 @@
-"""Mirror-BERT: NT-Xent against a loop in double precision, a whole step, masked spans, and the runs of its rows."""
+"""Mirror-BERT: NT-Xent against a loop in double precision, a whole step, and masked spans."""
 
 import math
 from collections import Counter
@@ -8,14 +8,13 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from one_step import bert, check_weights, cosine, states, stepped
-from places import ROOT
+from planned import shipped_plan
 
 from replicse.augment import augment
 from replicse.data.corpora import read_corpus
 from replicse.objective import Step
 from replicse.objective.terms import make_term
 from replicse.registry.terms import TermParameters
-from replicse.study.plan.planner import load_plan
 
 SPAN = {"name": "span-masking", "characters": 5, "shortest": 30}
 LENGTH = 20
@@ -96,37 +95,10 @@ def test_the_first_occurrence_is_masked_whatever_was_drawn():
     }
 
 
-@pytest.fixture(scope="module")
-def runs():
-    """The run of each row at the papers' scale."""
-    plan = load_plan({"scale": "paper", "papers": {"mirrorbert": "all"}, "seeds": [0]}, ROOT / "workflow")
-    cells = [cell for cells in plan.cells.values() for cell in cells if cell.encoders]
-    sources = {cell.row.id: plan.encoders[cell.encoders[0]].source.run for cell in cells}
-    return {row: plan.runs[run] for row, run in sources.items() if run}
-
-
-def test_runs_are_those_of_the_scripts(runs):
-    for row, backbone, rates in (
-        ("bert", "bert-base-uncased", (0.1, 0.1, 0)),
-        ("bert-drophead", "bert-base-uncased", (0, 0, 0.2)),
-        ("roberta", "roberta-base", (0.1, 0.1, 0)),
-        ("roberta-drophead", "roberta-base", (0, 0, 0.05)),
-    ):
-        run = runs[row]
-        assert run.init.hub == backbone
-        assert (run.dropout.hidden, run.dropout.attention, run.dropout.heads) == rates
-        options = run.optimisation
-        assert (options.batch_size, options.learning_rate, options.weight_decay) == (200, 2e-5, 0.01)
-        assert (options.decay, options.epochs, options.max_length) == ("none", 1, 50)
-        assert run.corpus["sample"] == {"rows": 10000, "seed": 42} and run.selection.every == 0
-        assert run.objective == (TermParameters.of({"term": "nt-xent", "temperature": 0.04}, "term"),)
-        assert run.views[0].augment is None and run.views[1].augment.mask == "[MASK]"
-        expected = ("cls", "cls") if "roberta" in row else ("mean (pad_to 50)", "mean (pad_to 64)")
-        assert (str(run.pooling.train), str(run.pooling.test)) == expected
-
-
-def test_the_corpus_is_a_sample_of_the_training_sentences(runs, real_data):
-    rows = read_corpus(real_data, runs["bert"].corpus)["text"]
+def test_the_corpus_is_a_sample_of_the_training_sentences(real_data):
+    plan = shipped_plan(scale="paper", papers={"mirrorbert": "all"}, adjudicate="all")
+    corpus = next(run.corpus for run in plan.runs.values() if "sample" in run.corpus)
+    rows = read_corpus(real_data, corpus)["text"]
     file = real_data / "SentEval" / "downstream" / "STS" / "STSBenchmark" / "sts-train.csv"
     lines = [line.split("\t") for line in file.read_text(encoding="utf-8").splitlines()]
     sentences = {text.strip() for line in lines for text in line[5:7]}
