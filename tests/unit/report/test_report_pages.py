@@ -15,8 +15,8 @@ from replicse.commands.report import report_verb
 from replicse.errors import BadInput
 from replicse.files import read_json, read_rows, write_json, write_rows
 from replicse.report.content.tables import verdict_counts
+from replicse.report.formats.pictures import waterfall_svg
 from replicse.report.formats.terminal import page_text
-from replicse.report.formats.waterfall import waterfall_svg
 from replicse.report.pages.adjudication import adjudication_page
 from replicse.report.pages.reproduces import difference_sheet, reproduces_page
 from replicse.study.judge.adjudicate import FIELDS as ADJUDICATION_FIELDS

@@ -146,14 +146,19 @@ def in_braces(numbers: Iterable[str]) -> str:
     return f"{{{', '.join(numbers)}}}"
 
 
+def minus(number: str) -> str:
+    """Return a number with a true minus sign."""
+    return number.replace("-", MINUS)
+
+
 def plus_minus(value: float) -> str:
     """Return a difference with its sign and two decimals."""
-    return f"{value:+.2f}".replace("-", MINUS)
+    return minus(f"{value:+.2f}")
 
 
 def printed_difference(printed: float | None) -> str:
     """Return a difference of printed numbers with its sign and the decimals that it has; blank for none."""
-    return "" if printed is None else f"{printed:+,.10g}".replace("-", MINUS)
+    return "" if printed is None else minus(f"{printed:+,.10g}")
 
 
 def effect_text(effect: Paired) -> str:

@@ -24,10 +24,8 @@ from replicse.report.content.tables import (
     run_command,
 )
 from replicse.report.formats import templates
-from replicse.report.formats.deltas import deltas_svg
-from replicse.report.formats.effects import effects_svg, slopes_svg
+from replicse.report.formats.pictures import deltas_svg, effects_svg, slopes_svg, waterfall_svg
 from replicse.report.formats.prose import html_blocks, html_inline, kept_whole
-from replicse.report.formats.waterfall import waterfall_svg
 
 # Columns that fit beside the labels on a screen and on a printed page, and how many need smaller type.
 COLUMNS, DENSE = 8, 7
