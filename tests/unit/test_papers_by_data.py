@@ -1,9 +1,13 @@
 """Papers that are written by data alone: a search, a derived column, an encoder of another family, sets."""
 
+import shutil
+from pathlib import Path
+
 import numpy as np
 import pytest
 from made_up import write_evaluation, write_workflow
 
+from replicse.errors import BadInput
 from replicse.registry.suites import file_of
 from replicse.study.plan.graph import graph_of
 from replicse.study.plan.planner import load_plan
@@ -96,3 +100,14 @@ def test_a_table_of_sets_of_ones_own_and_a_task_of_mteb(result):
     evaluations = {key[2]: job.payload for key, job in graph_of(plan).items() if key[0] == "evaluate"}
     assert evaluations["mteb"]["options"]["mteb"] == {"data": "miniature", "tasks": ["SICK-BR-STS"]}
     assert evaluations["sets"]["options"]["sets"]["sets"].keys() == {"similarity", "topics"}
+
+
+def test_an_evaluation_of_other_data_than_the_set_of_its_name_is_refused(result, workflow):
+    plan, _ = result("sets", [SETS, SETS])
+    file = Path("workflow/papers/sets/similarity.csv")
+    file.parent.mkdir(parents=True)
+    shutil.copy(workflow / "papers/sets/similarity.csv", file)
+    with pytest.raises(
+        BadInput, match="sets/similarity was measured on other data than workflow/papers/sets/"
+    ):
+        item_result(plan, plan.item("sets/table1"), Evaluations(plan))

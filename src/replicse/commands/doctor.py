@@ -23,7 +23,15 @@ from replicse.errors import BadInput
 from replicse.printable import columns, several
 from replicse.registry.suites import SUITES, to_install
 from replicse.study.plan.cost import Cost
-from replicse.study.plan.needs import amounts_text, data_files, needs, size_text, tables, unpinned_text
+from replicse.study.plan.needs import (
+    absent_encoders,
+    amounts_text,
+    data_files,
+    needs,
+    size_text,
+    tables,
+    unpinned_text,
+)
 from replicse.study.plan.plan import Plan
 
 OLDEST = (3, 11, 4)
@@ -185,6 +193,9 @@ def data_findings(plan: Plan) -> Iterator[Finding]:
         there = path.is_file()
         size = f" {size_text(path.stat().st_size)}" if there else ""
         yield judged("data", there, f"{path}{size}", "put the file there, below this folder", "missing")
+    for problem in absent_encoders(plan):
+        found, _, remedy = problem.partition("; ")
+        yield Finding("encoder", "missing", found.removeprefix("encoder "), remedy)
     if unpinned := unpinned_text(plan):
         yield Finding("pins", "missing", unpinned)
     fetched = []

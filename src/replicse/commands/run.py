@@ -24,7 +24,7 @@ from replicse.study.paper.config import SHIPPED, by_paper, checked_config
 from replicse.study.paper.papers import load_papers
 from replicse.study.paper.tables import Item
 from replicse.study.plan.choose import chosen_items, chosen_scale, too_large
-from replicse.study.plan.needs import NAMED, absent_root, absent_tables, unpinned_text
+from replicse.study.plan.needs import NAMED, absent_encoders, absent_root, absent_tables, unpinned_text
 from replicse.study.plan.paths import Paths, drop_partial
 from replicse.study.plan.plan import Plan
 from replicse.study.plan.planner import plan_of
@@ -73,7 +73,8 @@ def run_items(arguments: Namespace) -> int:
     # Snakemake plans again, and would tell a mistake among lines of its own.
     plan = of_items(plan_of(checked, papers, arguments.workflow, file), items)
     refuse_absent(plan, items)
-    for sentence in filter(None, (unpinned_text(plan), absent_root(plan))):
+    left_out = (f"{item} is left out: {error}" for item, error in plan.unplanned.items())
+    for sentence in filter(None, (unpinned_text(plan), absent_root(plan), *left_out)):
         print(sentence, file=sys.stderr)
     command = snakemake_words(
         arguments,
@@ -137,10 +138,13 @@ def of_items(plan: Plan, asked: Sequence[Item | str]) -> Plan:
 
 
 def refuse_absent(plan: Plan, asked: Sequence[Item | str]) -> None:
-    """Raise MissingData where a corpus or evaluation set of your own that a plan reads is not there.
+    """Raise MissingData where a corpus, evaluation set or encoder of your own that a plan reads is not there.
 
     What the authors released is read with none of them.
     """
+    if asked != ["released"]:
+        for problem in absent_encoders(plan):
+            raise MissingData(problem)
     if (absent := absent_tables(plan)) and asked != ["released"]:
         raise MissingData(f"{', '.join(absent)}: no such file; put it there, below this folder, {NAMED}")
 

@@ -9,6 +9,8 @@ from pydantic import AfterValidator, BeforeValidator, Field
 
 from replicse.checked import Checked, Count, Id, Number, Positive, UserMessage, Whole
 from replicse.errors import nearest
+from replicse.files import read_json
+from replicse.registry.artefacts import CONFIG
 from replicse.registry.corpora import DataFile
 from replicse.registry.entries import Entry
 
@@ -202,6 +204,20 @@ SIZES = {
     "bert_uncased_L-4_H-256_A-4": (4, 256),
     "bert_uncased_L-2_H-128_A-2": (2, 128),
 }
+
+
+# How the families of transformers name layers and width in config.json.
+LAYERS = ("num_hidden_layers", "n_layers", "n_layer", "num_layers")
+WIDTHS = ("hidden_size", "dim", "n_embd", "d_model")
+
+
+def size_in(folder: Path) -> tuple[int, int] | None:
+    """Return layers and width that config.json of an encoder's folder says; None where it is absent or says none."""
+    config = read_json(folder / CONFIG) if (folder / CONFIG).is_file() else None
+    said = config if isinstance(config, dict) else {}
+    size = [next((said[key] for key in keys if key in said), None) for keys in (LAYERS, WIDTHS)]
+    layers, width = size
+    return (layers, width) if isinstance(layers, int) and isinstance(width, int) else None
 
 
 @cache

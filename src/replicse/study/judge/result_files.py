@@ -188,9 +188,21 @@ def _flat(node: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]
             yield path, json.dumps(value) if isinstance(value, list) else value
 
 
+def _once(names: Iterable[str], *results: Results) -> list[str]:
+    """Return the first name of each score: what mteb says of a test split has three names, and one number."""
+    by_score: dict[tuple[str | float, ...], str] = {}
+    for name in names:
+        suite, _, rest = name.partition("/")
+        task, _, part = rest.partition("/")
+        theirs = {ours: name for name, ours in MTEB_STS.items()}.get(task, task) if suite == "sts" else task
+        test = theirs if suite in ("sts", "mteb") and part in ("", "all", "test") else name
+        by_score.setdefault((test, *(each.scores[name] for each in results)), name)
+    return list(by_score.values())
+
+
 def compare_results(first: Results, second: Results) -> Comparison:
     """Return what differs between two results; BadInput where they share no score."""
-    shared = [name for name in first.scores if name in second.scores]
+    shared = _once((name for name in first.scores if name in second.scores), first, second)
     if not shared:
         raise BadInput("the two results share no score; compare files of the same tasks")
     names = dict.fromkeys([*first.settings, *second.settings])
@@ -202,6 +214,6 @@ def compare_results(first: Results, second: Results) -> Comparison:
     return Comparison(
         settings,
         {name: (first.scores[name], second.scores[name]) for name in shared},
-        tuple(name for name in first.scores if name not in second.scores),
-        tuple(name for name in second.scores if name not in first.scores),
+        tuple(_once((name for name in first.scores if name not in second.scores), first)),
+        tuple(_once((name for name in second.scores if name not in first.scores), second)),
     )

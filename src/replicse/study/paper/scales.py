@@ -28,6 +28,14 @@ from replicse.study.paper.models import (
 )
 
 
+class Unnamed(BadInput):
+    """A scale has no entry of a name: `kind` is backbones, corpora, tokenizers, released or vectors."""
+
+    def __init__(self, place: str, kind: str, name: str, near: str) -> None:
+        super().__init__(f'{place} hold no "{name}"{near}')
+        self.place, self.kind, self.name = place, kind, name
+
+
 class Pretraining(Run):
     """A run of the scale's own that makes a backbone: one for all under a seed, or with `each` one per seed of a study.
 
@@ -271,10 +279,10 @@ class Scale(Checked):
         return {"name": name, **recipe}
 
     def named(self, kind: str, name: str, where: str) -> Any:
-        """Return an entry of backbones, corpora, tokenizers, released or vectors; BadInput names the nearest one."""
+        """Return an entry of backbones, corpora, tokenizers, released or vectors; Unnamed names the nearest one."""
         entries = getattr(self, kind)
         if name not in entries:
-            raise BadInput(f'{where}: {kind} of {self.file} hold no "{name}"{nearest(name, entries)}')
+            raise Unnamed(f"{where}: {kind} of {self.file}", kind, name, nearest(name, entries))
         return entries[name]
 
     def recipe(self, paper: str, name: str) -> str:

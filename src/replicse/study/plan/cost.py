@@ -12,7 +12,7 @@ from typing import NamedTuple
 from replicse.checked import Checked, Positive, Text
 from replicse.errors import BadInput
 from replicse.files import read_json
-from replicse.registry.encoders import size_of
+from replicse.registry.encoders import size_in, size_of
 from replicse.registry.frozen import frozen_models
 from replicse.registry.runs import FILLED, Freeze, Init, Run, resolved
 from replicse.study.paper.datasets import load_datasets
@@ -69,6 +69,8 @@ def sizes_of(source: Init, sources: Sources) -> tuple[int, int] | None:
         source = sources[source.before]
     if source.fresh:
         return source.fresh.architecture.layers, source.fresh.architecture.hidden
+    if source.folder:
+        return size_in(Path(sources.get(source.folder, source).folder or ""))
     return size_of(source.hub or "")
 
 
@@ -186,9 +188,8 @@ class Cost:
         for name in encoders:
             suites = plan.groups(name)
             others |= {suite for group, each in suites.items() if not sentences.get(group) for suite in each}
-            source = plan.encoders[name].source
-            run = plan.runs.get(source.run or "")
-            size = sizes_of(run.init, plan.sources) if run else size_of(source.hub or "")
+            made = plan.sources.get(plan.encoder_folder(plan.encoders[name]))
+            size = made and sizes_of(made, plan.sources)
             if size is None:
                 unknown += 1
             else:

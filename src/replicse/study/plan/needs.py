@@ -120,6 +120,15 @@ def absent_tables(plan: Plan) -> list[str]:
     return [file for file in tables(plan) if not Path(file).is_file()]
 
 
+def absent_encoders(plan: Plan) -> Iterator[str]:
+    """Yield a sentence for each encoder folder below the data root that is not there; none where the root is absent."""
+    for folder in [] if absent_root(plan) else plan.encoder_folders:
+        if not (place := plan.data_root / folder).is_dir():
+            names = [name for name, one in plan.scale.backbones.items() if one.folder == folder]
+            key = f"backbones.{names[0]}.folder of {plan.scale.file}" if names else "its name"
+            yield f"encoder {place}: no such folder; put it there, or correct {key}"
+
+
 def unpinned_text(plan: Plan) -> str:
     """Return which hub artefacts of a plan have no commit in the lock file, and what to do; blank where all have."""
     names = ", ".join(sorted(plan.unpinned))

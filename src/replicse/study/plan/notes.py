@@ -6,7 +6,7 @@ from math import prod
 from replicse.registry.runs import Run
 from replicse.study.paper.tables import Item
 from replicse.study.plan.lines import described
-from replicse.study.plan.needs import NAMED, absent_root, absent_tables, unpinned_text
+from replicse.study.plan.needs import NAMED, absent_encoders, absent_root, absent_tables, unpinned_text
 from replicse.study.plan.plan import Plan
 
 # A larger share of equal view pairs is worth a warning.
@@ -18,15 +18,17 @@ FEW_ROWS = 3
 def notes(plan: Plan) -> Iterator[str]:
     """Yield hub artefacts without a commit, equal views, poolers that are not there, and searches that are cut.
 
-    Corpora and evaluation sets of your own are named where their files are not there, the sets also at a scale without
-    verdicts.
+    Items of other scales are named; corpora, evaluation sets and encoders of your own where they are not there, the
+    sets also at a scale without verdicts.
     """
+    yield from (f"{item} is left out: {error}" for item, error in plan.unplanned.items())
     if unpinned := unpinned_text(plan):
         yield unpinned
     if root := absent_root(plan):
         yield root
     if absent := absent_tables(plan):
         yield f"not there, and needed before a run: {', '.join(absent)}; put it below this folder, {NAMED}"
+    yield from absent_encoders(plan)
     yield from _equal_views(plan)
     if plan.without_pooler:
         names = ", ".join(sorted(plan.without_pooler))

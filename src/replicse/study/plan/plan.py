@@ -1,5 +1,6 @@
 """The plan of a study: every cell, run, encoder, store and evaluation, all known at once."""
 
+import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property
@@ -85,7 +86,7 @@ class Plan:
     # items of the config with a search that is too large for the scale, which nobody asked for by name
     left_out: list[str] = field(default_factory=list)
     # items that cannot be planned, where that is no reason to stop -> why
-    unplanned: dict[str, str] = field(default_factory=dict)
+    unplanned: dict[str, BadInput] = field(default_factory=dict)
     # run -> the folders of weights it stands on, found once
     _needed: dict[str, list[str]] = field(default_factory=dict)
 
@@ -103,6 +104,18 @@ class Plan:
     def root(self) -> str:
         """Return the root of a local source; blank where the environment names it."""
         return (self.config.data and self.config.data.root) or ""
+
+    @property
+    def data_root(self) -> Path:
+        """Return the folder that holds a study's data, or is to; `absent` where a local source has no name."""
+        if self.source != "local":
+            return Path(self.paths.data).parent / "data"
+        return Path(self.root or os.environ.get("REPLICSE_DATA") or "absent")
+
+    @property
+    def encoder_folders(self) -> list[str]:
+        """Return the folders below the data root that encoders are read from."""
+        return [folder for source in self.backbones.values() if (folder := source.get("folder"))]
 
     def precision(self, paper: str) -> Precision:
         """Return the precision that a paper's runs are trained in; a run's own takes precedence."""
@@ -127,6 +140,8 @@ class Plan:
                 return item
         if name in self.left_out:
             raise BadInput(f"{name}: {self.left_out_text}")
+        if name in self.unplanned:
+            raise self.unplanned[name]
         raise BadInput(f'no item "{name}" in this study{nearest(name, self.items)}')
 
     @property
@@ -197,10 +212,11 @@ class Plan:
 
     @cached_property
     def sources(self) -> dict[str, Init]:
-        """Return what every run, and every folder of weights, was made from."""
+        """Return what every run, and every folder of weights, was made from; a folder of the data root where it is."""
         folders = {folder: self.runs[run].init for folder, run in self.checkpoints.items()}
         released = {self.paths.backbone(name): Init(**source) for name, source in self.backbones.items()}
-        return {run: spec.init for run, spec in self.runs.items()} | folders | released
+        placed = {folder: Init(folder=str(self.data_root / folder)) for folder in self.encoder_folders}
+        return {run: spec.init for run, spec in self.runs.items()} | folders | released | placed
 
     def evaluation_files(self, item: Item) -> list[str]:
         """Return the JSON files that an item's cells read, each once, in order."""

@@ -18,7 +18,14 @@ from replicse.study.paper.models import EncoderRequest, EncoderSource, PlannedRe
 from replicse.study.paper.papers import Paper, load_papers, printed_of, subtracted_of
 from replicse.study.paper.protocols import ON_BACKBONE
 from replicse.study.paper.tables import AnyColumn, Derived, Item, Row
-from replicse.study.plan.choose import chosen_items, chosen_scale, load_scales, too_large
+from replicse.study.plan.choose import (
+    OfAnotherScale,
+    chosen_items,
+    chosen_scale,
+    load_scales,
+    of_another_scale,
+    too_large,
+)
 from replicse.study.plan.lines import Line, described, lines_of
 from replicse.study.plan.needs import hub_parts
 from replicse.study.plan.paths import Paths
@@ -46,7 +53,8 @@ def plan_of(
 ) -> Plan:
     """Return the plan of a checked config over papers that are loaded.
 
-    Raises BadInput for an item that cannot be planned; `as_far_as_possible` leaves it out and notes why.
+    Raises BadInput for an item that cannot be planned; `as_far_as_possible` leaves it out and notes why. So is an item
+    left out that belongs to another scale, unless the config names it or nothing else is planned.
     """
     lock = load_lock(workflow)
     scale = beside(chosen_scale(config, workflow, file), papers, config, file, load_scales(workflow))
@@ -57,10 +65,16 @@ def plan_of(
     left_out = too_large(items, config, scale)
     for item in items:
         if only == item.id or (not only and item not in left_out):
-            (planner.add_if_possible if as_far_as_possible else planner.add)(item)
+            planner.add_if_possible(item)
+            error = plan.unplanned.get(item.id)
+            optional = isinstance(error, OfAnotherScale) and not only and not config.names(item.id)
+            if error and not as_far_as_possible and not optional:
+                raise error
     plan.left_out = [] if only else [item.id for item in left_out]
     wanted = [SIMCSE_DATA] if plan.source == "hub" else []
     plan.unpinned |= set(lock.unpinned([*wanted, *(part.path for part in hub_parts(plan))]))
+    if not plan.items and plan.unplanned and not as_far_as_possible:
+        raise next(iter(plan.unplanned.values()))
     if not plan.items and not plan.unplanned:
         raise BadInput(f'{file}: the study has no item "{only}"{nearest(only, [item.id for item in items])}')
     return plan
@@ -85,7 +99,7 @@ class Planner:
             self.add(item)
         except BadInput as error:
             del self.plan.items[item.id]
-            self.plan.unplanned[item.id] = str(error)
+            self.plan.unplanned[item.id] = of_another_scale(error, self.plan.workflow)
 
     def _row(self, item: Item, row: Row) -> list[Cell]:
         lines = {line.protocol: list(self._line(line)) for line in lines_of(self.plan, item, row)}

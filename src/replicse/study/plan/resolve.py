@@ -20,7 +20,8 @@ from replicse.study.paper.models import Encoder, EncoderRequest, EncoderSource, 
 from replicse.study.paper.papers import Paper, recipe_of, recipes_in_order
 from replicse.study.paper.printed import Spread
 from replicse.study.paper.protocols import varied
-from replicse.study.paper.scales import Scale
+from replicse.study.paper.scales import Scale, Unnamed
+from replicse.study.plan.choose import OfAnotherScale, of_another_scale
 from replicse.study.plan.cost import check_frozen_layers
 from replicse.study.plan.paths import Paths
 from replicse.study.plan.plan import Plan, backbone_id, tokenizer_id
@@ -296,8 +297,10 @@ class Resolver:
             how = f"init from {name}" if isinstance(start, Init) else f"the frozen model {start.name}"
             raise BadInput(f"{where}: the run starts from itself, by {how}; break the circle")
         self._starts.append(start)
-        yield
-        self._starts.pop()
+        try:
+            yield
+        finally:
+            self._starts.pop()
 
     def _check_columns(self, views: Iterable[View], corpus: str, where: str) -> None:
         columns = self.plan.scale.named("corpora", corpus, where).columns
@@ -385,7 +388,10 @@ def published_spreads(papers: Mapping[str, Paper]) -> Iterator[tuple[Run, dict[s
 
 
 def check_parts(scale: Scale, papers: dict[str, Paper], workflow: Path) -> None:
-    """Raise BadInput where a backbone, a stand-in or a recipe cannot be planned at a scale, whoever asks for it."""
+    """Raise BadInput where a backbone, a stand-in or a recipe cannot be planned at a scale, whoever asks for it.
+
+    A recipe of what other scales alone have is none of this scale.
+    """
     config = Config(scale=scale.name, papers="all", seeds=(0,))
     plan = Plan(config=config, workflow=workflow, scale=scale, papers=papers, paths=Paths(scale.name))
     resolver = Resolver(plan, load_lock(workflow))
@@ -399,7 +405,12 @@ def check_parts(scale: Scale, papers: dict[str, Paper], workflow: Path) -> None:
         run = recipe_of(papers, paper.key, name, where)
         # A template leaves parts to those that are like it; another recipe may stand in for one at this scale.
         if run.model_fields_set >= set(PARTS) and scale.recipe(paper.key, name) == name:
-            resolver.runs(paper.key, run, [FIRST], where)
+            try:
+                resolver.runs(paper.key, run, [FIRST], where)
+            except Unnamed as error:
+                problem = of_another_scale(error, workflow)
+                if not isinstance(problem, OfAnotherScale):
+                    raise
     for name, released in scale.released.items():
         if released.stand_in is not None:
             where = f"{scale.file}: released.{name}.stand_in"

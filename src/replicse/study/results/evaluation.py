@@ -3,11 +3,12 @@
 import math
 from collections.abc import Iterator, Mapping
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 from replicse.checked import shown
 from replicse.errors import BadInput
-from replicse.files import read_json
+from replicse.files import read_json, sha256_of
 from replicse.registry.suites import ANY, SUITES, range_of
 
 # What an evaluation holds, each part by metric path or by name.
@@ -16,14 +17,17 @@ PARTS = ("failures", "pairs", "provenance")
 ROUNDING, REORDERED = 0.0101, 0.05
 
 
-def read_evaluation(path: str, place: Mapping[str, Any]) -> dict[str, Any]:
+def read_evaluation(
+    path: str, place: Mapping[str, Any], sets: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
     """Return the content of an evaluation file.
 
-    `place` is what a file in this place says of its encoder. BadInput names what contradicts it, what is no evaluation,
-    and numbers that no encoder has or that other parts of the file contradict.
+    `place` is what a file in this place says of its encoder, `sets` the evaluation sets of the study's own by name.
+    BadInput names what contradicts it, what is no evaluation, and numbers that no encoder has or that other parts of
+    the file, or the sets as they are now, contradict.
     """
     evaluation = read_json(path)
-    if problem := _misshapen(evaluation) or next(_problems(evaluation, place), ""):
+    if problem := _misshapen(evaluation) or next(_problems(evaluation, place, sets or {}), ""):
         raise BadInput(f"{path}: {problem}; delete it and evaluate again")
     checked_record(evaluation.get("provenance", {}), path, "delete it and evaluate again")
     return evaluation
@@ -46,7 +50,9 @@ def _misshapen(document: Any) -> str:
     return f"{wrong} is {shown(document[wrong])}, not a mapping" if wrong else ""
 
 
-def _problems(evaluation: Mapping[str, Any], place: Mapping[str, Any]) -> Iterator[str]:
+def _problems(
+    evaluation: Mapping[str, Any], place: Mapping[str, Any], sets: Mapping[str, Any]
+) -> Iterator[str]:
     for key, expected in place.items():
         if key not in evaluation:
             yield f"{key} is absent, but the encoder in its place has {shown(expected)}"
@@ -60,8 +66,17 @@ def _problems(evaluation: Mapping[str, Any], place: Mapping[str, Any]) -> Iterat
             yield f"suite {suite} is {shown(numbers)}, not a mapping"
         yield from _beyond(suite, numbers)
         yield from _other_means(suite, numbers)
+    yield from _other_data(evaluation["suites"], sets)
     for task, sides in evaluation.get("pairs", {}).items():
         yield from _other_pairs(task, sides, _at(evaluation["suites"], task))
+
+
+def _other_data(suites: Mapping[str, Any], sets: Mapping[str, Any]) -> Iterator[str]:
+    """Yield which sets of your own were measured on something else than what their files hold."""
+    for name in sets.keys() & suites.get("sets", {}).keys():
+        file = sets[name]["file"]
+        if Path(file).is_file() and _at(suites, f"sets/{name}/sha256") != sha256_of(file):
+            yield f"sets/{name} was measured on other data than {file} holds"
 
 
 def _says(entry: object, expected: object) -> bool:

@@ -87,7 +87,8 @@ class Evaluations:
         """
         if path not in self._read:
             place = self.plan.evaluated(Path(path).parent.name, Path(path).stem)
-            self._read[path] = read_evaluation(path, place) if Path(path).exists() else None
+            sets = self.plan.scale.options.get("sets", {}).get("sets", {})
+            self._read[path] = read_evaluation(path, place, sets) if Path(path).exists() else None
         return self._read[path]
 
 

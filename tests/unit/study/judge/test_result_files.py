@@ -86,10 +86,13 @@ def test_two_results_differ_in_settings_and_in_scores_beyond_numerics(tmp_path):
     )
     found = compare_results(first, second)
     assert found.settings == {"STS12: dataset_revision": ("a0d554a", "fff")}
-    assert found.standing("mteb/STS12") == "within numerics"
+    assert found.standing("mteb/STS12/test") == "within numerics"
+    assert found.scores.keys() == {"mteb/STS12/test"}, "one score has one name"
     far = read_results(written(tmp_path, "c/STS12.json", OLD))
-    assert compare_results(first, far).standing("sts/STS12/all") == "beyond numerics"
-    assert compare_results(first, first).standing("mteb/STS12") == "equal"
+    assert compare_results(first, far).standing("mteb/STS12/test") == "beyond numerics"
+    assert compare_results(first, first).standing("mteb/STS12/test") == "equal"
+    ours = read_results(written(tmp_path, "d.json", {"suites": {"sts": {"STS12": {"all": 72.37}}}}))
+    assert compare_results(first, ours).scores.keys() == {"sts/STS12/all"}
 
 
 def test_results_without_a_common_score_are_refused(tmp_path):
