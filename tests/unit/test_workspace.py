@@ -118,7 +118,7 @@ def test_without_a_name_the_papers_of_the_folder_are_meant(workspace, capsys, mo
         assert main(words) == 0
         assert "mine/table1  0 of 3" in (told := capsys.readouterr().out) and "simcse" not in told
     words = []
-    monkeypatch.setattr("replicse.commands.run.exit_code", lambda line: words.append(line) or 0)
+    monkeypatch.setattr("replicse.commands.run.exit_code", lambda line, *_: words.append(line) or 0)
     assert main(["run", "-n"]) == main(["run", "-n", "all"]) == 0
     assert "papers of this folder: mine; replicse run all" in capsys.readouterr().err
     assert 'papers={"mine": "all"}' in words[0] and words[1][-1] == "all" and "--config" not in words[1]
@@ -156,7 +156,7 @@ def test_a_backbone_of_ones_own_scale_is_no_mistake_at_others_and_its_folder_is_
 
 def test_a_key_of_the_command_line_may_have_dots_and_an_absent_root_is_told(workspace, capsys, monkeypatch):
     words = []
-    monkeypatch.setattr("replicse.commands.run.exit_code", lambda line: words.append(line) or 0)
+    monkeypatch.setattr("replicse.commands.run.exit_code", lambda line, *_: words.append(line) or 0)
     more = ["simcse/table3", "--config", "data.source=local", "--config", "data.root=gone"]
     assert main(["plan", *more]) == 0
     assert "data root gone: no such folder" in capsys.readouterr().out
