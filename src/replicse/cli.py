@@ -14,12 +14,12 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from replicse.commands import Action
 from replicse.errors import BadInput, Failed, nearest
-from replicse.files import not_written
+from replicse.files import FULL, not_written
 from replicse.printable import columns
 from replicse.runtime.progress import CLEARED, heartbeat
 
 # A disk that is full or not to be written.
-NOT_WRITTEN = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM)
+NOT_WRITTEN = (*FULL, errno.EROFS, errno.EACCES, errno.EPERM)
 
 # group: verb: (module below replicse.commands, one line of help)
 GROUPS = {

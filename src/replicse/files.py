@@ -15,6 +15,8 @@ from uuid import uuid4
 
 from replicse.errors import BadInput, Failed, MissingData
 
+# What the system says where a disk, a quota or a limit on the size of a file is full.
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 # A disk with so few bytes left is full: a writer stops where its next block does not fit.
 ALMOST_NOTHING = 1 << 20
 POINTER = b"version https://git-lfs.github.com/spec/"
@@ -22,16 +24,24 @@ POINTER = b"version https://git-lfs.github.com/spec/"
 
 @contextmanager
 def atomic_write(path: Path | str) -> Iterator[Path]:
-    """Yield a temporary path in the folder of `path`; rename it to `path` when the block succeeds."""
+    """Yield a temporary path in the folder of `path`; rename it to `path` when the block succeeds.
+
+    Raises Failed where its disk is full or the folder takes no file.
+    """
     target = Path(path)
     if target.exists() and not target.is_file():
         raise BadInput(f"{target}: no regular file, but a folder, pipe or device; name a file to write")
     target.parent.mkdir(parents=True, exist_ok=True)
     temporary = target.with_name(f".{target.name}.{uuid4().hex[:8]}.tmp")
-    temporary.touch(exist_ok=False)  # unlike those of `tempfile`, with the permissions that the umask leaves
     try:
+        # Unlike those of `tempfile`, with the permissions that the umask leaves.
+        temporary.touch(exist_ok=False)
         yield temporary
         temporary.replace(target)
+    except OSError as error:
+        if error.errno in FULL or error.filename == str(temporary):
+            raise not_written(target, error) from None
+        raise
     finally:
         temporary.unlink(missing_ok=True)
 
@@ -42,10 +52,9 @@ def not_written(path: Path | str, error: Exception) -> Failed:
     A library that is no part of Python says of a full disk where its writer stopped, not why.
     """
     place = Path(path) if Path(path).is_dir() else Path(path).parent
-    full = (
-        not isinstance(error, OSError) and place.is_dir() and shutil.disk_usage(place).free < ALMOST_NOTHING
-    )
-    why = os.strerror(errno.ENOSPC) if full else " ".join(str(error).split())[:200]
+    said = getattr(error, "strerror", None)
+    full = not said and place.is_dir() and shutil.disk_usage(place).free < ALMOST_NOTHING
+    why = said or (os.strerror(errno.ENOSPC) if full else " ".join(str(error).split())[:200])
     return Failed(
         f"{path}: cannot be written ({why}); free space on its disk or make it writable, then start again"
     )
@@ -140,6 +149,16 @@ def check_fetched(path: Path | str) -> None:
     with Path(path).open("rb") as stream:
         if stream.read(len(POINTER)) == POINTER:
             raise BadInput(f"{path}: a git-lfs pointer, not the file itself; fetch it, as by git lfs pull")
+
+
+def link(target: Path | str, folder: Path | str) -> str:
+    """Return where a link in a file of a folder finds a target: absolute where the folder is a link to another place.
+
+    There `..` leads a browser above the link, and who opens files above its target.
+    """
+    relative = Path(os.path.relpath(target, folder))
+    same = Path(folder, relative).resolve() == Path(target).resolve()
+    return (relative if same else Path(target).absolute()).as_posix()
 
 
 def copy_file(source: Path | str, target: Path | str) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from replicse import files
 from replicse.errors import BadInput, MissingData
-from replicse.files import read_json, read_rows, write_json, write_rows
+from replicse.files import link, read_json, read_rows, write_json, write_rows
 
 
 def test_what_is_written_is_read_back(tmp_path):
@@ -69,6 +69,16 @@ def test_broken_rows_are_named(tmp_path, text, problem):
         read_rows(tmp_path / "cut.csv")
 
 
+def test_links_of_a_folder_that_is_a_link_itself_are_absolute(tmp_path):
+    """`..` led to the folder above its target, where no figures are."""
+    figure = tmp_path / "figures/one.svg"
+    write_json(figure, {})
+    (tmp_path / "far/away").mkdir(parents=True)
+    (tmp_path / "reports").symlink_to("far/away")
+    assert link(figure, tmp_path / "reports") == str(figure)
+    assert link(figure, tmp_path / "far/away") == "../../figures/one.svg"
+
+
 @pytest.mark.parametrize(
     ("free", "why"), [(100, "No space left on device"), (1 << 30, "writer stopped at 17")]
 )
@@ -76,4 +86,4 @@ def test_a_disk_that_is_full_is_called_so_whatever_the_library_says(tmp_path, mo
     monkeypatch.setattr(files.shutil, "disk_usage", lambda place: SimpleNamespace(free=free))
     said = str(files.not_written(tmp_path / "state", RuntimeError("writer stopped at 17")))
     assert said.startswith(f"{tmp_path / 'state'}: cannot be written ({why}); free space")
-    assert "of one file" in str(files.not_written(tmp_path, OSError("of one file")))
+    assert "of one file" in str(files.not_written(tmp_path, OSError(5, "of one file")))

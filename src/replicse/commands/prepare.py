@@ -11,7 +11,7 @@ from replicse.checked import Count, Text
 from replicse.commands.job import Payload, Stage
 from replicse.data.sets import data_folder
 from replicse.errors import BadInput, MissingData
-from replicse.files import atomic_write, below, copy_file, sha256_of, write_json
+from replicse.files import below, copy_file, sha256_of, write_json, write_text
 from replicse.registry.artefacts import ENCODER
 from replicse.registry.corpora import SIMCSE_DATA
 from replicse.study.paper.lock import LOCK
@@ -129,8 +129,7 @@ def _tokenizer(job: TokenizerJob, arguments: Namespace) -> None:
         made = tokenizer_from_vocabulary(below(root, job.vocabulary, WHAT), job.lowercase)
     else:
         made = train_tokenizer(job.train, read_corpus(root, job.corpus)["text"], job.size, job.lowercase)
-    with atomic_write(arguments.out) as temporary:
-        made.save(str(temporary))
+    write_text(arguments.out, made.to_str(pretty=True))
 
 
 def _backbone(job: BackboneJob, arguments: Namespace) -> None:

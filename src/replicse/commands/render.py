@@ -2,7 +2,6 @@
 
 import logging
 import math
-import os
 import re
 import shutil
 from argparse import ArgumentParser, Namespace
@@ -19,7 +18,7 @@ from replicse.commands.study import (
     study_file,
 )
 from replicse.errors import BadInput, nearest
-from replicse.files import read_json, read_rows, write_json, write_ordered, write_rows
+from replicse.files import link, read_json, read_rows, write_json, write_ordered, write_rows
 from replicse.registry.artefacts import HTML, PROVENANCE
 from replicse.study.judge.adjudicate import FIELDS as ADJUDICATION_FIELDS
 from replicse.study.judge.claims import FIELDS as CLAIM_FIELDS
@@ -91,14 +90,14 @@ def surroundings(
         text = readme.read_text(encoding="utf-8") if readme.is_file() else ""
         facts["about"] = LEAVING.sub(r"\1", text)
     elif Path(made_in.run("")).is_dir():
-        facts["root"] = Path(os.path.relpath(".", folder)).as_posix()
+        facts["root"] = link(".", folder)
     if not paths.kept and not study["comparable"] and not study["judges_orders"]:
         facts["seconds"] = seconds_picture(*seconds_of(items, made_in))
         facts["committed"] = [
             (
                 page.parent.name,
                 _title(page.with_name("README.md")),
-                Path(os.path.relpath(page, folder)).as_posix(),
+                link(page, folder),
             )
             for page in sorted(Path("reports/studies").glob(f"*/{HTML}"))
         ]

@@ -17,7 +17,7 @@ from replicse.data.sts import read_lines
 from replicse.data.tables import csv_records
 from replicse.data.tokenizer import TokenizerSettings, tokenizer_from_merges, tokenizer_from_vocabulary
 from replicse.errors import BadInput, MissingData, nearest
-from replicse.files import atomic_write, copy_file, read_json, sha256_of, write_json
+from replicse.files import copy_file, read_json, sha256_of, write_json, write_text
 from replicse.registry.artefacts import CONFIG, ENCODER, TOKENIZER, TOKENIZER_CONFIG, WEIGHTS
 from replicse.registry.corpora import SIMCSE_DATA
 
@@ -117,11 +117,13 @@ def download_encoder(repository: str, revision: str | None, folder: Path) -> Pat
     if "pytorch_model.bin" in paths:
         _convert_weights(paths["pytorch_model.bin"], folder / WEIGHTS)
     if "merges.txt" in paths:
-        _save(tokenizer_from_merges(paths["vocab.json"], paths["merges.txt"]), folder / TOKENIZER)
+        made = tokenizer_from_merges(paths["vocab.json"], paths["merges.txt"])
+        write_text(folder / TOKENIZER, made.to_str(pretty=True))
     elif "vocab.txt" in paths:
         # BERT is uncased where nothing else is said.
         uncased = TokenizerSettings.read(paths["vocab.txt"].parent).do_lower_case
-        _save(tokenizer_from_vocabulary(paths["vocab.txt"], uncased), folder / TOKENIZER)
+        made = tokenizer_from_vocabulary(paths["vocab.txt"], uncased)
+        write_text(folder / TOKENIZER, made.to_str(pretty=True))
     files = {name: sha256_of(folder / name) for name in ENCODER}
     write_json(folder / RECORD, {"repository": repository, "revision": commit, "sha256": files})
     return folder
@@ -266,8 +268,3 @@ def _convert_weights(source: Path, target: Path) -> None:
 
     tensors = {name: value.clone().contiguous() for name, value in read_tensors(source).items()}
     save_tensors(target, tensors, format="pt")
-
-
-def _save(tokenizer: Any, target: Path) -> None:
-    with atomic_write(target) as temporary:
-        tokenizer.save(str(temporary))

@@ -12,7 +12,7 @@ from tokenizers import Tokenizer
 from replicse.checked import shown
 from replicse.data.tokenizer import load_tokenizer
 from replicse.errors import BadInput, MissingData
-from replicse.files import atomic_write, read_json, sha256_of, write_json
+from replicse.files import atomic_write, not_written, read_json, sha256_of, write_json
 from replicse.registry.artefacts import OFFSETS, TOKENS
 from replicse.registry.artefacts import STORE as RECORD
 
@@ -73,7 +73,10 @@ def write_store(
         arrays[LABELS] = np.array(labels, dtype=np.float32)
     for name, values in arrays.items():
         with atomic_write(folder / name) as temporary, temporary.open("wb") as stream:
-            np.save(stream, values)
+            try:
+                np.save(stream, values)
+            except OSError as error:
+                raise not_written(folder / name, error) from None
     record = {
         "rows": len(texts),
         "tokens": len(tokens),

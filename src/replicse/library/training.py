@@ -15,7 +15,7 @@ from replicse.data.store import write_store
 from replicse.encoder.sentence import SentenceEncoder, encoder_folder, open_tokenizer
 from replicse.encoder.stored import READABLE
 from replicse.errors import BadInput, nearest
-from replicse.files import atomic_write, read_json, sha256_of, write_json
+from replicse.files import read_json, sha256_of, write_json, write_text
 from replicse.provenance.record import computed, provenance
 from replicse.registry.artefacts import PROVENANCE, STORE, TOKENIZER
 from replicse.registry.corpora import corpus_of
@@ -95,8 +95,7 @@ def train(
         )
     if _is_complete(out, spec.run_id):
         return _opened(out, spec, device)
-    with atomic_write(out / TOKENIZER) as temporary:
-        open_tokenizer(initial).save(str(temporary))
+    write_text(out / TOKENIZER, open_tokenizer(initial).to_str(pretty=True))
     stores = _stores(out, spec, columns, Path(data or out))
     job = {
         "run": spec.plain(),

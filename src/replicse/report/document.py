@@ -1,7 +1,6 @@
 """The report of a study: Markdown, LaTeX and HTML."""
 
 import logging
-import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -9,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from replicse.errors import BadInput, MissingData
-from replicse.files import read_text, write_rows, write_text
+from replicse.files import link, read_text, write_rows, write_text
 from replicse.registry.artefacts import HTML, MACROS, MARKDOWN, TEX
 from replicse.report.content.contents import Finding, Page, Report, make_report
 from replicse.report.formats import html, latex, markdown
@@ -49,12 +48,13 @@ def write_report(
     beside = {page.file: html.page(report, page) for page in report.pages if page.file}
     for section in report.sections:
         beside[section.page] = html.paper(report, section, addresses)
-    for name, text in {HTML: html.document(report), **beside}.items():
-        write_text(folder / name, text)
-    write_text(folder / MARKDOWN, markdown.document(report, pictures(partial(_relative, folder, "svg"))))
-    write_text(folder / TEX, latex.document(report, pictures(partial(_relative, folder, "pdf"))))
     written = [*(folder / name for name in (MARKDOWN, TEX, HTML)), *map(folder.joinpath, beside)]
     written += write_tables(folder / "tables", report)
+    write_text(folder / MARKDOWN, markdown.document(report, pictures(partial(_relative, folder, "svg"))))
+    write_text(folder / TEX, latex.document(report, pictures(partial(_relative, folder, "pdf"))))
+    # report.html comes last: where it is, all is.
+    for name, text in {**beside, HTML: html.document(report)}.items():
+        write_text(folder / name, text)
     seconds = time.monotonic() - start
     log.info(
         "event=report items=%d folder=%s files=%d seconds=%.1f", len(items), folder, len(written), seconds
@@ -96,4 +96,4 @@ def _check_drawing(item: str, stem: Path) -> None:
 
 
 def _relative(folder: Path, suffix: str, stem: Path) -> str:
-    return Path(os.path.relpath(f"{stem}.{suffix}", folder)).as_posix()
+    return link(f"{stem}.{suffix}", folder)

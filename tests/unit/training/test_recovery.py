@@ -15,8 +15,10 @@ import pytest
 import torch
 
 from replicse.cli import main
+from replicse.commands.evaluate import write_scores
+from replicse.data.store import write_store
 from replicse.errors import BadInput, Failed
-from replicse.files import read_json, write_json
+from replicse.files import copy_file, read_json, write_json, write_rows
 from replicse.runtime import locks
 from replicse.training import state
 from replicse.training.loop import Trainer, train
@@ -144,9 +146,27 @@ def test_a_full_disk_is_one_sentence_and_leaves_the_state_before(study, tmp_path
     with files_of_at_most(100):
         assert main(["job", "data", '{"source": "embedded"}', "--out", str(tmp_path / "data.json")]) == 1
     error = capsys.readouterr().err
-    assert "cannot be written" in error and error.count("\n") == 1
+    assert f"{tmp_path}/data" in error and "cannot be written" in error and error.count("\n") == 1
     train(job, root, tmp_path / "out", tmp_path / "state", CPU)
     assert micro.equal_weights(whole / "last", tmp_path / "out" / "last")
+
+
+SCORES = {"suites": {"sts": "8" * 20_000}, "pairs": {"sts": [1]}}
+WRITERS = {
+    "tokens.npy": lambda folder, tokenizer: write_store(folder, ["word"] * 2000, tokenizer, 16, {}),
+    "table.csv": lambda folder, _: write_rows(folder / "table.csv", ["a"], [{"a": "8" * 20_000}]),
+    "copy.json": lambda folder, tokenizer: copy_file(tokenizer, folder / "copy.json"),
+    "scores.json": lambda folder, _: write_scores(folder / "scores.json", {**SCORES}),
+}
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_each_writer_names_the_file_that_a_full_disk_does_not_take(study, tmp_path, name):
+    """It was "a file", the file that was copied, or a trace of NumPy's; pairs were there without their scores."""
+    limit = 1000 if name == "copy.json" else 10_000
+    with files_of_at_most(limit), pytest.raises(Failed, match=rf"/{name}: cannot be written .* free space"):
+        WRITERS[name](tmp_path, study[0].tokenizer)
+    assert list(tmp_path.iterdir()) == []
 
 
 # Locks
