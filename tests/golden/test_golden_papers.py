@@ -12,6 +12,7 @@ from replicse.study.judge.claims import judged_in_print, study_claims
 from replicse.study.paper.cell_names import CellNames
 from replicse.study.paper.papers import load_papers
 from replicse.study.plan.planner import load_plan
+from replicse.study.results.tabulate import borrowed_spread
 
 SCALES = ("micro", "short", "compact", "paper")
 METHODS = ("diffcse", "esimcse", "mirrorbert", "noncontrastive", "promptbert", "rankcse")
@@ -23,17 +24,20 @@ def text_of(header, rows):
     return stream.getvalue()
 
 
-def test_the_cells_of_every_item_and_the_encoders_of_each(golden):
+def test_the_cells_of_every_item_the_encoders_of_each_and_the_spreads_that_cells_borrow(golden):
     """The number of cells, and at each scale a digest of the ids of all encoders, which hash all that they are."""
     papers = load_papers(WORKFLOW)
     wanted = {key: list(paper.items) for key, paper in papers.items()}
-    rows = {}
+    rows, spreads = {}, []
     for scale in SCALES:
         plan = load_plan({"scale": scale, "papers": wanted, "adjudicate": "all", "seeds": [0, 1]}, WORKFLOW)
         for item, cells in plan.cells.items():
             ids = sorted(f"{'/'.join(cell.key)}@{cell.protocol}: {cell.jobs}" for cell in cells)
             digest = sha256("\n".join(ids).encode()).hexdigest()[:12]
             rows.setdefault(item, [item]).append(f"{len(cells)} {digest}")
+            lent = [(cell, borrowed_spread(plan, cell)) for cell in plan.described(item)]
+            spreads += [(scale, "/".join(cell.key), *spread) for cell, spread in lent if spread]
+    golden("spreads.csv", text_of(["scale", "cell", "sd", "degrees"], spreads))
     golden("papers.csv", text_of(["item", *SCALES], rows.values()))
 
 

@@ -2,7 +2,6 @@
 
 import pytest
 
-from replicse.errors import BadInput
 from replicse.registry.frozen import FrozenModel, frozen_models, with_frozen
 from replicse.registry.terms import TermParameters
 
@@ -22,22 +21,6 @@ RTD = {"term": "rtd", "generator": {"backbone": "small"}}
 def test_a_folder_alone_is_written_as_its_text(given, written):
     model = FrozenModel.of(given, "here")
     assert model.plain() == written and FrozenModel.of(model.plain(), "here") == model
-
-
-@pytest.mark.parametrize(
-    ("given", "problem"),
-    [
-        ("bert-base", r'"bert-base"; expected {backbone: NAME}, {released: NAME} or {use: RECIPE}'),
-        ({}, "exactly one of backbone, released, use"),
-        ({"backbone": "a", "released": "b"}, "exactly one of backbone, released, use"),
-        ({"released": "a", "checkpoint": "best"}, "checkpoint only with use"),
-        ({"bakbone": "a"}, 'unknown key "bakbone" in generator; did you mean "backbone"'),
-    ],
-)
-def test_a_mistake_is_named(given, problem):
-    with pytest.raises(BadInput) as error:
-        TermParameters.of({"term": "rtd", "generator": given}, "here")
-    assert problem in str(error.value)
 
 
 def test_they_are_found_and_replaced_wherever_they_stand():

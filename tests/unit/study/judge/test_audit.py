@@ -10,7 +10,6 @@ from planned import WORKFLOW, shipped_audit
 
 from replicse.data.sts import STS_TASKS, load_sts
 from replicse.data.transfer import load_transfer
-from replicse.errors import BadInput
 from replicse.files import read_rows
 from replicse.study.judge import audit as rules
 from replicse.study.judge import rules_of_tables, rules_of_text
@@ -282,22 +281,6 @@ def test_number_of_the_text_against_what_it_speaks_of(
     findings = found(rules_of_text.running_text, plan)
     assert [one.certainty for one in findings] == [certainty] * bool(certainty)
     assert all(one.follows.startswith(f"{follows} (") for one in findings)
-
-
-@pytest.mark.parametrize(
-    ("entries", "told"),
-    [
-        ([speaks("{main/first/STS31}")], 'no cell "main/first/STS31".*did you mean "made/main/first/STS1'),
-        ([speaks("{data/sts/STS-C/test}")], 'no size "data/sts/STS-C/test" is counted; did you mean'),
-        ([speaks("{main/first/STS13}"), speaks("{main/first/STS12}")], '"gain/avg" is described twice'),
-        ([], '"gain/avg/spearman" of reported.csv speaks of nothing'),
-        ([{"numbers": ["gain/avg"]}], "exactly one of is, claim, searched, alone"),
-        ([{"numbers": ["gain/avg"], "claim": "first-best"}], 'no claim "first-best"'),
-    ],
-)
-def test_mistake_in_what_the_text_speaks_of(made_up, tmp_path, entries, told):
-    with pytest.raises(BadInput, match=rf"text\.yaml.*{told}"):
-        spoken_numbers(with_text(made_up, tmp_path, {"gain/avg": "5.56"}, entries).papers, DATASETS)
 
 
 # What the shipped papers hold

@@ -11,12 +11,9 @@ from made_up import write_scores
 from planned import shipped_plan
 from scipy import stats
 
-from replicse.errors import BadInput
 from replicse.study.judge.claims import SAME_RUN, _failing, claim_rows, judge_claim, study_claims
 from replicse.study.judge.readings import Reading
 from replicse.study.judge.study import results_of
-from replicse.study.paper.cell_names import CellNames
-from replicse.study.paper.claim_cells import resolved
 from replicse.study.paper.claims import Claim, Relation, contradictions, load_claims
 from replicse.study.paper.expression import Expression
 from replicse.study.results.values import Evaluations
@@ -26,11 +23,6 @@ ALL = {"simcse": "all", "repro": "all", "diffcse": "all"}
 
 def study(scale="paper", papers=ALL, seeds=(0, 1, 2)):
     return shipped_plan(scale=scale, papers=papers, seeds=list(seeds))
-
-
-@pytest.fixture(scope="module")
-def plan():
-    return study()
 
 
 def judged(plan):
@@ -155,9 +147,6 @@ def test_below_three_seeds_nothing_is_decided_but_shown(left, right, words):
     assert words in found.reason
 
 
-lists = st.lists(st.lists(scores, min_size=3, max_size=3), min_size=2, max_size=5)
-
-
 def test_a_claim_of_many_parts_is_contradicted_only_after_holm():
     """Of ten parts without a difference one fails at 0.05 in 40% of claims; after Holm in 5%."""
     draws = np.random.default_rng(0).uniform(size=(20_000, 10))
@@ -206,13 +195,6 @@ def test_printed_numbers_decide_outright_unless_rounding_could_turn_them(left, r
     assert ("within rounding" in found.reason) == (outcome == "undetermined")
 
 
-def columns(function, rows):
-    """Return a function of as many columns as a row has, the names of its cells by value."""
-    cells = [[f"{{{column}{place}}}" for place in range(len(rows))] for column in range(len(rows[0]))]
-    values = {f"{column}{place}": row[column] for place, row in enumerate(rows) for column in range(len(row))}
-    return Expression(f"{function}({', '.join(f'[{chr(44).join(each)}]' for each in cells)})")(values)
-
-
 @pytest.mark.parametrize(
     ("text", "values", "value", "half"),
     [
@@ -228,9 +210,6 @@ def test_sides_made_of_several_cells(text, values, value, half):
     by_name = dict(zip("abcdefgh", values, strict=False))
     assert side(by_name) == pytest.approx(value)
     assert side.room(by_name, dict.fromkeys(by_name, 0.05)) == pytest.approx(half, rel=2e-3)
-
-
-points = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=1, max_size=8)
 
 
 # Missing values
@@ -352,46 +331,6 @@ def test_up_to_is_reached_and_not_passed_to_the_rounding_of_the_number(number, v
 # Files and names
 
 
-@pytest.mark.parametrize(
-    ("right", "message"),
-    [
-        ("table1/crop-1/stsb-dev", r'claims\.yaml: claim c: no cell "table1/crop-1/stsb-dev".*crop-10/stsb'),
-        ("tabel1/none/stsb-dev", 'no cell "tabel1/none/stsb-dev".*mean "simcse/table1"'),
-        ("figure2/*/step 7/alignment", "no cell"),
-        ("tableA1/unsup-simcse-bert-base/batch-size", "no cell"),
-    ],
-)
-def test_an_unknown_name_is_told_with_file_claim_and_the_nearest(tmp_path, plan, right, message):
-    (loaded,) = load_claims(written(tmp_path, [entry(right=right)]))
-    with pytest.raises(BadInput, match=message):
-        resolved(loaded, CellNames(plan.papers))
-
-
-@pytest.mark.parametrize(
-    ("changed", "message"),
-    [
-        ({"op": "=="}, r'op is "=="'),
-        ({"margin": -1}, r"claims.yaml: c: relations\[0\].margin is -1; expected a number at least 0"),
-        ({"margins": 1}, r'unknown key "margins".*did you mean "margin"'),
-        ({"left": "{a} - "}, r'left is "{a} - "; expected sums, differences'),
-        ({"left": "best({a}, {b})"}, "mean, wins, pareto or dominance"),
-        ({"left": []}, "expected a number, a cell, an expression"),
-        ({"left": 1, "right": 2}, "expected a cell on one side at least"),
-        ({"op": "up to", "margin": 0.5}, "expected a number on the right of up to"),
-        ({"op": "up to", "right": 5}, "half a unit of its last digit as margin"),
-    ],
-)
-def test_a_malformed_relation_is_refused(tmp_path, changed, message):
-    with pytest.raises(BadInput, match=message):
-        load_claims(written(tmp_path, [entry(**changed)]))
-
-
-def test_ids_must_differ_and_no_file_is_no_claim(tmp_path):
-    with pytest.raises(BadInput, match='"c" is given twice'):
-        load_claims(written(tmp_path, [entry(), entry()]))
-    assert load_claims(tmp_path / "other" / "claims.yaml") == ()
-
-
 # Every shipped claim
 
 
@@ -463,14 +402,3 @@ def test_a_contradiction_is_said_once_and_holds_for_both(tmp_path):
     assert contradictions(claims) == expected
     both = contradicting(tmp_path, ("simcse/a", ["repro/b"]), ("repro/b", ["simcse/a"]))
     assert contradictions(both) == {"simcse/a": ("repro/b",), "repro/b": ("simcse/a",)}
-
-
-@pytest.mark.parametrize(
-    ("other", "problem"),
-    [("simcse/aa", 'no claim; did you mean "simcse/a"'), ("repro/b", "name one of another paper")],
-)
-def test_a_contradiction_of_no_claim_or_of_ones_own_paper_is_refused(tmp_path, other, problem):
-    claims = contradicting(tmp_path, ("simcse/a", []), ("repro/b", []), ("repro/c", [other]))
-    with pytest.raises(BadInput, match=problem) as told:
-        contradictions(claims)
-    assert "repro/claims.yaml: claim c: contradicts" in str(told.value).replace(str(tmp_path), "")

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from made_up import made_plan, write_paper
 
-from replicse.errors import BadInput
-from replicse.study.paper.models import Draw, EncoderRequest
+from replicse.study.paper.models import Draw
 
 RATE, CLIP, BATCH = "optimisation.learning_rate", "optimisation.clip", "optimisation.batch_size"
 TEMPERATURE = "terms.infonce.temperature"
@@ -41,27 +40,6 @@ def test_a_seed_names_the_jobs_and_fewer_of_them_are_the_first():
     assert draw().drawn() == draw().drawn() != draw(seed=1).drawn()
     assert draw(jobs=7).drawn() == draw().drawn(7) == draw().drawn()[:7]
     assert draw(jobs=3).drawn(7) == draw().drawn()[:3]
-
-
-@pytest.mark.parametrize(
-    ("changes", "told"),
-    [
-        ({"jobs": 0}, "jobs is 0"),
-        ({"domains": {"optimisation.lr": {"uniform": [0, 1]}}}, '"optimisation.lr": expected section.key'),
-        ({"domains": {RATE: {"uniform": [2, 1]}}}, "expected two bounds, the lower one first"),
-        ({"domains": {RATE: {"log-uniform": [0, 1]}}}, "log-uniform"),
-        (
-            {"domains": {RATE: {"uniform": [1, 2], "choice": [1]}}},
-            "exactly one of uniform, log-uniform, choice",
-        ),
-        ({"domains": {RATE: {"choice": [1e-5, -1]}}}, "learning_rate is -1"),
-        ({"domains": {RATE: {"log_uniform": [1, 2]}}}, 'unknown key "log_uniform"'),
-    ],
-)
-def test_mistakes_are_told(changes, told):
-    with pytest.raises(BadInput) as found:
-        EncoderRequest.of({"use": "plain", "draw": {"jobs": 5, "domains": DOMAINS, **changes}}, "a row")
-    assert told in str(found.value)
 
 
 COLUMNS = [

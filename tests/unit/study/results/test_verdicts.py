@@ -347,23 +347,6 @@ def test_a_printed_spread_is_kept_and_makes_the_number_a_mean(tmp_path):
     assert cell.number == pytest.approx((75.11, 0.005))
 
 
-@pytest.mark.parametrize(
-    ("line", "words"),
-    [
-        ("t,r,c,spearman,75.11 ± 0.84,x,,,,,", 'value is "75.11 ± 0.84"; say in the column seeds over how many runs'),
-        ("t,r,c,spearman,75.11,x,,mean,,,", 'statistic is "mean"; say in the column seeds of how many runs'),
-        ("t,r,c,spearman,75.11,x,,mean,,0,", "seeds is"),
-        ("t,r,c,spearman,75.11,x,,mean,,50,-1", "sd is"),
-        ("t,r,c,spearman,75.11,x,,percentile,101,50,", "q is"),
-        ("t,r,c,spearman,75.11,x,,percentile,,50,", "a percentile has q, 0 to 100"),
-    ],
-)  # fmt: skip
-def test_a_mistake_in_a_printed_statistic_names_the_line(tmp_path, line, words):
-    with pytest.raises(BadInput, match=r"reported\.csv:2: ") as error:
-        read_reported(reported_file(tmp_path, line))
-    assert words in str(error.value), str(error.value)
-
-
 # A paper's verdicts together
 
 
