@@ -1,14 +1,16 @@
 """A tiny study on disk for tests: a corpus, a tokenizer, stores, an encoder and development pairs."""
 
 import json
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
+import torch
 
 from replicse.data.store import write_store
 from replicse.data.tokenizer import train_tokenizer
 from replicse.registry.runs import Run
-from replicse.training.loop import TrainJob
+from replicse.training.loop import Trainer, TrainJob
 
 WORDS = [
     f"{first}{second}" for first in ("ba", "ko", "mi", "tu", "re", "zo") for second in ("l", "n", "s", "t")
@@ -74,6 +76,29 @@ def job(folder: Path, count: int = 96, **changes) -> TrainJob:
     return TrainJob(spec, spec.run_id, None, tokenizer, chosen)
 
 
+def trainer_of(job: TrainJob, folder: Path, root: Path | None = None, **options) -> Trainer:
+    """Return a trainer of a job on the CPU that writes below a folder, where by default its data lie too."""
+    return Trainer(job, root or folder, folder / "out", folder / "state", torch.device("cpu"), **options)
+
+
+class Killed(BaseException):
+    """The end of a process that is not asked."""
+
+
+def run_until_killed(trainer: Trainer, step: int) -> None:
+    """Run a trainer that saves its state behind every step, until it dies in one."""
+    visit, trainer.save_every_seconds = trainer._visit, 0.0
+
+    def visit_then_die(at, loss):
+        if at == step:
+            raise Killed
+        visit(at, loss)
+
+    trainer._visit = visit_then_die
+    with suppress(Killed):
+        trainer.run()
+
+
 def weights(folder: Path) -> dict[str, np.ndarray]:
     """Return the weights of an encoder folder."""
     from safetensors.numpy import load_file
@@ -85,6 +110,12 @@ def equal_weights(one: Path, other: Path) -> bool:
     """Return whether two encoder folders hold the same weights, bit for bit."""
     left, right = weights(one), weights(other)
     return left.keys() == right.keys() and all(np.array_equal(left[name], right[name]) for name in left)
+
+
+def equal_runs(one: Path, other: Path) -> bool:
+    """Return whether two runs have the same checkpoints, bit for bit, and the same history."""
+    same = all(equal_weights(one / name, other / name) for name in ("best", "last"))
+    return same and metrics(one)["history"] == metrics(other)["history"]
 
 
 def metrics(folder: Path) -> dict:

@@ -3,10 +3,11 @@
 The new weights are those of the closed form of Adam's first step.
 """
 
+import math
+
 import micro
 import torch
-
-from replicse.training.loop import Trainer
+import transformers
 
 LEARNING_RATE, DECAY = 1e-3, 0.01
 STEPS = {
@@ -19,7 +20,7 @@ def stepped(folder, **changes):
     """Make one step of a run; return its loss and the rows of both views; save the encoder before and after."""
     still = {"hidden": 0, "attention": 0}
     job = micro.job(folder, optimisation=STEPS, dropout=still, selection={"every": 0}, views=VIEWS, **changes)
-    trainer = Trainer(job, folder, folder / "out", folder / "state", torch.device("cpu"))
+    trainer = micro.trainer_of(job, folder)
     model, source = trainer.model, trainer.sources[0]
     with torch.no_grad():
         for parameter in model.parameters():
@@ -33,9 +34,35 @@ def stepped(folder, **changes):
 
 
 def bert(folder, name):
-    import transformers
-
     return transformers.BertModel.from_pretrained(folder / name).double().eval()
+
+
+def opened(folder, backbone):
+    """Return the BERT of `transformers` with the weights of a backbone, in float64."""
+    backbone.save(folder)
+    options = {"dtype": torch.float64, "add_pooling_layer": False, "attn_implementation": "eager"}
+    return transformers.BertModel.from_pretrained(folder, **options).eval()
+
+
+class AdamByHand:
+    """AdamW without weight decay, its gradients clipped to 1, its rate decaying linearly, a weight at a time."""
+
+    def __init__(self, trained, rate, steps):
+        self.trained, self.rate, self.steps, self.taken = trained, rate, steps, 0
+        self.moments = [(torch.zeros_like(each), torch.zeros_like(each)) for each in trained]
+
+    @torch.no_grad()
+    def move(self, gradients):
+        """Make a step; return the norm of the gradients."""
+        norm = math.sqrt(math.fsum(float((each**2).sum()) for each in gradients))
+        rate, self.taken = self.rate * (self.steps - self.taken) / self.steps, self.taken + 1
+        for weights, gradient, (mean, square) in zip(self.trained, gradients, self.moments, strict=True):
+            clipped = gradient * min(1.0, 1 / norm)
+            mean.mul_(0.9).add_(0.1 * clipped)
+            square.mul_(0.999).add_(0.001 * clipped**2)
+            best, spread = mean / (1 - 0.9**self.taken), square / (1 - 0.999**self.taken)
+            weights -= rate * best / (spread.sqrt() + 1e-8)
+        return norm
 
 
 def states(model, rows, length):

@@ -5,7 +5,7 @@ import tarfile
 
 import numpy as np
 import pytest
-from huggingface_hub import constants
+import torch
 from safetensors.numpy import load_file, save
 
 from replicse.cli import main
@@ -40,31 +40,25 @@ SENTEVAL = archive({"STS/STSBenchmark/sts-test.csv": STSB, "CR/custrev.pos": "fi
 
 
 @pytest.fixture
-def cache(tmp_path, monkeypatch):
-    """An offline hub cache; the function puts files of a repository into it at a commit of branch main."""
-    folder = tmp_path / "cache"
-    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(folder))
-    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+def put(cache):
+    """Put files of a repository into the hub's cache."""
 
-    def put(repository, kind="dataset", commit=COMMIT, **files):
-        held = folder / f"{kind}s--{repository.replace('/', '--')}"
-        (held / "refs").mkdir(parents=True, exist_ok=True)
-        (held / "refs" / "main").write_text(commit)
+    def written(repository, kind="dataset", commit=COMMIT, **files):
         for name, content in files.items():
-            path = held / "snapshots" / commit / name
+            path = cache(kind, repository, commit) / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(content.encode() if isinstance(content, str) else content)
 
-    return put
+    return written
 
 
-def put_simcse(cache, senteval=SENTEVAL):
+def put_simcse(put, senteval=SENTEVAL):
     files = {"wiki1m_for_simcse.txt": WIKI, "nli_for_simcse.csv": NLI, "senteval.tar": senteval}
-    cache(SIMCSE_DATA, **files)
+    put(SIMCSE_DATA, **files)
 
 
-def test_artefacts_fill_a_data_root(cache, tmp_path):
-    put_simcse(cache)
+def test_artefacts_fill_a_data_root(put, tmp_path):
+    put_simcse(put)
     root = tmp_path / "data"
     records = materialise(root, ARTEFACTS, COMMIT)
     assert records == [
@@ -85,15 +79,11 @@ def test_artefacts_fill_a_data_root(cache, tmp_path):
 
 @pytest.mark.parametrize(
     "content",
-    [
-        archive({"STS/a": "x", "../../../evil": "x"}),
-        b"not an archive",
-        archive({"other/a": "x"}),
-    ],
+    [archive({"STS/a": "x", "../../../evil": "x"}), b"not an archive", archive({"other/a": "x"})],
     ids=["path outside", "no archive", "no STS"],
 )
-def test_a_bad_archive_is_bad_input_and_leaves_nothing(cache, tmp_path, content):
-    put_simcse(cache, content)
+def test_a_bad_archive_is_bad_input_and_leaves_nothing(put, tmp_path, content):
+    put_simcse(put, content)
     root = tmp_path / "data"
     with pytest.raises(BadInput, match=r"senteval\.tar: "):
         materialise(root, ["SentEval"], COMMIT)
@@ -101,8 +91,8 @@ def test_a_bad_archive_is_bad_input_and_leaves_nothing(cache, tmp_path, content)
     assert not list(tmp_path.glob("**/evil"))
 
 
-def test_another_revision_in_the_cache_does_not_do_and_the_remedy_is_told(cache, tmp_path):
-    cache(SIMCSE_DATA, commit="f" * 40, **{"wiki1m_for_simcse.txt": WIKI})
+def test_another_revision_in_the_cache_does_not_do_and_the_remedy_is_told(put, tmp_path):
+    put(SIMCSE_DATA, commit="f" * 40, **{"wiki1m_for_simcse.txt": WIKI})
     target = tmp_path / "wiki" / "wiki1m_for_simcse.txt"
     with pytest.raises(MissingData) as caught:
         materialise(tmp_path, ["wiki/wiki1m_for_simcse.txt"], COMMIT)
@@ -123,9 +113,9 @@ def bert_json(folder):
 
 
 @pytest.mark.parametrize("revision", [None, "main", COMMIT])
-def test_an_encoder_comes_with_a_record_of_its_full_revision(cache, tmp_path, revision):
+def test_an_encoder_comes_with_a_record_of_its_full_revision(put, tmp_path, revision):
     files = {**HELD, "tokenizer.json": bert_json(tmp_path)}
-    cache("org/encoder", "model", **files)
+    put("org/encoder", "model", **files)
     assert download_encoder("org/encoder", revision, tmp_path / "encoder") == tmp_path / "encoder"
     expected = {name: sha256(content) for name, content in files.items()}
     record = json.loads((tmp_path / "encoder" / "hub.json").read_text())
@@ -140,9 +130,7 @@ def test_data_of_the_hub_need_a_pinned_commit(tmp_path, capsys):
     assert wanted in capsys.readouterr().err
 
 
-def test_pytorch_weights_are_converted(cache, tmp_path):
-    import torch
-
+def test_pytorch_weights_are_converted_and_a_vocabulary_with_merges_becomes_a_tokenizer(put, tmp_path):
     shared = torch.ones(2)
     state = {
         "embeddings.weight": torch.arange(6.0).reshape(3, 2).T,
@@ -152,25 +140,15 @@ def test_pytorch_weights_are_converted(cache, tmp_path):
     }
     stream = io.BytesIO()
     torch.save(state, stream)
-    cache("b", "model", **{"config.json": "{}", "pytorch_model.bin": stream.getvalue()})
-    cache("b", "model", **{"tokenizer.json": bert_json(tmp_path)})
+    trained = train_tokenizer("byte-bpe", ["the dog sleeps and the dog eats"] * 5, 290, lowercase=False)
+    trained.model.save(str(tmp_path))
+    merges = {name: (tmp_path / name).read_bytes() for name in ("vocab.json", "merges.txt")}
+    put("b", "model", **{"config.json": "{}", "pytorch_model.bin": stream.getvalue()}, **merges)
     download_encoder("b", "main", tmp_path / "encoder")
     stored = load_file(tmp_path / "encoder" / "model.safetensors")
     assert sorted(stored) == ["embeddings.weight", "tied", "tied.too"]
     np.testing.assert_array_equal(stored["embeddings.weight"], state["embeddings.weight"].numpy())
     np.testing.assert_array_equal(stored["tied.too"], [1, 1])
-
-
-def test_a_vocabulary_with_merges_becomes_a_tokenizer(cache, tmp_path):
-    trained = train_tokenizer("byte-bpe", ["the dog sleeps and the dog eats"] * 5, 290, lowercase=False)
-    trained.model.save(str(tmp_path))
-    cache(
-        "r",
-        "model",
-        **HELD,
-        **{name: (tmp_path / name).read_bytes() for name in ("vocab.json", "merges.txt")},
-    )
-    download_encoder("r", "main", tmp_path / "encoder")
     tokenizer = load_tokenizer(tmp_path / "encoder" / "tokenizer.json", None)
     for text in ("the dog sleeps", "a <mask> über", ""):
         assert tokenizer.encode(text).ids == trained.encode(text).ids
@@ -185,10 +163,9 @@ def test_a_vocabulary_with_merges_becomes_a_tokenizer(cache, tmp_path):
         ({"config.json": "{}"}, COMMIT[:7], "an abbreviated commit; name all of its 40 digits"),
     ],
 )
-def test_what_is_no_encoder_is_named(cache, tmp_path, held, revision, problem):
-    cache(
-        "org/encoder", "model", **held, **({"tokenizer.json": bert_json(tmp_path)} if len(held) > 1 else {})
-    )
+def test_what_is_no_encoder_is_named(put, tmp_path, held, revision, problem):
+    tokenizer = {"tokenizer.json": bert_json(tmp_path)} if len(held) > 1 else {}
+    put("org/encoder", "model", **held, **tokenizer)
     with pytest.raises(BadInput, match=problem):
         download_encoder("org/encoder", revision, tmp_path / "encoder")
     assert not (tmp_path / "encoder" / "model.safetensors").exists()

@@ -23,22 +23,15 @@ PAIRS = [(4.0, "a man", "a dog"), (1.5, "one", "two"), (0.0, "here", "there")]
 SIZES = load_datasets(ROOT / "workflow").plain()["sizes"]
 
 
-def mr(root: Path, rows: int = 4) -> Path:
-    folder = root / "SentEval" / "downstream" / "MR"
-    folder.mkdir(parents=True)
-    for sign in ("pos", "neg"):
-        (folder / f"rt-polarity.{sign}").write_text(f"{sign} .\n" * rows)
-    return folder
-
-
 def data(root: Path, out: Path, sizes: dict) -> int:
     payload = {"source": "local", "root": str(root), "sizes": sizes}
     return main(["job", "data", json.dumps(payload), "--out", str(out)])
 
 
-def test_rows_and_sha256_of_the_sets_that_are_there_are_recorded(tmp_path):
-    root = write_stsb(tmp_path / "data", {"dev": PAIRS, "test": PAIRS[:2]})
-    mr(root)
+def test_rows_and_sha256_of_the_sets_that_are_there_are_recorded(tmp_path, senteval):
+    root = write_stsb(tmp_path, {"dev": PAIRS, "test": PAIRS[:2]})
+    for sign in ("pos", "neg"):
+        senteval(f"MR/rt-polarity.{sign}", f"{sign} .\n" * 4)
     sizes = {"data/sts/STS-B/test": 2, "data/transfer/MR/all": 8, "data/sts/STS-B/train": 5749}
     assert data(root, tmp_path / "data.json", sizes) == 0
     sets = read_json(tmp_path / "data.json")["sets"]
@@ -99,12 +92,6 @@ def test_the_real_sets_have_their_sizes_and_a_cut_one_is_named(real_data, tmp_pa
     assert "STS.gs.MSRvid.txt: 700 rows of sts/STS12/test; expected 750" in capsys.readouterr().err
 
 
-# Placeholders and other encodings
-
-
-# Corpora
-
-
 @pytest.mark.parametrize(("rows", "about", "fits"), [(20, False, True), (21, False, False), (22, True, True),
                                                      (23, True, False), (18, False, False)])  # fmt: skip
 def test_a_corpus_has_the_rows_that_its_recipe_expects(tmp_path, rows, about, fits):
@@ -113,11 +100,8 @@ def test_a_corpus_has_the_rows_that_its_recipe_expects(tmp_path, rows, about, fi
     recipe = {"name": "wiki", "format": "lines", "file": "text.gz", "rows": rows, "about": about}
     if fits:
         assert len(read_corpus(tmp_path, recipe)["text"]) == 20
-    else:
-        file = tmp_path / "text.gz"
-        expected = f"{'about ' if about else ''}{rows}"
-        with pytest.raises(BadInput) as caught:
-            read_corpus(tmp_path, recipe)
-        assert str(caught.value) == (
-            f"{file}: 20 rows of corpus wiki; expected {expected}; fetch the file again"
-        )
+        return
+    with pytest.raises(BadInput) as caught:
+        read_corpus(tmp_path, recipe)
+    expected = f"expected {'about ' if about else ''}{rows}; fetch the file again"
+    assert str(caught.value) == f"{tmp_path / 'text.gz'}: 20 rows of corpus wiki; {expected}"

@@ -11,37 +11,22 @@ from replicse.data.sts import (
 )
 from replicse.errors import BadInput
 
-# Methods section 2.2.
-COUNTS = {
-    "STS12": [750, 750, 459, 750, 399],
-    "STS13": [189, 750, 561],
-    "STS14": [450, 300, 750, 750, 750, 750],
-    "STS15": [375, 750, 375, 750, 750],
-    "STS16": [254, 249, 230, 244, 209],
-}
-TOTALS = {"STS12": 3108, "STS13": 1500, "STS14": 3750, "STS15": 3000, "STS16": 1186}
+
+@pytest.fixture
+def sts13(senteval):
+    """Return what writes the subsets of STS13, all alike."""
+
+    def write(sentences, gold):
+        for name in STS_SUBSETS["STS13"]:
+            inputs = senteval(f"STS/STS13-en-test/STS.input.{name}.txt", sentences)
+            senteval(f"STS/STS13-en-test/STS.gs.{name}.txt", gold)
+        return inputs.with_name("STS.input.FNWN.txt")
+
+    return write
 
 
-def write(root, name, content):
-    path = root / "SentEval" / "downstream" / name
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(content if isinstance(content, bytes) else content.encode("utf-8"))
-    return path
-
-
-def write_sts13(root, sentences="a b\tc\nd\te  f\ng\th\n", gold="1.0\n\n3\n"):
-    for name in STS_SUBSETS["STS13"]:
-        inputs = write(root, f"STS/STS13-en-test/STS.input.{name}.txt", sentences)
-        golds = write(root, f"STS/STS13-en-test/STS.gs.{name}.txt", gold)
-    return inputs, golds
-
-
-def stsb_line(score="2.5", first="A  man", second='He said "no', extra=()):
-    return "\t".join(["captions", "MSRvid", "2012test", "0001", score, first, second, *extra]) + "\n"
-
-
-def test_pairs_without_gold_are_skipped_and_white_space_collapsed(tmp_path):
-    write_sts13(tmp_path, sentences="a \u00a0 b\tc\thttp://x\nd\te\n g\th  \n", gold="1.0\n\n3\n")
+def test_pairs_without_gold_are_skipped_and_white_space_collapsed(tmp_path, sts13):
+    sts13("a \u00a0 b\tc\thttp://x\nd\te\n g\th  \n", "1.0\n\n3\n")
     subsets = load_sts(tmp_path, "STS13")
     assert [subset.name for subset in subsets] == ["FNWN", "headlines", "OnWN"]
     assert subsets[0].first == ("a b", "g")
@@ -64,10 +49,10 @@ def test_pairs_without_gold_are_skipped_and_white_space_collapsed(tmp_path):
         (None, "1\n", r"STS\.input\.FNWN\.txt: no such file; name a folder in the SentEval layout"),
     ],
 )
-def test_malformed_sts_lines_name_file_and_line(tmp_path, sentences, gold, place):
-    write_sts13(tmp_path, sentences or "", gold)
+def test_malformed_sts_lines_name_file_and_line(tmp_path, sts13, sentences, gold, place):
+    file = sts13(sentences or "", gold)
     if sentences is None:
-        (tmp_path / "SentEval/downstream/STS/STS13-en-test/STS.input.FNWN.txt").unlink()
+        file.unlink()
     with pytest.raises(BadInput, match=place):
         load_sts(tmp_path, "STS13")
 
@@ -84,15 +69,16 @@ SICK_HEADER = "pair_ID\tsentence_A\tsentence_B\trelatedness_score\tentailment_ju
         ("SICK-R", "SICK/SICK_trial.txt", "", r"SICK_trial\.txt: no scored pair"),
     ],
 )  # fmt: skip
-def test_malformed_benchmarks_name_file_and_line(tmp_path, task, name, text, place):
-    write(tmp_path, name, text)
+def test_malformed_benchmarks_name_file_and_line(tmp_path, senteval, task, name, text, place):
+    senteval(name, text)
     with pytest.raises(BadInput, match=place):
         load_sts(tmp_path, task, "dev")
 
 
-def test_sts_benchmark_has_no_quoting_and_optional_columns(tmp_path):
-    text = stsb_line() + stsb_line("5.000", '"Yes', "b", extra=("source", "licence")) + "\n"
-    write(tmp_path, "STS/STSBenchmark/sts-dev.csv", text)
+def test_sts_benchmark_has_no_quoting_and_optional_columns(tmp_path, senteval):
+    row = "captions\tMSRvid\t2012test\t0001\t"
+    rows = [f'{row}2.5\tA  man\tHe said "no\n', f'{row}5.000\t"Yes\tb\tsource\tlicence\n\n']
+    senteval("STS/STSBenchmark/sts-dev.csv", "".join(rows))
     (subset,) = load_sts(tmp_path, "STS-B", "dev")
     assert subset.name == "STS-B"
     assert subset.first == ("A man", '"Yes')
@@ -108,8 +94,8 @@ def test_sts_benchmark_has_no_quoting_and_optional_columns(tmp_path):
     ],
     ids=["Windows", "columns by name"],
 )
-def test_sick_columns_are_found_by_name(tmp_path, text):
-    write(tmp_path, "SICK/SICK_trial.txt", text)
+def test_sick_columns_are_found_by_name(tmp_path, senteval, text):
+    senteval("SICK/SICK_trial.txt", text)
     (subset,) = load_sts(tmp_path, "SICK-R", "dev")
     assert (subset.first, subset.second) == (("A boy", "C"), ("B", "D"))
     np.testing.assert_array_equal(subset.gold, [4.5, 1.0])
@@ -132,19 +118,24 @@ def test_bytes_that_are_no_lines_are_bad_input(tmp_path, content, problem):
         assert list(read_lines(path, fallback="latin-1")) == [(1, "fine é"), (2, "café")]
 
 
-@pytest.mark.parametrize("task", STS_SUBSETS)
-def test_real_counts_of_the_years(real_data, task):
-    subsets = load_sts(real_data, task)
-    assert [len(subset.gold) for subset in subsets] == COUNTS[task]
-    assert sum(len(subset.first) for subset in subsets) == TOTALS[task]
-    assert all(len(subset.first) == len(subset.second) == len(subset.gold) for subset in subsets)
-    assert all(subset.gold.min() >= 0 and subset.gold.max() <= 5 for subset in subsets)
-
-
+# Methods section 2.2: by subset, or by split.
 @pytest.mark.parametrize(
-    ("task", "counts", "lowest"), [("STS-B", (5749, 1500, 1379), 0), ("SICK-R", (4500, 500, 4927), 1)]
+    ("task", "counts", "lowest"),
+    [
+        ("STS12", [750, 750, 459, 750, 399], 0),
+        ("STS13", [189, 750, 561], 0),
+        ("STS14", [450, 300, 750, 750, 750, 750], 0),
+        ("STS15", [375, 750, 375, 750, 750], 0),
+        ("STS16", [254, 249, 230, 244, 209], 0),
+        ("STS-B", [5749, 1500, 1379], 0),
+        ("SICK-R", [4500, 500, 4927], 1),
+    ],
 )
-def test_real_counts_of_the_benchmarks(real_data, task, counts, lowest):
-    splits = [load_sts(real_data, task, split)[0] for split in STS_SPLITS[task]]
-    assert tuple(len(split.gold) for split in splits) == counts
-    assert all(split.gold.min() == lowest and split.gold.max() == 5 for split in splits)
+def test_real_counts(real_data, task, counts, lowest):
+    subsets = [
+        subset for split in STS_SPLITS.get(task, ("test",)) for subset in load_sts(real_data, task, split)
+    ]
+    assert [len(subset.gold) for subset in subsets] == counts
+    assert all(len(subset.first) == len(subset.second) == len(subset.gold) for subset in subsets)
+    scores = [score for subset in subsets for score in subset.gold]
+    assert (min(scores), max(scores)) == (lowest, 5)

@@ -9,13 +9,6 @@ ONE_CLASS = {f"SST/binary/sentiment-{split}": "a\t1\n" for split in ("train", "d
 MRPC_HEADER = "Quality\t#1 ID\t#2 ID\t#1 String\t#2 String"
 
 
-def write(root, name, content):
-    path = root / "SentEval" / "downstream" / name
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(content if isinstance(content, bytes) else content.encode("utf-8"))
-    return path
-
-
 @pytest.mark.parametrize(
     ("task", "ones", "zeros"),
     [
@@ -25,9 +18,9 @@ def write(root, name, content):
         ("MPQA", "MPQA/mpqa.pos", "MPQA/mpqa.neg"),
     ],
 )
-def test_two_class_sets_keep_blank_lines_as_empty_sentences(tmp_path, task, ones, zeros):
-    write(tmp_path, ones, b"good  caf\xe9 .\n\n another \n \n")
-    write(tmp_path, zeros, "bad .\n\n")
+def test_two_class_sets_keep_blank_lines_as_empty_sentences(tmp_path, senteval, task, ones, zeros):
+    senteval(ones, b"good  caf\xe9 .\n\n another \n \n")
+    senteval(zeros, "bad .\n\n")
     split = load_transfer(tmp_path, task).splits["all"]
     assert split.first == ("good café .", "", "another", "", "bad .", "")
     assert split.second is None
@@ -35,21 +28,21 @@ def test_two_class_sets_keep_blank_lines_as_empty_sentences(tmp_path, task, ones
     assert split.labels.tolist() == [1, 1, 1, 1, 0, 0]
 
 
-def test_trec_is_latin_1_and_labelled_by_coarse_class(tmp_path):
+def test_trec_is_latin_1_and_labelled_by_coarse_class(tmp_path, senteval):
     others = "".join(f"{name}:other {name} ?\n" for name in TREC_CLASSES)
     train = f"DESC:manner How did caf\xe9s  start ?\nNUM:date When\x85 ?\n{others}".encode("latin-1")
-    write(tmp_path, "TREC/train_5500.label", train)
-    write(tmp_path, "TREC/TREC_10.label", "ABBR:exp What is AI ?\n")
+    senteval("TREC/train_5500.label", train)
+    senteval("TREC/TREC_10.label", "ABBR:exp What is AI ?\n")
     task = load_transfer(tmp_path, "TREC")
     assert task.splits["train"].first[:2] == ("How did cafés start ?", "When ?")
     assert [TREC_CLASSES[label] for label in task.splits["train"].labels] == ["DESC", "NUM", *TREC_CLASSES]
     assert task.splits["test"].labels.tolist() == [0]
 
 
-def test_mrpc_has_a_byte_order_mark_windows_line_ends_and_no_quoting(tmp_path):
+def test_mrpc_has_a_byte_order_mark_windows_line_ends_and_no_quoting(tmp_path, senteval):
     text = f'\ufeff{MRPC_HEADER}\r\n1\t11\t12\t"He  said\tHe said .\r\n0\t13\t14\tA\tB"\r\n'
-    write(tmp_path, "MRPC/msr_paraphrase_train.txt", text)
-    write(tmp_path, "MRPC/msr_paraphrase_test.txt", f"{MRPC_HEADER}\n1\t1\t2\tx\ty\n")
+    senteval("MRPC/msr_paraphrase_train.txt", text)
+    senteval("MRPC/msr_paraphrase_test.txt", f"{MRPC_HEADER}\n1\t1\t2\tx\ty\n")
     split = load_transfer(tmp_path, "MRPC").splits["train"]
     assert split.first == ('"He said', "A")
     assert split.second == ("He said .", 'B"')
@@ -72,9 +65,9 @@ def test_mrpc_has_a_byte_order_mark_windows_line_ends_and_no_quoting(tmp_path):
         ("SST", {"CR/custrev.pos": "a\n"}, '"SST" is no transfer task; did you mean "SST2"'),
     ],
 )  # fmt: skip
-def test_malformed_files_are_named(tmp_path, task, files, place):
+def test_malformed_files_are_named(tmp_path, senteval, task, files, place):
     for name, text in files.items():
-        write(tmp_path, name, text)
+        senteval(name, text)
     with pytest.raises(BadInput, match=place):
         load_transfer(tmp_path, task)
 

@@ -6,12 +6,9 @@ import re
 from pathlib import Path
 
 import pytest
-from huggingface_hub import constants
 from places import ROOT
 
 from replicse.data.corpora import read_corpus
-from replicse.data.store import write_store
-from replicse.data.tokenizer import tokenizer_from_vocabulary
 from replicse.errors import BadInput, MissingData
 from replicse.registry.corpora import corpus_of
 from replicse.study.paper.lock import load_lock
@@ -29,21 +26,16 @@ PAPER = load_scale(ROOT / "workflow" / "scales" / "paper.yaml").pinned(load_lock
 
 
 @pytest.fixture
-def hub(tmp_path, monkeypatch):
+def hub(cache, tmp_path, monkeypatch):
     """An offline hub cache; the function puts rows of a data set into it, as one parquet or JSON-lines file."""
-    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
-    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
     monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", str(tmp_path / "arrow"))
 
     def put(path, name, rows, revision=COMMIT, commit=COMMIT, card=None, **features):
-        held = tmp_path / "hub" / f"datasets--{path.replace('/', '--')}"
-        file = held / "snapshots" / commit / name
+        held = cache("dataset", path, commit, revision)
+        file = held / name
         file.parent.mkdir(parents=True, exist_ok=True)
-        if revision != commit:
-            (held / "refs" / revision).parent.mkdir(parents=True, exist_ok=True)
-            (held / "refs" / revision).write_text(commit)
         if card:
-            (held / "snapshots" / commit / "README.md").write_text(f"---\n{card}\n---\n")
+            (held / "README.md").write_text(f"---\n{card}\n---\n")
         if name.endswith(".gz"):
             file.write_bytes(gzip.compress("".join(json.dumps(row) + "\n" for row in rows).encode()))
             return
@@ -139,13 +131,10 @@ def test_the_pinned_commit_is_part_of_a_runs_name_and_licences_are_not():
     plan = load_plan({"scale": "paper", "papers": {"simcse": ["table4"]}, "seeds": [0]}, ROOT / "workflow")
     lock = load_lock(ROOT / "workflow")
     recipes = [spec["corpus"] for spec in plan.stores.values() if spec["corpus"]["name"] == "qqp"]
-    assert recipes
-    assert recipes[0]["parts"] == [
-        {"path": "nyu-mll/glue", "name": "qqp", "revision": lock.revision("nyu-mll/glue")}
-    ]
+    revision = lock.revision("nyu-mll/glue")
+    assert recipes[0]["parts"] == [{"path": "nyu-mll/glue", "name": "qqp", "revision": revision}]
     told = {part.path: part for part in hub_parts(plan)}
-    assert told["nyu-mll/glue"].licence
-    assert told["nyu-mll/glue"].bytes == 33_600_000
+    assert told["nyu-mll/glue"].licence and told["nyu-mll/glue"].bytes == 33_600_000
     assert "pairs/paranmt/para-nmt-5m-processed.txt" in data_files(plan)
     assert "vectors/glove.6B.300d.txt" not in data_files(plan)
 
@@ -153,66 +142,20 @@ def test_the_pinned_commit_is_part_of_a_runs_name_and_licences_are_not():
 # The same corpus from the hub and from its original files
 
 
-@pytest.fixture(scope="module")
-def tokenizer(tmp_path_factory, real_data):
-    """The standard vocabulary."""
-    file = real_data / "models" / "bert-base-uncased-vocab" / "vocab.txt"
-    if not file.is_file():
-        pytest.skip(f"{file}: absent")
-    place = tmp_path_factory.mktemp("tokenizer") / "tokenizer.json"
-    tokenizer_from_vocabulary(file).save(str(place))
-    return place
-
-
-def needed(folder: Path, *names: str) -> list[Path]:
-    """Return files of the real data; skips where one is absent."""
-    files = [folder / name for name in names]
-    for file in files:
-        if not file.is_file():
-            pytest.skip(f"{file}: absent")
-    return files
-
-
-def check_equal(tmp_path, tokenizer, from_files, from_hub):
-    """Assert that both corpora give the same columns, and the same token store of each, byte by byte."""
-    ours, theirs = read_corpus(tmp_path, from_files), read_corpus(tmp_path, from_hub)
-    assert ours == theirs
-    assert len(next(iter(ours.values()))) > 50
-    for column, lines in ours.items():
-        stores = [tmp_path / side / column for side in ("ours", "theirs")]
-        for store, each in zip(stores, (lines, theirs[column]), strict=True):
-            write_store(store, each, tokenizer, 32, {})
-        for name in ("tokens.npy", "offsets.npy"):
-            assert (stores[0] / name).read_bytes() == (stores[1] / name).read_bytes()
-
-
-def of_the_scale(name):
-    """Return a corpus of the paper scale, its expected rows left to the full data."""
-    plain = PAPER.corpora[name].plain()
-    return {key: entry for key, entry in plain.items() if key not in ("rows", "about", "sample")}
-
-
-def put_part(hub, corpus, place, name, rows, **options):
-    """Put rows where a part of a corpus is read from: at its commit, or at its branch where it is not pinned."""
-    part = corpus["parts"][place]
-    revision = part.get("revision", "main")
-    commit = revision if len(revision) == 40 else COMMIT
-    hub(part["path"], name, rows, revision=revision, commit=commit, **options)
-
-
 def put_both_nli(hub, tmp_path, real_data, corpus):
-    """Put cut copies of SNLI and MultiNLI into the hub cache and below the data root; return the files' names."""
-    files = needed(real_data, "nli/snli/snli_1.0_dev.jsonl", "nli/multinli/multinli_1.0_dev_matched.jsonl")
+    """Put cut copies of SNLI and MultiNLI into the hub cache, at commit or branch, and below the data root."""
+    files = ("nli/snli/snli_1.0_dev.jsonl", "nli/multinli/multinli_1.0_dev_matched.jsonl")
     names = ("plain_text/train-00000-of-00001.parquet", "data/train-00000-of-00001.parquet")
     card = "configs: [{config_name: plain_text, data_files: [{split: train, path: plain_text/train-*}]}]"
-    for place, (file, name) in enumerate(zip(files, names, strict=True)):
-        lines = file.read_text(encoding="utf-8").splitlines()[:1200]
+    for part, file, name in zip(corpus["parts"], map(Path, files), names, strict=True):
+        lines = (real_data / file).read_text(encoding="utf-8").splitlines()[:1200]
         (tmp_path / file.name).write_text("\n".join(lines) + "\n", encoding="utf-8")
         keys = ("sentence1", "sentence2", "gold_label")
         rows = numbered([[json.loads(line)[key] for key in keys] for line in lines])
-        options = {"card": card} if place == 0 else {}
-        put_part(hub, corpus, place, name, rows, label=datasets.ClassLabel(names=LABELS), **options)
-    return [file.name for file in files]
+        revision, labels = part.get("revision", "main"), datasets.ClassLabel(names=LABELS)
+        commit = revision if len(revision) == 40 else COMMIT
+        hub(part["path"], name, rows, revision, commit, card if "plain" in name else None, label=labels)
+    return [Path(file).name for file in files]
 
 
 @pytest.mark.parametrize(
@@ -222,10 +165,13 @@ def put_both_nli(hub, tmp_path, real_data, corpus):
         ("nli-all", {"format": "nli-pairs", "labels": LABELS}),
     ],
 )
-def test_nli_corpora_are_the_same(hub, tmp_path, real_data, tokenizer, name, recipe):
-    corpus = of_the_scale(name)
+def test_nli_corpora_are_the_same(hub, tmp_path, real_data, name, recipe):
+    # Its expected rows are those of the full data.
+    plain = PAPER.corpora[name].plain()
+    corpus = {key: entry for key, entry in plain.items() if key not in ("rows", "about", "sample")}
     files = put_both_nli(hub, tmp_path, real_data, corpus)
-    check_equal(tmp_path, tokenizer, recipe | {"files": files}, corpus)
+    ours, theirs = (read_corpus(tmp_path, each) for each in (recipe | {"files": files}, corpus))
+    assert ours == theirs and len(next(iter(ours.values()))) > 50
 
 
 def test_lists_are_rows_and_documents_of_the_hub_are_pinned(hub, tmp_path):

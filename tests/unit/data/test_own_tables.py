@@ -1,11 +1,7 @@
 """Corpora of one's own: tables by their headings, what is refused with its line, and where they are named."""
 
-import json
-
-import pyarrow
 import pytest
 from places import ROOT
-from pyarrow import parquet
 
 from replicse.cli import main
 from replicse.data.corpora import read_corpus
@@ -14,40 +10,22 @@ from replicse.study.paper.layers import mappings, named_files, workspace_files
 from replicse.study.plan.graph import graph_of
 from replicse.study.plan.planner import load_plan
 
-ROWS = [("A first sentence.", "one", "An  other,\ttext"), ("Ünïcode ”quoted”", "two", "It's text")]
-HEADINGS = ("sentence", "label", "second")
 
-
-def written(folder, kind):
-    """Write the rows as a table of a kind; return its name."""
-    file = folder / f"mine.{kind}"
-    records = [dict(zip(HEADINGS, row, strict=True)) for row in ROWS]
-    if kind == "parquet":
-        parquet.write_table(pyarrow.Table.from_pylist(records), file)
-    elif kind == "jsonl":
-        file.write_text("".join(f"{json.dumps(record)}\n\n" for record in records))
-    else:
-        mark = {"csv": ",", "tsv": "\t"}[kind]
-        rows = [HEADINGS, *(tuple(cell.replace("\t", " ") for cell in row) for row in ROWS)]
-        quoted = [[f'"{cell}"' if kind == "csv" else cell for cell in row] for row in rows]
-        file.write_text("".join(f"{mark.join(row)}\n" for row in quoted))
-    return file.name
-
-
-@pytest.mark.parametrize("kind", ["csv", "tsv", "jsonl", "parquet"])
-def test_sentences_and_pairs_are_read_by_their_headings(tmp_path, monkeypatch, kind):
+def test_sentences_and_pairs_are_read_by_their_headings(tmp_path, monkeypatch, table):
     monkeypatch.chdir(tmp_path)
-    table = {"format": "table", "file": written(tmp_path, kind)}
+    first, second = ["A first sentence.", "Ünïcode ‹quoted›"], ["An other, text", "It's text"]
+    given = zip(first, ("one", "two"), ("An  other, text", second[1]), strict=True)
+    file = table([dict(zip(("sentence", "label", "second"), row, strict=True)) for row in given])
+    recipe = {"format": "table", "file": file.name}
     root = tmp_path / "elsewhere"
-    first, second = [row[0] for row in ROWS], ["An other, text", "It's text"]
-    assert read_corpus(root, {**table, "text": "sentence"}) == {"text": first}
-    pairs = {**table, "anchor": "sentence", "positive": "second"}
+    assert read_corpus(root, {**recipe, "text": "sentence"}) == {"text": first}
+    pairs = {**recipe, "anchor": "sentence", "positive": "second"}
     assert read_corpus(root, pairs) == {"anchor": first, "positive": second}
     triplets = {**pairs, "negative": "label"}
     assert read_corpus(root, triplets)["negative"] == ["one", "two"]
-    assert read_corpus(root, {**table, "text": "second", "limit": 1}) == {"text": second[:1]}
-    with pytest.raises(BadInput, match=rf"mine\.{kind}:\d+:.*"):
-        read_corpus(root, {**table, "text": "sentense"})
+    assert read_corpus(root, {**recipe, "text": "second", "limit": 1}) == {"text": second[:1]}
+    with pytest.raises(BadInput, match=rf"{file.name}:\d+:"):
+        read_corpus(root, {**recipe, "text": "sentense"})
 
 
 @pytest.mark.parametrize(

@@ -121,13 +121,6 @@ def test_a_part_draws_other_masks_where_an_engine_cannot_draw_those_of_all(runs,
     assert WholeMasks.active is None
 
 
-def test_rows_of_a_process_are_those_that_no_other_has():
-    for rows in (1, 7, 16):
-        for count in (1, 2, 5):
-            own = [Parts(Processes(rank, count)).local_rows(rows) for rank in range(count)]
-            assert [row for each in own for row in each] == list(range(rows))
-
-
 def words_of(job, root, folder, *more):
     document = {"run": job.spec.plain(), "run_id": job.run_id, "init": "", "tokenizer": str(job.tokenizer)}
     document["stores"] = [str(store) for store in job.stores]

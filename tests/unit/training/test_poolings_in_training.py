@@ -1,14 +1,13 @@
 """Views that are read through templates of their own: loss and gradient by a slow loop, selection, evaluation."""
 
 import json
+from dataclasses import replace
 
 import micro
 import pytest
-import torch
 
 from replicse.cli import main
 from replicse.errors import BadInput
-from replicse.training.loop import Trainer
 
 TEXT = {"column": "text"}
 FIRST, SECOND = "mi ko {text} tu {mask} ba", "{mask} re {text} zo"
@@ -22,21 +21,15 @@ POOLING = {
 }
 
 
-def trainer_of(job, home):
-    return Trainer(job, home / "data", home / "out", home / "state", torch.device("cpu"))
-
-
 @pytest.mark.parametrize("engine", ["packed", "transformers"])
 def test_selection_is_read_otherwise_than_the_test_and_the_evaluate_verb_repeats_it(tmp_path, engine):
     root = micro.dev_root(tmp_path / "data")
     job = micro.job(tmp_path, views=VIEWS, pooling=POOLING)
     if engine == "transformers":
-        from dataclasses import replace
-
-        trainer_of(job, tmp_path).model.backbone.save(tmp_path / "init")
+        micro.trainer_of(job, tmp_path).model.backbone.save(tmp_path / "init")
         spec = type(job.spec).of({**job.spec.plain(), "init": {"folder": "x"}, "engine": engine}, "run")
         job = replace(job, spec=spec, init=tmp_path / "init")
-    trainer_of(job, tmp_path).run()
+    micro.trainer_of(job, tmp_path, root).run()
     best = micro.metrics(tmp_path / "out")["best"]["dev"]
     options = ["--suite", "sts-dev", "--options", '{"sts-dev": {"tasks": ["STS-B"]}}', "--engine", engine]
     scores = {}
@@ -54,7 +47,7 @@ def test_selection_is_read_otherwise_than_the_test_and_the_evaluate_verb_repeats
 def test_views_of_one_text_share_their_store_and_are_encoded_once_only_where_they_are_read_alike(tmp_path):
     still = {"hidden": 0, "attention": 0}
     for views, once in ((VIEWS, False), ([TEXT, TEXT], True)):
-        trainer = trainer_of(micro.job(tmp_path, views=views, pooling=POOLING, dropout=still), tmp_path)
+        trainer = micro.trainer_of(micro.job(tmp_path, views=views, pooling=POOLING, dropout=still), tmp_path)
         source = trainer.sources[0]
         assert source.repeated
         columns, _ = next(source.data.batches(0, 1))
@@ -66,4 +59,6 @@ def test_views_of_one_text_share_their_store_and_are_encoded_once_only_where_the
 def test_a_template_that_the_encoder_has_no_room_for_stops_the_run(tmp_path):
     long = " ".join(["bal"] * 70) + " {text} {mask}"
     with pytest.raises(BadInput, match="no sentence fits next to it into 64"):
-        trainer_of(micro.job(tmp_path, pooling={"train": {"pooling": "mask", "template": long}}), tmp_path)
+        micro.trainer_of(
+            micro.job(tmp_path, pooling={"train": {"pooling": "mask", "template": long}}), tmp_path
+        )

@@ -1,16 +1,12 @@
 """PromptBERT's vectors and steps, written out in float64 on the BERT of `transformers`, its positions given by hand."""
 
-import math
-
 import micro
 import pytest
 import torch
-import transformers
+from one_step import AdamByHand, cosine, opened
 
 from replicse.data.tokenizer import load_tokenizer
-from replicse.training.loop import Trainer
 
-CPU = torch.device("cpu")
 FIRST, SECOND = ("mi ko", "tu {mask} ba"), ("re", "zo {mask} mi")
 TEXT = {"column": "text"}
 RATE, STEPS = 1e-3, 10
@@ -30,19 +26,12 @@ def promptbert(folder, **changes):
         "dropout": {"hidden": 0, "attention": 0},
     }
     job = micro.job(folder, count=44, **{**values, **changes})
-    return Trainer(job, folder, folder / "out", folder / "state", CPU)
+    return micro.trainer_of(job, folder)
 
 
-@pytest.fixture
-def double(monkeypatch):
-    """Vectors are float32 to all precisions of a run; here they stay what they are."""
-    monkeypatch.setattr(torch.Tensor, "float", torch.Tensor.double)
-
-
-def opened(trainer, folder, **options):
-    """Return the BERT of `transformers` with the weights of a trainer's backbone, in float64; both then are."""
-    trainer.model.backbone.save(folder)
-    bert = transformers.BertModel.from_pretrained(folder, add_pooling_layer=False, **options).double()
+def bert_of(trainer, folder):
+    """Return the BERT of `transformers` with the weights of a trainer's backbone; both are in float64 then."""
+    bert = opened(folder, trainer.model.backbone)
     trainer.model.double()
     return bert
 
@@ -92,8 +81,7 @@ def loss_by_hand(bert, weight, bias, sentences, templates, free=True):
     )
     loss = 0
     for place, anchor in enumerate(first):
-        cosines = [anchor @ other / (anchor @ anchor).sqrt() / (other @ other).sqrt() for other in second]
-        logits = torch.stack(cosines) / 0.05
+        logits = torch.stack([cosine(anchor, other) for other in second]) / 0.05
         loss = loss + torch.log(torch.exp(logits).sum()) - logits[place]
     return loss / len(sentences)
 
@@ -102,33 +90,21 @@ def test_steps_of_promptbert_are_those_written_out(tmp_path, double):
     """Loss, gradients through the template alone, clipping, AdamW with linear decay: three steps."""
     trainer = promptbert(tmp_path)
     source, dense = trainer.sources[0], trainer.model.head.dense
-    bert = opened(trainer, tmp_path / "start", attn_implementation="eager").eval()
+    bert = bert_of(trainer, tmp_path / "start")
     templates = [Template(parts, trainer.job.tokenizer) for parts in (FIRST, SECOND)]
     weight, bias = (each.detach().clone().requires_grad_() for each in (dense.weight, dense.bias))
-    trained = [*bert.parameters(), weight, bias]
-    moments = [(torch.zeros_like(each), torch.zeros_like(each)) for each in trained]
+    adam = AdamByHand([*bert.parameters(), weight, bias], RATE, STEPS)
     for taken, (columns, labels) in enumerate(source.data.batches(0, 3)):
         sentences = sentences_of(columns[0])
         expected = loss_by_hand(bert, weight, bias, sentences, templates)
-        gradients = torch.autograd.grad(expected, trained)
+        gradients = torch.autograd.grad(expected, adam.trained)
         if not taken:  # a bias that were held still would give the same loss and other gradients
-            still = torch.autograd.grad(
-                loss_by_hand(bert, weight, bias, sentences, templates, free=False), trained
-            )
-            assert (
-                max(float((one - two).abs().max()) for one, two in zip(gradients, still, strict=True)) > 1e-3
-            )
+            held = loss_by_hand(bert, weight, bias, sentences, templates, free=False)
+            pairs = zip(gradients, torch.autograd.grad(held, adam.trained), strict=True)
+            assert max(float((one - two).abs().max()) for one, two in pairs) > 1e-3
         loss, norm = trainer._update(taken, source, columns, labels)
         assert float(loss) == pytest.approx(float(expected.detach()), rel=1e-7)
-        length = math.sqrt(math.fsum(float((each**2).sum()) for each in gradients))
-        assert float(norm) == pytest.approx(length, rel=1e-7)
-        with torch.no_grad():
-            for weights, gradient, (mean, square) in zip(trained, gradients, moments, strict=True):
-                clipped = gradient * min(1.0, 1 / length)
-                mean.mul_(0.9).add_(0.1 * clipped)
-                square.mul_(0.999).add_(0.001 * clipped**2)
-                best, spread = mean / (1 - 0.9 ** (taken + 1)), square / (1 - 0.999 ** (taken + 1))
-                weights -= RATE * (STEPS - taken) / STEPS * best / (spread.sqrt() + 1e-8)
+        assert float(norm) == pytest.approx(adam.move(gradients), rel=1e-7)
     torch.testing.assert_close(dense.weight, weight, rtol=1e-7, atol=1e-9)
     with torch.no_grad():
         vectors = trainer.model.vectors(columns, source.poolings, source.repeated)
@@ -146,7 +122,7 @@ def test_the_template_alone_is_encoded_at_its_positions(tmp_path, double, denois
     with torch.no_grad():
         for parameter in trainer.model.backbone.parameters():
             parameter.add_(torch.randn(parameter.shape) * 0.1)
-    bert = opened(trainer, tmp_path / "start", attn_implementation="eager").eval()
+    bert = bert_of(trainer, tmp_path / "start")
     template = Template(FIRST, trainer.job.tokenizer)
     source = trainer.sources[0]
     columns, _ = next(source.data.batches(0, 1))

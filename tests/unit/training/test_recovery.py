@@ -26,10 +26,6 @@ from replicse.training.loop import Trainer, train
 CPU = torch.device("cpu")
 
 
-class Killed(BaseException):
-    """The end of a process that is not asked."""
-
-
 @pytest.fixture(scope="module")
 def study(tmp_path_factory):
     """A job, its data, the undisturbed run's folder, and a state folder as a kill at step 14 left it."""
@@ -37,20 +33,7 @@ def study(tmp_path_factory):
     torch.set_num_threads(1)
     job, root = micro.job(folder), micro.dev_root(folder / "data")
     train(job, root, folder / "whole", folder / "state-whole", CPU)
-    visit = Trainer._visit
-
-    def visit_then_die(self, step, loss):
-        if step == 14:
-            raise Killed
-        visit(self, step, loss)
-
-    Trainer._visit = visit_then_die
-    try:
-        Trainer(job, root, folder / "cut", folder / "state", CPU, save_every_seconds=0.0).run()
-    except Killed:
-        pass
-    finally:
-        Trainer._visit = visit
+    micro.run_until_killed(Trainer(job, root, folder / "cut", folder / "state", CPU), 14)
     return job, root, folder / "whole", folder / "state"
 
 
@@ -108,9 +91,7 @@ def test_a_damaged_state_is_never_gone_on_from(study, tmp_path, caplog, damage, 
     train(job, root, tmp_path / "out", tmp_path / "state", CPU)
     assert ("begun-again" in caplog.text) == begun_anew
     assert (f"resumed step=13 of={20}" in caplog.text) != begun_anew
-    for name in ("best", "last"):
-        assert micro.equal_weights(whole / name, tmp_path / "out" / name)
-    assert micro.metrics(whole)["history"] == micro.metrics(tmp_path / "out")["history"]
+    assert micro.equal_runs(whole, tmp_path / "out")
     assert not (tmp_path / "state").exists()
 
 
@@ -180,24 +161,26 @@ def locked(tmp_path):
     return tmp_path
 
 
-def test_a_folder_without_a_lock_is_left_alone(tmp_path):
-    assert not locks.free(tmp_path)
-
-
-def test_a_living_holder_keeps_its_lock(locked):
-    locks.note_holder(locked)
-    with pytest.raises(BadInput, match=f"process {os.getpid()} runs a study there; wait for it or end it"):
-        locks.free(locked)
-    assert (locked / locks.LOCKS).exists()
-
-
-@pytest.mark.parametrize("change", [{"pid": 2**22 + 1}, {"start": "another boot 12"}])
-def test_the_lock_of_an_ended_holder_is_removed(locked, change):
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({}, f"process {os.getpid()} runs a study there; wait for it or end it"),
+        ({"host": "elsewhere", "pid": 1}, r"of the machine elsewhere \(process 1\) holds it"),
+        ({"pid": 2**22 + 1}, ""),
+        ({"start": "another boot 12"}, ""),
+    ],
+)
+def test_a_lock_is_removed_once_its_holder_has_ended(locked, change, told):
     """Also where another process has got its number since."""
     locks.note_holder(locked)
     write_json(locked / locks.HOLDER, {**read_json(locked / locks.HOLDER), **change})
-    assert locks.free(locked)
-    assert not (locked / locks.LOCKS).exists()
+    if told:
+        with pytest.raises(BadInput, match=told):
+            locks.free(locked)
+        assert (locked / locks.LOCKS).exists()
+    else:
+        assert locks.free(locked) and not (locked / locks.LOCKS).exists()
+        assert not locks.free(locked), "a folder without a lock is left alone"
 
 
 def test_a_holder_that_was_killed_holds_nothing_before_its_parent_hears_of_it(locked):
@@ -215,12 +198,6 @@ def test_a_holder_that_was_killed_holds_nothing_before_its_parent_hears_of_it(lo
     finally:
         holder.kill()
         holder.wait()
-
-
-def test_a_holder_on_another_machine_is_not_known_to_have_ended(locked):
-    write_json(locked / locks.HOLDER, {"host": "elsewhere", "pid": 1, "start": ""})
-    with pytest.raises(BadInput, match=r"of the machine elsewhere \(process 1\) holds it"):
-        locks.free(locked)
 
 
 def test_a_job_that_outlived_its_study_holds_the_folder(locked):

@@ -1,0 +1,57 @@
+"""Files that the tests of data write."""
+
+import json
+
+import pyarrow
+import pytest
+from huggingface_hub import constants
+from pyarrow import parquet
+
+
+@pytest.fixture
+def senteval(tmp_path):
+    """Return what writes a file, text or bytes, below the evaluation sets of the data root, and returns its path."""
+
+    def write(name, content):
+        path = tmp_path / "SentEval" / "downstream" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content if isinstance(content, bytes) else content.encode("utf-8"))
+        return path
+
+    return write
+
+
+@pytest.fixture
+def cache(tmp_path, monkeypatch):
+    """An offline hub cache; the function returns the folder of a repository's commit, that of branch main."""
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+
+    def held(kind, repository, commit, revision="main"):
+        home = tmp_path / "hub" / f"{kind}s--{repository.replace('/', '--')}"
+        if revision != commit:
+            (home / "refs" / revision).parent.mkdir(parents=True, exist_ok=True)
+            (home / "refs" / revision).write_text(commit)
+        return home / "snapshots" / commit
+
+    return held
+
+
+@pytest.fixture(params=["csv", "tsv", "jsonl", "parquet"])
+def table(request, tmp_path):
+    """Return what writes rows, mappings of one order of keys, as a table of each kind, and returns its path."""
+
+    def write(rows):
+        file = tmp_path / f"mine.{request.param}"
+        if request.param == "parquet":
+            parquet.write_table(pyarrow.Table.from_pylist(rows), file)
+        elif request.param == "jsonl":
+            file.write_text("".join(f"{json.dumps(row)}\n\n" for row in rows))
+        else:
+            mark, quote = {"csv": (",", '"'), "tsv": ("\t", "")}[request.param]
+            cells = [rows[0], *(row.values() for row in rows)]
+            lines = [mark.join(f"{quote}{cell}{quote}" for cell in row) for row in cells]
+            file.write_text("".join(f"{line}\n" for line in lines))
+        return file
+
+    return write
