@@ -1,10 +1,14 @@
 """Counting what needs no encoder."""
 
+from functools import reduce
+from operator import getitem
+
 import pytest
+from small_stsb import write_stsb
 
 from replicse.errors import BadInput
 from replicse.evaluation.counts import count
-from replicse.world.world import write_world
+from replicse.registry.suites import COUNTED, file_of
 
 CORPORA = {
     "nli": {"format": "triples", "file": "nli/nli_triples.csv"},
@@ -13,21 +17,16 @@ CORPORA = {
 }
 
 
-@pytest.fixture(scope="module")
-def world(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("world")
-    write_world(folder, sentences=1200)
-    return folder
-
-
 def test_sizes_rows_and_overlap_are_counted(world):
-    wanted = ["data/sts/STS-B/dev", "data/transfer/TREC/test", "data/corpus/nli/rows", "data/overlap/nli"]
+    # Every path of the registry; what two sets share is counted below, for these share nothing.
+    wanted = [f"data/{path.replace('*', 'nli')}" for path in COUNTED if not path.startswith("shared/")]
     gone, unknown, single = "data/corpus/gone/rows", "data/overlap/nil", "data/overlap/wiki"
     found = count(world, [*wanted, gone, unknown, single], CORPORA)
     data = found["suites"]["data"]
+    assert all(reduce(getitem, path.split("/"), found["suites"]) > 0 for path in wanted)
+    assert {file_of(path) for path in wanted} == {"counts"}
     lines = (world / "SentEval/downstream/STS/STSBenchmark/sts-dev.csv").read_text().splitlines()
     assert data["sts"]["STS-B"]["dev"] == len(lines)
-    assert data["transfer"]["TREC"]["test"] > 10
     assert data["corpus"]["nli"]["rows"] == len((world / "nli/nli_triples.csv").read_text().splitlines()) - 1
     assert 0 < data["overlap"]["nli"] < 100
     assert data["corpus"]["gone"]["rows"] is None
@@ -45,23 +44,17 @@ def test_what_is_not_counted_is_refused(world):
 
 def test_pairs_of_a_tokenised_copy_are_found(tmp_path):
     """STS-B of SentEval is tokenised and in small letters, the course's re-split of it is neither."""
-    folder = tmp_path / "SentEval/downstream/STS/STSBenchmark"
-    folder.mkdir(parents=True)
-    row = "main-captions\tMSRvid\t2012test\t0001\t{}\t{}\t{}\n"
-    pairs = [("it is n't a plane .", "a man , a plan"), ("other", "pairs"), ("a second", "one .")]
-    (folder / "sts-dev.csv").write_text("".join(row.format(2.0, *pair) for pair in pairs))
-    lines = [
-        "id\tsentence1\tsentence2\tsimilarity",
-        "1\tIt isn't a plane.\tA man, a plan\t2.0",
-        "2\tOne\tA second\t1",
+    pairs = [
+        (2.0, "it is n't a plane .", "a man , a plan"),
+        (2.0, "other", "pairs"),
+        (2.0, "a second", "one ."),
     ]
-    (tmp_path / "sts.csv").write_text("\n".join(lines) + "\n")
-    course = {
-        "format": "labelled",
-        "file": "sts.csv",
-        "sentences": ["sentence1", "sentence2"],
-        "label": "similarity",
-    }
-    found = count(tmp_path, ["data/shared/course/STS-B/dev"], {"course": {**course, "quoted": True}})
+    write_stsb(tmp_path, {"dev": pairs})
+    header = "id\tsentence1\tsentence2\tsimilarity\n"
+    rows = "1\tIt isn't a plane.\tA man, a plan\t2.0\n2\tOne\tA second\t1\n"
+    (tmp_path / "sts.csv").write_text(header + rows)
+    course = {"format": "labelled", "file": "sts.csv", "label": "similarity", "quoted": True}
+    course["sentences"] = ["sentence1", "sentence2"]
+    found = count(tmp_path, ["data/shared/course/STS-B/dev"], {"course": course})
     assert found["failures"] == {}
     assert found["suites"]["data"]["shared"]["course"]["STS-B"]["dev"] == 2, "in either order"

@@ -2,6 +2,7 @@ import itertools
 
 import numpy as np
 import pytest
+from small_stsb import RandomVectors
 
 from replicse.data.sts import StsSubset
 from replicse.evaluation import geometry
@@ -47,16 +48,6 @@ def test_vectors_that_are_not_of_length_1_are_refused():
             call()
 
 
-class Table:
-    """Vectors from a dictionary."""
-
-    def __init__(self, vectors):
-        self.vectors = vectors
-
-    def __call__(self, sentences):
-        return np.array([self.vectors[sentence] for sentence in sentences], dtype=np.float32)
-
-
 SUBSETS = {
     "train": StsSubset("STS-B", ("a", "b"), ("c", "d"), np.array([4.0, 4.01])),
     "dev": StsSubset("STS-B", ("a",), ("d",), np.array([5.0])),
@@ -71,7 +62,7 @@ def stand_in(monkeypatch):
 
 def test_the_suite_pools_all_splits_and_takes_scores_above_4(stand_in, tmp_path):
     vectors = dict(zip("abcd", 3 * random_directions(4), strict=True))
-    found = geometry.evaluate(tmp_path, Table(vectors))
+    found = geometry.evaluate(tmp_path, RandomVectors(6, fixed=vectors))
     unit = {name: row / 3 for name, row in vectors.items()}
     distances = [((unit[x] - unit[y]) ** 2).sum() for x, y in [("b", "d"), ("a", "d")]]
     slots = [unit[name] for name in "acbdadba"]
@@ -88,8 +79,7 @@ def test_the_suite_pools_all_splits_and_takes_scores_above_4(stand_in, tmp_path)
 def test_vectors_that_cannot_be_normalised_give_none_and_a_reason(stand_in, tmp_path, broken):
     vectors = dict(zip("abcd", random_directions(4), strict=True))
     vectors["c"] = np.full(6, broken)
-    found = geometry.evaluate(tmp_path, Table(vectors))
+    found = geometry.evaluate(tmp_path, RandomVectors(6, fixed=vectors))
     assert found["alignment"] is None and found["uniformity"] is None
-    assert "zero or not finite" in found["failures"]["alignment"]
-    assert "zero or not finite" in found["failures"]["uniformity"]
+    assert all("zero or not finite" in found["failures"][name] for name in ("alignment", "uniformity"))
     assert found["n_sentences"] == 8

@@ -3,22 +3,13 @@
 import numpy as np
 import pytest
 from sklearn.model_selection import train_test_split
+from small_stsb import RandomVectors
 
 from replicse.errors import BadInput
 from replicse.evaluation import knn
 from replicse.registry.suites import ClassifiedTexts
 
 GROUPS = {"a.x": (4.0, 0.0), "a.y": (0.0, 4.0), "b": (-4.0, -4.0)}
-
-
-class Vectors:
-    """A fixed vector for each text."""
-
-    def __init__(self, known):
-        self.known = known
-
-    def __call__(self, texts):
-        return np.array([self.known[text] for text in texts], dtype=np.float32)
 
 
 @pytest.fixture
@@ -54,21 +45,13 @@ def slow_accuracy(rows, classes, cosine):
 
 def test_accuracy_is_that_of_a_slow_vote(tmp_path, texts):
     vectors, names = texts
-    found = knn.evaluate(tmp_path, Vectors(vectors), of_table())
+    found = knn.evaluate(tmp_path, RandomVectors(2, fixed=vectors), of_table())
     rows = np.array(list(vectors.values()))
     for distance in ("euclidean", "cosine"):
         expected = 100 * slow_accuracy(rows, names, distance == "cosine")
         assert found["set"][distance] == pytest.approx(expected)
     assert found["set"]["n"] == 120 and found["failures"] == {}
     assert list(knn.sentences(tmp_path, of_table())) == list(vectors)
-
-
-def test_vectors_keep_their_length(tmp_path, texts):
-    """A class apart by its length alone: cosines do not see it."""
-    vectors, names = texts
-    line = {text: (1.0 + 9 * (name == "b"), 0.0) for text, name in zip(vectors, names, strict=True)}
-    found = knn.evaluate(tmp_path, Vectors(line), of_table(until="."))["set"]
-    assert found["euclidean"] == 100 > found["cosine"]
 
 
 def test_classes_are_dropped_and_cut_at_a_mark(tmp_path, texts):
@@ -80,12 +63,12 @@ def test_classes_are_dropped_and_cut_at_a_mark(tmp_path, texts):
 
 def test_what_cannot_be_scored_says_why(tmp_path, texts):
     vectors, _ = texts
-    broken = Vectors({**vectors, "t0": (np.nan, 0.0)})
+    broken = RandomVectors(2, fixed={**vectors, "t0": (np.nan, 0.0)})
     found = knn.evaluate(tmp_path, broken, of_table())
     assert found["set"]["euclidean"] is None
     assert found["failures"]["set/cosine"] == "a sentence vector is not finite"
     (tmp_path / "texts.csv").write_text("text,field\n" + "t0,b\n" * 9, encoding="utf-8")
     with pytest.raises(BadInput, match="9 texts are too few for 10 neighbours"):
-        knn.evaluate(tmp_path, Vectors(vectors), of_table())
+        knn.evaluate(tmp_path, RandomVectors(2, fixed=vectors), of_table())
     with pytest.raises(BadInput, match="a corpus of text and class, not of text"):
         ClassifiedTexts.of({"corpus": {"format": "lines", "file": "a.txt"}}, "set")

@@ -1,6 +1,6 @@
-"""Evaluation sets of one's own: correlations in closed form, the probe of the transfer tasks, what is undefined."""
+"""Evaluation sets of one's own: correlations as scipy has them, the probe of the transfer tasks, what is undefined."""
 
-import hashlib
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,6 +11,7 @@ from small_stsb import RandomVectors
 
 from replicse.data.transfer import TransferSplit, TransferTask
 from replicse.evaluation import sets, suites, transfer
+from replicse.files import sha256_of
 from replicse.registry.sets import EvaluationSet
 
 # Two vectors at an angle have its cosine: sentence "0.5" lies so that its cosine to "one" is 0.5.
@@ -36,33 +37,15 @@ def written(file, rows):
     file.write_text(
         "".join(["a,b,c,d\n", *(f"{ONE},{cosine},{score},{part}\n" for cosine, score, part in rows)])
     )
-    keys = {"first": "a", "second": "b", "score": "c", "range": [0, 5], "subset": "d"}
+    return set_of(file, first="a", second="b", score="c", range=[0, 5], subset="d")
+
+
+def set_of(file, **keys):
     return EvaluationSet.of({"file": file.name, **keys}, "sets").replace(file=str(file))
 
 
 def evaluated(vectors, **asked):
     return suites.run_suites(None, vectors, ["sets"], {"sets": {"sets": asked}})
-
-
-def test_the_closed_forms_of_both_correlations_and_the_three_aggregations(tmp_path):
-    # x is ordered as its scores are, but for its line through (0.1, 0), (0.2, 1), (0.3, 5); y is a falling line.
-    x, y = [(0.1, 0, "x"), (0.2, 1, "x"), (0.3, 5, "x")], [(0.4, 3, "y"), (0.5, 2, "y")]
-    outcome = evaluated(Angles(), mine=written(tmp_path / "mine.csv", [*x, *y]))
-    scores = outcome["suites"]["sets"]["mine"]
-    # Deviations of x: (-1, 0, 1) and (-2, -1, 3): r = 5 / sqrt(2 * 14).
-    r = 5 / np.sqrt(28)
-    assert scores["spearman"]["mean"] == pytest.approx(100 * (1 - 1) / 2, abs=1e-9)
-    assert scores["spearman"]["wmean"] == pytest.approx(100 * (3 * 1 - 2 * 1) / 5)
-    assert scores["pearson"]["mean"] == pytest.approx(100 * (r - 1) / 2)
-    assert scores["pearson"]["wmean"] == pytest.approx(100 * (3 * r - 2) / 5)
-    # Together: ranks 1 to 5 against those of 0, 1, 5, 3, 2; squared differences 0 + 0 + 4 + 0 + 4.
-    assert scores["spearman"]["all"] == pytest.approx(100 * (1 - 6 * 8 / (5 * 24)))
-    # Deviations of all: (-2, -1, 0, 1, 2) and (-2.2, -1.2, 2.8, 0.8, -0.2), the latter of squares 14.8.
-    assert scores["pearson"]["all"] == pytest.approx(100 * 6 / np.sqrt(10 * 14.8))
-    assert scores["n"] == 5 and outcome["failures"] == {}
-    assert scores["sha256"] == hashlib.sha256((tmp_path / "mine.csv").read_bytes()).hexdigest()
-    cosines, gold = outcome["pairs"]["sets/mine/spearman"]
-    assert cosines == pytest.approx([0.1, 0.2, 0.3, 0.4, 0.5]) and gold.tolist() == [0, 1, 5, 3, 2]
 
 
 drawn = st.tuples(st.integers(-9, 9), st.integers(0, 5), st.sampled_from("xyz"))
@@ -74,16 +57,21 @@ def test_any_set_is_correlated_as_scipy_does(tmp_path_factory, rows):
     rows = [(cosine / 10, score, part) for cosine, score, part in rows]
     wanted = written(tmp_path_factory.mktemp("set") / "mine.csv", rows)
     outcome = evaluated(Angles(), mine=wanted)
+    scores = outcome["suites"]["sets"]["mine"]
+    assert scores["n"] == len(rows) and scores["sha256"] == sha256_of(Path(wanted.file))
     parts = {name: [row for row in rows if row[2] == name] for name in dict.fromkeys(row[2] for row in rows)}
+    cosines, gold = outcome["pairs"]["sets/mine/spearman"]
+    by_part = [row for part in parts.values() for row in part]
+    assert cosines == pytest.approx([row[0] for row in by_part])
+    assert gold.tolist() == [row[1] for row in by_part]
     for kind, reference in (("spearman", spearmanr), ("pearson", pearsonr)):
-        scores = outcome["suites"]["sets"]["mine"][kind]
         each = [correlated(reference, part) for part in parts.values()]
         expected = {"all": correlated(reference, rows), "mean": None, "wmean": None}
         if None not in each:
             sizes = [len(part) for part in parts.values()]
             expected |= {"mean": np.mean(each), "wmean": np.average(each, weights=sizes)}
         for key, value in expected.items():
-            assert scores[key] == (None if value is None else pytest.approx(value, abs=1e-6))
+            assert scores[kind][key] == (None if value is None else pytest.approx(value, abs=1e-6))
             assert (f"sets/mine/{kind}/{key}" in outcome["failures"]) == (value is None)
 
 
@@ -96,8 +84,7 @@ def correlated(reference, rows):
 
 def labelled(file, rows, split=None):
     file.write_text("".join(["a,b,s\n", *(f"{text},{label},{part}\n" for text, label, part in rows)]))
-    keys = {"text": "a", "label": "b", **({"split": "s"} if split else {})}
-    return EvaluationSet.of({"file": file.name, **keys}, "sets").replace(file=str(file))
+    return set_of(file, text="a", label="b", **({"split": "s"} if split else {}))
 
 
 @pytest.mark.parametrize("splits", [None, ("train", "test"), ("train", "dev", "test")])

@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 from scipy.stats import spearmanr
+from small_stsb import RandomVectors
 
 from replicse.data.sts import STS_TASKS, StsSubset
 from replicse.errors import BadInput
@@ -22,23 +23,6 @@ DATA = {
     for number, task in enumerate(STS_TASKS)
     for split in ("train", "dev", "test")
 }
-
-
-class Random:
-    """A random vector for each sentence, or the same one for those of a constant task."""
-
-    def __init__(self, constant=None, broken=None):
-        self.constant, self.broken = constant, broken
-
-    def __call__(self, sentences):
-        return np.array([self.one(sentence) for sentence in sentences], dtype=np.float32)
-
-    def one(self, sentence):
-        if self.broken and sentence.startswith(self.broken):
-            return np.full(8, np.nan)
-        same = self.constant and sentence.startswith(self.constant)
-        seed = 0 if same else int.from_bytes(sentence.encode(), "big") % 2**63
-        return np.random.default_rng(seed).standard_normal(8)
 
 
 @pytest.fixture(autouse=True)
@@ -72,10 +56,11 @@ def scores(found):
 
 
 def test_the_test_suite_has_seven_tasks_in_three_aggregations_and_their_average(tmp_path):
-    found = sts.evaluate(tmp_path, Random())
+    vectors = RandomVectors(8)
+    found = sts.evaluate(tmp_path, vectors)
     assert list(found) == [*STS_TASKS, "avg", "avg-mean", "avg-wmean", "failures", "pairs"]
     for task in STS_TASKS:
-        assert scores(found[task]) == pytest.approx(reference(DATA[task, "test"], Random()))
+        assert scores(found[task]) == pytest.approx(reference(DATA[task, "test"], vectors))
     for name, key in (("avg", "all"), ("avg-mean", "mean"), ("avg-wmean", "wmean")):
         # The official code averages what it prints (methods 2.2), so the mean of unrounded scores is another number.
         unrounded = np.mean([found[task][key] for task in STS_TASKS])
@@ -86,7 +71,7 @@ def test_the_test_suite_has_seven_tasks_in_three_aggregations_and_their_average(
 
 
 def test_the_pairs_are_kept_in_order_and_bound_the_correlation(tmp_path):
-    found = sts.evaluate(tmp_path, Random())
+    found = sts.evaluate(tmp_path, RandomVectors(8))
     for task in STS_TASKS:
         predicted, gold = found["pairs"][task]
         assert 100 * spearmanr(predicted, gold).statistic == pytest.approx(found[task]["all"])
@@ -97,7 +82,10 @@ def test_the_pairs_are_kept_in_order_and_bound_the_correlation(tmp_path):
 
 
 def test_one_constant_subset_leaves_all_defined_and_one_that_is_not_finite_does_not(tmp_path):
-    found = sts.evaluate(tmp_path, Random("STS14 test part 1", "STS15 test part 2"), tasks=["STS14", "STS15"])
+    parts = DATA["STS14", "test"][1], DATA["STS15", "test"][2]
+    given = zip(parts, (np.ones(8), np.full(8, np.nan)), strict=True)
+    fixed = {text: vector for part, vector in given for text in part.sentences}
+    found = sts.evaluate(tmp_path, RandomVectors(8, fixed=fixed), tasks=["STS14", "STS15"])
     assert found["STS14"]["all"] is not None and found["avg"] is None
     assert found["STS14"]["mean"] is None and found["STS14"]["wmean"] is None
     assert found["failures"]["STS14/mean"] == "STS14 test part 1: all cosines are equal"
@@ -112,20 +100,18 @@ def test_unknown_tasks_and_tasks_without_the_split_are_refused(monkeypatch, tmp_
         ("sts-dev", "STS12", 'STS12 has no split "dev"'),
     ):
         with pytest.raises(BadInput, match=problem):
-            suites.run_suites(tmp_path, Random(), [suite], {suite: {"tasks": [task]}})
+            suites.run_suites(tmp_path, RandomVectors(8), [suite], {suite: {"tasks": [task]}})
 
 
 def test_post_processing_is_fitted_on_all_splits_of_each_task_by_itself(tmp_path):
     asked = []
 
-    class Focused(Random):
+    class Focused(RandomVectors):
         def focused(self, sentences):
             asked.append(set(sentences))
             return self
 
-    sts.evaluate(tmp_path, Focused(), tasks=["STS13", "STS-B"])
-    subsets = [
-        DATA["STS13", "test"],
-        [*DATA["STS-B", "train"], *DATA["STS-B", "dev"], *DATA["STS-B", "test"]],
-    ]
+    sts.evaluate(tmp_path, Focused(8), tasks=["STS13", "STS-B"])
+    every = [subset for split in ("train", "dev", "test") for subset in DATA["STS-B", split]]
+    subsets = [DATA["STS13", "test"], every]
     assert asked == [{text for subset in each for text in subset.sentences} for each in subsets]

@@ -15,11 +15,9 @@ from small_stsb import RandomVectors
 from replicse.checked import checked_yaml
 from replicse.encoder.task_heads import make_task_head, save_task_heads
 from replicse.evaluation import suites
-from replicse.evaluation.counts import count
 from replicse.registry.encoders import ClassifierHead
-from replicse.registry.suites import ANY, COUNTED, SUITES, Suite, file_of, groups, is_metric, known_paths
+from replicse.registry.suites import ANY, SUITES, Suite, file_of, groups, is_metric, known_paths
 from replicse.study.paper.papers import Sets
-from replicse.world.world import write_world
 
 
 class One:
@@ -79,13 +77,6 @@ def test_a_suite_is_told_of_its_job_what_it_asks_for_over_what_is_given(made_up,
 # What suites yield
 
 
-@pytest.fixture(scope="module")
-def world(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("world")
-    write_world(folder, sentences=300)
-    return folder
-
-
 HEAD = torch.zeros(5)
 
 
@@ -106,14 +97,17 @@ def leaves(node, path=""):
         yield path, node
 
 
-SENTIMENT = {
-    "format": "labelled", "file": "minbert/ids-sst-dev.csv", "sentences": ["sentence"], "label": "sentiment",
-}  # fmt: skip
 OWN = ROOT / "tests" / "papers" / "sets"
-RATED = {
-    "format": "labelled", "file": "minbert/sts-dev.csv", "sentences": ["sentence1", "sentence2"],
-    "label": "similarity",
-}  # fmt: skip
+
+
+def labelled(name, label, *sentences):
+    return {"format": "labelled", "file": f"minbert/{name}.csv", "sentences": sentences, "label": label}
+
+
+TASKS = {
+    "sst": labelled("ids-sst-dev", "sentiment", "sentence"),
+    "sts": labelled("sts-dev", "similarity", "sentence1", "sentence2"),
+}
 
 
 @pytest.fixture(scope="module")
@@ -129,7 +123,7 @@ def yielded(world, tmp_path_factory):
         "retrieval": {"queries": queries, "corpus": captions},
         "retrieval-stsb": {"queries": queries},
         "training": {"folder": str(run / "best")},
-        "heads-dev": {"tasks": {"sst": SENTIMENT, "sts": RATED}, "folder": str(run / "best")},
+        "heads-dev": {"tasks": TASKS, "folder": str(run / "best")},
         "mteb": {"data": "miniature"},
         "knn": {"sets": {"questions": {"corpus": {"format": "transfer-sentences", "task": "TREC"}}}},
         "sets": {
@@ -160,15 +154,3 @@ def test_every_path_of_the_registry_is_yielded(yielded):
         for suite in ("retrieval", "retrieval-stsb"):
             for rank in "123":
                 assert isinstance(yielded[f"{suite}/neighbours/{query}/{rank}/cosine"], float)
-
-
-def test_every_path_that_is_counted_has_a_number(world):
-    corpora = {"nli": {"format": "triples", "file": "nli/nli_triples.csv"}}
-    # What two sets share is counted by a test of its own: these share nothing.
-    exact = [path for path in COUNTED if not path.startswith("shared/")]
-    wanted = [f"data/{path.replace('*', 'nli')}" for path in exact]
-    found = count(world, wanted, corpora)
-    assert found["failures"] == {}
-    counted = dict(leaves(found["suites"]))
-    assert set(counted) == set(wanted) and all(value > 0 for value in counted.values())
-    assert {file_of(path) for path in counted} == {"counts"}

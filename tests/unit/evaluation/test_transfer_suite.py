@@ -69,13 +69,13 @@ def test_fits_of_different_size_are_those_trained_alone(name, bundle_bytes, monk
     order = np.random.default_rng(5).permutation(80)
     fits = [
         Fit(order[:size], order[60:], l2, (9, size))
-        for size, l2 in [
-            (8, (0.5,)),
-            (16, (1e-3, 0.5, 1)),
-            (17, (0.1, 0.2)),
-            (23, (1e-3, 2.0)),
-            (24, (1, 1e-5)),
-        ]
+        for size, l2 in {
+            8: (0.5,),
+            16: (1e-3, 0.5, 1),
+            17: (0.1, 0.2),
+            23: (1e-3, 2.0),
+            24: (1, 1e-5),
+        }.items()
     ]
     found = train_together(with_bias([vectors]), labels, fits, SMALL[name])
     for fit, per_fit in zip(fits, found, strict=True):
@@ -87,8 +87,16 @@ def test_fits_of_different_size_are_those_trained_alone(name, bundle_bytes, monk
             torch.testing.assert_close(trained.weights, weights, rtol=1e-9, atol=1e-11)
 
 
-def scripted(monkeypatch, scores):
-    """Let the checks see these accuracies, one after another; return the counter of checks."""
+@pytest.mark.parametrize(
+    ("scores", "setting", "count", "best"),
+    [
+        # Misses are counted in all, not in a row.
+        ([0.5, 0.4, 0.6, 0.6, 0.7, 0.1, 0.9], SMALL["adam"], 6, 0.7),
+        # The last round begins after 200 passes.
+        (np.linspace(0, 1, 1000), transfer.SETTINGS["test"], 51, np.linspace(0, 1, 1000)[50]),
+    ],
+)
+def test_training_ends_after_so_many_checks(monkeypatch, scores, setting, count, best):
     checks = []
 
     def next_score(features, labels, rows, weights):
@@ -96,24 +104,10 @@ def scripted(monkeypatch, scores):
         return [scores[len(checks) - 1]] * len(weights)
 
     monkeypatch.setattr(linear_probe, "correct_shares", next_score)
-    return checks
-
-
-def test_misses_are_counted_in_all_and_not_in_a_row(monkeypatch):
     vectors, labels = problem(20, 3, 2)
-    checks = scripted(monkeypatch, [0.5, 0.4, 0.6, 0.6, 0.7, 0.1, 0.9])
     fit = Fit(np.arange(15), np.arange(15, 20), (1e-3,), (0,))
-    trained = train_together(with_bias([vectors]), labels, [fit], SMALL["adam"])[0][0]
-    assert len(checks) == 6
-    assert trained.accuracy == 0.7
-
-
-def test_training_ends_with_the_round_that_begins_after_200_passes(monkeypatch):
-    vectors, labels = problem(9, 2, 2)
-    checks = scripted(monkeypatch, np.linspace(0, 1, 1000))
-    fit = Fit(np.arange(6), np.arange(6, 9), (1e-3,), (0,))
-    train_together(with_bias([vectors]), labels, [fit], transfer.SETTINGS["test"])
-    assert len(checks) == 51
+    trained = train_together(with_bias([vectors]), labels, [fit], setting)[0][0]
+    assert (len(checks), trained.accuracy) == (count, best)
 
 
 def made_up_task(name, rows=40):

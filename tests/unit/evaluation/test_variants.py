@@ -14,14 +14,6 @@ from replicse.evaluation import sts, variants
 from replicse.evaluation.correlation import cosines
 from replicse.evaluation.suites import run_suites
 from replicse.registry.suites import VARIANTS, known_paths
-from replicse.world.world import write_world
-
-
-@pytest.fixture(scope="module")
-def world(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("world")
-    write_world(folder, sentences=200)
-    return folder
 
 
 @pytest.fixture(scope="module")
