@@ -53,31 +53,27 @@ TEXT_ONLY = [
     {"name": "deletion", "rate": 0.3},
     {"name": "delete-one-word"},
 ]
+EDA = {"name": "eda", "alpha": 0.2, "source": "ppdb", "file": PPDB}
+SYNONYM = {"name": "synonym", "words": 1, "source": "ppdb", "file": PPDB}
 
 
 # Every augmentation
 
 
-@pytest.mark.parametrize("spec", TEXT_ONLY, ids=lambda spec: spec["name"])
+@pytest.mark.parametrize("spec", [*TEXT_ONLY, EDA, SYNONYM], ids=lambda spec: spec["name"])
 @given(lines=LINES, seed=SEED)
 @settings(max_examples=20)
-def test_a_line_depends_on_its_place_and_seed_but_on_no_other_line(spec, lines, seed):
-    result = augment(lines, {**spec, "seed": seed})
+def test_a_line_depends_on_its_place_and_seed_but_on_no_other_line(spec, root, lines, seed):
+    spec = {**spec, "seed": seed}
+    result = augment(lines, spec, root=root)
     assert len(result) == len(lines) and all(line.strip() for line in result)
-    assert augment(lines, {**spec, "seed": seed}) == result
+    assert augment(lines, spec, root=root) == result
     others = ["something else entirely"] * (len(lines) - 1)
-    assert augment([*others, lines[-1]], {**spec, "seed": seed})[-1] == result[-1]
+    assert augment([*others, lines[-1]], spec, root=root)[-1] == result[-1]
 
 
 @pytest.mark.parametrize(
-    "spec",
-    [
-        *TEXT_ONLY,
-        {"name": "next-sentence"},
-        {"name": "eda", "alpha": 0.1, "source": "ppdb", "file": PPDB},
-        {"name": "synonym", "words": 1, "source": "ppdb", "file": PPDB},
-    ],
-    ids=lambda spec: spec["name"],
+    "spec", [*TEXT_ONLY, {"name": "next-sentence"}, EDA, SYNONYM], ids=lambda spec: spec["name"]
 )
 def test_no_lines_blank_lines_and_one_word_lines(spec, root):
     assert augment([], spec, root=root) == []
@@ -152,32 +148,37 @@ def test_next_sentence_is_uniform_over_its_reach():
 
 
 LINE_WITH_MARKS = "The  Chef tasted (twice!) a tasty soup;  in the kitchen."
+REPLACED = [
+    *(
+        ("Chef", "Cook"),
+        ("Chef", "Kitchener"),
+        ("tasted", "sampled"),
+        ("tasty", "delicious"),
+        ("soup", "broth"),
+    ),
+    ("kitchen", "galley"),
+]
 
 
 def test_one_synonym_and_nothing_else_changes(root):
-    spec = {"name": "synonym", "words": 1, "source": "ppdb", "file": PPDB}
-    known = {
-        LINE_WITH_MARKS.replace(one, other)
-        for one, other in [
-            *(("Chef", "Cook"), ("Chef", "Kitchener"), ("soup", "broth"), ("kitchen", "galley")),
-            *(("tasted", "sampled"), ("tasty", "delicious")),
-        ]
-    }
-    assert set(augment([LINE_WITH_MARKS] * 200, spec, root=root)) == known
+    known = {LINE_WITH_MARKS.replace(one, other) for one, other in REPLACED}
+    assert set(augment([LINE_WITH_MARKS] * 200, SYNONYM, root=root)) == known
 
 
-def test_a_rate_replaces_its_share_rounded_up_and_at_most_ten(root):
+@pytest.mark.parametrize(
+    ("line", "count"),
+    [
+        (["soup"] * 10, 3),
+        (["soup"] * 11, 4),
+        (["soup"] * 60, 10),
+        (["soup"], 1),
+        (["soup", *["zebra"] * 6], 1),
+    ],
+)
+def test_a_rate_replaces_its_share_rounded_up_and_at_most_ten(root, line, count):
     spec = {"name": "synonym", "rate": 0.3, "source": "ppdb", "file": PPDB}
-
-    def replaced(line: str) -> set[int]:
-        result = augment([line] * 20, spec, root=root)
-        return {sum(a != b for a, b in zip(line.split(), new.split(), strict=True)) for new in result}
-
-    assert replaced(" ".join(["soup"] * 10)) == {3}
-    assert replaced(" ".join(["soup"] * 11)) == {4}
-    assert replaced(" ".join(["soup"] * 60)) == {10}
-    assert replaced("soup") == {1}
-    assert replaced("soup zebra zebra zebra zebra zebra zebra") == {1}
+    for new in augment([" ".join(line)] * 20, spec, root=root):
+        assert sum(a != b for a, b in zip(line, new.split(), strict=True)) == count
 
 
 def test_synonyms_are_seeded_and_leave_the_global_generators_alone(root):
@@ -190,10 +191,7 @@ def test_synonyms_are_seeded_and_leave_the_global_generators_alone(root):
     np.random.seed(1)
     result = augment(lines, spec, root=root)
     assert (random.random(), np.random.random()) == expected
-    random.seed(2)
-    assert augment(lines, spec, root=root) == result
     assert augment(lines, {**spec, "seed": 7}, root=root) != result
-    assert augment(["other words"] * 11 + lines[-1:], spec, root=root)[-1] == result[-1]
 
 
 @given(line=st.text(alphabet="ab soup,.'-\té", max_size=30), seed=SEED)
@@ -287,20 +285,12 @@ def test_eda_operations_change_the_number_of_words_they_should(words, alpha, see
     replaced = eda_operation("replace_synonyms", words, alpha, seed)
     changed = [(a, b) for a, b in zip(words, replaced, strict=True) if a != b]
     assert len(changed) == min(able, most)
-    allowed = {
-        ("soup", "broth"),
-        ("soup", "pottage"),
-        ("Chef", "Cook"),
-        ("(soup,", "(broth,"),
-        ("(soup,", "(pottage,"),
-    }
-    assert set(changed) <= allowed
+    allowed = {"soup": ("broth", "pottage"), "Chef": ("Cook",), "(soup,": ("(broth,", "(pottage,")}
+    assert all(new in allowed[old] for old, new in changed)
     longer = eda_operation("insert_synonyms", words, alpha, seed)
     assert len(longer) - len(words) == (most if able else 0)
     assert is_subsequence(words, longer)
-    assert Counter(longer) - Counter(words) == Counter(
-        {w: n for w, n in Counter(longer).items() if w in ("broth", "pottage", "cook")}
-    )
+    assert set(Counter(longer) - Counter(words)) <= {"broth", "pottage", "cook"}
     swapped = eda_operation("swap_words", words, alpha, seed)
     assert Counter(swapped) == Counter(words)
     assert sum(a != b for a, b in zip(words, swapped, strict=True)) <= 2 * most
@@ -309,32 +299,22 @@ def test_eda_operations_change_the_number_of_words_they_should(words, alpha, see
 
 
 def test_eda_uses_all_four_operations_and_keeps_letter_case(root):
-    spec = {"name": "eda", "alpha": 0.2, "source": "ppdb", "file": PPDB}
     line = "A Chef tasted the tasty soup, Anna."
-    result = augment([line] * 300, spec, root=root)
-    lengths = Counter(len(new.split()) - 7 for new in result)
+    result = [new.split() for new in augment([line] * 300, EDA, root=root)]
+    lengths = Counter(len(new) - 7 for new in result)
     assert lengths[1] > 40 and sum(count for size, count in lengths.items() if size < 0) > 30
-    swapped = [new for new in result if sorted(new.split()) == sorted(line.split()) and new != line]
-    replaced = [
-        new for new in result if len(new.split()) == 7 and sorted(new.split()) != sorted(line.split())
-    ]
-    assert len(swapped) > 40 and len(replaced) > 40
-    assert set(replaced) == {
-        line.replace(one, other)
-        for one, other in [
-            *(("Chef", "Cook"), ("Chef", "Kitchener"), ("tasted", "sampled")),
-            *(("tasty", "delicious"), ("soup", "broth")),
-        ]
-    }
-    assert augment([line] * 300, spec, root=root) == result
-    assert augment(["x y"] * 299 + [line], spec, root=root)[-1] == result[-1]
+    same = [new for new in result if len(new) == 7 and new != line.split()]
+    replaced = [" ".join(new) for new in same if sorted(new) != sorted(line.split())]
+    assert len(replaced) > 40 and len(same) - len(replaced) > 40
+    assert set(replaced) == {line.replace(one, other) for one, other in REPLACED[:-1]}
 
 
 def test_eda_cleans_as_its_reference_code_where_that_is_asked_for(root):
     assert eda_module.cleaned("A Chef's well-known  dish, 3 times.") == "a chefs well known dish times"
     assert eda_module.cleaned("1984?") == "1984?"
-    spec = {"name": "eda", "alpha": 0.2, "source": "ppdb", "file": PPDB, "cleaning": "reference"}
-    result = augment(["A Chef tasted the tasty soup, Anna."] * 60, spec, root=root)
+    result = augment(
+        ["A Chef tasted the tasty soup, Anna."] * 60, {**EDA, "cleaning": "reference"}, root=root
+    )
     assert all(re.fullmatch("[a-z ]+", line) for line in result)
     assert any("cook tasted the tasty soup anna" in line for line in result)
 

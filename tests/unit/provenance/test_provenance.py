@@ -137,6 +137,10 @@ def of_rankcse(spec):
     return terms(spec) & {"listnet", "listmle", "ranking-consistency"}
 
 
+def of_infonce(spec):
+    return "infonce" in terms(spec)
+
+
 def nothing(spec):
     return False
 
@@ -156,7 +160,7 @@ class HingeParameters(TwoViews):
     ("file", "old", "new", "used"),
     [
         ("objective/hinge.py", "", "UNUSED = 1", nothing),
-        ("objective/infonce.py", "", "UNUSED = 1", lambda spec: "infonce" in terms(spec)),
+        ("objective/infonce.py", "", "UNUSED = 1", of_infonce),
         # A paper's method is one unit, whose parameters are in another module.
         ("../papers/diffcse/edits.py", "", "UNUSED = 1", of_diffcse),
         ("../papers/rankcse/method.py", "clamped: bool = False", "clamped: bool = True", of_rankcse),
@@ -165,7 +169,7 @@ class HingeParameters(TwoViews):
         ("registry/terms.py", "", NEW_TERM, nothing),
         # What a module of the registry does when it is read is of all that use one of its definitions.
         ("registry/runs.py", "", "Run.model_rebuild()", everything),
-        ("registry/terms.py", "temperature: Positive = 0.05", "temperature: Positive = 0.1", None),
+        ("registry/terms.py", "temperature: Positive = 0.05", "temperature: Positive = 0.1", of_infonce),
         ("registry/augmentations.py", "rate: Share", "rate: Part", changed_by(["deletion"])),
         ("registry/suites.py", '"model": Suite(', '"size": Suite(', nothing),
         ("augment/words.py", "", "UNUSED = 1", changed_by(["crop", "deletion", "delete-one-word"])),
@@ -181,7 +185,6 @@ class HingeParameters(TwoViews):
 )
 def test_a_change_of_code_runs_those_again_that_use_it(runs, package, before, file, old, new, used):
     """A constant in a new file once planned every training again: at the paper's scale 484 hours."""
-    used = used or (lambda spec: "infonce" in terms(spec))
     with changed_file(package[0] / file, old, new):
         after = digests(runs, package)
     changed = {run for run in runs if before[run] != after[run]}
@@ -216,9 +219,8 @@ def test_the_record_says_processor_threads_and_build_without_importing_torch(mon
     monkeypatch.setenv("OMP_NUM_THREADS", "3")
     monkeypatch.setenv("TORCH_HOME", "/somewhere")
     written = provenance(seconds=1.5)
-    assert (
-        written["seconds"] == 1.5 and written["hardware"] == hardware() and written["numerics"] == numerics()
-    )
+    assert written["seconds"] == 1.5
+    assert (written["hardware"], written["numerics"]) == (hardware(), numerics())
     assert written["numerics"]["settings"]["OMP_NUM_THREADS"] == "3"
     assert "TORCH_HOME" not in written["numerics"]["settings"]
     built = written["numerics"]["torch_build"]["__version__"]

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from places import ROOT
+from until import until
 
 from replicse.runtime.forking import ADDRESS, delegate
 from replicse.runtime.forking.server import PRELOADED, THREADS, start
@@ -90,14 +91,6 @@ def client(address, *words, folder=None, **environment):
         stderr=subprocess.PIPE,
         text=True,
     )
-
-
-def until(holds, seconds=20.0):
-    """Wait for something to hold."""
-    end = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < end, "it never held"
-        time.sleep(0.02)
 
 
 def gone(process):

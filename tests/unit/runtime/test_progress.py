@@ -3,9 +3,9 @@
 import io
 import os
 import sys
-import time
 
 import pytest
+from until import until
 
 from replicse.cli import main
 from replicse.errors import Failed
@@ -37,13 +37,6 @@ def test_a_job_has_a_heartbeat_while_it_lives(job_log, monkeypatch):
         assert told == "step 3 of 12, loss 0.25, 1,234 sentences/s, 2 min left"
         raise Failed("a job that fails leaves no heartbeat either")
     assert not file.exists() and progress.alive(job_log) is None
-
-
-def until(true):
-    end = time.monotonic() + 20
-    while not true():
-        assert time.monotonic() < end
-        time.sleep(0.005)
 
 
 def test_every_verb_of_a_job_has_one_and_what_is_no_job_has_none(job_log, tmp_path, monkeypatch):

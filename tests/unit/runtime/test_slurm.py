@@ -2,9 +2,9 @@
 
 import subprocess
 import sys
-import time
 
 import pytest
+from until import until
 
 from replicse.runtime import locks, slurm
 
@@ -57,8 +57,7 @@ def test_processes_of_an_ended_job_that_are_still_ending_here_are_waited_for(clu
     (folder / locks.LOCKS / "0.output.lock").write_text("results/x\n")
     (folder / "replicse_job.py").write_text("import time; time.sleep(1)")
     job = subprocess.Popen([sys.executable, "replicse_job.py"], cwd=folder)
-    while not locks.at_work(folder):
-        time.sleep(0.05)
+    until(lambda: locks.at_work(folder))
     (cluster / "queue").write_text(f"3 {NAME} {folder}\n")
     assert locks.free(folder) == [
         "ended the Slurm jobs 3 of a study that no longer runs",

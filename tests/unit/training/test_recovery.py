@@ -6,13 +6,13 @@ import resource
 import shutil
 import subprocess
 import sys
-import time
 from contextlib import contextmanager
 from types import SimpleNamespace
 
 import micro
 import pytest
 import torch
+from until import until
 
 from replicse.cli import main
 from replicse.commands.evaluate import write_scores
@@ -188,8 +188,7 @@ def test_a_holder_that_was_killed_holds_nothing_before_its_parent_hears_of_it(lo
     noting += "note_holder(Path(sys.argv[1])); time.sleep(60)"
     holder = subprocess.Popen([sys.executable, "-c", noting, str(locked)])
     try:
-        while not (locked / locks.HOLDER).exists():
-            time.sleep(0.05)
+        until((locked / locks.HOLDER).exists)
         with pytest.raises(BadInput, match=f"process {holder.pid} runs a study there"):
             locks.free(locked)
         holder.kill()
@@ -204,8 +203,7 @@ def test_a_job_that_outlived_its_study_holds_the_folder(locked):
     (locked / "replicse_job.py").write_text("import time; time.sleep(60)")
     job = subprocess.Popen([sys.executable, "replicse_job.py"], cwd=locked)
     try:
-        while not locks.at_work(locked):
-            time.sleep(0.05)
+        until(lambda: locks.at_work(locked))
         with pytest.raises(BadInput, match=f"process {job.pid} still works there"):
             locks.free(locked)
     finally:
