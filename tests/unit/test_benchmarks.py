@@ -7,23 +7,17 @@ import sys
 
 import numpy as np
 import pytest
-import torch
 from places import ROOT
 
 sys.path.insert(0, str(ROOT / "benchmarks"))
 
 import dry_run
-import evaluation
 import made_study
 import products
-import record
 import transfer_reference
 
-from replicse.data.sts import StsSubset
-from replicse.encoder.sentence import SentenceEncoder
 from replicse.evaluation import transfer
 from replicse.evaluation.linear_probe import ProbeSetting, with_bias
-from replicse.evaluation.sts import predict, score_task
 
 
 @pytest.fixture(scope="module")
@@ -68,16 +62,6 @@ def test_every_benchmark_is_a_file_and_every_file_with_a_record_a_benchmark(run)
     }
 
 
-def test_a_record_names_the_machine_and_loses_nothing(tmp_path):
-    record.write_record(tmp_path / "found.json", {"ours": 1}, [record.row("what", "1")])
-    found = json.loads((tmp_path / "found.json").read_text())
-    assert {"processor", "cores", "torch", "commit", "dirty", "load_per_core", "date"} <= set(
-        found["machine"]
-    )
-    with pytest.raises(ValueError, match="rows"):
-        record.write_record(tmp_path / "found.json", {"rows": 256}, [])
-
-
 @pytest.mark.parametrize("first_only", [False, True])
 def test_the_operations_of_a_pass_are_those_that_torch_counts(first_only):
     from torch.utils.flop_counter import FlopCounterMode
@@ -96,21 +80,6 @@ def test_the_operations_of_a_pass_are_those_that_torch_counts(first_only):
     assert products.operations([8] * 5, 3, 32, first_only) == counter.get_total_flops()
 
 
-def test_the_official_loop_sorts_pairs_by_words_and_gives_the_same_score(tmp_path):
-    texts = ["one", "a b c", "two words", "a b", "four of them here", "x"]
-    subset = StsSubset("made", tuple(texts), tuple(reversed(texts)), np.array([1.0, 2, 3, 4, 5, 0]))
-    ordered = evaluation.sorted_by_words(subset)
-    assert [len(text.split()) for text in ordered.first] == sorted(len(text.split()) for text in texts)
-    assert dict(zip(ordered.first, ordered.gold, strict=True)) == dict(zip(texts, subset.gold, strict=True))
-    folder = small_encoder(tmp_path)
-    loop, encoder = evaluation.OfficialLoop(folder, "mean"), SentenceEncoder.open(folder, "mean")
-    found = loop.scores({"made": [ordered]})["made"]
-    assert found == pytest.approx(score_task([subset], predict([subset], encoder))[0]["all"], abs=0.01)
-    assert loop.sentences == 12
-    sorted_first = evaluation.in_batches(encoder, {"made": [subset]}, loop.sorted_rows)["made"]
-    assert sorted_first == pytest.approx(found, abs=0.01) and loop.sentences == 24
-
-
 def test_sentevals_classifier_written_apart_is_ours_up_to_its_draws():
     generator = np.random.default_rng(0)
     labels = generator.integers(0, 2, 400)
@@ -125,23 +94,6 @@ def test_sentevals_classifier_written_apart_is_ours_up_to_its_draws():
     assert len(set(theirs)) > 1 and min(theirs) > 60
     ends = transfer_reference.to_the_end(features, labels, rows, setting, 0)
     assert max(ends[0]) == pytest.approx(max(ends[1]), abs=3)
-
-
-def small_encoder(folder):
-    import transformers
-
-    from replicse.data.tokenizer import train_tokenizer
-
-    tokenizer = train_tokenizer("wordpiece", ["one two words a b c four of them here x"] * 9, 60, True)
-    torch.manual_seed(0)
-    config = transformers.BertConfig(
-        vocab_size=tokenizer.get_vocab_size(), hidden_size=16, num_hidden_layers=2, num_attention_heads=2,
-        intermediate_size=32, max_position_embeddings=32,
-    )  # fmt: skip
-    transformers.BertModel(config).save_pretrained(folder)
-    special = {f"{name}_token": f"[{name.upper()}]" for name in ("pad", "unk", "cls", "sep", "mask")}
-    transformers.PreTrainedTokenizerFast(tokenizer_object=tokenizer, **special).save_pretrained(folder)
-    return folder
 
 
 def test_a_made_up_study_is_judged_and_reported(tmp_path, monkeypatch):

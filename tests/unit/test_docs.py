@@ -11,11 +11,9 @@ from places import CHECKOUT, ROOT
 
 from replicse.cli import VERBS, verb_parser
 
+NAMES = ("README.md", "CONTRIBUTING.md", "workflow/profiles/README.md", "config/README.md")
 FILES = [
-    *(
-        ROOT / name
-        for name in ("README.md", "CONTRIBUTING.md", "workflow/profiles/README.md", "config/README.md")
-    ),
+    *map(ROOT.joinpath, NAMES),
     *(ROOT / "docs").glob("*.md"),
     *ROOT.glob("reports/studies/**/README.md"),
 ]
@@ -58,14 +56,6 @@ def test_no_local_link_is_dead(file):
     assert list(dead_links(file)) == []
 
 
-def test_a_dead_link_is_found(tmp_path):
-    page = tmp_path / "page.md"
-    page.write_text("# One two\n[a](page.md#one-two) [b](gone.md) [c](#three) [d](https://x.y) `[e](f)`\n")
-    assert list(dead_links(page)) == ["gone.md", "#three"]
-    page.write_text("    code [a](b)\n\n[c](gone.md)\n")
-    assert list(dead_links(page)) == ["gone.md"], "what follows a block of code is read too"
-
-
 def pages_of(entry):
     """Return the pages of an entry of the site's navigation, also in its sections."""
     if isinstance(entry, str):
@@ -106,10 +96,7 @@ TO_WRITE = {"hinge.py", "anisotropy.py"}
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.relative_to(ROOT)))
 def test_every_file_of_the_checkout_that_a_page_names_exists(file):
-    names = re.findall(
-        r"`((?:benchmarks|config|docs|examples|src|tests|workflow)/[\w./-]+)`",
-        file.read_text(encoding="utf-8"),
-    )
+    names = re.findall(rf"`((?:{'|'.join(ROOMS)})/[\w./-]+)`", file.read_text(encoding="utf-8"))
     missing = {name for name in names if not (CHECKOUT / name).exists() and Path(name).name not in TO_WRITE}
     assert missing - {"benchmarks/self-test/"} == set()
 
@@ -140,14 +127,6 @@ def test_every_citation_of_a_method_or_a_pitfall_resolves():
     methods = METHODS.read_text(encoding="utf-8")
     found = {str(path): missing for path, text in texts() if (missing := unresolved(text, methods))}
     assert found == {}
-
-
-def test_a_citation_that_resolves_nowhere_is_found():
-    methods = "## 1 One\n### 1.2 Two\n| # | a |\n| 3 | b |\n| 8.3 | c |\n"
-    good = "(methods 1.2), (methods, section 1), # methods\n    # section 8.3, (methods 1 and 1.2, pitfall 3)"
-    assert unresolved(good.replace(",", ", "), methods) == []
-    bad = " ".join(["(methods", "1.2 and 1.7)", "(methods,", "section 9)", "pitfalls", "3, 4 and 5"])
-    assert unresolved(bad, methods) == ["methods 1.7", "methods 9", "pitfall 4", "pitfall 5"]
 
 
 # A verb that is printed anywhere, with what follows it to the end of the line or of its quotation.

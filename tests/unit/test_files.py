@@ -47,26 +47,23 @@ def test_a_file_has_the_permissions_that_the_umask_leaves(tmp_path):
     assert (tmp_path / "a.json").stat().st_mode & 0o777 == 0o600
 
 
-@pytest.mark.parametrize("text", ["", '{"suites": {"sts": ', "{'a': 1}"])
-def test_broken_json_is_named(tmp_path, text):
-    (tmp_path / "cut.json").write_text(text)
-    with pytest.raises(BadInput, match=r"cut\.json: not JSON \(.*fix it, or delete it and make it again"):
-        read_json(tmp_path / "cut.json")
+NO_JSON = r"cut: not JSON \(.*fix it, or delete it and make it again"
 
 
 @pytest.mark.parametrize(
-    ("text", "problem"),
+    ("read", "text", "problem"),
     [
-        ('a,b\n1,2\n3,"4', "cut.csv:2: not CSV"),
-        ("a,b\n1,2\n3\n", "row 2 has not"),
-        ("a\n1,2\n", "row 1 has not"),
-        ("", "cut.csv: no header"),
+        *((read_json, text, NO_JSON) for text in ("", '{"suites": {"sts": ', "{'a': 1}")),
+        (read_rows, 'a,b\n1,2\n3,"4', "cut:2: not CSV"),
+        (read_rows, "a,b\n1,2\n3\n", "row 2 has not"),
+        (read_rows, "a\n1,2\n", "row 1 has not"),
+        (read_rows, "", "cut: no header"),
     ],
 )
-def test_broken_rows_are_named(tmp_path, text, problem):
-    (tmp_path / "cut.csv").write_text(text)
+def test_broken_files_are_named(tmp_path, read, text, problem):
+    (tmp_path / "cut").write_text(text)
     with pytest.raises(BadInput, match=problem):
-        read_rows(tmp_path / "cut.csv")
+        read(tmp_path / "cut")
 
 
 def test_links_of_a_folder_that_is_a_link_itself_are_absolute(tmp_path):

@@ -1,19 +1,15 @@
 """Papers of tests/papers that bring plug-ins along, and nothing of which the package knows."""
 
-import math
 import shutil
 from pathlib import Path
 
 import pytest
-import torch
 from made_up import RECIPE, plugins_of, write_paper, write_workspace
 from places import ROOT
 
 from replicse.errors import BadInput, MissingData
-from replicse.objective.terms import Step, make_term
 from replicse.registry.frozen import frozen_models
 from replicse.registry.plugins import IN_USE, family_code, use_plugins
-from replicse.registry.terms import TermParameters
 from replicse.study.plan.cost import Cost
 from replicse.study.plan.graph import graph_of
 from replicse.study.plan.planner import load_plan
@@ -84,11 +80,8 @@ def test_a_family_goes_with_the_jobs_that_make_or_open_its_encoders():
     before = {plan.runs[runs["further"]].init.before}
     assert before == {runs["dan"]}
     trained = {runs["dan"], runs["further"], runs["teacher"]}
-    made = {
-        name
-        for name, run in plan.runs.items()
-        if run.init.fresh and run.init.fresh.architecture.family == "dan"
-    }
+    fresh = {name: run.init.fresh for name, run in plan.runs.items() if run.init.fresh}
+    made = {name for name, init in fresh.items() if init.architecture.family == "dan"}
     (store,) = (name for name, spec in plan.stores.items() if "augment" in spec["view"])
     encoders = {cells_of(plan)[row].jobs[0][0] for row in ("dan", "further")}
     assert len(made) == 2 and using == {
@@ -150,32 +143,10 @@ def cells_of(plan):
     return {cell.row.id: cell for cells in plan.cells.values() for cell in cells}
 
 
-def test_cosent_is_the_loop_over_all_ordered_pairs():
-    write_workspace(Path(), "cosent")
-    use_plugins(["papers/cosent/cosent.py"])
-    term = make_term(TermParameters.of({"term": "cosent", "scale": 7}, "here"))
-    random = torch.Generator().manual_seed(0)
-    first, second = (torch.randn(6, 5, generator=random, requires_grad=True) for _ in range(2))
-    labels = torch.tensor([0.0, 5.0, 2.5, 2.5, 4.0, 1.0])
-    loss = term(Step([first, second], [], None, torch.Generator(), labels))
-    cosines = torch.cosine_similarity(first, second).tolist()
-    total = sum(
-        math.exp(7 * (cosines[j] - cosines[i])) for i in range(6) for j in range(6) if labels[i] > labels[j]
-    )
-    assert float(loss.detach()) == pytest.approx(math.log(1 + total), rel=1e-5)
-    loss.backward()
-    assert first.grad.abs().sum() > 0
-    # Without an order there is nothing to learn.
-    flat = Step([first, second], [], None, torch.Generator(), torch.ones(6))
-    assert float(term(flat).detach()) == 0
-
-
 def test_cosent_wants_labels():
     config = write_workspace(Path(), "cosent")
     file = Path("papers/cosent/recipes.yaml")
     text = file.read_text().replace("corpus: course-sts", "corpus: qqp")
-    file.write_text(
-        text.replace("column: first", "column: anchor").replace("column: second", "column: positive")
-    )
+    file.write_text(text.replace("column: first", "column: anchor").replace(": second", ": positive"))
     with pytest.raises(BadInput, match="a labelled corpus for term cosent, not qqp"):
         load_plan(config, ROOT / "workflow")

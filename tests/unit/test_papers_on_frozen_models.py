@@ -11,8 +11,7 @@ from made_up import write_workspace
 from places import ROOT
 from tiny_encoders import tiny
 
-from replicse.augment import token_change
-from replicse.data.tokenizer import load_tokenizer, train_tokenizer
+from replicse.data.tokenizer import load_tokenizer
 from replicse.encoder.heads import make_head
 from replicse.encoder.sentence import SentenceEncoder
 from replicse.errors import BadInput
@@ -22,7 +21,7 @@ from replicse.registry.plugins import use_plugins
 from replicse.study.plan.cost import Cost, passes
 from replicse.study.plan.graph import graph_of
 from replicse.study.plan.planner import load_plan
-from replicse.training.loop import Trainer, train
+from replicse.training.loop import train
 from replicse.training.parts import Parts
 
 CPU = torch.device("cpu")
@@ -60,71 +59,22 @@ def with_momentum(folder, **changes):
     return micro.job(folder, count=44, **{**values, "selection": {"every": 0}, **changes})
 
 
-def trainer_of(job, folder, **options):
-    return Trainer(job, folder, folder / "out", folder / "state", CPU, **options)
-
-
 # A momentum encoder
 
 
-def test_words_are_doubled_with_all_their_pieces(tmp_path):
-    workspace("bootstrap")
-    texts, file = ["unfair", "unjust", "fairly", "justly", "fair", "just"], tmp_path / "tokenizer.json"
-    train_tokenizer("wordpiece", texts, 40, True).save(str(file))
-    words = [load_tokenizer(file, None).encode(text).ids[1:-1] for text in texts]
-    assert max(map(len, words)) > 1
-    ids = [2, *(token for word in words for token in word), 3]
-    special = [1, *[0] * (len(ids) - 2), 1]
-    for rate in (0, 0.5, 1):
-        change = token_change({"name": "doubled", "rate": rate}, file)
-        doubled = set()
-        for row in range(100):
-            made = change(row, ids, special)
-            assert made == change(row, ids, special), "drawn once for a row"
-            twice = {number for number, word in enumerate(words) if count(made, word) == 2}
-            expected = [
-                token for number, word in enumerate(words) for token in word * (1 + (number in twice))
-            ]
-            assert made == [2, *expected, 3]
-            doubled.add(len(twice))
-        assert doubled == {0: {0}, 1: {6}}.get(rate, set(range(7)))
-
-
-def count(ids, word):
-    return sum(ids[place : place + len(word)] == word for place in range(len(ids)))
-
-
-def test_a_run_that_was_stopped_ends_bit_for_bit_as_one_that_was_not(tmp_path, monkeypatch):
+def test_a_run_that_was_stopped_ends_bit_for_bit_as_one_that_was_not(tmp_path):
     """Queue, a plug-in's buffer, momentum encoder and frozen layers included."""
     workspace("bootstrap")
     freeze = {"embeddings": True, "layers": [0, 0]}
     job = with_momentum(tmp_path, freeze=freeze, selection={"every": 4})
     root = micro.dev_root(tmp_path / "data")
-    whole = Trainer(job, root, tmp_path / "whole", tmp_path / "state-whole", CPU)
+    whole = micro.trainer_of(job, tmp_path / "whole", root)
     whole.run()
-
-    class Killed(BaseException):
-        pass
-
-    visit = Trainer._visit
-
-    def visit_then_die(self, step, loss):
-        if step == 7:
-            raise Killed
-        visit(self, step, loss)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Trainer, "_visit", visit_then_die)
-        with pytest.raises(Killed):
-            Trainer(job, root, tmp_path / "cut", tmp_path / "state", CPU, save_every_seconds=0.0).run()
-    cut = train(job, root, tmp_path / "cut", tmp_path / "state", CPU)
-    assert micro.metrics(tmp_path / "whole")["history"] == micro.metrics(tmp_path / "cut")["history"]
-    for name in ("best", "last"):
-        assert micro.equal_weights(tmp_path / "whole" / name, tmp_path / "cut" / name)
-    for one, other in zip(
-        whole.objectives.state_dict().items(), cut.objectives.state_dict().items(), strict=True
-    ):
-        assert one[0] == other[0] and torch.equal(one[1], other[1])
+    micro.run_until_killed(micro.trainer_of(job, tmp_path / "cut", root), 7)
+    cut = train(job, root, tmp_path / "cut/out", tmp_path / "cut/state", CPU)
+    assert micro.equal_runs(tmp_path / "whole/out", tmp_path / "cut/out")
+    kept, found = whole.objectives.state_dict(), cut.objectives.state_dict()
+    assert kept.keys() == found.keys() and all(torch.equal(kept[name], found[name]) for name in kept)
 
 
 def test_chunks_find_what_the_whole_batch_finds(tmp_path):
@@ -165,7 +115,7 @@ def test_a_teacher_is_read_as_it_would_be_evaluated_and_never_trained(tmp_path):
     one = {"folder": teacher_folder(tmp_path, "one", 1), "pooling": "mean"}
     other = {"folder": teacher_folder(tmp_path, "other", 2, head=True), "pooling": "cls-head"}
     term = {"term": "listnet", "teachers": [one, other]}
-    trainer = trainer_of(micro.job(tmp_path, objective=[term], selection={"every": 0}), tmp_path)
+    trainer = micro.trainer_of(micro.job(tmp_path, objective=[term], selection={"every": 0}), tmp_path)
     (made,) = trainer.sources[0].objective.terms
     source, job = trainer.sources[0], trainer.job
     weights = [parameter.clone() for each in made.teachers for parameter in each.backbone.parameters()]
@@ -185,23 +135,20 @@ def test_a_teacher_is_a_chain_of_its_own_for_each_seed():
     plan = plan_of("teacher")
     graph = graph_of(plan)
     for seed in (0, 1):
-        teacher, student, second, of_two = (
-            run_of(plan, "teacher", row, seed)
-            for row in ("teacher", "student", "second-generation", "of-two")
+        rows = ("teacher", "student", "second-generation", "of-two")
+        teacher, student, second, of_two = (run_of(plan, "teacher", row, seed) for row in rows)
+        best, last = (
+            plan.paths.checkpoint(run.run_id, name) for run, name in ((teacher, "best"), (student, "last"))
         )
         (model,) = frozen_models(student.terms)
-        assert model.folder == plan.paths.checkpoint(teacher.run_id, "best") and str(model.pooling) == "cls"
+        assert model.folder == best and str(model.pooling) == "cls"
         assert teacher.seed == student.seed == seed
         (model,) = frozen_models(second.terms)
-        assert (
-            model.folder == plan.paths.checkpoint(student.run_id, "last") and str(model.pooling) == "cls-head"
-        )
+        assert model.folder == last and str(model.pooling) == "cls-head"
         assert plan.chain([second.run_id]) > {second.run_id, student.run_id, teacher.run_id}
         large, released = frozen_models(of_two.terms)
         assert plan.checkpoints[large.folder] != plan.checkpoints[plan.init_folder(of_two)]
-        assert str(large.pooling) == "mean" and released.folder == plan.paths.checkpoint(
-            teacher.run_id, "best"
-        )
+        assert str(large.pooling) == "mean" and released.folder == best
         for run in (student, second, of_two):
             needs = graph["train", run.run_id].needs
             assert {f"{model.folder}/model.safetensors" for model in frozen_models(run.terms)} <= set(needs)
@@ -248,7 +195,7 @@ def test_a_teacher_whose_head_or_tokens_do_not_fit_is_refused(tmp_path):
 
     def begin(**teacher):
         term = {"term": "listnet", "teachers": [{"folder": folder, **teacher}]}
-        trainer_of(micro.job(tmp_path, objective=[term]), tmp_path)
+        micro.trainer_of(micro.job(tmp_path, objective=[term]), tmp_path)
 
     begin()
     with pytest.raises(BadInput, match="no head for pooling cls-head is stored there"):
@@ -265,7 +212,7 @@ def test_a_teacher_whose_head_or_tokens_do_not_fit_is_refused(tmp_path):
 
 def test_frozen_weights_stay_and_the_others_are_trained(tmp_path):
     freeze = {"embeddings": True, "layers": [0, -2]}
-    trainer = trainer_of(micro.job(tmp_path, freeze=freeze, selection={"every": 0}), tmp_path)
+    trainer = micro.trainer_of(micro.job(tmp_path, freeze=freeze, selection={"every": 0}), tmp_path)
     before = {name: value.clone() for name, value in trainer.model.state_dict().items()}
     trainer.run()
     moved = {
@@ -287,9 +234,9 @@ def test_the_first_and_the_last_frozen_layer_are_named(tmp_path, layers, frozen)
     job = micro.job(tmp_path, freeze={"layers": layers} if layers else {})
     if frozen is None:
         with pytest.raises(BadInput, match=r"freeze.layers is \[.*\]; the encoder has layers 0 to 1"):
-            trainer_of(job, tmp_path)
+            micro.trainer_of(job, tmp_path)
         return
-    layers = trainer_of(job, tmp_path).model.backbone.layers
+    layers = micro.trainer_of(job, tmp_path).model.backbone.layers
     still = [n for n, layer in enumerate(layers) if not any(p.requires_grad for p in layer.parameters())]
     assert still == frozen
 
@@ -297,7 +244,7 @@ def test_the_first_and_the_last_frozen_layer_are_named(tmp_path, layers, frozen)
 def test_networks_of_terms_are_trained_whole(tmp_path):
     objective = [{"term": "infonce"}, {"term": "conditional-mlm", "weight": 0.1}]
     freeze = {"embeddings": True, "layers": [0, 1]}
-    trainer = trainer_of(micro.job(tmp_path, objective=objective, freeze=freeze), tmp_path)
+    trainer = micro.trainer_of(micro.job(tmp_path, objective=objective, freeze=freeze), tmp_path)
     term = trainer.sources[0].objective.terms[1]
     assert all(parameter.requires_grad for parameter in term.discriminator.parameters())
 
@@ -307,7 +254,7 @@ def test_a_run_without_anything_to_train_is_refused(tmp_path):
         tmp_path, freeze={"embeddings": True, "layers": [0, 1]}, pooling={"train": "mean", "test": "mean"}
     )
     with pytest.raises(BadInput, match="no weight is left to train; take something out of freeze"):
-        Trainer(job, micro.dev_root(tmp_path / "data"), tmp_path / "o", tmp_path / "s", CPU).run()
+        micro.trainer_of(job, tmp_path).run()
 
 
 def test_frozen_layers_are_planned_and_their_cost_is_less():

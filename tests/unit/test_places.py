@@ -1,12 +1,8 @@
 """Tests stand where what they test stands, and none sees what studies wrote into the checkout."""
 
-import subprocess
-import sys
 from pathlib import Path
 
-import pytest
 from places import CHECKOUT, ROOT, linked
-from planted import TEXT, plant, remove
 
 STUDY = (
     "results/micro/cells.csv",
@@ -37,26 +33,3 @@ def test_a_test_works_outside_of_the_checkout_and_finds_no_study_there(tmp_path)
     folder = linked(tmp_path / "linked", tmp_path / "checkout")
     assert not seen(folder) and not (folder / ".snakemake").exists()
     assert (folder / "config.yaml").exists() and (folder / "reports/studies/kept/cells.csv").exists()
-
-
-@pytest.fixture(scope="module")
-def shared():
-    return Path.cwd()
-
-
-def test_what_several_tests_share_is_made_outside_too(shared):
-    assert shared == ROOT
-    where = [sys.executable, "-c", "import os; print(os.getcwd())"]
-    assert subprocess.run(where, capture_output=True, text=True, check=True).stdout.strip() == str(Path.cwd())
-
-
-def test_planted_files_are_beside_what_there_is_and_go_again(tmp_path, monkeypatch):
-    monkeypatch.setattr("planted.places", lambda: iter(STUDY))
-    own = tmp_path / STUDY[0]
-    own.parent.mkdir(parents=True)
-    own.write_text("a user's\n")
-    plant(tmp_path)
-    assert [(tmp_path / name).read_text() for name in STUDY] == ["a user's\n", TEXT, TEXT, TEXT]
-    remove(tmp_path)
-    assert [path for path in tmp_path.rglob("*") if path.is_file()] == [own]
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["results"]

@@ -45,8 +45,6 @@ def test_a_workspace_validates_and_nothing_in_it_is_overwritten(workspace, capsy
 
 
 def test_a_paper_that_was_begun_plans_and_borrows_from_the_packaged_ones(workspace, capsys):
-    assert main(["init", "paper", "Mine"]) == 2
-    assert '"Mine" is no name of a paper; use small letters and digits only' in capsys.readouterr().err
     assert main(["init", "paper", "mine"]) == 0 and main(["init", "paper", "mine"]) == 2
     assert main(["validate"]) == 0
     plan = load_plan({"scale": "micro", "papers": {"mine": "all"}, "seeds": [0]}, WORKFLOW)
@@ -60,18 +58,24 @@ def test_a_paper_that_was_begun_plans_and_borrows_from_the_packaged_ones(workspa
     assert capsys.readouterr().err.endswith(told)
 
 
-def test_no_paper_is_begun_under_the_key_of_a_packaged_one(workspace, capsys):
-    assert main(["init", "paper", "simcse"]) == 2
-    assert '"simcse" is a paper of the package; choose another key' in capsys.readouterr().err
-    assert not (workspace / "papers").exists()
-
-
-def test_a_folder_with_parts_of_a_paper_but_no_paper_is_told(workspace, capsys):
+@pytest.mark.parametrize(
+    ("spoil", "told"),
+    [
+        (
+            lambda folder: (folder / "paper.yaml").rename(folder / "a.yml"),
+            "is there, but no paper.yaml; write one",
+        ),
+        (
+            lambda folder: (folder / "deviations.md").write_text("## general\n\nA.\n\n## tabel1\n\nB.\n"),
+            'deviations.md: the heading names "tabel1"; did you mean "table1"?',
+        ),
+    ],
+)
+def test_a_paper_that_was_begun_and_spoilt_is_refused(workspace, capsys, spoil, told):
     assert main(["init", "paper", "mine"]) == 0
-    about = workspace / "papers" / "mine" / "paper.yaml"
-    about.rename(about.with_suffix(".yml"))
+    spoil(workspace / "papers" / "mine")
     assert main(["validate"]) == 2
-    assert "is there, but no paper.yaml; write one" in capsys.readouterr().err
+    assert told in capsys.readouterr().err
 
 
 KINDS = ("term", "augmentation", "pooling", "suite")
@@ -164,19 +168,7 @@ def test_a_key_of_the_command_line_may_have_dots_and_an_absent_root_is_told(work
     assert "data root gone: no such folder" in capsys.readouterr().err
 
 
-def test_a_deviation_of_no_item_is_refused(workspace, capsys):
-    assert main(["init", "paper", "mine"]) == 0
-    (workspace / "papers" / "mine" / "deviations.md").write_text("## general\n\nA.\n\n## tabel1\n\nB.\n")
-    assert main(["validate"]) == 2
-    told = 'deviations.md: the heading names "tabel1"; did you mean "table1"?'
-    assert told in capsys.readouterr().err
-
-
 def test_an_extension_that_cannot_be_begun(workspace, capsys):
-    assert main(["init", "term", "class"]) == 2
-    assert '"class" is a word of Python\'s own' in capsys.readouterr().err
-    assert main(["init", "term", "My_term"]) == 2
-    assert '"My_term" is no name of a term; use small letters' in capsys.readouterr().err
     assert main(["init", "term", "mine"]) == 0 and main(["init", "suite", "mine"]) == 2
     assert "plugins/mine.py: is there already" in capsys.readouterr().err
     for file in ("plugins/mine.py", "tests/test_mine.py"):
@@ -188,15 +180,17 @@ def test_an_extension_that_cannot_be_begun(workspace, capsys):
     (workspace / "plugins" / "ours.py").rename(workspace / "plugins" / "mine.py")
     (workspace / "config.yaml").write_text("plugins:\n- plugins/mine.py\n")
     assert main(["init", "term", "other"]) == 0
-    assert (
-        "next: plugins/other.py among plugins of config.yaml; pip install pytest, then"
-        in capsys.readouterr().out
-    )
+    told = "next: plugins/other.py among plugins of config.yaml; pip install pytest, then"
+    assert told in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
     ("kind", "name", "told"),
     [
+        ("paper", "Mine", '"Mine" is no name of a paper; use small letters and digits only'),
+        ("paper", "simcse", '"simcse" is a paper of the package; choose another key'),
+        ("term", "class", '"class" is a word of Python\'s own'),
+        ("term", "My_term", '"My_term" is no name of a term; use small letters'),
         ("term", "json", "plugins/json.py: Python has a module json already"),
         ("term", "infonce", 'the term "infonce" is there already; choose another name'),
         ("augmentation", "crop", 'the augmentation "crop" is there already'),
@@ -205,10 +199,10 @@ def test_an_extension_that_cannot_be_begun(workspace, capsys):
         ("suite", "data", 'the suite "data" is there already'),
     ],
 )
-def test_no_extension_is_begun_under_a_name_that_is_taken(workspace, capsys, kind, name, told):
+def test_nothing_is_begun_under_a_name_that_is_none_or_taken(workspace, capsys, kind, name, told):
     assert main(["init", kind, name]) == 2
     assert told in capsys.readouterr().err
-    assert not (workspace / "plugins").exists() and not (workspace / "tests").exists()
+    assert not any((workspace / name).exists() for name in ("papers", "plugins", "tests"))
 
 
 def test_papers_scales_and_pins_of_the_workspace_come_first(workspace):
@@ -216,11 +210,9 @@ def test_papers_scales_and_pins_of_the_workspace_come_first(workspace):
     about = workspace / "papers" / "simple" / "paper.yaml"
     about.write_text(about.read_text().replace("fp32", "bf16"))
     (workspace / "scales").mkdir()
-    (workspace / "scales" / "tiny.yaml").write_text(
-        yaml.safe_dump({"extends": "micro", "name": "tiny", "title": "Tiny"})
-    )
-    sentence = {"commit": "0" * 40, "seen": "here"}
-    (workspace / "hub.lock.yaml").write_text(yaml.safe_dump({"models": {"bert-base-uncased": sentence}}))
+    (workspace / "scales" / "tiny.yaml").write_text("{extends: micro, name: tiny, title: Tiny}")
+    pinned = {"models": {"bert-base-uncased": {"commit": "0" * 40, "seen": "here"}}}
+    (workspace / "hub.lock.yaml").write_text(yaml.safe_dump(pinned))
     papers = load_papers(WORKFLOW)
     assert papers["simple"].about.precision == "bf16" and "simcse" in papers
     assert load_scales(WORKFLOW).keys() == {"micro", "compact", "short", "paper", "tiny"}
