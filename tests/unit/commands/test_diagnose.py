@@ -29,10 +29,12 @@ def test_a_number_that_is_not_unusual_ends_after_four_lines(capsys):
 
 
 def test_an_unusual_number_has_its_facts_and_what_to_try(capsys):
-    text = " ".join(said(capsys, "56.87", "--item", UNSUP, "--pooler", "cls", "--devices", "1").split())
+    words = ("--pooler", "cls", "--devices", "1", "--versions", "other")
+    text = " ".join(said(capsys, "56.87", "--item", UNSUP, *words).split())
     assert "unusual: below" in text and "As in the paper, so struck out: devices 1." in text
     assert "- pooling cls-head (paper: cls): pooler-or-head-at-test" in text
     assert "SimCSE#33" not in text, "its author only suspected the cause"
+    assert "reported for library-version: -0.24 in Sense-GVT/SNCSE#4 (author)" in text
     assert "measured for pooler-or-head-at-test: -5.54 cls-head on MiniLM" in text
     trials = [
         text.index(each) for each in ("1. diagnose with --encoder", "2. pooler-or-head-at-test", "fix: ")
