@@ -208,14 +208,14 @@ def refuse_uncommitted(runs: Records, evaluations: Records, paths: Paths) -> Non
         )
     for run, record in runs.items():
         remedy = f"delete {paths.run(run)} and {paths.results}/encoders/{run}-*, and run the study again"
-        if not record:
-            raise BadInput(f"{paths.run(run, PROVENANCE)}: no record of what made the run; {remedy}")
         _refuse_dirty(paths.run(run, PROVENANCE), record, remedy)
     for file, record in evaluations.items():
         _refuse_dirty(file, record, "delete it and run the study again")
 
 
 def _refuse_dirty(file: str, record: Mapping[str, Any], remedy: str) -> None:
+    if not record:
+        raise BadInput(f"{file}: no record of what made it; {remedy}")
     if record.get("dirty"):
         changes = f"made with uncommitted changes to commit {record.get('commit', '')[:12]}"
         raise BadInput(f"{file}: {changes}; {remedy}")

@@ -273,8 +273,12 @@ def test_a_committed_study_is_kept_with_all_it_is_written_from(tmp_path, monkeyp
         write_json(plan.paths.item(item.id), item_result(plan, item, Evaluations(plan)).plain())
     write_json(plan.paths.data, {"root": "secret", "files": example.STUDY["data"]})
     monkeypatch.setattr("replicse.provenance.record.software", lambda: clean)
-    evaluated = next(file for item in plan.items.values() for file in plan.evaluation_files(item))
-    record = read_json(evaluated)
+    for evaluated in {file for item in plan.items.values() for file in plan.evaluation_files(item)}:
+        record = {**read_json(evaluated), "provenance": clean}
+        write_json(evaluated, record)
+    write_json(evaluated, {**record, "provenance": {}})
+    with pytest.raises(BadInput, match=f"{evaluated}: no record of what made it; delete it and run"):
+        run(keep_verb, *keep)
     write_json(evaluated, {**record, "provenance": {**clean, "dirty": True}})
     with pytest.raises(BadInput, match=f"{evaluated}: made with uncommitted changes to commit 0123456789ab"):
         run(keep_verb, *keep)
