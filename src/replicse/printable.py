@@ -5,11 +5,18 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 
 # The last of several columns is never narrower.
 LEAST = 20
+# Of names in a line so many are shown.
+SHOWN = 8
 
 
 def several(count: int, what: str) -> str:
     """Return `1 cell` or `1,204 cells`."""
     return f"{count:,} {what}{'s' * (count != 1)}"
+
+
+def some(names: Sequence[str]) -> str:
+    """Return the first few of some names, and how many more there are."""
+    return ", ".join(names[:SHOWN]) + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")
 
 
 def columns(

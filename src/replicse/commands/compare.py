@@ -1,28 +1,34 @@
 """The verb that compares two results folders."""
 
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 from replicse.commands import Action, print_json
+from replicse.commands.diagnose import show_comparison
 from replicse.commands.study import wrapped
-from replicse.printable import columns, several
+from replicse.printable import columns, several, some
 from replicse.registry.suites import unit_of
 from replicse.study.results.compare import Comparison, compare
 from replicse.study.results.folder import study_folder
 
-SHOWN_CELLS, SHOWN_RUNS = 40, 12
+SHOWN_CELLS = 40
 LISTED = ("beyond spread", "no spread", "missing", "within spread")
 
 
 def compare_verb(parser: ArgumentParser) -> Action:
-    """Say what differs between the numbers of the same runs in two results folders, and on which machines."""
-    parser.epilog = "example:\n  replicse compare compact results/compact"
-    parser.add_argument("a", help="a results folder, or a committed study by its name")
-    parser.add_argument("b", help="another one of the same runs")
+    """Say what differs between the numbers of two results folders: of the same runs, or of two models of others."""
+    parser.epilog = (
+        "example:\n  replicse compare compact results/compact\n  replicse compare mteb/MODEL_A mteb/MODEL_B"
+    )
+    parser.add_argument("a", help="a results folder, a committed study by its name, or results of others")
+    parser.add_argument("b", help="another one, of the same runs or tasks")
     parser.add_argument("--json", action="store_true", help="machine-readable output, with every cell")
 
     def action(arguments: Namespace) -> None:
+        if not _of_a_study(arguments.a) and not _of_a_study(arguments.b):
+            show_comparison(arguments.a, arguments.b, as_json=arguments.json)
+            return
         a, b = study_folder(arguments.a), study_folder(arguments.b)
         comparison = compare(a, b)
         if arguments.json:
@@ -32,6 +38,11 @@ def compare_verb(parser: ArgumentParser) -> Action:
             print("\n".join(wrapped(comparison_lines(comparison, a, b))))
 
     return action
+
+
+def _of_a_study(name: str) -> bool:
+    """Return whether a folder holds items of a study, or a name that is no place may be that of a committed one."""
+    return Path(name, "items").is_dir() or (Path(name).name == name and not Path(name).exists())
 
 
 def comparison_lines(comparison: Comparison, a: Path, b: Path) -> Iterator[str]:
@@ -63,17 +74,12 @@ def comparison_lines(comparison: Comparison, a: Path, b: Path) -> Iterator[str]:
         yield f"and {len(listed) - SHOWN_CELLS} more; --json holds all"
     yield (
         f"{several(comparison.runs, 'run')} in both, of which {len(comparison.different)} gave another number"
-        f"{_some(comparison.different)}"
+        f"{f': {some(comparison.different)}' if comparison.different else ''}"
     )
     for name, runs in (("A", comparison.runs_only_a), ("B", comparison.runs_only_b)):
         if runs:
-            yield f"{several(len(runs), 'run')} only in {name}{_some(runs)}"
+            yield f"{several(len(runs), 'run')} only in {name}: {some(runs)}"
 
 
 def _text(number: float | None, sign: str = "") -> str:
     return "" if number is None else f"{number:{sign}.4g}" if abs(number) < 1 else f"{number:{sign}.2f}"
-
-
-def _some(names: Sequence[str]) -> str:
-    more = f", and {len(names) - SHOWN_RUNS} more (--json)" if len(names) > SHOWN_RUNS else ""
-    return f": {', '.join(names[:SHOWN_RUNS])}{more}" if names else ""

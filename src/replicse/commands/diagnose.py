@@ -1,9 +1,11 @@
 """The verb that answers "I got 74.84": is a number unusual, what differs from the paper, and what to try."""
 
+import logging
 import os
+import re
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,22 +15,23 @@ from replicse.commands.diagnosis import (
     comparison_lines,
     diagnosis_lines,
     plain,
-    plain_comparison,
     plain_variants,
     variant_lines,
 )
 from replicse.commands.study import add_workflow_argument, wrapped
 from replicse.errors import BadInput, nearest
+from replicse.printable import some
 from replicse.registry.artefacts import TOKENIZER
 from replicse.registry.poolings import PoolingParameters
 from replicse.registry.suites import AGGREGATIONS, is_metric, known_paths
 from replicse.study.judge.diagnosis import Diagnosis, check_number, diagnose
 from replicse.study.judge.known import Known, known_cell
-from replicse.study.judge.result_files import compare_results, read_results
+from replicse.study.judge.result_files import AVERAGED, NUMERICS, TOOLS, compare_results, read_results
 from replicse.study.paper.causes import load_causes, load_measured
 from replicse.study.paper.papers import load_papers
 from replicse.study.paper.printed import Reported, printed_number
 
+LOG = logging.getLogger(__name__)
 # What a user may say of a number: option, kind or choices, help.
 FACTS: dict[str, tuple[Any, str]] = {
     "encoder-is": (("trained", "released", "untrained"), "who made the encoder: you, the authors, or nobody"),
@@ -92,16 +95,14 @@ def diagnose_verb(parser: ArgumentParser) -> Action:
         "\n  replicse diagnose FOLDER --check pooler --data DIR\n  replicse diagnose A.json B.json"
     )
     parser.add_argument(
-        "words", nargs="*", help="what you got, x 100; or two results files; or a folder for --check"
+        "words", nargs="*", help="what you got, x 100; two results files or folders; a folder for --check"
     )
     parser.add_argument("--item", default="", help="the cell that you compare with: paper/item/row/column")
     parser.add_argument("--printed", help="the printed number, where no paper here prints it")
     parser.add_argument(
         "--metric", default="", help="next to --printed: what it is, as sts/avg or mteb/SciFact"
     )
-    parser.add_argument(
-        "--results", type=Path, help="read the number from an mteb, SentEval or RepliCSE file"
-    )
+    parser.add_argument("--results", type=Path, help=f"read the number from a file or folder of {TOOLS}")
     parser.add_argument("--encoder", help="your encoder's folder: score it as others read and score theirs")
     parser.add_argument("--check", help="one cause: score the folder under its variants alone")
     parser.add_argument("--data", type=Path, help="with an encoder: the data root; default: REPLICSE_DATA")
@@ -128,7 +129,7 @@ def diagnose_verb(parser: ArgumentParser) -> Action:
 
     def action(arguments: Namespace) -> None:
         if len(arguments.words) == 2:
-            show_comparison(arguments)
+            show_comparison(*arguments.words, as_json=arguments.json, markdown=arguments.markdown)
             return
         if arguments.pooler:
             arguments.pooling = SIMCSE_POOLERS[arguments.pooler]
@@ -155,14 +156,13 @@ def show(lines: Iterable[str], markdown: bool) -> None:
     print("\n".join([*fence, *lines, *fence]))
 
 
-def show_comparison(arguments: Namespace) -> None:
-    """Print what differs between two results files, and whether their numbers do."""
-    first, second = map(Path, arguments.words)
-    found = compare_results(read_results(first), read_results(second))
-    if arguments.json:
-        print_json(plain_comparison(found))
+def show_comparison(a: str, b: str, *, as_json: bool, markdown: bool = False) -> None:
+    """Print what differs between two results of others, and whether their numbers do."""
+    found = compare_results(read_results(Path(a)), read_results(Path(b)))
+    if as_json:
+        print_json({**asdict(found), "numerics": NUMERICS})
     else:
-        show(wrapped(comparison_lines(found, first, second)), arguments.markdown)
+        show(wrapped(comparison_lines(found)), markdown)
 
 
 def show_variants(arguments: Namespace, checks: Sequence[str]) -> None:
@@ -210,11 +210,7 @@ def task_of(metric_path: str) -> str:
     suite, _, rest = metric_path.partition("/")
     if metric_path and suite not in SIMILARITY:
         raise BadInput(f"--encoder scores similarity test sets; {metric_path} is none of theirs (sts/...)")
-    return (
-        rest.partition("/")[0].partition("-mean")[0].partition("-wmean")[0]
-        if rest and rest[:3] != "avg"
-        else "avg"
-    )
+    return re.split("/|-w?mean", rest)[0] or "avg"
 
 
 def check_tokenizer(folder: Path) -> None:
@@ -253,11 +249,14 @@ def number_of(arguments: Namespace, known: Known) -> float | None:
     if given is not None:
         raise BadInput("--results holds the number; leave out the one on the command line")
     results = read_results(arguments.results)
+    for remark in results.said():
+        LOG.warning("%s: %s", results.place, remark)
     score = results.score(known.metric_path)
     if score is None:
+        lacking = [part for part in AVERAGED.get(known.metric_path, ()) if results.score(part) is None]
         raise BadInput(
-            f"{arguments.results}: no score of {known.metric_path or 'the cell'}"
-            f"{nearest(known.metric_path, results.scores)}"
+            f"{results.place}: no score of {known.metric_path or 'the cell'}"
+            f"{f' for want of {some(lacking)}' if lacking else ''}; it holds {results.holds()}"
         )
     return score
 

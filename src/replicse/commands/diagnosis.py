@@ -1,19 +1,20 @@
 """A diagnosis as lines of text, and as plain data."""
 
-from collections.abc import Iterator, Mapping
-from pathlib import Path
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from replicse.commands import room
-from replicse.printable import columns
+from replicse.printable import columns, some
 from replicse.registry.suites import AS_READ, VARIANTS, range_of
 from replicse.study.judge.diagnosis import Diagnosis, Fact
-from replicse.study.judge.result_files import NUMERICS, Comparison
+from replicse.study.judge.result_files import AVERAGED, NUMERICS, Comparison
 from replicse.study.paper.causes import Cause
 
 # Points by which a variant may miss a number that it gives: two roundings of an average of rounded scores.
 GIVES = 0.02
 UNORDERED = "No stated setting differs, so no cause comes before another. What to try, the cheapest first:"
+NUMBERS = 42  # columns of a comparison next to the names
 # The suites whose scores a variant of an evaluation changes.
 SIMILARITY = ("sts",)
 
@@ -213,44 +214,23 @@ def plain_variants(scores: Mapping[str, Any], task: str, found: Diagnosis | None
 # Two results files
 
 
-def comparison_rows(found: Comparison) -> list[tuple[str, ...]]:
-    """Return a row per score of both results."""
-    return [
-        (name, f"{first:.2f}", f"{second:.2f}", f"{second - first:+.2f}", found.standing(name))
-        for name, (first, second) in found.scores.items()
-    ]
-
-
-def comparison_lines(found: Comparison, first: Path, second: Path) -> Iterator[str]:
-    """Yield which settings differ between two results, and which scores do beyond numerics."""
-    yield f"A is {first}, B is {second}"
-    settings = [(name, one, other) for name, (one, other) in found.settings.items()]
-    if settings:
-        yield from columns([("setting", "A", "B"), *settings])
-    else:
-        yield "All settings that both files state are the same."
-    yield from columns([("score", "A", "B", "B - A", "difference"), *comparison_rows(found)])
-    beyond = sum(found.standing(name) == "beyond numerics" for name in found.scores)
+def comparison_lines(found: Comparison) -> Iterator[str]:
+    """Yield a table of the scores of two results, how many differ, what is not compared, and which settings differ."""
+    yield f"A is {found.a}, B is {found.b}"
+    rows: list[Sequence[str] | str] = [("score", "A", "B", "B - A", "difference")]
+    for name, score in found.scores.items():
+        numbers = (f"{score['a']:.2f}", f"{score['b']:.2f}", f"{score['difference']:+.2f}", score["standing"])
+        rows += [(name, *numbers)] if len(name) <= room() - NUMBERS else [name, ("", *numbers)]
+    yield from columns(rows, numbers=(1, 2, 3))
+    standings = [score["standing"] for name, score in found.scores.items() if name not in AVERAGED]
     yield (
-        f"{beyond} of {len(found.scores)} scores differ by more than {NUMERICS:.2f}, which half precision or"
-        " another batch may do to one encoder."
+        f"{standings.count('beyond numerics')} of {len(standings)} scores differ by more than {NUMERICS:.2f},"
+        " which half precision or another batch may do to one encoder."
     )
-    for name, only in (("A", found.only_first), ("B", found.only_second)):
-        if only:
-            yield f"{len(only)} only in {name}: {', '.join(only[:6])}{' ...' if len(only) > 6 else ''}"
-
-
-def plain_comparison(found: Comparison) -> dict[str, Any]:
-    """Return what differs between two results as plain data."""
-    scores = {
-        name: {"a": first, "b": second, "difference": second - first, "standing": found.standing(name)}
-        for name, (first, second) in found.scores.items()
-    }
-    settings = {name: {"a": one, "b": other} for name, (one, other) in found.settings.items()}
-    return {
-        "settings": settings,
-        "scores": scores,
-        "numerics": NUMERICS,
-        "only_a": list(found.only_first),
-        "only_b": list(found.only_second),
-    }
+    for name, only, remarks in (("A", found.only_a, found.remarks_a), ("B", found.only_b, found.remarks_b)):
+        yield from ([f"Only in {name}: {some(only)}"] if only else [])
+        yield from (f"{name}: {remark}" for remark in remarks)
+    names = defaultdict(list)
+    for name, value in found.settings.items():
+        names[f"{value['a']} in A, {value['b']} in B"].append(name)
+    yield from (f"{some(each)}: {values}" for values, each in names.items())

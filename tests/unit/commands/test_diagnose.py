@@ -94,7 +94,7 @@ def test_two_files_are_compared(capsys, tmp_path, monkeypatch):
     text = said(capsys, *files)
     assert "dataset_revision" in text and "+4.00" in text and "beyond numerics" in text
     found = json.loads(said(capsys, *files, "--json"))
-    assert found["scores"]["mteb/STS12/test"]["standing"] == "beyond numerics"
+    assert found["scores"]["mteb/STS12"]["standing"] == "beyond numerics"
     assert said(capsys, *files, "--markdown").startswith("```\nA is ")
 
 
