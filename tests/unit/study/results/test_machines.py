@@ -1,14 +1,12 @@
 """What a number was computed on: in every record, and marked wherever two machines made one result."""
 
-import json
 from pathlib import Path
 
 import micro
 import pytest
 import torch
-from made_up import made_plan, write_evaluation, write_paper
+from made_up import RECIPE, made_plan, write_evaluation, write_paper
 
-from replicse.cli import main
 from replicse.files import read_json, write_json
 from replicse.provenance.record import computed
 from replicse.report.content.tables import grid_of, remarks
@@ -30,37 +28,12 @@ def record(processor="One", device="cpu", **more):
     return {**made, "hardware": place, "numerics": build, **more}
 
 
-# Records
-
-
 def test_a_record_says_device_precision_threads_and_kernels():
     found = computed(CPU, "bf16")
     assert (found["device"], found["accelerator"], found["precision"]) == ("cpu", "", "bf16")
     assert found["threads"] == torch.get_num_threads() and found["hardware"] == hardware()
     assert found["kernel"]["instructions"] == torch.backends.cpu.get_cpu_capability()
     assert found["kernel"]["oneDNN"] in torch.__config__.show()
-
-
-@pytest.fixture(scope="module")
-def trained(tmp_path_factory):
-    """A tiny run, trained by the verb: its folder and the data root."""
-    folder = tmp_path_factory.mktemp("run")
-    job, root = micro.job(folder, trajectory={"every": 10, "until": 20}), micro.dev_root(folder / "data")
-    pairs = root / "SentEval" / "downstream" / "STS" / "STSBenchmark"
-    for split in ("train", "test"):
-        (pairs / f"sts-{split}.csv").write_bytes((pairs / "sts-dev.csv").read_bytes())
-    told = {
-        "run": job.spec.plain(),
-        "run_id": job.run_id,
-        "init": "",
-        "tokenizer": str(job.tokenizer),
-        "stores": [str(store) for store in job.stores],
-    }
-    words = [json.dumps(told), "--data", root, "--state", folder / "state", "--out", folder / "out"]
-    before = torch.get_num_threads()
-    assert main(["job", "train", *map(str, words), "--threads", "1", "--device", "cpu"]) == 0
-    torch.set_num_threads(before)
-    return folder / "out", root
 
 
 def test_a_run_that_is_resumed_elsewhere_names_both_machines(tmp_path, monkeypatch):
@@ -89,22 +62,10 @@ def test_a_run_that_is_resumed_elsewhere_names_both_machines(tmp_path, monkeypat
     assert mixture(both).startswith("made on 2 machines: One (")
 
 
-# Results
-
-
-COLUMNS = [{"id": "a", "kind": "score", "metric_path": "sts/STS12/all"}]
-RECIPES = {
-    "first": {
-        "init": {"backbone": "bert-base"},
-        "corpus": "wiki",
-        "views": [{"column": "text"}, {"column": "text"}],
-        "objective": [{"term": "infonce", "temperature": 0.05}],
-    },
-    "second": {"like": "first", "init": {"use": "first"}},
-}
+RECIPES = {"first": RECIPE, "second": {"like": "first", "init": {"use": "first"}}}
 TABLE = {
     "setting": {"metric": "spearman"},
-    "columns": COLUMNS,
+    "columns": [{"id": "a", "metric_path": "sts/STS12/all"}],
     "rows": [{"id": "r", "encoder": {"use": "second"}}],
 }
 
@@ -162,25 +123,17 @@ def facts(result):
     return grid_of(result).results[0].cells[0].facts
 
 
-def two_seeds(study):
-    study.evaluated(record(), record("Two"))
+MIXES = {
+    "two seeds": lambda study: study.evaluated(record(), record("Two")),
+    "trained elsewhere": lambda study: study.trained({study.runs[0]: record("Two")}),
+    "begun elsewhere": lambda study: study.trained({study.starts[1]: record("Two")}),
+    "resumed elsewhere": lambda study: study.trained({study.runs[1]: record(resumed_from=[record("Two")])}),
+}
 
 
-def trained_elsewhere(study):
-    study.trained({study.runs[0]: record("Two")})
-
-
-def begun_elsewhere(study):
-    study.trained({study.starts[1]: record("Two")})
-
-
-def resumed_elsewhere(study):
-    study.trained({study.runs[1]: record(resumed_from=[record("Two")])})
-
-
-@pytest.mark.parametrize("mix", [two_seeds, trained_elsewhere, begun_elsewhere, resumed_elsewhere])
+@pytest.mark.parametrize("mix", MIXES)
 def test_what_two_machines_made_is_marked(study, mix):
-    mix(study)
+    MIXES[mix](study)
     result = study.result
     one, two = map(str, result.cells[0].machines)
     mark = f"made on 2 machines: {one} | {two}"
@@ -190,10 +143,3 @@ def test_what_two_machines_made_is_marked(study, mix):
     assert study.why()["made"][1:] == ["on 2 machines, so its numbers mix them:", one, two]
     assert remarks(result) == (f"Cells that are {mark}: 1 of 1.",)
     assert dict(facts(result))["mixed"] == mark
-
-
-def status(study, capsys, *words):
-    config = Path("study.json")
-    write_json(config, study.plan.config.plain())
-    assert main(["status", "--study", str(config), "--workflow", str(study.plan.workflow), *words]) == 0
-    return capsys.readouterr().out
