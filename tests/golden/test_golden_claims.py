@@ -1,0 +1,32 @@
+"""What made-up cells say of made-up claims (claims.yaml), as text."""
+
+from pathlib import Path
+
+import yaml
+
+from replicse.study.judge.claims import judge_claim
+from replicse.study.judge.readings import Reading
+from replicse.study.paper.claims import Claim
+
+CASES = yaml.safe_load(Path(__file__).with_name("claims.yaml").read_text(encoding="utf-8"))
+
+
+def reading(told):
+    """Return the reading of a cell from its values by seed, or from its fields."""
+    fields = told if isinstance(told, dict) else {"values": told}
+    return Reading(**{name: tuple(each) if isinstance(each, list) else each for name, each in fields.items()})
+
+
+def test_what_numbers_say_of_a_claim(golden):
+    lines = []
+    for case in CASES:
+        cells = {name: reading(told) for name, told in case["cells"].items()}
+        claim = Claim.of({"id": "c", "text": "A sentence.", "place": "1", **case["claim"]}, case["what"])
+        found = judge_claim(claim, cells.__getitem__)
+        probability = "none" if found.probability is None else f"{found.probability:.4f}"
+        lines += [
+            f"{case['what']}: {found.outcome}, probability {probability}, {found.n_seeds} seeds",
+            f"    {found.reason}; decided by {', '.join(found.decided_by) or 'nothing'}",
+            *(f"    {name}: {outcome}" for name, outcome in found.readings.items()),
+        ]
+    golden("claims.txt", "\n".join(lines))
