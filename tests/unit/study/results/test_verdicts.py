@@ -12,9 +12,8 @@ from scipy import stats
 
 from replicse.errors import BadInput
 from replicse.study.paper.printed import Reported, Spread, printed_number, read_reported
-from replicse.study.paper.tables import Reducer
 from replicse.study.results.multiplicity import controlled
-from replicse.study.results.statistics import disagrees, order_statistic_interval
+from replicse.study.results.statistics import disagrees
 from replicse.study.results.table import ItemResult, Verdict
 from replicse.study.results.verdict import judge
 
@@ -24,13 +23,9 @@ T_975 = {1: 12.706204736, 2: 4.302652730, 3: 3.182446305, 4: 2.776445105, 9: 2.2
 VERDICTS = typing.get_args(Verdict)
 
 
-def judged(values, reported="76.25", *, printed=None, **changes):
-    """Judge values against a printed text; `printed` holds what is said of it besides."""
-    cell = (
-        None
-        if reported is None
-        else Reported.of({"value": reported, "source": "x", **(printed or {})}, "cell")
-    )
+def judged(values, reported="76.25", **changes):
+    """Judge values against a printed text."""
+    cell = Reported.of({"value": reported, "source": "x"}, "cell")
     if (sd := changes.pop("prior_sd", None)) is not None:
         changes |= {"prior": Spread(sd, changes.pop("prior_degrees", math.inf))} if sd else {"seedless": True}
     return judge(values, cell, **{"planned": len(values), "comparable": True, **changes})
@@ -103,47 +98,6 @@ def test_the_verdict_turns_where_the_formula_says(count):
         assert judged(values, f"{edge + outward:.3f}").verdict == beyond
 
 
-def test_not_run_while_a_planned_seed_is_missing_but_numbers_show():
-    values = [76.0, 76.2, 76.4]
-    for cell in (judged([*values, None]), judged(values, planned=4, comparable=False)):
-        assert cell.verdict == "not run"
-        assert cell.reproduced == pytest.approx(76.2)
-        assert cell.low < 76.2 < cell.high
-        assert cell.n_seeds == 3
-        assert "1 of the planned runs (4)" in cell.reason
-
-
-def test_not_comparable_keeps_numbers_and_says_why():
-    cell = judged([40.0, 40.5, 41.0], comparable=False, why_not="scale micro")
-    assert cell.verdict == "not comparable"
-    assert cell.delta == pytest.approx(40.5 - 76.25)
-    assert cell.low < 40.5 < cell.high
-    assert cell.reason == "scale micro"
-    assert judged([40.0], comparable=False).reason == "the setting differs from the paper's"
-
-
-def test_no_spread_is_borrowed_for_another_setting():
-    alone = judged([40.0], comparable=False, prior_sd=0.84)
-    assert (alone.low, alone.high, alone.borrowed) == (None, None, False)
-    pair = judged([40.0, 41.0], comparable=False, prior_sd=0.84)
-    assert (pair.low, pair.high, pair.borrowed) == (None, None, False)
-    three = judged([40.0, 40.5, 41.0], comparable=False, prior_sd=0.84)
-    half = T_975[2] * 0.5 * math.sqrt(4 / 3) + 0.005
-    assert (three.low, three.high) == pytest.approx((40.5 - half, 40.5 + half))
-
-
-@pytest.mark.parametrize(
-    ("values", "told"), [([76.0], "1 seed "), ([75.99, 76.01], "2 seeds "), ([50, 102], "2 seeds ")]
-)
-def test_undetermined_below_three_seeds_without_a_spread_to_borrow(values, told):
-    cell = judged([float(value) for value in values])
-    assert cell.verdict == "undetermined"
-    assert (cell.reproduced, cell.delta, cell.low, cell.high) == (76.0, -0.25, None, None)
-    assert cell.reason == f"{told}and no published spread to borrow: an interval needs 3"
-    if values != [50, 102]:  # which no spread of 0.84 gives
-        assert judged(values, prior_sd=0.84).verdict == "within seed spread"
-
-
 @pytest.mark.parametrize("count", [1, 4, 10])
 def test_a_published_spread_is_pooled_with_ours_at_any_number_of_seeds(count):
     values = 74.0 + np.linspace(-0.9, 0.9, count) if count > 1 else np.array([74.0])
@@ -154,23 +108,6 @@ def test_a_published_spread_is_pooled_with_ours_at_any_number_of_seeds(count):
     degrees, squares = count - 1 + 9, ((values - values.mean()) ** 2).sum() + 9 * 0.84**2
     half = stats.t.ppf(0.975, degrees) * math.sqrt(squares / degrees * (1 + 1 / count)) + 0.005
     assert estimated.high - estimated.low == pytest.approx(2 * half)
-
-
-@pytest.mark.parametrize("values", [[24.3, 38.1, 26.3], [33.0, 33.001, 33.002]])
-def test_a_published_spread_that_our_seeds_contradict_is_not_borrowed(values):
-    """With it the first interval was 27.7 to 31.5, and all three seeds lay outside."""
-    cell = judged(values, "40.0", prior_sd=0.84)
-    own = judged(values, "40.0")
-    assert (cell.low, cell.high, cell.verdict) == (own.low, own.high, own.verdict)
-    assert not cell.borrowed
-    assert (
-        cell.reason.removesuffix(")").endswith(
-            "the published spread of 0.84 is not used: our seeds vary otherwise (F test of the variances, 1%)"
-        )
-        or "is excluded" in cell.reason
-    )
-    pair = judged([24.3, 38.1], "40.0", prior_sd=0.84)
-    assert (pair.verdict, pair.low) == ("undetermined", None) and "our seeds vary otherwise" in pair.reason
 
 
 @pytest.mark.parametrize(("count", "degrees"), [(2, math.inf), (4, math.inf), (4, 9)])
@@ -217,24 +154,6 @@ def test_power_with_a_published_spread_is_not_lost_at_five_seeds():
     assert with_it > 0.74 and alone < 0.62
 
 
-def test_an_encoder_without_seeds_is_judged_by_the_printed_digit():
-    assert judged([76.252], prior_sd=0.0).verdict == "within seed spread"
-    cell = judged([76.31], prior_sd=0.0)
-    assert cell.verdict == "higher"
-    assert not cell.borrowed
-    assert "no seed" in cell.reason
-    assert judged([76.2, 76.3, 76.4], prior_sd=0.0) == judged([76.2, 76.3, 76.4])
-
-
-def test_nothing_to_judge_where_the_paper_prints_nothing():
-    for comparable in (True, False):
-        cell = judged([75.0, 76.0, 77.0], "-", comparable=comparable)
-        half = T_975[2] * math.sqrt(4 / 3)
-        assert cell.verdict == ""
-        assert cell.delta is None
-        assert (cell.reproduced, cell.low, cell.high) == pytest.approx((76.0, 76 - half, 76 + half))
-
-
 # Properties. Scores are two-decimal numbers, as harnesses print them.
 scores = st.integers(0, 10_000).map(lambda cents: cents / 100)
 samples = st.lists(scores, min_size=1, max_size=7)
@@ -251,116 +170,20 @@ def test_every_cell_gets_a_known_verdict_and_a_coherent_interval(values, reporte
         assert cell.reproduced - cell.low == pytest.approx(cell.high - cell.reproduced, rel=1e-6, abs=1e-9)
 
 
-FOREIGN = {"comparable": False}
-BRANCHES = [
-    # What comes first hides what comes after: each line adds one reason before the last verdict.
-    ("failed", [76.0, None], {"failures": ["collapsed"], **FOREIGN}),
-    ("failed", [math.nan, 76.0], FOREIGN),
-    ("not run", [None, None], FOREIGN),
-    ("not run", [76.0, None], FOREIGN),
-    ("not run", [76.0, None], {"prior_sd": 0.84}),
-    ("not comparable", [76.0], FOREIGN),
-    ("not comparable", [76.25] * 3, FOREIGN),
-    ("undetermined", [76.25], {}),
-    ("undetermined", [76.25, 76.25], {}),
-    ("within seed spread", [76.25], {"prior_sd": 0.84}),
-    ("within seed spread", [76.25] * 3, {}),
-    ("higher", [77.0] * 3, {}),
-    ("lower", [75.0] * 3, {}),
-]
-
-
-@pytest.mark.parametrize(("verdict", "values", "changes"), BRANCHES)
-def test_the_order_of_the_verdicts(verdict, values, changes):
-    assert judged(values, **changes).verdict == verdict
-
-
-# What a printed number is of how many runs
-
-FIVE = [74.5, 74.8, 75.0, 75.2, 75.5]
-
-
-def of_fifty(statistic="mean", **more):
-    return {"statistic": statistic, "seeds": 50, **more}
-
-
-def test_a_printed_mean_of_fifty_seeds_is_not_judged_as_one_more_draw():
-    """A shift of 1.5 with five seeds of spread 0.5 once read "within seed spread"."""
-    sd = statistics.stdev([74.4, 74.6, 75.0, 75.4, 75.6])
-    assert sd == pytest.approx(0.5, abs=0.02)
-    for shift, verdict in ((1.5, "lower"), (-1.5, "higher"), (0.5, "within seed spread")):
-        cell = judged([74.4, 74.6, 75.0, 75.4, 75.6], f"{75 + shift:.2f}", printed=of_fifty())
-        half = T_975[4] * sd * math.sqrt(1 / 5 + 1 / 50) + 0.005
-        assert (cell.low, cell.high) == pytest.approx((75 - half, 75 + half))
-        assert cell.verdict == verdict
-        assert "printed is the mean of 50 runs" in cell.reason
-    assert judged([74.4, 74.6, 75.0, 75.4, 75.6], "76.2").verdict == "within seed spread", (
-        "one draw may lie there"
-    )
-
-
-@pytest.mark.parametrize(
-    ("printed", "inside", "beyond"),
-    [
-        (of_fifty("max"), "76.0", ("74.9", "higher")),
-        (of_fifty("max"), "76.0", ("79.5", "lower")),
-        (of_fifty("min"), "74.0", ("75.1", "lower")),
-        (of_fifty("median"), "75.1", ("76.0", "lower")),
-        (of_fifty("percentile", q=95), "75.7", ("74.7", "higher")),
-        (of_fifty("sd"), "0.40", ("1.60", "lower")),
-    ],
-)
-def test_a_printed_statistic_is_judged_against_its_own_distribution(printed, inside, beyond):
-    reducer = Reducer(statistic=printed["statistic"], q=printed.get("q"))
-    cell = judged(FIVE, inside, printed=printed, reducer=reducer)
-    assert cell.verdict == "within seed spread"
-    assert f"printed is the {printed['statistic']} of 50 runs" in cell.reason
-    assert judged(FIVE, beyond[0], printed=printed, reducer=reducer).verdict == beyond[1]
-
-
-def test_a_maximum_of_unknown_many_runs_stays_open():
-    cell = judged(FIVE, "75.6", reducer=Reducer(statistic="max"))
-    assert (cell.verdict, cell.low) == ("undetermined", None)
-    assert cell.reason == "the paper does not say of how many runs its max is"
-
-
-def test_a_published_spread_is_not_judged_by_itself():
-    """The interval of a standard deviation rests on our seeds alone, or every printed one would be within."""
-    printed, reducer = of_fifty("sd", sd=0.84), Reducer(statistic="sd")
-    one = judged([75.0], "0.84", printed=printed, reducer=reducer, prior_sd=0.84)
-    assert (one.verdict, one.reproduced, one.low, one.borrowed) == ("undetermined", None, None, False)
-    assert one.reason == "1 seed: an interval needs 3"
-    near = judged([75.0, 75.005, 75.01], "0.84", printed=printed, reducer=reducer, prior_sd=0.84)
-    assert near.verdict == "lower" and not near.borrowed
-
-
-def reported_file(folder, line):
-    path = folder / "reported.csv"
-    header = "item,row,column,metric,value,source,note,statistic,q,seeds,sd"
-    path.write_text(f"{header}\n{line}\n", encoding="utf-8")
-    return path
-
-
 def test_a_printed_spread_is_kept_and_makes_the_number_a_mean(tmp_path):
-    (cell,) = read_reported(reported_file(tmp_path, "t,r,c,spearman,75.11 ± 0.84,x,,,,50,")).values()
+    file = tmp_path / "reported.csv"
+    header = "item,row,column,metric,value,source,note,statistic,q,seeds,sd"
+    file.write_text(f"{header}\nt,r,c,spearman,75.11 ± 0.84,x,,,,50,\n", encoding="utf-8")
+    (cell,) = read_reported(file).values()
     assert (cell.value, cell.sd, cell.seeds, cell.statistic) == ("75.11 ± 0.84", 0.84, 50, "mean")
     assert cell.number == pytest.approx((75.11, 0.005))
 
 
-# A paper's verdicts together
-
-
 def paper_of(values):
     """Return the result of one item: a cell per row of seeds, judged against print, 0."""
+    about = {"column": "a", "metric": "m", "protocol": "as-described"}
     cells = [
-        {
-            "row": f"r{place}",
-            "column": "a",
-            "metric": "m",
-            "protocol": "as-described",
-            **vars(judged(list(row), "0.0000")),
-        }
-        for place, row in enumerate(values)
+        {"row": f"r{place}", **about, **vars(judged(list(row), "0.0000"))} for place, row in enumerate(values)
     ]
     about = {"item": "made/table1", "paper": "made", "scale": "paper", "comparable": True, "kind": "table"}
     return ItemResult(**about, title="", place="", columns=(), rows=(), cells=cells)
@@ -384,28 +207,3 @@ def test_verdicts_of_a_paper_are_controlled_for_their_number():
     found = [cell.verdict != "within seed spread" for cell in together.cells]
     assert sum(found[:100]) == 100 and sum(found[100:]) <= 0.05 * 200
     assert "among 200 cells of the paper (Benjamini-Hochberg)" in together.cells[0].reason
-
-
-def test_a_verdict_says_what_it_is_if_print_is_the_best_of_ten():
-    """The largest of ten normal draws lies about 1.5 spreads above their mean; nothing is asked of a printed mean."""
-    values = 75 + np.linspace(-1, 1, 5)
-    cell = judged(values.tolist(), "78.00", prior_sd=1.0)
-    assert (cell.verdict, cell.if_best) == ("lower", "within seed spread")
-    low, high = order_statistic_interval(values.tolist(), 10, 1.0, spread=Spread(1.0))
-    assert low < 78.0 < high
-    assert judged(values.tolist(), "78.00", prior_sd=1.0, better="lower").if_best == "lower"
-    assert (
-        judged(values.tolist(), "78.00", prior_sd=1.0, printed={"statistic": "mean", "seeds": 3}).if_best
-        == ""
-    )
-    shown = (
-        paper_of([values]).cells[0].model_copy(update={"verdict": "lower", "if_best": "within seed spread"})
-    )
-    assert shown.best_of_ten == "within seed spread, if print is the best of ten"
-
-
-def test_within_says_which_difference_it_excludes():
-    cell = judged([75.0, 76.0, 78.0])
-    margin = max(abs(76.25 - cell.low), abs(cell.high - 76.25))
-    assert f"a difference beyond {margin:.2g} is excluded" in cell.reason
-    assert "excluded" not in judged([80.0, 80.1, 80.2]).reason
