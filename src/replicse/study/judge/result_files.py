@@ -67,9 +67,10 @@ AVERAGED = {
     f"{suite}/{name}": tuple(f"{suite}/{part}" for part in parts)
     for suite in ("sts", "transfer", "transfer-dev", "mteb")
     for name, parts in SUITES[suite].averages.items()
+    if len(parts) > 1
 }
 TOOLS = "mteb, SentEval, SimCSE or RepliCSE"
-KINDS, MODEL_META = (".json", ".txt", ".log"), "model_meta.json"
+KINDS, MODEL_META = (".json", ".txt", ".log", ".out"), "model_meta.json"
 ROUNDING = 0.011
 # Points by which half precision or another batch may move a correlation.
 NUMERICS = 0.1
@@ -131,9 +132,9 @@ def read_results(place: Path) -> Results:
     read = [] if place.is_dir() else [_read_file(place)]
     read += [_read_or_name(file) for file in inside if file.is_file() and file.suffix in KINDS]
     results = _gathered(place, read)
-    below = [each for each in inside if each.is_dir() and any(each.rglob("*.json"))]
     if results.scores:
         return results
+    below = [each for each in inside if each.is_dir() and any(each.rglob("*.json"))]
     if len(below) == 1:
         return read_results(below[0])
     if below:
@@ -211,7 +212,7 @@ def _by_place(pairs: Iterable[tuple[str, Any]]) -> FileRead:
             if all(names.values()):
                 number = value[0] if isinstance(value, list) and value else value
                 known = (COSINE if factor == 100 else ANY).holds(number)
-                remark = "" if known else f"passed over, {value or 'null'}"
+                remark = "" if known else f"passed over, {number or 'null'}"
                 found.append((path.format(**names), factor * number if known else None, remark))
                 settings["tool"] = tool
     return found, settings
@@ -248,11 +249,8 @@ def _lines(text: str) -> Iterator[tuple[str, Any]]:
 
 def _mteb(document: Mapping[str, Any], stem: str) -> FileRead:
     """Return the main scores of a task, of today's files and of those before 1.11, and the settings."""
-    task = (
-        document.get("task_name")
-        or document.get("mteb_dataset_name")
-        or (stem if stem in categories() else "unnamed")
-    )
+    named = document.get("task_name") or document.get("mteb_dataset_name")
+    task = str(named or (stem if stem in categories() else "unnamed"))
     # Before 1.11 the splits lie among the settings.
     old = {key: part for key, part in document.items() if isinstance(part, Mapping)}
     splits = _mapping(document.get("scores", old))
@@ -276,7 +274,8 @@ def _main_score(task: str, split: str, subset: str, entry: Mapping[str, Any]) ->
     main = english and split == ("dev" if task == "MSMARCO" else "test")
     name = f"mteb/{task}" if main else f"mteb/{task}/{split}/{subset}".removesuffix("/default")
     values = {path.replace("/", "_").replace("cos_sim", "cosine"): value for path, value in _flat(entry)}
-    metric = next((metric for metric in METRICS if COSINE.holds(values.get(metric))), "")
+    usual = METRICS if categories().get(task) != "BitextMining" else (METRICS[0], "f1")
+    metric = next((metric for metric in usual if COSINE.holds(values.get(metric))), "")
     if not metric:
         return name, None, "passed over, no score from -1 to 1"
     return name, 100 * values[metric], "" if metric == METRICS[0] else f"no main_score, read by {metric}"

@@ -59,6 +59,7 @@ def written(file, document):
         ("a.json", old("STSBenchmark", test={"cos_sim": 0.8}, validation=None), {"mteb/STSBenchmark": 80}),
         ("a.json", old("STS17", test={"en-en": cosine(0.8), "de-en": cosine(0.3)}), {"mteb/STS17": 80}),
         ("a.json", old("TwitterSemEval2015", test={"max": {"ap": 0.7}}), {"mteb/TwitterSemEval2015": 70}),
+        ("a.json", old("BUCC", test={"de-en": {"accuracy": 0.9, "f1": 0.91}}), {"mteb/BUCC/test/de-en": 91}),
         ("STS13.json", {"mteb_version": "0.0.2", "test": cosine(0.8)}, {"mteb/STS13": 80}),
         ("a.json", SENTEVAL, {"sts/avg": 76.2486, "sts-dev/STS-B/all": 82, "sts/STS12/wmean": 50}),
         ("a.json", STS, {"sts/avg": None, "sts/STS16/all": 78.56}),
