@@ -87,6 +87,8 @@ def test_a_study_goes_on_behind_a_full_and_a_read_only_disk(undisturbed, tmp_pat
         said = full.stdout + full.stderr
         assert full.returncode == 1 and "Traceback" not in said, said
         assert "No space left on device" in said and "free space" in said, said
+        assert "a file: cannot be written" not in said and "failed.json" not in said, said
+        assert not list((folder / "results").rglob("*.tmp"))
         remount("size=500m,ro")
         barred = small_study.run(folder)
         assert barred.returncode == REFUSED, barred.stdout + barred.stderr

@@ -4,7 +4,7 @@ import json
 import logging
 from argparse import Namespace
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -51,7 +51,8 @@ def failing_once(state: Path, rank: int) -> Iterator[None]:
         raise
     except (BadInput, Failed) as error:
         if not rank:
-            write_json(note, {"sentence": str(error), "bad_input": isinstance(error, BadInput)})
+            with suppress(Failed, OSError):  # what fills the disk is told by the error itself
+                write_json(note, {"sentence": str(error), "bad_input": isinstance(error, BadInput)})
         raise
 
 

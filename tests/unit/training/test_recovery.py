@@ -16,6 +16,7 @@ from until import until
 
 from replicse.cli import main
 from replicse.commands.evaluate import write_scores
+from replicse.commands.train import failing_once
 from replicse.data.store import write_store
 from replicse.errors import BadInput, Failed
 from replicse.files import copy_file, read_json, write_json, write_rows
@@ -147,6 +148,8 @@ def test_each_writer_names_the_file_that_a_full_disk_does_not_take(study, tmp_pa
     limit = 1000 if name == "copy.json" else 10_000
     with files_of_at_most(limit), pytest.raises(Failed, match=rf"/{name}: cannot be written .* free space"):
         WRITERS[name](tmp_path, study[0].tokenizer)
+    with files_of_at_most(1), pytest.raises(Failed, match="what was not written"), failing_once(tmp_path, 0):
+        raise Failed("what was not written")
     assert list(tmp_path.iterdir()) == []
 
 

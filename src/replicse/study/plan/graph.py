@@ -86,7 +86,7 @@ class Job:
         """Return what to do about its failure."""
         if self.tail and self.tail[-1].startswith("replicse "):
             return f"do what its last line says, {AGAIN}"
-        if self.tail and "Error" in self.tail[-1]:
+        if self.tail and "error" in self.tail[-1].lower():
             return f"fix what its log names, {AGAIN}"
         return f"its log names no error, as where memory or time ran out: give it more of them, {AGAIN}"
 
