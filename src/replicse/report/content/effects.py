@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from replicse.registry.suites import is_percentage
+from replicse.study.results.agreement import RowDifference
 from replicse.study.results.crossed import Crossed, crossed_designs, crossed_difference
 from replicse.study.results.shape import row_effects
 from replicse.study.results.statistics import Paired
@@ -11,19 +12,16 @@ from replicse.study.results.table import CellResult, ColumnHead, ItemResult
 
 
 @dataclass(frozen=True)
-class Effect:
-    """What a row changes against the baseline row.
+class Effect(RowDifference):
+    """What a row changes against the baseline row, both by their labels.
 
-    `printed` is None unless both rows are in print; `crossed` holds our differences on every backbone, if there are.
+    `crossed` holds our differences on every backbone, if there are.
     """
 
     item: ItemResult
     column: ColumnHead
     cell: CellResult
-    row: str
     base: str
-    printed: float | None
-    ours: Paired
     crossed: Crossed | None
 
     @property
@@ -35,11 +33,6 @@ class Effect:
     def points(self) -> bool:
         """Return whether it is measured in percentage points."""
         return is_percentage(self.cell.metric_path)
-
-    @property
-    def agrees(self) -> bool | None:
-        """Return whether it has the printed sign; None where nothing is printed."""
-        return None if self.printed is None else self.printed * self.ours.mean > 0
 
     @property
     def decided(self) -> bool:
@@ -73,15 +66,15 @@ def _sign(value: float) -> int:
 def effects_of(item: ItemResult) -> Iterator[Effect]:
     """Yield the effect of every row that we measured next to its baseline row, column by column."""
     designs = crossed_designs(item)
-    for column, row, printed, ours in row_effects(item):
-        key = (row, column.id, column.metric)
+    for column, each in row_effects(item):
+        key = (each.row, column.id, column.metric)
         yield Effect(
             item=item,
             column=column,
             cell=item.described[key],
-            row=item.row_names[row].lstrip("* "),
+            row=item.row_names[each.row].lstrip("* "),
             base=item.row_names[item.baseline].lstrip("* "),
-            printed=printed,
-            ours=ours,
+            printed=each.printed,
+            ours=each.ours,
             crossed=crossed_difference(designs, item.baseline, key),
         )

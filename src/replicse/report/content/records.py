@@ -109,9 +109,10 @@ def _profile(item: ItemResult) -> Iterator[Record]:
 def _effects(item: ItemResult) -> Iterator[Record]:
     """Yield what each row changes against the baseline row in the column whose shape is judged, paired by seed."""
     base = item.row_names[item.baseline]
-    for column, row, _, ours in row_effects(item):
+    for column, each in row_effects(item):
+        ours = {"value": each.ours.mean, "low": each.ours.low, "high": each.ours.high}
         yield {
-            "group": column.label, "row": item.row_names[row], "value": ours.mean, "low": ours.low, "high": ours.high,
+            "group": column.label, "row": item.row_names[each.row], **ours,
             "metric": f"{column.label} less {base}'s, paired by seed",
         }  # fmt: skip
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from replicse.printable import several
 from replicse.registry.suites import is_percentage
-from replicse.report.content.cells import MINUS, effect_text, plus_minus, printed_difference
+from replicse.report.content.cells import effect_text, plus_minus, printed_difference
 from replicse.report.content.contents import Finding
 from replicse.report.content.effects import Effect, effects_of, strength
 from replicse.report.content.tables import cell_name, verdict_counts
@@ -162,7 +162,7 @@ def _orders(items: Sequence[ItemResult], scale: str) -> Iterator[Finding]:
         return
     best = [shape.best.kept for shape in every if shape.best is not None]
     signs = [sign.agrees for shape in every for sign in shape.signs if sign.agrees is not None]
-    tau = f"{median(shape.rank.tau for shape in every):+.2f}".replace("-", MINUS)
+    tau = plus_minus(median(shape.rank.tau for shape in every))
     parts = [f"{sum(signs)} of {several(len(signs), 'effect')} have the printed sign"] if signs else []
     parts += (
         [f"the best row is the printed one in {sum(best)} of {several(len(best), 'column')}"] if best else []

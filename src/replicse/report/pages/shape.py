@@ -6,7 +6,7 @@ from operator import attrgetter
 from replicse.report.content.cells import plus_minus
 from replicse.report.content.tables import Columns, Sheet
 from replicse.report.content.texts import paragraphs
-from replicse.study.results.agreement import BestRow, RankAgreement, SignAgreement
+from replicse.study.results.agreement import BestRow, RankAgreement, RowDifference
 from replicse.study.results.shape import ColumnShape, shapes
 from replicse.study.results.table import ItemResult
 
@@ -45,7 +45,7 @@ def _rank(rank: RankAgreement) -> str:
     return f"{plus_minus(rank.tau)} [{plus_minus(rank.low)}, {plus_minus(rank.high)}]"
 
 
-def _signs(signs: Iterable[SignAgreement]) -> str:
+def _signs(signs: Iterable[RowDifference]) -> str:
     judged = [sign for sign in signs if sign.agrees is not None]
     if not judged:
         return ""

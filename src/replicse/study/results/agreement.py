@@ -57,19 +57,17 @@ class BestRow:
 
 
 @dataclass(frozen=True)
-class SignAgreement:
-    """One ablation against its baseline row: the reported difference and ours, paired over seeds."""
+class RowDifference:
+    """A row less its baseline row: in print, None unless both are printed, and ours, paired over seeds."""
 
     row: str
-    reported: float
+    printed: float | None
     ours: Paired
 
     @property
     def agrees(self) -> bool | None:
-        """Return whether both have one sign; None where a difference is zero and so has none."""
-        if self.reported == 0 or self.ours.mean == 0:
-            return None
-        return (self.ours.mean > 0) == (self.reported > 0)
+        """Return whether both have one sign; None where a difference has none, or nothing is printed."""
+        return (self.ours.mean > 0) == (self.printed > 0) if self.printed and self.ours.mean else None
 
 
 def rank_agreement(reported: Printed, ours: Ours, *, samples: int = SAMPLES) -> RankAgreement | None:
@@ -110,25 +108,15 @@ def _rows_at(numbers: Mapping[str, float], best: Callable[[Iterable[float]], flo
     return tuple(row for row, number in numbers.items() if number == extreme)
 
 
-def row_differences(
-    reported: Printed, ours: Ours, baseline: str
-) -> Iterator[tuple[str, float | None, Paired]]:
-    """Yield each other row of ours less the baseline row: in print, None unless both rows are, and paired by seed."""
+def row_differences(reported: Printed, ours: Ours, baseline: str) -> Iterator[RowDifference]:
+    """Yield each other row of ours less the baseline row."""
     for row in ours if baseline in ours else ():
         paired = None if row == baseline else paired_difference(ours[row], ours[baseline])
         if paired is not None:
             both = row in reported and baseline in reported
             # A printed difference without binary noise: 82.5 - 82.2 is 0.3.
-            yield row, round(reported[row] - reported[baseline], 10) if both else None, paired
-
-
-def sign_agreements(reported: Printed, ours: Ours, baseline: str) -> tuple[SignAgreement, ...]:
-    """Return, for every other row with both numbers, whether it moves from the baseline as in the paper."""
-    both = {row: ours[row] for row in reported if row in ours}
-    differences = row_differences(reported, both, baseline)
-    return tuple(
-        SignAgreement(row, printed, ours) for row, printed, ours in differences if printed is not None
-    )
+            printed = round(reported[row] - reported[baseline], 10) if both else None
+            yield RowDifference(row, printed, paired)
 
 
 def kendall_tau(first: np.ndarray, second: np.ndarray) -> np.ndarray:

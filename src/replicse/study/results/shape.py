@@ -6,13 +6,11 @@ from dataclasses import dataclass
 from replicse.study.results.agreement import (
     BestRow,
     RankAgreement,
-    SignAgreement,
+    RowDifference,
     best_row,
     rank_agreement,
     row_differences,
-    sign_agreements,
 )
-from replicse.study.results.statistics import Paired
 from replicse.study.results.table import CellResult, ColumnHead, ItemResult
 
 FEWEST_ROWS = 3  # an order of two rows is one sign
@@ -27,7 +25,7 @@ class ColumnShape:
     label: str
     rank: RankAgreement
     best: BestRow | None
-    signs: tuple[SignAgreement, ...]
+    signs: tuple[RowDifference, ...]
 
 
 def shapes(item: ItemResult) -> Iterator[ColumnShape]:
@@ -45,15 +43,19 @@ def shapes(item: ItemResult) -> Iterator[ColumnShape]:
                 label=column.label if alone else f"{column.label}, {column.metric}",
                 rank=rank,
                 best=best_row(reported, ours, better=column.better),
-                signs=sign_agreements(reported, ours, item.baseline),
+                signs=tuple(
+                    each
+                    for each in row_differences(reported, ours, item.baseline)
+                    if each.printed is not None
+                ),
             )
 
 
-def row_effects(item: ItemResult) -> Iterator[tuple[ColumnHead, str, float | None, Paired]]:
-    """Yield column, row, and the row's difference to the baseline row: in print, None unless both are, and ours."""
+def row_effects(item: ItemResult) -> Iterator[tuple[ColumnHead, RowDifference]]:
+    """Yield each row's difference to the baseline row, with its column."""
     for column in shape_columns(item):
         for each in row_differences(*column_values(item, column, printed=False), item.baseline):
-            yield column, *each
+            yield column, each
 
 
 def shape_columns(item: ItemResult) -> list[ColumnHead]:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replicse.study.results.agreement import BestRow, best_row, kendall_tau, rank_agreement, sign_agreements
+from replicse.study.results.agreement import BestRow, best_row, kendall_tau, rank_agreement, row_differences
 from replicse.study.results.statistics import Paired, paired, paired_difference
 
 REPORTED = {"none": 82.5, "crop": 77.8, "deletion": 75.9, "mlm": 62.2}
@@ -115,26 +115,26 @@ def test_signs_by_hand():
         "better": [49.0, 50.0, 51.0],
         "same": [1, 2, 3],
     }
-    worse, better, same = sign_agreements(reported, ours, "base")
-    assert (worse.row, worse.reported, worse.ours.n) == ("worse", -0.3, 3)
+    worse, better, same = row_differences(reported, ours, "base")
+    assert (worse.row, worse.printed, worse.ours.n) == ("worse", -0.3, 3)
     spread = math.sqrt(((-1 + 2.5 / 3) ** 2 + (0.5 + 2.5 / 3) ** 2 + (-2 + 2.5 / 3) ** 2) / 2)
     half = 4.302652730 * spread / math.sqrt(3)
     expected = (-2.5 / 3, -2.5 / 3 - half, -2.5 / 3 + half)
     assert (worse.ours.mean, worse.ours.low, worse.ours.high) == pytest.approx(expected)
     assert (worse.agrees, worse.ours.resolved) == (True, False)
-    assert (better.reported, better.ours) == (0.5, Paired(-1.0, -1.0, -1.0, (-1.0, -1.0, -1.0)))
+    assert (better.printed, better.ours) == (0.5, Paired(-1.0, -1.0, -1.0, (-1.0, -1.0, -1.0)))
     assert (better.agrees, better.ours.resolved) == (False, True)
-    assert (same.reported, same.agrees) == (0.0, None)
+    assert (same.printed, same.agrees) == (0.0, None)
 
 
 def test_a_missing_seed_leaves_its_pair_out():
     ours = {"base": [1.0, None, 3.0, 4.0], "row": [2.0, 5.0, math.nan, 6.0]}
-    (sign,) = sign_agreements({"base": 1.0, "row": 2.0}, ours, "base")
+    (sign,) = row_differences({"base": 1.0, "row": 2.0}, ours, "base")
     assert (sign.ours.n, sign.ours.mean) == (2, 1.5)
 
 
 def test_one_seed_has_a_sign_but_resolves_nothing():
-    (sign,) = sign_agreements({"base": 1.0, "row": 2.0}, {"base": [1.0], "row": [9.0]}, "base")
+    (sign,) = row_differences({"base": 1.0, "row": 2.0}, {"base": [1.0], "row": [9.0]}, "base")
     assert (sign.agrees, sign.ours.resolved, sign.ours) == (True, False, Paired(8.0, None, None, (8.0,)))
 
 
