@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from replicse.commands import Action, coloured, print_json, room
-from replicse.commands.shown import Shown, shown_study
+from replicse.commands.shown import own_study, shown_study
 from replicse.commands.study import add_items_argument, add_study_arguments, chosen_config, shortened, wrapped
 from replicse.errors import BadInput, nearest
 from replicse.files import read_json
@@ -15,14 +15,13 @@ from replicse.registry.artefacts import METRICS
 from replicse.registry.digests import digest
 from replicse.registry.suites import unit_of
 from replicse.runtime.progress import progress_text
-from replicse.study.judge.study import controlled_item, read_results, results_of, study_machines
+from replicse.study.judge.study import controlled_item, results_of, study_machines
 from replicse.study.paper.config import by_paper, checked_config
 from replicse.study.paper.papers import load_papers
 from replicse.study.plan.choose import chosen_items
 from replicse.study.plan.graph import Job
 from replicse.study.plan.jobs import Jobs
 from replicse.study.plan.plan import Plan
-from replicse.study.results.machines import distinct
 from replicse.study.results.values import Evaluations
 
 STATES = ("done", "running", "failed", "waiting")
@@ -34,10 +33,13 @@ def status_verb(parser: ArgumentParser) -> Action:
     add_items_argument(parser)
 
     def action(arguments: Namespace) -> None:
-        shown = shown_study(arguments)
+        shown = own_study(arguments)
+        if shown.evaluations.paths.kept:
+            raise BadInput(
+                f"--study {arguments.study}: a committed study is complete; replicse show shows its items"
+            )
         shown.announce(arguments.json)
-        committed = shown.evaluations.paths.kept
-        status, begun = (committed_status(shown), {}) if committed else own_status(shown.plan)
+        status, begun = status_of(shown.plan)
         if arguments.json:
             document = {"scale": shown.plan.scale.name, "study": shown.folder, **status}
             print_json(document, items="count of evaluations", total="count of evaluations and runs")
@@ -47,8 +49,8 @@ def status_verb(parser: ArgumentParser) -> Action:
     return action
 
 
-def own_status(plan: Plan) -> tuple[dict[str, Any], dict[Job, dict[str, Any] | None]]:
-    """Return how much of your own study is there as plain data, and its jobs that run (by heartbeat) or failed."""
+def status_of(plan: Plan) -> tuple[dict[str, Any], dict[Job, dict[str, Any] | None]]:
+    """Return how much of a study is there as plain data, and its jobs that run (by heartbeat) or failed."""
     files = {item.id: plan.evaluation_files(item) for item in plan.items.values()}
     every = dict.fromkeys(file for evaluations in files.values() for file in evaluations)
     broken = {file: problem for file in every if (problem := broken_evaluation(plan, file))}
@@ -84,34 +86,15 @@ def tabulated(plan: Plan, item: str) -> bool:
     return made_with == digest(plan.config.bearing_on(item))
 
 
-def committed_status(shown: Shown) -> dict[str, Any]:
-    """Return the available results of a committed study: of its evaluations no more than its cells is committed."""
-    results = read_results(shown.plan, shown.evaluations.paths)
-    items: list[dict[str, Any]] = []
-    every: dict[str, str] = {}
-    for result in results:
-        states: dict[str, str] = {}
-        for cell in result.cells:
-            there = all(each.value is not None for each in cell.values)
-            states |= dict.fromkeys(
-                cell.encoders, "done" if there else "failed" if cell.failure else "waiting"
-            )
-        every |= states
-        items.append({"item": result.item, **counted(states), "tabulated": True})
-    machines = distinct(machine for result in results for cell in result.cells for machine in cell.machines)
-    made = [{"machine": str(machine), "cells": count} for machine, count in machines.items()]
-    return {"items": items, "machines": made, "total": counted(every)}
-
-
 def status_lines(status: Mapping[str, Any], begun: Mapping[Job, Mapping[str, Any] | None]) -> Iterator[str]:
     """Yield a line per item, their total, what runs or failed, the machines, and what is broken."""
-    local, total = "broken" in status, status["total"]
-    what = "evaluations" if local else "encoders"
-    stands = {True: "tabulated" if local else "committed", False: "not tabulated"}
-    rows = [(row["item"], row, stands[row["tabulated"]]) for row in status["items"]]
-    trained = f"{total['trained']:,} of {total['runs']:,} runs trained" if local else "committed"
+    total = status["total"]
+    rows = [
+        (row["item"], row, "tabulated" if row["tabulated"] else "not tabulated") for row in status["items"]
+    ]
+    trained = f"{total['trained']:,} of {total['runs']:,} runs trained"
     yield from columns(
-        (name, f"{counts['done']} of {counts['evaluations']}", _others(what, counts, more))
+        (name, f"{counts['done']} of {counts['evaluations']}", _others(counts, more))
         for name, counts, more in [*rows, ("total", total, trained)]
     )
     for job, beat in begun.items():
@@ -120,16 +103,15 @@ def status_lines(status: Mapping[str, Any], begun: Mapping[Job, Mapping[str, Any
         yield shortened(f"{where}, {minutes(job.age)}: {said}", room())
     if machines := status["machines"]:
         yield f"mixed: made on {len(machines)} machines" if len(machines) > 1 else "made on one machine"
-        made, count = ("runs and evaluations", "records") if local else ("cells", "cells")
-        lines = ((f"  {each[count]}", f"{made}: {each['machine']}") for each in machines)
+        lines = ((f"  {each['records']}", f"runs and evaluations: {each['machine']}") for each in machines)
         yield from columns(lines, numbers=(0,), width=room())
-    yield from (f"broken: {problem}" for problem in status.get("broken", ()))
+    yield from (f"broken: {problem}" for problem in status["broken"])
 
 
-def _others(what: str, counts: Mapping[str, int], more: str) -> str:
-    """Return how many evaluations run, failed or wait; of a committed study, encoders."""
+def _others(counts: Mapping[str, int], more: str) -> str:
+    """Return how many evaluations run, failed or wait."""
     others = [f"{counts[state]} {state}" for state in STATES[1:] if counts[state]]
-    return ", ".join([what, *others, more])
+    return ", ".join(["evaluations", *others, more])
 
 
 def counted(states: Mapping[str, str]) -> dict[str, int]:

@@ -43,7 +43,7 @@ def shown_study(arguments: Namespace, only: str = "") -> Shown:
     That is the one of --study or --config; else results/SCALE, by the config that it was made with. Where nothing of it
     was evaluated it is a committed study of the scale: the one of the same config, of the scale's name, or the first.
     """
-    ours = _own(arguments, only)
+    ours = own_study(arguments, only)
     if ours.evaluations.paths.kept or _begun(ours.plan, only):
         return ours
     asked_for = list(ours.plan.items) if getattr(arguments, "items", None) else [only] * bool(only)
@@ -72,8 +72,8 @@ def shown_items(arguments: Namespace, name: str) -> tuple[Shown, list[str]]:
     return shown, items
 
 
-def _own(arguments: Namespace, only: str) -> Shown:
-    """Return the study that is asked for, whether or not anything of it is there."""
+def own_study(arguments: Namespace, only: str = "") -> Shown:
+    """Return the study, or the one of an item, that is asked for, whether or not anything of it is there."""
     if arguments.study:
         file = study_file(arguments.study)
         names = [

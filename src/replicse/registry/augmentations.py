@@ -24,10 +24,6 @@ class AugmentationParameters(Entry):
     name: str
     seed: Annotated[Whole, Field(ge=0)] = 42
 
-    def unchanged(self, tokens: int) -> float:
-        """Return the share of lines of so many tokens that stay as they are, as far as parameters alone tell it."""
-        return 0.0
-
 
 class Crop(AugmentationParameters):
     """A contiguous part of every line: whole words (SimCSE) or characters (the reproducibility study)."""

@@ -194,9 +194,7 @@ def kept(tmp_path, monkeypatch):
     return plan
 
 
-READING = [
-    ["status"], ["show", "simcse/table3"], ["why", "simcse/table3/p0.1/stsb-dev"], ["claims"], ["adjudicate"],
-]  # fmt: skip
+READING = [["show", "simcse/table3"], ["why", "simcse/table3/p0.1/stsb-dev"], ["claims"], ["adjudicate"]]
 
 
 @pytest.mark.parametrize("verb", READING, ids=" ".join)

@@ -1,6 +1,5 @@
 """The method of Pappadopulo and Farina (2024): Barlow Twins and VICReg on sentences, and shuffled tokens."""
 
-import math
 from collections.abc import Sequence
 from random import Random
 from typing import ClassVar, Literal
@@ -37,10 +36,6 @@ class Shuffle(AugmentationParameters):
     of_tokens: ClassVar[bool] = True
     name: Literal["shuffle"]
     fraction: Share
-
-    def unchanged(self, tokens: int) -> float:
-        """Return the chance that a uniform permutation of the chosen tokens moves none."""
-        return 1 / math.factorial(permuted(self.fraction, tokens))
 
 
 def permuted(fraction: float, tokens: int) -> int:

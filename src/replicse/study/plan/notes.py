@@ -1,22 +1,18 @@
 """What a person should know of a plan before it runs: each note is one sentence."""
 
 from collections.abc import Iterator
-from math import prod
 
-from replicse.registry.runs import Run
 from replicse.study.paper.tables import Item
 from replicse.study.plan.lines import described
 from replicse.study.plan.needs import NAMED, absent_encoders, absent_root, absent_tables, unpinned_text
 from replicse.study.plan.plan import Plan
 
-# A larger share of equal view pairs is worth a warning.
-EQUAL_PAIRS = 0.1
 # Of more rows than this a note says how many they are.
 FEW_ROWS = 3
 
 
 def notes(plan: Plan) -> Iterator[str]:
-    """Yield hub artefacts without a commit, equal views, poolers that are not there, and searches that are cut.
+    """Yield hub artefacts without a commit, poolers that are not there, and searches that are cut.
 
     Items of other scales are named; corpora, evaluation sets and encoders of your own where they are not there, the
     sets also at a scale without verdicts.
@@ -29,7 +25,6 @@ def notes(plan: Plan) -> Iterator[str]:
     if absent := absent_tables(plan):
         yield f"not there, and needed before a run: {', '.join(absent)}; put it below this folder, {NAMED}"
     yield from absent_encoders(plan)
-    yield from _equal_views(plan)
     if plan.without_pooler:
         names = ", ".join(sorted(plan.without_pooler))
         yield f"runs that keep the pooler of {names} draw one: this scale pre-trains the encoder without it"
@@ -66,33 +61,3 @@ def cut_searches(plan: Plan, item: Item) -> str:
     if searched and len(plan.seeds) > 1:
         said.append(f"a search takes seed {plan.seeds[0]} alone")
     return ", and ".join(said)
-
-
-def _equal_views(plan: Plan) -> Iterator[str]:
-    shares: dict[str, tuple[float, set[str]]] = {}
-    for name, run in plan.runs.items():
-        share = equal_pairs(run)
-        if share > EQUAL_PAIRS:
-            augment = next(view.augment for view in run.views if view.augment).given()
-            label = " ".join(str(value) for key, value in augment.items() if key != "seed")
-            shares.setdefault(label, (share, set()))[1].add(name)
-    for label, (share, runs) in shares.items():
-        items = [item.id for item in plan.items.values() if runs & plan.runs_of(item)]
-        yield (
-            f"{label}: about {share:.0%} of the view pairs are equal, and dropout is off; {len(runs)} runs of"
-            f" {', '.join(items)} learn nothing from them"
-        )
-
-
-def equal_pairs(run: Run) -> float:
-    """Return about which share of a run's view pairs are equal because the augmentations left both lines as they are.
-
-    0 where dropout tells the views apart, or where the parameters of an augmentation do not say it; a run without
-    any augmentation is not meant.
-    """
-    rates, views = run.dropout, run.views[:2]
-    if rates.drawn or not any(view.augment for view in views):
-        return 0.0
-    tokens = round(run.row_tokens)
-    same_text = len({view.column for view in views}) == 1
-    return prod(view.augment.unchanged(tokens) if view.augment else 1 for view in views) if same_text else 0.0

@@ -13,7 +13,6 @@ from planned import WORKFLOW, shipped_plan
 from replicse.errors import BadInput
 from replicse.study.paper.scales import load_scale
 from replicse.study.plan.graph import graph_of
-from replicse.study.plan.notes import notes
 from replicse.study.plan.planner import load_plan
 from replicse.study.results.tabulate import borrowed_spread, item_result, table_rows
 from replicse.study.results.values import Evaluations
@@ -153,13 +152,6 @@ def test_a_chain_starts_from_the_checkpoint_of_a_real_run_of_the_same_seed(tmp_p
     folder = f"results/paper/runs/{first[0].run_id}/best"
     assert job.payload["init"] == folder and f"{folder}/model.safetensors" in job.needs
     assert job.payload["tokenizer"] == earlier.payload["tokenizer"]
-
-
-def test_the_plan_notes_augmentations_that_leave_view_pairs_equal():
-    plan = shipped_plan(scale="paper", papers={"noncontrastive": ["table1"]})
-    found = [note for note in notes(plan) if "view pairs are equal" in note]
-    assert [note.partition(":")[0] for note in found] == ["shuffle 0.05", "shuffle 0.1"]
-    assert all("about 25%" in note and "noncontrastive/table1" in note for note in found)
 
 
 # Published spreads
