@@ -47,9 +47,8 @@ class FakeHub:
 
 def sums(content):
     """Return git's blob id and the sha256 of a content."""
-    return hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest(), hashlib.sha256(
-        content
-    ).hexdigest()
+    blob = hashlib.sha1(b"blob %d\0" % len(content) + content)
+    return blob.hexdigest(), hashlib.sha256(content).hexdigest()
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -101,17 +100,8 @@ class Handler(BaseHTTPRequestHandler):
         if verb == "tree":
             return self.json([tree_entry(path, content) for path, content in sorted(files.items())])
         if verb == "commits":
-            return self.json(
-                [
-                    {
-                        "id": commit,
-                        "authors": [],
-                        "date": "2021-09-03T00:00:00.000Z",
-                        "title": "",
-                        "message": "",
-                    }
-                ]
-            )
+            written = {"date": "2021-09-03T00:00:00.000Z", "authors": [], "title": "", "message": ""}
+            return self.json([{"id": commit, **written}])
         siblings = [{"rfilename": path} for path in sorted(files)]
         return self.json({"id": name, "sha": commit, "private": False, "siblings": siblings, "tags": []})
 

@@ -91,12 +91,8 @@ def copied(value: Any) -> Any:
 def pattern(kind: str, path: tuple) -> tuple:
     """Return a place with a star for numbers of a list and for names that a person chose."""
     named = NAMED | REFERRING
-    return tuple(
-        "*"
-        if isinstance(key, int) or (kind == "recipes" and not place) or (place and path[place - 1] in named)
-        else key
-        for place, key in enumerate(path)
-    )
+    chosen = (kind == "recipes", *(key in named for key in path[:-1]))
+    return tuple("*" if isinstance(key, int) or free else key for key, free in zip(path, chosen, strict=True))
 
 
 def entry(document: Any, kind: str, path: tuple) -> str:
@@ -111,22 +107,24 @@ def entry(document: Any, kind: str, path: tuple) -> str:
     return ""
 
 
+def at(document: Any, path: tuple) -> Any:
+    """Return what holds the last part of a path."""
+    for key in path[:-1]:
+        document = document[key]
+    return document
+
+
 def changed(document: Any, path: tuple, value: Any) -> bytes:
     """Return a document as YAML with one place replaced."""
     document = copied(document)
-    inner = document
-    for key in path[:-1]:
-        inner = inner[key]
-    inner[path[-1]] = value
+    at(document, path)[path[-1]] = value
     return dumped(document)
 
 
 def renamed(document: Any, path: tuple, key: str) -> bytes:
     """Return a document as YAML with one key replaced, its place among the others kept."""
     document = copied(document)
-    inner = document
-    for part in path[:-1]:
-        inner = inner[part]
+    inner = at(document, path)
     entries = [(key if name == path[-1] else name, value) for name, value in inner.items()]
     inner.clear()
     inner.update(entries)
@@ -135,11 +133,8 @@ def renamed(document: Any, path: tuple, key: str) -> bytes:
 
 def dumped(document: Any) -> bytes:
     """Return a document as YAML; parts that did not change are written once."""
-    parts = (
-        [{key: value} for key, value in document.items()]
-        if isinstance(document, dict)
-        else [[each] for each in document]
-    )
+    is_mapping = isinstance(document, dict)
+    parts = [{key: value} for key, value in document.items()] if is_mapping else [[each] for each in document]
     for part in parts:
         if repr(part) not in WRITTEN:
             WRITTEN[repr(part)] = yaml.dump(part, Dumper=Dumper, sort_keys=False, allow_unicode=True).encode()
@@ -252,10 +247,9 @@ def written() -> Iterator[Mistake]:
             else:
                 yield edited(file, entry["replace"], entry["by"], entry["told"])
     for name in ("recipes", "tables/table3"):
+        told = (f"{Path(name).name}.yaml",)
         for what, content in NO_DOCUMENTS.items():
-            yield Mistake(
-                f"{name}.yaml: {what}", {f"{simcse}/{name}.yaml": content}, (f"{Path(name).name}.yaml",)
-            )
+            yield Mistake(f"{name}.yaml: {what}", {f"{simcse}/{name}.yaml": content}, told)
 
 
 def edited(file: str, old: str, new: str, told: list[str]) -> Mistake:
@@ -290,9 +284,8 @@ def kind_of(mistake: Mistake) -> str:
 def study(tmp_path_factory) -> Path:
     """A copy of the workflow's data and of the configs, in which papers that did not change are read once."""
     folder = tmp_path_factory.mktemp("study")
-    shutil.copytree(
-        ROOT / "workflow", folder / "workflow", ignore=shutil.ignore_patterns("*.smk", "profiles")
-    )
+    ignored = shutil.ignore_patterns("*.smk", "profiles")
+    shutil.copytree(ROOT / "workflow", folder / "workflow", ignore=ignored)
     shutil.copytree(ROOT / "config", folder / "config")
     shutil.copy(ROOT / "config.yaml", folder)
     return folder
@@ -301,9 +294,8 @@ def study(tmp_path_factory) -> Path:
 @contextlib.contextmanager
 def planted(study: Path, mistake: Mistake) -> Iterator[None]:
     """Write a mistake's files into the copy, and bring it back to what it was."""
-    before = {
-        name: (study / name).read_bytes() if (study / name).exists() else None for name in mistake.files
-    }
+    paths = {name: study / name for name in mistake.files}
+    before = {name: path.read_bytes() if path.exists() else None for name, path in paths.items()}
     try:
         for name, content in mistake.files.items():
             path = study / name

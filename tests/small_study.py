@@ -5,20 +5,15 @@ Its encoder is pre-trained for so few steps that its numbers say nothing: they a
 
 import os
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import yaml
-from places import ROOT
+from snakemake_runs import copied
 
-CONFIG = {
-    "scale": "micro",
-    "papers": {"simcse": ["table3"]},
-    "rows": {"simcse/table3": ["p0.0", "p0.1"]},
-    "seeds": [0],
-}
+ROWS = {"simcse/table3": ["p0.0", "p0.1"]}
+CONFIG = {"scale": "micro", "papers": {"simcse": ["table3"]}, "rows": ROWS, "seeds": [0]}
 # Backbone, two rows.
 RUNS = 3
 
@@ -26,14 +21,10 @@ RUNS = 3
 def checkout(folder: Path, pretraining: int = 40) -> Path:
     """Copy the checkout to a folder, with a config of the study and a backbone of few steps; return the folder."""
     folder.mkdir(exist_ok=True)
-    for name in ("workflow", "src"):
-        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
-    for name in ("Snakefile", "environment.yml"):
-        shutil.copy(ROOT / name, folder)
+    copied(folder)
     scale = folder / "workflow/scales/micro.yaml"
-    text, found = re.subn(
-        r"epochs: 20, steps: \d+", f"epochs: 20, steps: {pretraining}", scale.read_text(encoding="utf-8")
-    )
+    steps = f"epochs: 20, steps: {pretraining}"
+    text, found = re.subn(r"epochs: 20, steps: \d+", steps, scale.read_text(encoding="utf-8"))
     assert found == 1
     scale.write_text(text, encoding="utf-8")
     (folder / "config.yaml").write_text(yaml.safe_dump(CONFIG), encoding="utf-8")

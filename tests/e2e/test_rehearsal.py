@@ -5,11 +5,10 @@ the middle once), and the study then runs without network: bf16 under autocast, 
 adjudication shares, a released checkpoint beside the retrained one.
 """
 
-import csv
 import io
 import json
 import os
-import shutil
+import re
 import subprocess
 import sys
 import tarfile
@@ -17,8 +16,9 @@ from pathlib import Path
 
 import pytest
 import yaml
+from collected import rows_of
 from fake_hub import FakeHub
-from places import ROOT
+from snakemake_runs import copied
 
 from replicse.data.corpora import read_corpus
 from replicse.data.hub import SIMCSE_DATA, SIMCSE_REVISION
@@ -88,19 +88,13 @@ def hub(world, tmp_path_factory):
 def parquet(rows, folder):
     import datasets
 
-    kinds = datasets.Features(
-        {
-            "premise": datasets.Value("string"),
-            "hypothesis": datasets.Value("string"),
-            "label": datasets.ClassLabel(names=LABELS),
-        }
-    )
-    columns = {
-        "premise": [row["sentence1"] for row in rows],
-        "hypothesis": [row["sentence2"] for row in rows],
-        "label": [LABELS.index(row["gold_label"]) for row in rows],
-    }
-    datasets.Dataset.from_dict(columns, features=kinds).to_parquet(folder / "rows.parquet")
+    label = datasets.ClassLabel(names=LABELS)
+    kinds = {"premise": datasets.Value("string"), "hypothesis": datasets.Value("string"), "label": label}
+    keys = dict(zip(kinds, ("sentence1", "sentence2", "gold_label"), strict=True))
+    columns = {name: [row[key] for row in rows] for name, key in keys.items()}
+    columns["label"] = [LABELS.index(name) for name in columns["label"]]
+    made = datasets.Dataset.from_dict(columns, features=datasets.Features(kinds))
+    made.to_parquet(folder / "rows.parquet")
     return (folder / "rows.parquet").read_bytes()
 
 
@@ -132,23 +126,16 @@ def encoder(world, folder, seed):
 @pytest.fixture(scope="module")
 def study(world, hub, tmp_path_factory):
     """A study's folder at a scale that is `paper` but for its size."""
-    folder = tmp_path_factory.mktemp("rehearsal")
-    for name in ("workflow", "src"):
-        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
-    for name in ("Snakefile", "environment.yml"):
-        shutil.copy(ROOT / name, folder)
+    folder = copied(tmp_path_factory.mktemp("rehearsal"))
     scales = folder / "workflow" / "scales"
     scale = yaml.safe_load((scales / "paper.yaml").read_text())
-    scale |= {
-        "name": "rehearsal",
-        "title": "Rehearsal of the paper scale",
-        "adjust": [
-            {"path": "optimisation.steps", "set": 12},
-            {"path": "optimisation.batch_size", "at_most": 16},
-            {"path": "optimisation.learning_rate", "factor": 30},
-            {"path": "selection.every", "at_most": 4},
-        ],
-    }
+    adjusted = (
+        {"path": "optimisation.steps", "set": 12},
+        {"path": "optimisation.batch_size", "at_most": 16},
+        {"path": "optimisation.learning_rate", "factor": 30},
+        {"path": "selection.every", "at_most": 4},
+    )
+    scale |= {"name": "rehearsal", "title": "Rehearsal of the paper scale", "adjust": [*adjusted]}
     wiki = read_corpus(world, {"format": "lines", "file": "wiki/wiki.txt"})["text"]
     scale["corpora"]["wiki"]["rows"] = len(wiki)
     scale["corpora"]["nli-sentences"] |= {"rows": 4800}
@@ -162,24 +149,17 @@ def study(world, hub, tmp_path_factory):
     protocols = folder / "workflow" / "papers" / "repro" / "protocols.yaml"
     kept = [one for one in yaml.safe_load(protocols.read_text()) if one["id"] == VARIANT]
     protocols.write_text(yaml.safe_dump(kept), encoding="utf-8")
-    papers = {}
-    for item in ITEMS:
-        papers.setdefault(item.partition("/")[0], []).append(item.partition("/")[2])
-    config = {
-        "scale": "rehearsal",
-        "papers": papers,
-        "rows": ITEMS,
-        "adjudicate": ["repro/table4"],
-        "seeds": [0, 1, 2, 3, 4],
-        "precision": "bf16",
-    }
+    papers = {item.partition("/")[0]: [item.partition("/")[2]] for item in ITEMS}
+    config = {"scale": "rehearsal", "papers": papers, "rows": ITEMS, "adjudicate": ["repro/table4"]}
+    config |= {"seeds": [0, 1, 2, 3, 4], "precision": "bf16"}
     (folder / "config.yaml").write_text(yaml.safe_dump(config), encoding="utf-8")
     return folder
 
 
 def run(folder, *words, **environment):
     """Run a command in a study's folder with caches of its own."""
-    kept = {name: value for name, value in os.environ.items() if "proxy" not in name.lower()}
+    left_out = re.compile("(?i)proxy|^HF_|^REPLICSE_DATA$|^TRANSFORMERS_OFFLINE$")
+    kept = {name: value for name, value in os.environ.items() if not left_out.search(name)}
     own = {
         "HF_HOME": str(folder / "home"),
         "HF_HUB_DISABLE_XET": "1",
@@ -188,17 +168,8 @@ def run(folder, *words, **environment):
         "REPLICSE_WORKFLOW": str(folder / "workflow"),
         "OMP_NUM_THREADS": "1",
     }
-    for name in (
-        "HF_DATASETS_CACHE",
-        "HF_HUB_CACHE",
-        "REPLICSE_DATA",
-        "HF_DATASETS_OFFLINE",
-        "TRANSFORMERS_OFFLINE",
-    ):
-        kept.pop(name, None)
-    return subprocess.run(
-        words, cwd=folder, capture_output=True, text=True, check=False, env={**kept, **own, **environment}
-    )
+    environment = {**kept, **own, **environment}
+    return subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False, env=environment)
 
 
 @pytest.fixture(scope="module")
@@ -235,20 +206,12 @@ def finished(study, fetched):
     return study
 
 
-def rows_of(file):
-    with file.open(encoding="utf-8", newline="") as stream:
-        return list(csv.DictReader(stream))
-
-
 def test_cells_have_intervals_and_verdicts_and_the_released_checkpoint_stands_beside(finished):
     cells = rows_of(finished / "results/rehearsal/tables/simcse/table5.csv")
-    retrained = {
-        cell["column"]: cell
-        for cell in cells
-        if (cell["row"], cell["protocol"]) == ("unsup-simcse-bert-base", "as-described")
-    }
-    assert len(retrained) == 8
-    for cell in retrained.values():
+    described = ("unsup-simcse-bert-base", "as-described")
+    retrained = [cell for cell in cells if (cell["row"], cell["protocol"]) == described]
+    assert len({cell["column"] for cell in retrained}) == len(retrained) == 8
+    for cell in retrained:
         assert cell["n_seeds"] == "5"
         assert float(cell["low"]) < float(cell["reproduced"]) < float(cell["high"])
         assert cell["verdict"] == "lower"
@@ -272,10 +235,8 @@ def test_variants_have_their_share_and_claims_are_judged(finished):
 
 
 def test_training_was_in_bf16_on_the_pinned_backbone(finished):
-    specs = [
-        json.loads(file.read_text())["job"]
-        for file in (finished / "results/rehearsal/runs").glob("*/provenance.json")
-    ]
+    records = (finished / "results/rehearsal/runs").glob("*/provenance.json")
+    specs = [json.loads(file.read_text())["job"] for file in records]
     assert len(specs) == 5
     assert {spec["run"]["precision"] for spec in specs} == {"bf16"}
     assert {spec["run"]["init"]["revision"] for spec in specs} == {"4" * 40}

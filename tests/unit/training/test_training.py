@@ -87,7 +87,7 @@ def test_a_killed_run_resumes_to_the_same_weights(tmp_path, root, monkeypatch):
     with monkeypatch.context() as patch, pytest.raises(SystemExit):
         disturb(patch, killed)
         trained(job, root, tmp_path / "cut")
-    assert done[-1] == 12
+    assert done[-1] == 12 and list((tmp_path / "cut" / "state").glob("state-13-*"))
     assert not (tmp_path / "cut" / "out" / "last").exists()
     assert micro.equal_runs(whole, trained(job, root, tmp_path / "cut"))
     assert not (tmp_path / "cut" / "state").exists()
