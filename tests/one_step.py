@@ -3,8 +3,6 @@
 The new weights are those of the closed form of Adam's first step.
 """
 
-import math
-
 import micro
 import torch
 import transformers
@@ -42,27 +40,6 @@ def opened(folder, backbone):
     backbone.save(folder)
     options = {"dtype": torch.float64, "add_pooling_layer": False, "attn_implementation": "eager"}
     return transformers.BertModel.from_pretrained(folder, **options).eval()
-
-
-class AdamByHand:
-    """AdamW without weight decay, its gradients clipped to 1, its rate decaying linearly, a weight at a time."""
-
-    def __init__(self, trained, rate, steps):
-        self.trained, self.rate, self.steps, self.taken = trained, rate, steps, 0
-        self.moments = [(torch.zeros_like(each), torch.zeros_like(each)) for each in trained]
-
-    @torch.no_grad()
-    def move(self, gradients):
-        """Make a step; return the norm of the gradients."""
-        norm = math.sqrt(math.fsum(float((each**2).sum()) for each in gradients))
-        rate, self.taken = self.rate * (self.steps - self.taken) / self.steps, self.taken + 1
-        for weights, gradient, (mean, square) in zip(self.trained, gradients, self.moments, strict=True):
-            clipped = gradient * min(1.0, 1 / norm)
-            mean.mul_(0.9).add_(0.1 * clipped)
-            square.mul_(0.999).add_(0.001 * clipped**2)
-            best, spread = mean / (1 - 0.9**self.taken), square / (1 - 0.999**self.taken)
-            weights -= rate * best / (spread.sqrt() + 1e-8)
-        return norm
 
 
 def states(model, rows, length):

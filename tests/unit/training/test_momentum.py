@@ -3,7 +3,7 @@
 import micro
 import pytest
 import torch
-from one_step import AdamByHand, cosine, opened
+from one_step import cosine, opened
 
 from replicse.errors import BadInput
 
@@ -51,7 +51,9 @@ class ByHand:
         self.weight, self.bias = (
             each.detach().clone().requires_grad_() for each in (dense.weight, dense.bias)
         )
-        self.adam = AdamByHand([*self.encoder.parameters(), self.weight, self.bias], 1e-3, 12)
+        self.trained = [*self.encoder.parameters(), self.weight, self.bias]
+        self.adam = torch.optim.AdamW(self.trained, lr=1e-3, weight_decay=0)
+        self.decay = torch.optim.lr_scheduler.LinearLR(self.adam, 1, 0, total_iters=12)
         self.queue = []
 
     def step(self, first, second):
@@ -70,7 +72,11 @@ class ByHand:
         with torch.no_grad():
             keys = [heads_vector(self.momentum, self.weight, self.bias, row) for row in first]
         self.queue = [*self.queue, *keys][-20:]
-        self.adam.move(torch.autograd.grad(loss, self.adam.trained))
+        self.adam.zero_grad()
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(self.trained, 1.0)
+        self.adam.step()
+        self.decay.step()
         return float(loss.detach())
 
 
