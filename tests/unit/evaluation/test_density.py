@@ -38,13 +38,6 @@ def test_groups_equal_a_slow_loop(tmp_path):
         assert np.dot(group["density"], np.diff(found["edges"])) == pytest.approx(1.0)
 
 
-@pytest.mark.parametrize(
-    ("score", "group"), [(0, 0), (0.99, 0), (1, 1), (3.999, 3), (4, 4), (4.99, 4), (5, 4)]
-)
-def test_a_rating_on_a_bound_belongs_to_the_higher_group(score, group):
-    assert density.rating_groups(np.array([score])).tolist() == [group]
-
-
 def test_empty_groups_are_failures(tmp_path):
     root = write_stsb(tmp_path, {"test": [(5.0, "a", "b"), (1.0, "c", "d")]})
     found = density.evaluate(root, RandomVectors(2, fixed={"c": [np.nan, 1]}), ("test",))

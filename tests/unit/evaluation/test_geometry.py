@@ -13,15 +13,6 @@ def random_directions(count, dimensions=6, seed=0):
     return normalised(np.random.default_rng(seed).standard_normal((count, dimensions)))
 
 
-def test_closed_forms():
-    first, second = np.eye(2), np.array([[-1.0, 0.0], [1.0, 0.0]])
-    assert alignment(first, second) == pytest.approx((4 + 2) / 2) and alignment(first, first) == 0
-    assert uniformity(np.array([[1.0, 0.0], [-1.0, 0.0]])) == pytest.approx(-8)
-    assert uniformity(np.tile([[0.6, 0.8]], (5, 1))) == pytest.approx(0)
-    vectors = np.eye(7, dtype=np.float32)
-    assert uniformity(vectors) == pytest.approx(-4) and np.array_equal(vectors, np.eye(7))
-
-
 def slow_uniformity(vectors):
     pairs = itertools.combinations(vectors.astype(np.float64), 2)
     return np.log(np.mean([np.exp(-2 * ((left - right) ** 2).sum()) for left, right in pairs]))

@@ -27,14 +27,6 @@ def test_repeated_sentences_count_and_rows_are_normalised(tmp_path):
     assert found["effective_rank"] == pytest.approx(np.exp(entropy))
 
 
-def test_orthogonal_directions_have_a_flat_spectrum(tmp_path):
-    axes = {text: 5.0 * np.eye(8)[place] for place, text in enumerate("abcdef")}
-    root = write_stsb(tmp_path, {"test": [(0.0, "a", "b"), (0.0, "c", "d"), (0.0, "e", "f")]})
-    found = spectrum.evaluate(root, RandomVectors(8, fixed=axes), splits=("test",))
-    assert found["singular_values"] == pytest.approx([1.0] * 6)
-    assert found["effective_rank"] == pytest.approx(6.0)
-
-
 @pytest.mark.parametrize(
     ("vector", "reason"), [([0, 0], "all sentence vectors are zero"), ([np.inf, 0], "not finite")]
 )

@@ -8,32 +8,18 @@ from one_step import cosine, opened
 from replicse.data.tokenizer import load_tokenizer
 
 FIRST, SECOND = ("mi ko", "tu {mask} ba"), ("re", "zo {mask} mi")
-TEXT = {"column": "text"}
-RATE, STEPS = 1e-3, 10
 
 
-def pooling(parts, **changes):
-    return {"pooling": "mask", "template": " {text} ".join(parts), "denoise": True, "head": True, **changes}
-
-
-def promptbert(folder, **changes):
+def promptbert(folder):
     """Return a trainer of PromptBERT on a tiny encoder."""
-    values = {
-        "views": [TEXT, {**TEXT, "pooling": pooling(SECOND)}],
-        "pooling": {"train": pooling(FIRST)},
-        "optimisation": {"batch_size": 8, "learning_rate": RATE, "steps": STEPS, "epochs": 2},
-        "selection": {"every": 0},
-        "dropout": {"hidden": 0, "attention": 0},
-    }
-    job = micro.job(folder, count=44, **{**values, **changes})
+    denoised = {"pooling": "mask", "denoise": True, "head": True}
+    first, second = ({**denoised, "template": " {text} ".join(parts)} for parts in (FIRST, SECOND))
+    steps = {"batch_size": 8, "learning_rate": 1e-3, "steps": 10, "epochs": 2}
+    views, still = [{"column": "text"}, {"column": "text", "pooling": second}], {"hidden": 0, "attention": 0}
+    job = micro.job(
+        folder, count=44, views=views, pooling={"train": first}, optimisation=steps, dropout=still
+    )
     return micro.trainer_of(job, folder)
-
-
-def bert_of(trainer, folder):
-    """Return the BERT of `transformers` with the weights of a trainer's backbone; both are in float64 then."""
-    bert = opened(folder, trainer.model.backbone)
-    trainer.model.double()
-    return bert
 
 
 class Template:
@@ -52,15 +38,14 @@ class Template:
         """Return the ids of a sentence in the template, its own special tokens taken off."""
         return [*self.before, *sentence[1:-1], *self.after]
 
-    def positions(self, length):
-        """Return the positions of the template alone around a sentence of so many tokens."""
-        first = len(self.before) + length
-        return [*range(len(self.before)), *range(first, first + len(self.after))]
+    def denoised(self, bert, sentence, free):
+        """Return the last state of the mask around a sentence, less that of the mask of the template alone.
 
-    def denoised(self, bert, sentence, length=None, free=True):
-        """Return the last state of the mask around a sentence, less that of the mask of the template alone."""
+        The template alone is where it is around the sentence; `free` is whether it has a gradient.
+        """
         row, alone = self.row(sentence), [*self.before, *self.after]
-        places = self.positions(len(sentence) - 2 if length is None else length)
+        first = len(self.before) + len(sentence) - 2
+        places = [*range(len(self.before)), *range(first, first + len(self.after))]
         state = bert(input_ids=torch.tensor([row])).last_hidden_state[0, row.index(self.mask)]
         with torch.set_grad_enabled(free):
             states = bert(
@@ -73,10 +58,10 @@ def sentences_of(column):
     return [ids.tolist() for ids in column.tokens.split(column.lengths.tolist())]
 
 
-def loss_by_hand(bert, weight, bias, sentences, templates, free=True):
+def loss_by_hand(bert, weight, bias, sentences, templates, free):
     """Return InfoNCE at temperature 0.05 of both views, one direction, each sentence and each logit by itself."""
     first, second = (
-        [torch.tanh(weight @ template.denoised(bert, each, free=free) + bias) for each in sentences]
+        [torch.tanh(weight @ template.denoised(bert, each, free) + bias) for each in sentences]
         for template in templates
     )
     loss = 0
@@ -90,13 +75,14 @@ def test_a_step_of_promptbert_is_that_written_out(tmp_path, double):
     """Loss and gradients, also those through the template alone."""
     trainer = promptbert(tmp_path)
     (source,), dense = trainer.sources, trainer.model.head.dense
-    bert = bert_of(trainer, tmp_path / "start")
+    bert = opened(tmp_path / "start", trainer.model.backbone)
+    trainer.model.double()
     templates = [Template(parts, trainer.job.tokenizer) for parts in (FIRST, SECOND)]
     weight, bias = (each.detach().clone().requires_grad_() for each in (dense.weight, dense.bias))
     columns, labels = next(source.data.batches(0, 1))
     gradients, norms = {}, {}
     for free in (True, False):
-        expected = loss_by_hand(bert, weight, bias, sentences_of(columns[0]), templates, free=free)
+        expected = loss_by_hand(bert, weight, bias, sentences_of(columns[0]), templates, free)
         gradients[free] = torch.autograd.grad(expected, [*bert.parameters(), weight, bias])
         norms[free] = float(torch.nn.utils.get_total_norm(gradients[free]))
     loss, norm = trainer._update(0, source, columns, labels)
@@ -107,26 +93,3 @@ def test_a_step_of_promptbert_is_that_written_out(tmp_path, double):
     for ours, place in ((trainer.model.backbone.input_embeddings, 0), (dense.weight, -2), (dense.bias, -1)):
         clipped = gradients[True][place] * min(1, 1 / norms[True])
         torch.testing.assert_close(ours.grad, clipped, rtol=1e-6, atol=1e-9)
-
-
-@pytest.mark.parametrize("denoise", [True, "unshifted"])
-def test_the_template_alone_is_encoded_at_its_positions(tmp_path, double, denoise):
-    """Shifted by the length of each sentence; or, as PromptBERT's evaluation did until 2023, not at all."""
-    trainer = promptbert(
-        tmp_path, pooling={"train": pooling(FIRST, denoise=denoise, head=False)}, views=[TEXT, TEXT]
-    )
-    with torch.no_grad():
-        for parameter in trainer.model.backbone.parameters():
-            parameter.add_(torch.randn(parameter.shape) * 0.1)
-    bert = bert_of(trainer, tmp_path / "start")
-    template = Template(FIRST, trainer.job.tokenizer)
-    source = trainer.sources[0]
-    columns, _ = next(source.data.batches(0, 1))
-    sentences = sentences_of(columns[0])
-    assert len({len(each) for each in sentences}) > 3
-    with torch.no_grad():
-        ours, _ = trainer.model.vectors(columns, source.poolings, source.repeated)
-        for length in (None, 0):
-            theirs = torch.stack([template.denoised(bert, each, length) for each in sentences])
-            gap = float((ours - theirs).abs().max())
-            assert (gap < 1e-9) == ((length is None) == (denoise is True)) and (gap < 1e-9 or gap > 1e-3)
