@@ -12,15 +12,22 @@ from replicse.data.tokenizer import train_tokenizer
 from replicse.registry.runs import Run
 from replicse.training.loop import Trainer, TrainJob
 
-WORDS = [
-    f"{first}{second}" for first in ("ba", "ko", "mi", "tu", "re", "zo") for second in ("l", "n", "s", "t")
-]
+WORDS = [f"{first}{second}" for first in ("ba", "ko", "mi", "tu", "re", "zo") for second in "lnst"]
+SIZES = {"layers": 2, "hidden": 16, "heads": 2, "intermediate": 32, "positions": 64}
 
 
 def sentences(count: int, seed: int = 0) -> list[str]:
     """Return seeded sentences of 3 to 9 words."""
     random = np.random.default_rng(seed)
     return [" ".join(random.choice(WORDS, random.integers(3, 10))) for _ in range(count)]
+
+
+def rated_pairs(count: int) -> list[tuple[str, str, int]]:
+    """Return sentences, others of which they share as many first words as their score says, and scores from 0 to 5."""
+    pairs = enumerate(zip(sentences(count, 1), sentences(count, 2), strict=True))
+    return [
+        (one, " ".join(one.split()[: n % 6] + other.split()[n % 6 :]), n % 6) for n, (one, other) in pairs
+    ]
 
 
 def tokenizer_file(folder: Path) -> Path:
@@ -34,12 +41,10 @@ def dev_root(folder: Path) -> Path:
     """Write a data root that holds STS-B development pairs only."""
     home = folder / "SentEval" / "downstream" / "STS" / "STSBenchmark"
     home.mkdir(parents=True)
-    first, second = sentences(40, 1), sentences(40, 2)
-    rows = []
-    for number, (one, other) in enumerate(zip(first, second, strict=True)):
-        score = number % 6
-        mixed = " ".join(one.split()[:score] + other.split()[score:])
-        rows.append("\t".join(["main", "test", "2026", f"{number:04d}", f"{score}.0", one, mixed]))
+    rows = [
+        "\t".join(["main", "test", "2026", f"{number:04d}", f"{score}.0", one, other])
+        for number, (one, other, score) in enumerate(rated_pairs(40))
+    ]
     (home / "sts-dev.csv").write_text("\n".join(rows) + "\n", encoding="utf-8")
     return folder
 
@@ -51,19 +56,7 @@ def job(folder: Path, count: int = 96, **changes) -> TrainJob:
     for store, seed in zip(stores, (3, 4), strict=True):
         write_store(store, sentences(count, seed), tokenizer, 16, {"seed": seed})
     values = {
-        "init": {
-            "fresh": {
-                "architecture": {
-                    "family": "bert",
-                    "layers": 2,
-                    "hidden": 16,
-                    "heads": 2,
-                    "intermediate": 32,
-                    "positions": 64,
-                },
-                "tokenizer": {"name": "test"},
-            }
-        },
+        "init": {"fresh": {"architecture": {"family": "bert", **SIZES}, "tokenizer": {"name": "test"}}},
         "corpus": {"name": "test"},
         "views": [{"column": "text"}, {"column": "text"}],
         "objective": [{"term": "infonce", "temperature": 0.05}],

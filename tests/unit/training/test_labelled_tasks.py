@@ -33,6 +33,7 @@ PAIRS = {
     "sentences": ["one", "other"],
     "label": "y",
 }
+SENTIMENT = {"term": "cross-entropy", "task": "sst", "classes": 2}
 CLASSES = {**PAIRS, "name": "classes", "file": "classes.tsv", "sentences": ["text"]}
 
 
@@ -167,18 +168,12 @@ def labelled_job(folder, **changes):
     """Return a job on rated pairs with sentiment beside it, and the data root of its development sets."""
     folder.mkdir(exist_ok=True)
     base = micro.job(folder)
-    sentences, others = micro.sentences(64, 1), micro.sentences(64, 2)
-    mixed = [
-        " ".join(one.split()[: n % 6] + other.split()[n % 6 :])
-        for n, (one, other) in enumerate(zip(sentences, others, strict=True))
-    ]
-    rated, sides = [n % 6 for n in range(64)], [int(one.split()[0] < "m") for one in sentences]
-    pairs, classes = (
-        zip(sentences, mixed, map(str, rated), strict=True),
-        zip(sentences, map(str, sides), strict=True),
+    sentences, mixed, rated = map(list, zip(*micro.rated_pairs(64), strict=True))
+    sides = [int(sentence.split()[0] < "m") for sentence in sentences]
+    write_table(
+        folder / "pairs.tsv", ("one", "other", "y"), zip(sentences, mixed, map(str, rated), strict=True)
     )
-    write_table(folder / "pairs.tsv", ("one", "other", "y"), pairs)
-    write_table(folder / "classes.tsv", ("text", "y"), classes)
+    write_table(folder / "classes.tsv", ("text", "y"), zip(sentences, map(str, sides), strict=True))
     stores = []
     for name, texts, labels in (
         ("first", sentences, rated), ("second", mixed, rated), ("text", sentences, sides)
@@ -190,13 +185,7 @@ def labelled_job(folder, **changes):
         "corpus": PAIRS,
         "views": [{"column": "first"}, {"column": "second"}],
         "objective": [{"term": "mean-squared-error", "task": "sts"}],
-        "beside": [
-            {
-                "corpus": CLASSES,
-                "views": [{"column": "first"}],
-                "objective": [{"term": "cross-entropy", "task": "sst", "classes": 2}],
-            }
-        ],
+        "beside": [{"corpus": CLASSES, "views": [{"column": "first"}], "objective": [SENTIMENT]}],
         "pooling": {"train": "cls-head", "test": "cls-head"},
         "dropout": {"pooled": 0.3},
         "selection": {"metric": "heads-dev/sst/accuracy", "every": 4, "data": CLASSES},

@@ -23,7 +23,6 @@ from replicse.training.processes import Processes
 TEXT, OTHER = {"column": "text"}, {"column": "other"}
 STEPS = {"batch_size": 16, "learning_rate": 1e-5, "clip": 1000, "steps": 6, "epochs": 2}
 ROWS = 34  # so that the third batch of an epoch has 2 rows: fewer than three processes
-HEADED = {"pooling": {"train": "cls-head"}}
 
 
 def templated(template: str) -> dict:
@@ -42,12 +41,8 @@ def jobs_of(folder: Path) -> dict:
             "pooling": {"train": {"pooling": "mean", "pad_to": 20}},
         },
     }
-    return {
-        name: micro.job(
-            folder, count=ROWS, **{"optimisation": STEPS, "selection": {"every": 0}, **HEADED, **changes}
-        )
-        for name, changes in chosen.items()
-    }
+    usual = {"optimisation": STEPS, "selection": {"every": 0}, "pooling": {"train": "cls-head"}}
+    return {name: micro.job(folder, count=ROWS, **{**usual, **changes}) for name, changes in chosen.items()}
 
 
 @pytest.fixture(scope="module")
@@ -100,9 +95,8 @@ def test_a_part_draws_other_masks_where_an_engine_cannot_draw_those_of_all(runs,
     job = jobs["infonce"]
     one, again = (parted.steps(job, tmp_path, Parts(chunk=5)) for _ in range(2))
     assert one["losses"] == again["losses"] != whole["infonce"]["losses"]
-    without = replace(
-        job, spec=type(job.spec).of({**job.spec.plain(), "dropout": {"hidden": 0, "attention": 0}}, "r")
-    )
+    spec = {**job.spec.plain(), "dropout": {"hidden": 0, "attention": 0}}
+    without = replace(job, spec=type(job.spec).of(spec, "run"))
     close(parted.steps(without, tmp_path, Parts(chunk=5)), parted.steps(without, tmp_path, Parts()))
     passes = []
     encode = Trainer._update
@@ -129,12 +123,8 @@ def words_of(job, root, folder, *more):
 
 
 def test_the_verb_starts_processes_of_which_the_first_writes_and_says_how_many_there_were(tmp_path, capfd):
-    job = micro.job(
-        tmp_path,
-        optimisation={**STEPS, "steps": 4},
-        selection={"every": 2},
-        trajectory={"every": 2, "until": 4},
-    )
+    often = {"selection": {"every": 2}, "trajectory": {"every": 2, "until": 4}}
+    job = micro.job(tmp_path, optimisation={**STEPS, "steps": 4}, **often)
     root = micro.dev_root(tmp_path / "data")
     assert main(words_of(job, root, tmp_path / "one")) == 0
     assert main(words_of(job, root, tmp_path / "two", "--processes", "2", "--chunk", "4")) == 0
