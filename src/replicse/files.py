@@ -81,7 +81,7 @@ def read_json(path: Path | str) -> Any:
     try:
         return json.loads(read_text(Path(path)))
     except ValueError as error:
-        raise BadInput(f"{path}: not JSON ({error}); fix it, or delete it and make it again") from None
+        raise BadInput(f"{path}: not JSON ({error}); fix it, or make it again") from None
 
 
 def write_rows(path: Path | str, fields: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> int:
@@ -103,20 +103,18 @@ def read_rows(path: Path | str) -> list[dict[str, str]]:
     try:
         rows = list(reader)
     except csv.Error as error:
-        raise BadInput(
-            f"{path}:{reader.line_num}: not CSV ({error}); fix it, or delete it and make it again"
-        ) from None
+        raise BadInput(f"{path}:{reader.line_num}: not CSV ({error}); fix it, or make it again") from None
     if not reader.fieldnames:
-        raise BadInput(f"{path}: no header; fix it, or delete it and make it again")
+        raise BadInput(f"{path}: no header; fix it, or make it again")
     for number, row in enumerate(rows, start=1):
         if None in row or None in row.values():
             raise BadInput(
-                f"{path}: row {number} has not as many cells as the header; fix it, or delete it and make it again"
+                f"{path}: row {number} has not as many cells as the header; fix it, or make it again"
             )
     return rows
 
 
-def read_text(path: Path, remedy: str = "fix it, or delete it and make it again") -> str:
+def read_text(path: Path, remedy: str = "fix it, or make it again") -> str:
     """Return the UTF-8 text of a file, line ends as they are.
 
     Raises MissingData where it is absent, BadInput where it cannot be read or is no UTF-8.

@@ -47,7 +47,7 @@ def test_a_file_has_the_permissions_that_the_umask_leaves(tmp_path):
     assert (tmp_path / "a.json").stat().st_mode & 0o777 == 0o600
 
 
-NO_JSON = r"cut: not JSON \(.*fix it, or delete it and make it again"
+NO_JSON = r"cut: not JSON \(.*fix it, or make it again"
 
 
 @pytest.mark.parametrize(

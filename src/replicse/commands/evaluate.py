@@ -1,6 +1,7 @@
 """The verb that evaluates an encoder, and the jobs that evaluate those of a study and the checkpoints of a run."""
 
 import logging
+import re
 import sys
 import time
 from argparse import ArgumentParser, Namespace
@@ -8,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
+from unicodedata import normalize
 
 from replicse.checked import Text
 from replicse.commands import Action, json_mapping
@@ -15,15 +17,17 @@ from replicse.commands.job import Payload, Stage
 from replicse.errors import BadInput, Failed, MissingData
 from replicse.files import write_json, write_ordered
 from replicse.printable import columns
-from replicse.registry.artefacts import METRICS
+from replicse.registry.artefacts import DATA, METRICS
 from replicse.registry.encoders import ENGINES, MAX_LENGTH, Engine, WordVectors, postprocessing_of
 from replicse.registry.mteb import LACKS_PART
 from replicse.registry.plugins import use_plugins
 from replicse.registry.poolings import pooling_of
-from replicse.registry.sets import EvaluationSet
+from replicse.registry.sets import RESERVED, EvaluationSet
 from replicse.registry.suites import SUITES
 from replicse.study.paper.config import use_all_plugins
+from replicse.study.paper.datasets import load_datasets
 from replicse.study.results.pairs import packed_pairs
+from replicse.workspace import workflow_folder
 
 log = logging.getLogger(__name__)
 Write = Callable[[Path, dict[str, Any]], None]
@@ -113,6 +117,7 @@ def evaluate_verb(parser: ArgumentParser) -> Action:
     )
 
     def action(arguments: Namespace) -> None:
+        from replicse.data.sets import check_whole
         from replicse.evaluation.suites import suite
 
         if not arguments.encoder:
@@ -128,6 +133,10 @@ def evaluate_verb(parser: ArgumentParser) -> Action:
         for name in (*suites, *options):
             suite(name, options.get(name))
         check_places(arguments)
+        # What a study generated has sizes of its own.
+        if arguments.data.is_dir() and not arguments.data.with_name(DATA).is_file():
+            sizes = load_datasets(workflow_folder()).plain()["sizes"]
+            check_whole(arguments.data, sizes, {name: options.get(name, {}) for name in suites})
         given = {name: getattr(arguments, name) for name in ("encoder", "pooling", "engine", "max_length")}
         job = EvaluationJob(**given, suite=suites, options=options)
         outcome = evaluated(job, arguments, write_scores)
@@ -302,7 +311,7 @@ def any_number(numbers: Any) -> bool:
 
 
 def sets_of(asked: Sequence[Sequence[str]]) -> dict[str, EvaluationSet]:
-    """Return evaluation sets by the name of their file, each of `FILE KEY=HEADING ...`; the file may lie anywhere."""
+    """Return evaluation sets by a name made of their file's, each of `FILE KEY=HEADING ...`; it may lie anywhere."""
     sets: dict[str, EvaluationSet] = {}
     for file, *words in asked:
         path, where = Path(file), f"--set {file}"
@@ -310,10 +319,17 @@ def sets_of(asked: Sequence[Sequence[str]]) -> dict[str, EvaluationSet]:
         if "range" in keys:
             with suppress(ValueError):
                 keys["range"] = [float(bound) for bound in keys["range"].split(",")]
-        if path.stem in sets:
-            raise BadInput(f'{where}: another file gives a set "{path.stem}"; rename one')
-        sets[path.stem] = EvaluationSet.of({"file": path.name, **keys}, where).replace(file=file)
+        if (name := set_name(path.stem)) in sets:
+            raise BadInput(f'{where}: another file gives a set "{name}"; rename one')
+        sets[name] = EvaluationSet.of({"file": path.name, **keys}, where).replace(file=file)
     return sets
+
+
+def set_name(stem: str) -> str:
+    """Return the name of the set of a file: its own without accents, other characters that no name has as hyphens."""
+    plain = normalize("NFKD", stem).encode("ascii", "ignore").decode()
+    name = re.sub(r"[^A-Za-z0-9.@_-]+", "-", plain).lstrip(".@_-")[:80] or "set"
+    return f"{name}-set" if name in RESERVED else name
 
 
 def _geometry(job: EncoderJob, arguments: Namespace) -> None:

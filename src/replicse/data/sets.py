@@ -1,10 +1,11 @@
 """Evaluation sets of a data root: recorded where data are made ready, checked where a job reads them."""
 
 from collections.abc import Iterator, Mapping
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from replicse.data.sts import STS_SPLITS, load_sts, senteval_root, sts_files
+from replicse.data.sts import STS_SPLITS, WHOLE, load_sts, senteval_root, sts_files
 from replicse.data.transfer import load_transfer, transfer_files
 from replicse.errors import BadInput, MissingData
 from replicse.files import read_json, sha256_of
@@ -14,6 +15,16 @@ from replicse.registry.suites import TRANSFER_TASKS
 Sizes = Mapping[
     str, int | Mapping[str, int]
 ]  # rows by set, as in `data/sts/STS-B/dev`; of several files by file
+
+
+# The evaluation sets that a suite reads; `*` is a task.
+READ = {
+    "sts": "data/sts/*/test",
+    "sts-dev": "data/sts/*/dev",
+    "geometry": "data/sts/STS-B/*",
+    "transfer": "data/transfer/*/*",
+    "transfer-dev": "data/transfer/*/*",
+}
 
 
 def evaluation_files(root: Path) -> dict[str, dict[str, list[Path]]]:
@@ -49,20 +60,23 @@ def recorded_sets(root: Path, sizes: Sizes) -> dict[str, Any]:
     """
     sets = {}
     for name, parts in evaluation_files(root).items():
-        rows = _rows(root, name)
-        wanted = sizes.get(name, {})
-        # A set of one file has one size; its part is named like the task, or not at all.
-        wanted = dict.fromkeys(rows, wanted) if isinstance(wanted, int) else wanted
-        for part, expected in wanted.items():
-            if rows.get(part) != expected:
-                files = " and ".join(map(str, parts[part]))
-                raise BadInput(
-                    f"{files}: {rows[part]:,} rows of {name.removeprefix('data/')}; expected {expected:,};"
-                    " fetch the file again"
-                )
+        rows = _rows(root, name, parts, sizes)
         hashes = {str(file.relative_to(root)): sha256_of(file) for file in _all(parts)}
         sets[name] = {"rows": rows, "sha256": hashes}
     return sets
+
+
+def check_whole(root: Path, sizes: Sizes, suites: Mapping[str, Mapping[str, Any]]) -> None:
+    """Raise BadInput where a set that suites with some options read has another number of rows than `sizes` says."""
+    patterns = [
+        READ[suite].replace("*/", f"{task}/", 1)
+        for suite, options in suites.items()
+        if suite in READ
+        for task in options.get("tasks") or ("*",)
+    ]
+    for name, parts in evaluation_files(root).items() if patterns else ():
+        if any(fnmatchcase(name, pattern) for pattern in patterns):
+            _rows(root, name, parts, sizes)
 
 
 def check_sets(root: Path, recorded: Mapping[str, Any], record: Path) -> None:
@@ -80,12 +94,21 @@ def _all(parts: Mapping[str, list[Path]]) -> Iterator[Path]:
     return (file for files in parts.values() for file in files)
 
 
-def _rows(root: Path, name: str) -> dict[str, int]:
-    """Return the rows of a set by part."""
+def _rows(root: Path, name: str, parts: Mapping[str, list[Path]], sizes: Sizes) -> dict[str, int]:
+    """Return the rows of a set by part; BadInput for another number than `sizes` says."""
     _, kind, task, split = name.split("/")
+    rows = {"": len(load_transfer(root, task).splits[split].labels)} if kind == "transfer" else {}
     if kind == "sts":
-        return {subset.name: len(subset.gold) for subset in load_sts(root, task, split)}
-    return {"": len(load_transfer(root, task).splits[split].labels)}
+        rows = {subset.name: len(subset.gold) for subset in load_sts(root, task, split)}
+    wanted = sizes.get(name, {})
+    # A set of one file has one size; its part is named like the task, or not at all.
+    wanted = dict.fromkeys(rows, wanted) if isinstance(wanted, int) else wanted
+    for part, expected in wanted.items():
+        if rows.get(part) != expected:
+            files = " and ".join(map(str, parts[part]))
+            problem = f"{rows[part]:,} rows of {name.removeprefix('data/')}; expected {expected:,}"
+            raise BadInput(f"{files}: {problem}; {WHOLE}")
+    return rows
 
 
 def data_folder(place: Path) -> Path:

@@ -3,6 +3,7 @@
 import csv
 import gzip
 import math
+import re
 import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -28,6 +29,9 @@ STS_SPLITS = {
     "SICK-R": {"train": "SICK_train.txt", "dev": "SICK_trial.txt", "test": "SICK_test_annotated.txt"},
 }
 
+WHOLE = "put the file there as SentEval has it"
+# How a CSV writer saves a cell that holds quotes; no cell of SentEval's own files is so.
+REWRITTEN = re.compile('"(?:[^"]|"")*""(?:[^"]|"")*"')
 HIGHEST = 5  # of the human ratings of all similarity sets; SICK's begin at 1
 
 REMEDY = (
@@ -54,9 +58,9 @@ class StsSubset:
 def senteval_root(folder: Path) -> Path:
     """Return the `downstream` folder of a data root, of its `SentEval`, or itself; MissingData if none."""
     folder = Path(folder)
-    for candidate in (folder / "SentEval" / "downstream", folder / "downstream"):
-        if candidate.is_dir():
-            return candidate
+    for below in ("SentEval/downstream", "SentEval/data/downstream", "data/downstream", "downstream"):
+        if (folder / below).is_dir():
+            return folder / below
     if (folder.name == "downstream" and folder.is_dir()) or (folder / "STS").is_dir():
         return folder
     raise MissingData(f"{folder}: no SentEval/downstream folder there; {REMEDY}")
@@ -118,7 +122,7 @@ def read_table(path: Path, columns: Sequence[str], quoted: bool = False) -> Iter
     """
     header: list[str] = []
     for number, line in read_lines(path):
-        cells = _quoted(line, path, number) if quoted else line.split("\t")
+        cells = _quoted(line, path, number) if quoted else _unquoted(line, path, number)
         if number == 1:
             header = cells
             for name in (name for name in columns if name not in header):
@@ -135,6 +139,16 @@ def _quoted(line: str, path: Path, number: int) -> list[str]:
         return next(csv.reader([line], delimiter="\t"), [])
     except csv.Error as error:
         raise BadInput(f"{path}:{number}: not a line of cells ({error}); fix the line") from None
+
+
+def _unquoted(line: str, path: Path, number: int) -> list[str]:
+    """Return the cells of a line whose quotes are text; BadInput for one that a CSV writer has quoted."""
+    cells = line.split("\t")
+    if any(REWRITTEN.fullmatch(cell) for cell in cells):
+        raise BadInput(
+            f'{path}:{number}: a cell is in quotes, with "" inside, as other programs save it; {WHOLE}'
+        )
+    return cells
 
 
 def one_spaced(text: str) -> str:
@@ -160,7 +174,7 @@ def _numbered(stream: BufferedIOBase, path: Path) -> Iterator[tuple[int, bytes]]
                 raise BadInput(f"{path}: lines end with CR alone; convert the file to LF line ends")
             yield number, raw
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise BadInput(f"{path}: cannot be unpacked ({error}); fetch the file again") from None
+        raise BadInput(f"{path}: cannot be unpacked ({error}); put the complete file there") from None
 
 
 def _decoded(raw: bytes, path: Path, number: int, fallback: str | None) -> str:
@@ -177,7 +191,7 @@ def _decoded(raw: bytes, path: Path, number: int, fallback: str | None) -> str:
 
 def _subset(name: str, pairs: list[tuple[str, str, float]], path: Path) -> StsSubset:
     if not pairs:
-        raise BadInput(f"{path}: no scored pair; fetch the file again")
+        raise BadInput(f"{path}: no scored pair; {WHOLE}")
     return StsSubset(
         name=name,
         first=tuple(one_spaced(first) for first, _, _ in pairs),
@@ -192,16 +206,16 @@ def _year_subset(name: str, sentences: Path, scores: Path) -> StsSubset:
     lines = list(read_lines(sentences))
     if len(lines) != len(gold):
         problem = f"{len(gold)} lines, but {sentences.name} has {len(lines)}"
-        raise BadInput(f"{scores}: {problem}; fetch both files again")
+        raise BadInput(f"{scores}: {problem}; {WHOLE}")
     pairs = []
     for (number, line), score in zip(lines, gold, strict=True):
         if score:
-            first, tab, rest = line.partition("\t")
-            if not tab:
+            first, *rest = _unquoted(line, sentences, number)
+            if not rest:
                 raise BadInput(
                     f"{sentences}:{number}: no tab; expected sentence, tab, sentence; fix the line"
                 )
-            pairs.append(_pair(first, rest.partition("\t")[0], score, sentences, number, scores))
+            pairs.append(_pair(first, rest[0], score, sentences, number, scores))
     return _subset(name, pairs, sentences)
 
 
@@ -209,7 +223,7 @@ def _stsb(name: str, path: Path) -> StsSubset:
     """Return a split of STS-B: tabs, no header, no quoting; score and sentences in columns 5 to 7."""
     pairs = []
     for number, line in filled_lines(path):
-        cells = line.split("\t")
+        cells = _unquoted(line, path, number)
         if len(cells) < 7:
             problem = f"{len(cells)} tab-separated columns, expected 7 or more"
             raise BadInput(f"{path}:{number}: {problem}; fix the line")

@@ -3,13 +3,16 @@
 import csv
 import json
 from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import partial
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 from replicse.data.sts import filled_lines, one_spaced, read_lines
 from replicse.errors import BadInput, MissingData, nearest
 
 Record = tuple[int, list[str]]  # number of its first line, cells
+SEPARATORS = {",": "commas", "\t": "tabs", ";": "semicolons"}
 
 
 def table_rows(
@@ -24,7 +27,7 @@ def table_rows(
     path, count = Path(file), 0
     if not path.is_file():
         raise MissingData(f"{path}: no such file; put it there, below the folder in which the study runs")
-    for number, cells in READERS[path.suffix](path, headings, values):
+    for number, cells in READERS[path.suffix.lower()](path, headings, values):
         count += 1
         texts = tuple(map(one_spaced, cells))
         if "" in texts:
@@ -35,15 +38,18 @@ def table_rows(
         raise BadInput(f"{path}: no rows; put some into it")
 
 
-def csv_records(path: Path) -> Iterator[Record]:
+def csv_records(path: Path, separator: str = ",") -> Iterator[Record]:
     """Yield the number of the first line and the cells of each record; blank lines are skipped."""
-    reader = csv.reader((text for _, text in read_lines(path, keep_ends=True)), strict=True)
+    lines = (text for _, text in read_lines(path, keep_ends=True))
+    reader = csv.reader(lines, delimiter=separator, strict=True)
     while True:
         number = reader.line_num + 1
         try:
             record = next(reader, None)
         except csv.Error as error:
-            problem = f"not CSV ({error}); check the quotes from there on"
+            problem = (
+                f"not CSV ({error}); check the quotes from there on, those inside a quoted cell are doubled"
+            )
             raise BadInput(f"{path}:{number}: {problem}") from None
         if record is None:
             return
@@ -51,28 +57,42 @@ def csv_records(path: Path) -> Iterator[Record]:
             yield number, record
 
 
-def _csv_rows(path: Path, headings: Sequence[str], _: Collection[str]) -> Iterator[Record]:
-    return _below_header(path, headings, csv_records(path), "quote cells that hold commas")
-
-
-def _tsv_rows(path: Path, headings: Sequence[str], _: Collection[str]) -> Iterator[Record]:
-    records = ((number, line.split("\t")) for number, line in filled_lines(path))
-    return _below_header(path, headings, records, "fix the line")
-
-
-def _below_header(
-    path: Path, headings: Sequence[str], records: Iterator[Record], remedy: str
+def _separated_rows(
+    separator: str, path: Path, headings: Sequence[str], _: Collection[str]
 ) -> Iterator[Record]:
+    _check_saved(path, separator)
+    records = csv_records(path, separator)
     _, header = next(records, (0, []))
     if not header:
         raise BadInput(f"{path}: it is empty; give it a header, and rows below")
     _check_headings(path, headings, header)
     for number, record in records:
         if len(record) != len(header):
-            raise BadInput(
-                f"{path}:{number}: {len(record)} columns, but the header has {len(header)}; {remedy}"
-            )
+            problem = f"{len(record)} columns, but the header has {len(header)}"
+            raise BadInput(f"{path}:{number}: {problem}; quote cells that hold {SEPARATORS[separator]}")
         yield number, [record[header.index(heading)] for heading in headings]
+
+
+def _check_saved(path: Path, separator: str) -> None:
+    """Refuse a table of another separator or encoding, in one sentence with the command that writes it again."""
+    with path.open("rb") as stream:
+        header, encoding = stream.readline(), "utf-8"
+        try:
+            for line in (header, *stream):
+                line.decode()
+        except UnicodeDecodeError:
+            encoding = "utf-16" if header.startswith((b"\xff\xfe", b"\xfe\xff")) else "cp1252"
+    text = header.decode(encoding, errors="ignore")
+    found = max((separator, *SEPARATORS), key=text.count)
+    if found == separator and encoding == "utf-8":
+        return
+    new, decimal = str(path.with_suffix(".utf8.csv")), ", decimal=','" if found == ";" else ""
+    read = f"read_csv({str(path)!r}, sep={found!r}, encoding={encoding!r}, keep_default_na=False{decimal})"
+    command = f"python -c {quote(f'import pandas; pandas.{read}.to_csv({new!r}, index=False)')}"
+    raise BadInput(
+        f"{path}: columns separated by {SEPARATORS[found]}, text in {encoding}; expected"
+        f" {SEPARATORS[separator]} and utf-8, which this writes: {command}"
+    )
 
 
 def _json_rows(path: Path, headings: Sequence[str], values: Collection[str]) -> Iterator[Record]:
@@ -109,8 +129,8 @@ def _parquet_rows(path: Path, headings: Sequence[str], values: Collection[str]) 
 
 
 READERS: dict[str, Callable[[Path, Sequence[str], Collection[str]], Iterator[Record]]] = {
-    ".csv": _csv_rows,
-    ".tsv": _tsv_rows,
+    ".csv": partial(_separated_rows, ","),
+    ".tsv": partial(_separated_rows, "\t"),
     ".jsonl": _json_rows,
     ".parquet": _parquet_rows,
 }
@@ -137,10 +157,6 @@ def _once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
 def _check_headings(path: Path, headings: Sequence[str], header: Sequence[str]) -> None:
     for heading in headings:
         if heading not in header:
-            if path.suffix == ".csv" and any(";" in name for name in header):
-                raise BadInput(
-                    f'{path}:1: no column "{heading}"; separate columns by commas, not by semicolons'
-                )
             raise BadInput(f'{path}:1: no column "{heading}"{nearest(heading, header)}')
         if header.count(heading) > 1:
             raise BadInput(f'{path}:1: two columns are named "{heading}"; rename one')

@@ -128,7 +128,7 @@ def tokenizer_from_vocabulary(vocabulary_file: Path, lowercase: bool = True) -> 
     vocabulary: dict[str, int] = {}
     for number, piece in read_lines(vocabulary_file):
         if piece in vocabulary:
-            raise BadInput(f'{vocabulary_file}:{number}: "{piece}" is there twice; fetch the file again')
+            raise BadInput(f'{vocabulary_file}:{number}: "{piece}" is there twice; take one out')
         vocabulary[piece] = number - 1
     for token in WORDPIECE_SPECIAL:
         if token not in vocabulary:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from replicse.data.sts import filled_lines, one_spaced, read_lines, read_table, senteval_root
+from replicse.data.sts import WHOLE, filled_lines, one_spaced, read_lines, read_table, senteval_root
 from replicse.errors import BadInput, nearest
 from replicse.registry.suites import TRANSFER_TASKS
 
@@ -63,7 +63,7 @@ def load_transfer(root: Path, task: str) -> TransferTask:
     splits = {split: _split(_filled(read(path), path)) for split, path in paths.items()}
     classes = TREC_CLASSES if task == "TREC" else ("0", "1")
     for label in set(range(len(classes))) - set(splits["train"].labels.tolist()):
-        raise BadInput(f"{paths['train']}: no row of class {classes[label]}; fetch the file again")
+        raise BadInput(f"{paths['train']}: no row of class {classes[label]}; {WHOLE}")
     return TransferTask(task, splits)
 
 
@@ -78,7 +78,7 @@ def _filled(rows: Iterator[Row], path: Path) -> list[Row]:
     """Return the rows of a file; BadInput where it has none."""
     entries = list(rows)
     if not entries:
-        raise BadInput(f"{path}: no rows; fetch the file again")
+        raise BadInput(f"{path}: no rows; {WHOLE}")
     return entries
 
 

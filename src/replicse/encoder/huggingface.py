@@ -19,7 +19,7 @@ from replicse.encoder.backbone import ALL_TOKENS, Backbone, Hidden, Need
 from replicse.encoder.batch import TokenBatch
 from replicse.encoder.heads import SentenceHead, head_config, head_weights
 from replicse.encoder.stored import READABLE, check_layers, read_config, read_tensors, write_folder
-from replicse.errors import BadInput, nearest
+from replicse.errors import BadInput
 from replicse.files import read_json
 from replicse.registry.artefacts import CONFIG, WEIGHTS
 from replicse.registry.encoders import FAMILIES
@@ -249,8 +249,7 @@ def heads_of_family(family: str, where: str = "") -> tuple[bool, bool]:
     if family not in CONFIG_MAPPING:
         if code:
             raise BadInput(f'{code} does not register "{family}"; fix the plug-in')
-        near = nearest(family, CONFIG_MAPPING)
-        raise BadInput(f'{where}neither transformers nor a plug-in in use has a family "{family}"{near}')
+        raise BadInput(f'{where}neither transformers nor a plug-in in use has a family "{family}"')
     config = CONFIG_MAPPING[family]
     return config in MODEL_FOR_MASKED_LM_MAPPING, config in MODEL_FOR_CAUSAL_LM_MAPPING
 

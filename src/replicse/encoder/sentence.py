@@ -244,7 +244,10 @@ def encoder_folder(folder_or_hub_id: str | Path) -> Path:
 
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     folder = cache / "replicse" / "encoders" / name.replace("/", "--")
-    return download_encoder(hub_id["repo"], hub_id["revision"], folder)
+    try:
+        return download_encoder(hub_id["repo"], hub_id["revision"], folder)
+    except MissingData as error:
+        raise MissingData(f"{name}: no such folder here; as the hub id that it may be: {error}") from error
 
 
 def open_tokenizer(folder: Path) -> Tokenizer:

@@ -29,7 +29,7 @@ def _below(file: str) -> str:
 
 def _table(file: str) -> str:
     """Return the path of a table of a kind that is read."""
-    if PurePosixPath(file).suffix not in TABLE_KINDS:
+    if PurePosixPath(file).suffix.lower() not in TABLE_KINDS:
         raise UserMessage(f'"{file}" is no table; name a file that ends in {", ".join(TABLE_KINDS)}')
     return file
 
@@ -94,7 +94,7 @@ class CorpusFormat(Entry, Kept):
     def origin(self, root: Path) -> tuple[str, str]:
         """Return where the rows come from, and what to do where they are not as many as expected."""
         files = getattr(self, "files", None) or [getattr(self, "file", self.format)]
-        return " and ".join(str(root / file) for file in files), "fetch the file again"
+        return " and ".join(str(root / file) for file in files), "put the complete file there"
 
 
 class OneFile(CorpusFormat):
@@ -225,7 +225,7 @@ class Documents(OneFile):
 
     @model_validator(mode="after")
     def _has_headings_in_a_table(self) -> Self:
-        if (PurePosixPath(self.file).suffix in TABLE_KINDS) != bool(self.text):
+        if (PurePosixPath(self.file).suffix.lower() in TABLE_KINDS) != bool(self.text):
             raise ValueError(f"text, the heading of the texts, for {', '.join(TABLE_KINDS)}, and only there")
         if self.label and not self.text:
             raise ValueError("label only with text")

@@ -12,9 +12,12 @@ SET_SPLITS = ("train", "dev", "test")
 KINDS = {("first", "second", "score", "range"): "subset", ("text", "label"): "split"}
 
 
+# What a suite gives in addition to the numbers of sets.
+RESERVED = ("failures", "pairs")
+
+
 def _name(name: str) -> str:
-    """Return a name of a set; in addition to the numbers of sets, a suite gives these two."""
-    if name in ("failures", "pairs"):
+    if name in RESERVED:
         raise UserMessage(f'no set can be named "{name}"; choose another name')
     return name
 

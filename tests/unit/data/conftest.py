@@ -1,5 +1,6 @@
 """Files that the tests of data write."""
 
+import csv
 import json
 
 import pyarrow
@@ -48,10 +49,9 @@ def table(request, tmp_path):
         elif request.param == "jsonl":
             file.write_text("".join(f"{json.dumps(row)}\n\n" for row in rows))
         else:
-            mark, quote = {"csv": (",", '"'), "tsv": ("\t", "")}[request.param]
-            cells = [rows[0], *(row.values() for row in rows)]
-            lines = [mark.join(f"{quote}{cell}{quote}" for cell in row) for row in cells]
-            file.write_text("".join(f"{line}\n" for line in lines))
+            with file.open("w", newline="") as stream:
+                writer = csv.writer(stream, delimiter={"csv": ",", "tsv": "\t"}[request.param])
+                writer.writerows([rows[0], *(row.values() for row in rows)])
         return file
 
     return write

@@ -13,6 +13,7 @@ from replicse.data.corpora import read_corpus
 from replicse.data.hub import ARTEFACTS, SIMCSE_DATA, download_encoder, materialise
 from replicse.data.sts import load_sts
 from replicse.data.tokenizer import load_tokenizer, tokenizer_from_vocabulary, train_tokenizer
+from replicse.encoder.sentence import encoder_folder
 from replicse.errors import BadInput, MissingData
 from replicse.files import sha256_of
 
@@ -100,6 +101,11 @@ def test_another_revision_in_the_cache_does_not_do_and_the_remedy_is_told(put, t
     assert message.startswith(f"wiki1m_for_simcse.txt of {SIMCSE_DATA} at {COMMIT} cannot be downloaded (")
     assert message.endswith(f"connect to the hub, or put it at {target} and set data.source to local")
     assert not target.exists()
+
+
+def test_a_misspelt_folder_is_a_misspelt_folder(cache):
+    with pytest.raises(MissingData, match=r"^result/mine: no such folder here; .* connect to the hub$"):
+        encoder_folder("result/mine")
 
 
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "dog", "The"]

@@ -83,7 +83,14 @@ def test_the_real_sets_have_their_sizes_and_a_cut_one_is_named(real_data, tmp_pa
     benchmark.write_bytes(b"".join(whole.splitlines(keepends=True)[:50]))
     assert data(tmp_path, tmp_path / "data.json", SIZES) == 2
     error = capsys.readouterr().err
-    assert f"{benchmark}: 50 rows of sts/STS-B/test; expected 1,379; fetch the file again" in error
+    cut = f"{benchmark}: 50 rows of sts/STS-B/test; expected 1,379; put the file there as SentEval has it"
+    assert cut in error
+    words = ["evaluate", "--encoder", ".", "--suite", "sts", "--data", str(tmp_path), "--out", "x.json"]
+    assert main(words) == 2 and cut in capsys.readouterr().err
+    benchmark.write_bytes(whole.replace(b"\ta girl is styling her hair .", b'\t"""a"" girl"', 1))
+    assert (
+        main(words) == 2 and f'{benchmark}:1: a cell is in quotes, with "" inside' in capsys.readouterr().err
+    )
     benchmark.write_bytes(whole)
     for kind in ("input", "gs"):
         file = news / f"STS.{kind}.MSRvid.txt"
@@ -103,5 +110,5 @@ def test_a_corpus_has_the_rows_that_its_recipe_expects(tmp_path, rows, about, fi
         return
     with pytest.raises(BadInput) as caught:
         read_corpus(tmp_path, recipe)
-    expected = f"expected {'about ' if about else ''}{rows}; fetch the file again"
+    expected = f"expected {'about ' if about else ''}{rows}; put the complete file there"
     assert str(caught.value) == f"{tmp_path / 'text.gz'}: 20 rows of corpus wiki; {expected}"

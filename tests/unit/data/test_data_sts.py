@@ -8,6 +8,7 @@ from replicse.data.sts import (
     STS_SUBSETS,
     load_sts,
     read_lines,
+    senteval_root,
 )
 from replicse.errors import BadInput
 
@@ -23,6 +24,14 @@ def sts13(senteval):
         return inputs.with_name("STS.input.FNWN.txt")
 
     return write
+
+
+@pytest.mark.parametrize(
+    "place", ["SentEval/downstream", "SentEval/data/downstream", "data/downstream", "downstream"]
+)
+def test_the_folder_of_sets_is_found_where_senteval_and_simcse_have_it(tmp_path, place):
+    (tmp_path / place).mkdir(parents=True)
+    assert senteval_root(tmp_path) == senteval_root(tmp_path / place) == tmp_path / place
 
 
 def test_pairs_without_gold_are_skipped_and_white_space_collapsed(tmp_path, sts13):

@@ -60,7 +60,7 @@ def test_mrpc_has_a_byte_order_mark_windows_line_ends_and_no_quoting(tmp_path, s
         ("MRPC", {"MRPC/msr_paraphrase_train.txt": f"{MRPC_HEADER}\n1\t2\t3\ta\n"}, r"train\.txt:2: 4 tab"),
         ("MRPC", {"MRPC/msr_paraphrase_train.txt": f"{MRPC_HEADER}\nx\t2\t3\ta\tb\n"}, r'train\.txt:2: label is "x"'),
         ("MRPC", {"MRPC/msr_paraphrase_train.txt": MRPC_HEADER}, r"train\.txt: no rows"),
-        ("MR", {"MR/rt-polarity.pos": "a\n", "MR/rt-polarity.neg": ""}, "neg: no rows; fetch the file again"),
+        ("MR", {"MR/rt-polarity.pos": "a\n", "MR/rt-polarity.neg": ""}, "neg: no rows; put the file there"),
         ("CR", {"CR/custrev.pos": "a\n"}, r"custrev\.neg: no such file; name a folder in the SentEval layout"),
         ("SST", {"CR/custrev.pos": "a\n"}, '"SST" is no transfer task; did you mean "SST2"'),
     ],

@@ -1,5 +1,10 @@
 """Corpora of one's own: tables by their headings, what is refused with its line, and where they are named."""
 
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 from places import ROOT
 
@@ -13,7 +18,7 @@ from replicse.study.plan.planner import load_plan
 
 def test_sentences_and_pairs_are_read_by_their_headings(tmp_path, monkeypatch, table):
     monkeypatch.chdir(tmp_path)
-    first, second = ["A first sentence.", "Ünïcode ‹quoted›"], ["An other, text", "It's text"]
+    first, second = ["A first sentence.", '"Ünïcode" ‹quoted›'], ["An other, text", "It's text"]
     given = zip(first, ("one", "two"), ("An  other, text", second[1]), strict=True)
     file = table([dict(zip(("sentence", "label", "second"), row, strict=True)) for row in given])
     recipe = {"format": "table", "file": file.name}
@@ -33,9 +38,8 @@ def test_sentences_and_pairs_are_read_by_their_headings(tmp_path, monkeypatch, t
     [
         ("a.csv", b"sentence,label\nOne.,1\n ,2\n", r'a\.csv:3: "sentence" is empty; fill the cell'),
         ("a.csv", b"sentence,label\nOne.\n", r"a\.csv:2: 1 columns, but the header has 2"),
-        ("a.csv", b"sentence,label\nOne \xff.,1\n", r"a\.csv:2: .*UTF-8"),
         ("a.tsv", b"\n", r"a\.tsv: it is empty; give it a header"),
-        ("a.csv", b"sentence;label\nOne.;1\n", r'a\.csv:1: no column "sentence"; separate columns by commas'),
+        ("a.tsv", b'sentence\n"One" two\n', r"a\.tsv:2: not CSV .*; check the quotes from there on"),
         ("a.tsv", b"sentences\tlabel\nOne.\t1\n", r'sentence.*did you mean "sentences"'),
         ("a.jsonl", b'{"sentence": "One."}\n{"sentence": 3}\n', r"a\.jsonl:2: expected JSON with the texts sentence"),
         ("a.jsonl", b'{"sentence": "\\ud800"}\n', r"a\.jsonl:1: expected JSON with the texts sentence"),
@@ -50,6 +54,24 @@ def test_a_broken_table_is_refused_with_its_line(tmp_path, monkeypatch, name, co
     (tmp_path / name).write_bytes(content)
     with pytest.raises(BadInput, match=problem):
         read_corpus(tmp_path, {"format": "table", "file": name, "text": "sentence"})
+
+
+@pytest.mark.parametrize(
+    ("separator", "encoding"), [(";", "cp1252"), (";", "utf-8"), (",", "cp1252"), ("\t", "utf-16")]
+)
+def test_how_other_programs_save_a_table_is_told_in_one_sentence_with_what_mends_it(
+    tmp_path, monkeypatch, separator, encoding
+):
+    monkeypatch.chdir(tmp_path)
+    Path("Übung 1.CSV").write_text(f"Satz{separator}Wert\nSchön ist's.{separator}4\n", encoding=encoding)
+    table = {"format": "table", "text": "Satz"}
+    with pytest.raises(
+        BadInput, match=f"text in {encoding}; expected commas and utf-8, which this writes: "
+    ) as told:
+        read_corpus(tmp_path, {**table, "file": "Übung 1.CSV"})
+    command = shlex.split(str(told.value).partition("writes: ")[2])
+    subprocess.run([sys.executable, *command[1:]], check=True)
+    assert read_corpus(tmp_path, {**table, "file": "Übung 1.utf8.csv"}) == {"text": ["Schön ist's."]}
 
 
 def test_a_papers_own_corpus_is_read_by_its_runs_alone_and_told_where_it_is_not_there(

@@ -251,7 +251,7 @@ def test_gradients_of_packed_attention_are_those_of_finite_differences(heads, be
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"model_type": "robert"}, 'did you mean "roberta"'),
+        ({"model_type": "robert"}, '"robert" is not supported; --engine'),
         ({"position_embedding_type": "relative_key"}, '"relative_key" is not supported'),
         ({"tie_word_embeddings": False}, "tie_word_embeddings"),
         ({"num_attention_heads": 3}, "cannot be split"),

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from scipy.stats import pearsonr, spearmanr
 from small_stsb import RandomVectors
 
+from replicse.commands.evaluate import sets_of
 from replicse.data.transfer import TransferSplit, TransferTask
 from replicse.evaluation import sets, suites, transfer
 from replicse.files import sha256_of
@@ -102,6 +103,15 @@ def test_labels_are_probed_as_those_of_a_transfer_task(tmp_path, splits):
     })  # fmt: skip
     expected = transfer.run_task(task, vectors, transfer.SETTINGS["test"])
     assert (scores["accuracy"], scores["dev_accuracy"]) == expected and scores["n"] == 66
+
+
+@pytest.mark.parametrize(
+    ("file", "name"),
+    [("pairs.csv", "pairs-set"), ("My Data.CSV", "My-Data"), ("Übung.tsv", "Ubung"), ("測.csv", "set")],
+)
+def test_a_set_is_named_by_its_file(file, name):
+    (made,) = sets_of([[file, "first=a", "second=b", "score=c", "range=0,5"]]).items()
+    assert (made[0], made[1].file) == (name, file)
 
 
 def test_what_is_undefined_is_none_with_its_reason(tmp_path):

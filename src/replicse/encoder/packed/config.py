@@ -6,7 +6,7 @@ from typing import Any
 
 import torch.nn.functional as F
 
-from replicse.errors import BadInput, nearest
+from replicse.errors import BadInput
 from replicse.registry.encoders import Architecture
 
 ACTIVATIONS = {
@@ -82,8 +82,7 @@ class EncoderConfig:
                 raise BadInput(f"{name} is {value!r}; expected a number from 0 to 1")
         # Compared with each name: what a broken file holds may have no hash.
         if self.activation not in list(ACTIVATIONS):
-            hint = nearest(str(self.activation), ACTIVATIONS)
-            raise BadInput(f'activation "{self.activation}" is not supported{hint}')
+            raise BadInput(f'activation "{self.activation}" is not supported; --engine transformers has it')
         if self.pad_id >= self.vocabulary:
             raise BadInput(
                 f"pad_id is {self.pad_id}; expected a token of the {self.vocabulary} that the encoder knows"
@@ -115,7 +114,7 @@ class EncoderConfig:
         """Read a config.json's content; raise BadInput for a family or a variant that is not supported."""
         family = config.get("model_type")
         if family not in list(CONFIG_KEYS):
-            raise BadInput(f'model_type "{family}" is not supported{nearest(str(family), CONFIG_KEYS)}')
+            raise BadInput(f'model_type "{family}" is not supported; --engine transformers may have it')
         if config.get("position_embedding_type", "absolute") != "absolute":
             kind = config["position_embedding_type"]
             raise BadInput(f'position_embedding_type "{kind}" is not supported; only "absolute" is')
