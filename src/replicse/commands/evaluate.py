@@ -134,7 +134,7 @@ def evaluate_verb(parser: ArgumentParser) -> Action:
             suite(name, options.get(name))
         check_places(arguments)
         # What a study generated has sizes of its own.
-        if arguments.data.is_dir() and not arguments.data.with_name(DATA).is_file():
+        if arguments.data.is_dir() and not (arguments.data.resolve().parent / DATA).is_file():
             sizes = load_datasets(workflow_folder()).plain()["sizes"]
             check_whole(arguments.data, sizes, {name: options.get(name, {}) for name in suites})
         given = {name: getattr(arguments, name) for name in ("encoder", "pooling", "engine", "max_length")}
