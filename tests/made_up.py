@@ -33,16 +33,6 @@ def write_evaluation(plan, path, values, failures=None, pairs=None):
     file.write_text(json.dumps({**place, **parts}))
 
 
-class NoProvenance:
-    """Evaluations held in memory, which nothing made."""
-
-    def provenance(self, encoder, metric_path):
-        return {}
-
-    def training_record(self, run):
-        return {}
-
-
 def write_scores(plan, items, score, protocols=None, failures=None):
     """Write every evaluation of some items; `score(cell, place)` is what the encoder in this place of a cell gets.
 
