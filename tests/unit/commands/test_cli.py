@@ -23,7 +23,6 @@ from replicse.study.results.values import Evaluations
 
 CONFIG = ROOT / "tests" / "e2e" / "reduced.yaml"
 STUDY = ["--study", str(CONFIG), "--workflow", str(ROOT / "workflow")]
-OVERLAY = ["--configfile", str(CONFIG), "--workflow", str(ROOT / "workflow")]
 
 
 def test_every_verb_has_help_with_an_example_within_80_columns(capsys, monkeypatch):
@@ -55,40 +54,6 @@ def test_ctrl_c_is_one_sentence(capsys, monkeypatch):
     monkeypatch.setattr("replicse.cli.verb_parser", pressed)
     assert main(["plan"]) == 130
     assert capsys.readouterr().err == "replicse plan: interrupted; start it again\n"
-
-
-def test_the_plan_lists_items_and_distinct_runs(capsys):
-    assert main(["plan", *STUDY, "--json"]) == 0
-    plan = json.loads(capsys.readouterr().out)
-    assert {item["item"]: item["runs"] for item in plan["items"]} == {
-        "simcse/table3": 18,
-        "simcse/figure2": 10,
-        "repro/table5": 16,
-        "repro/figure1": 6,
-    }
-    assert plan["runs"] == 20
-    assert main(["plan", *STUDY]) == 0
-    assert "4 items with 50 runs, 20 distinct" in capsys.readouterr().out
-
-
-def test_the_plan_goes_from_cheap_to_dear_and_says_what_it_leaves_out(capsys, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "config.yaml").write_text("scale: paper\npapers: all\nseeds: [0]\n")
-    monkeypatch.setenv("COLUMNS", "200")
-    words = ["simcse/tableA1", "simcse/table3", "simcse/table6", "simcse/tableB2", "--scale", "paper"]
-    assert main(["plan", *words, "--workflow", str(ROOT / "workflow")]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert [line.split()[0] for line in lines[1:9]] == [
-        "item", "without", "simcse/tableB2", "trained:", "simcse/table3", "simcse/table6", "searches", "simcse/tableA1",
-    ]  # fmt: skip
-    text = " ".join(map(str.strip, lines))
-    assert re.search(r"training without searches: \d+ runs, [\d.]+ h \([\d.]+ to [\d.]+\)", text)
-    assert "an estimate for one RTX 3090, good to a factor of two; replicse benchmark --scale paper" in text
-    assert "no commit in hub.lock.yaml (replicse fetch --pin looks it up): princeton-nlp/" in text
-    assert main(["plan", "diffcse", "--workflow", str(ROOT / "workflow")]) == 0
-    assert "left out: diffcse/table12, diffcse/table13: not run unless asked for by name" in " ".join(
-        capsys.readouterr().out.split()
-    )
 
 
 @pytest.mark.parametrize("scale", ["micro", "paper"])
@@ -150,24 +115,6 @@ def test_config_files_are_laid_over_each_other_as_snakemake_lays_them(capsys, tm
     layers = ["--config", "more.yaml", "--config", "seeds.yaml"]
     assert planned(*layers)[1] == [0, 1] and len(planned(*layers)[2]) == 2
     assert planned(*layers, "--scale", "paper", "--seeds", "3")[:2] == ("paper", [0, 1, 2])
-
-
-def test_status_show_and_why_work_before_anything_has_run(capsys, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    assert main(["status", *STUDY]) == 0
-    told = capsys.readouterr().out
-    assert "simcse/table3   0 of 16  evaluations, 16 waiting, not tabulated" in told
-    assert re.search(r"^total +0 of 34  evaluations, 34 waiting, 0 of 20 runs trained$", told, re.MULTILINE)
-    assert main(["show", "simcse/table3", *STUDY]) == 0
-    shown = capsys.readouterr().out
-    assert "82.5" in shown
-    assert "not run" in shown
-    assert main(["why", "simcse/table3/p0.1/stsb-dev", *STUDY]) == 0
-    story = capsys.readouterr().out
-    assert "82.5  (Table 3" in story
-    assert "infonce" in story
-    assert "mlm" in story, "the chain to the pre-trained backbone is part of the story"
-    assert max(map(len, story.splitlines())) < 400
 
 
 @pytest.fixture
@@ -255,61 +202,6 @@ def test_items_are_read_by_the_config_that_they_were_run_with(kept, capsys, capl
         "items/simcse/table3.json is left out: it was not made with results/compact/config.json"
         in caplog.text
     )
-
-
-def test_a_paper_lists_its_items(capsys, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "config.yaml").write_text(
-        "scale: micro\npapers: {simcse: [table3, figure2], repro: all}\nseeds: [0]\n"
-    )
-    words = ["--workflow", str(ROOT / "workflow")]
-    assert main(["show", "simcse", *words]) == 0
-    title, *lines = capsys.readouterr().out.splitlines()
-    assert title.startswith("simcse: SimCSE: Simple") and [line.split()[0] for line in lines] == [
-        "simcse/table3", "simcse/figure2",
-    ]  # fmt: skip
-    assert main(["show", "simcse", *words, "--json"]) == 0
-    assert [one["item"] for one in json.loads(capsys.readouterr().out)] == ["simcse/table3", "simcse/figure2"]
-    assert main(["show", "simsce", *words]) == 2
-    assert 'no paper or item "simsce" in this study; did you mean "simcse"?' in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    ("words", "text"),
-    [
-        (["job", "tokenizer", "{}", "--out", "x"], "expected vocabulary, or train with"),
-        (
-            ["job", "store", '{"corpus": {}}', "--out", "x"],
-            'store: the document lacks the key "view"',
-        ),
-        (["show", "simcse/tabel3", *STUDY], 'did you mean "simcse/table3"'),
-        (["why", "simcse/table3/p0.11/stsb-dev", *STUDY], 'did you mean "simcse/table3/p0.1/stsb-dev"'),
-        (["adjudicate", "REPRO", *STUDY], 'no paper or item "REPRO" in this study; did you mean "repro"?'),
-        (["evaluate", "--encoder", "e", "--out", "x"], "no --suite and no --set is given"),
-        (
-            ["evaluate", "--encoder", "e", "--out", "x", "--set", "a.csv", "text=t"],
-            "--set a.csv: expected first,",
-        ),
-        (["job", "data", '{"source": "local", "root": "nowhere"}', "--out", "x.json"], "REPLICSE_DATA"),
-        (["pln"], 'no verb "pln"; did you mean "plan"?'),
-        (
-            ["run", "simcse/tabel3", *OVERLAY],
-            'no item "simcse/tabel3" in this study; did you mean "simcse/table3"?',
-        ),
-        (["plan", *OVERLAY, "--config", "seeds=[0"], "--config seeds=[0: no value of YAML"),
-        (["plan", *OVERLAY, "--config", "scale=2021-02-30"], "--config scale=2021-02-30: no value of YAML"),
-        (["plan", *OVERLAY, "--seeds", "100000000"], "--seeds is 100000000; expected 1 to 1,000"),
-        (["plan"], "config.yaml: no such file; go to a folder with a study, or make one with replicse init"),
-    ],
-)
-def test_bad_input_is_one_sentence_and_exit_code_2(words, text, capsys, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    if OVERLAY[0] in words:
-        shutil.copy(CONFIG, "config.yaml")
-    assert main(words) == 2
-    error = capsys.readouterr().err
-    assert text in error
-    assert error.count("\n") == 1, error
 
 
 def test_an_output_that_the_caller_closed_is_no_error():
