@@ -1,0 +1,89 @@
+"""The sentences that a report begins with: each from made-up data, with its numbers, its scale and the way to it."""
+
+import numpy as np
+from golden import example_report as example
+
+from replicse.report.pages.costs import seconds_picture
+from replicse.report.pages.findings import findings
+from replicse.study.paper.protocols import ON_BACKBONE
+from replicse.study.results.multiplicity import controlled
+
+COMPACT = {**example.STUDY, "scale": "compact", "comparable": False, "judges_orders": True}
+MICRO = {**example.STUDY, "scale": "micro", "comparable": False, "judges_orders": False}
+PATH = "sts-dev/STS-B/all"
+
+
+def ablation(rows, crossed=(), name="simcse/table3", scale="compact", path=PATH):
+    """Return a table from (id, label, printed, values); the first row is the baseline."""
+    cells = []
+    for row, _, printed, values in rows:
+        cells.append(example.judged(row, "dev", printed, values, scale=scale, metric_path=path))
+        for backbone in range(len(values) if row in crossed else 0):
+            shifted = [value + backbone for value in values]
+            protocol = f"{ON_BACKBONE}{backbone}"
+            cells.append(
+                example.judged(row, "dev", printed, shifted, protocol=protocol, scale=scale, metric_path=path)
+            )
+    heads = [(row, label) for row, label, *_ in rows]
+    return example.result(
+        name, "Dropout", [("dev", "STS-B dev")], heads, cells, scale=scale, baseline=rows[0][0]
+    )
+
+
+DROPOUT = [
+    ("p0.1", "p = 0.1", "82.5", [64.0, 63.0, 65.0]),
+    ("p0.0", "p = 0.0", "71.1", [52.0, 51.5, 52.5]),
+    ("crop", "Crop 20%", "71.4", [68.0, 67.5, 69.0]),
+    ("p0.2", "p = 0.2", "80.5", [64.0, 62.0, 66.0]),
+]
+
+
+CLAIM = {"text": "All are lower.", "place": "Table 3", "reported": "supported", "probability": ""}
+NOT_RUN = CLAIM | {"ours": "not run"}
+UNDECIDED = [DROPOUT[0], ("p0.2", "p = 0.2", "80.5", [64.5, 62.0, 66.5])]
+# A paper of which nothing is certain is not counted.
+AUDIT = [
+    *({"paper": paper, "certainty": "certain"} for paper in ("simcse", "repro", "diffcse")),
+    *({"paper": paper, "certainty": "unless"} for paper in ("repro", "esimcse")),
+]
+RUN = MICRO | {
+    "seconds": seconds_picture({"infonce-s0-1": 3.0, "infonce-s0-2": 2.0, "mlm-s0-3": 4.0}, {"e": 6.0}),
+    "committed": [("compact", "What it shows", "../studies/compact/report.html")],
+}
+
+
+def many():
+    """Return forty cells, of which half are far above print."""
+    draws = np.random.default_rng(3).normal(70, 0.5, size=(40, 5))
+    draws[:20] += 30
+    rows = [(f"r{place}", f"R{place}", "70.0", values.tolist()) for place, values in enumerate(draws)]
+    return controlled([ablation(rows, scale="paper")])
+
+
+CASES = {
+    "effects with and against print": (COMPACT, [ablation(DROPOUT)]),
+    "an effect on several backbones": (COMPACT, [ablation(DROPOUT, crossed=("p0.1", "p0.0"))]),
+    "an undecided effect is no finding": (COMPACT, [ablation(UNDECIDED)]),
+    "a claim that the runs contradict": (
+        COMPACT,
+        [],
+        [CLAIM | {"ours": "against", "probability": "0.004"}, NOT_RUN],
+    ),
+    "a claim that one value contradicts": (COMPACT, [], [CLAIM | {"ours": "contradicted"}, NOT_RUN]),
+    "a claim that is open": (COMPACT, [], [CLAIM | {"ours": "undetermined"}, NOT_RUN]),
+    "a claim that is not run": (COMPACT, [], [NOT_RUN]),
+    "an audit that nothing crowds out": (COMPACT, [ablation(DROPOUT)], [CLAIM | {"ours": "for"}], AUDIT),
+    "a machine that works": (RUN, [ablation(DROPOUT[:1], scale="micro")]),
+    "a machine that lost a cell": (MICRO, [ablation([("a", "A", "1.0", [None])], scale="micro")]),
+    "verdicts of which some are false": (example.STUDY, many()),
+}
+
+
+def test_what_a_report_begins_with(golden):
+    lines = []
+    for name, (study, items, *more) in CASES.items():
+        claims, audit = [*more, [], []][:2]
+        lines.append(name)
+        for one in findings(study, items, claims, audit, []):
+            lines.append(f"  {one.sentence}\n    {one.detail} -> {one.target}")
+    golden("findings.txt", "\n".join(lines))
