@@ -26,7 +26,6 @@ from replicse.report.pages.claims import FOR_OR_AGAINST, contradicted, probabili
 from replicse.study.judge.adjudicate import Explained, adjudicate, adjudicated
 from replicse.study.judge.audit import audit, audit_plan, chosen, of_items
 from replicse.study.judge.claims import cells_read, claim_rows, study_claims
-from replicse.study.judge.rules_of_text import spoken_counts
 from replicse.study.judge.story import cell_facts, cell_story, find_cell, item_of
 from replicse.study.judge.study import controlled_item, plan_further, results_of
 from replicse.study.paper.config import SHIPPED, checked_config, read_config
@@ -197,23 +196,18 @@ def audit_verb(parser: ArgumentParser) -> Action:
         config = checked_config(read_config([file]), str(file)) if there else None
         papers = load_papers(arguments.workflow, config.plugins if config else ())
         plan = audit_plan(papers, arguments.workflow, study=config)
-        findings, asked_for = audit(plan), list(plan.papers)
+        findings = audit(plan)
         if arguments.study:
             items = [item for item in plan.items if config.holds(item)]
             findings = of_items(findings, items)
-            asked_for = [item.partition("/")[0] for item in items]
         if arguments.name:
             findings = chosen(findings, arguments.name, plan)
-            asked_for = [arguments.name.partition("/")[0]]
         if arguments.json:
             print_json({"findings": [asdict(one) for one in findings]})
         else:
             from replicse.report.pages.audit import audit_text
 
             print(audit_text([one.row() for one in findings], room()))
-            if counts := spoken_counts(plan, asked_for):
-                lines = columns(((f"  {count}", kind) for kind, count in counts.most_common()), numbers=(0,))
-                print("\n".join(["", f"{counts.total()} numbers of the running texts:", *lines]))
 
     return action
 

@@ -1,7 +1,7 @@
-"""Bootstrap intervals over pairs: of rank correlations, and of differences of them."""
+"""Bootstrap intervals of rank correlations over pairs."""
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -34,29 +34,18 @@ def spearman_interval(
 
     None where one side is constant: a collapsed encoder has no rank correlation.
     """
-    ranked = [_MidRanks(scores), _MidRanks(gold)]
-    return _bootstrapped(lambda counts: _spearman(counts, *ranked), ranked, samples, seed)
-
-
-def spearman_difference(
-    first: Sequence[float] | np.ndarray,
-    second: Sequence[float] | np.ndarray,
-    gold: Sequence[float] | np.ndarray,
-    *,
-    samples: int = 1000,
-    seed: int = 0,
-) -> Estimate | None:
-    """Return Spearman of `first` minus Spearman of `second` on the same pairs, with its bootstrap interval.
-
-    Both are read on the same resampled pairs: what is hard about a pair is hard for both encoders, so the
-    interval is narrower than two separate ones suggest. None where a side is constant.
-    """
-    one, two, truth = ranked = [_MidRanks(side) for side in (first, second, gold)]
-
-    def difference(counts: np.ndarray) -> np.ndarray:
-        return _spearman(counts, one, truth) - _spearman(counts, two, truth)
-
-    return _bootstrapped(difference, ranked, samples, seed)
+    first, second = _MidRanks(scores), _MidRanks(gold)
+    rows = len(first)
+    if len(second) != rows:
+        raise ValueError(f"pairs of unequal length: {[rows, len(second)]}")
+    if rows < 2:
+        return None
+    value = float(_spearman(np.ones((1, rows)), first, second)[0])
+    if math.isnan(value):
+        return None
+    draws = [_spearman(counts, first, second) for counts in _resamples(rows, samples, seed)]
+    low, high = np.nanquantile(np.concatenate(draws), [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    return Estimate(value, float(low), float(high))
 
 
 class _MidRanks:
@@ -88,25 +77,6 @@ def _spearman(counts: np.ndarray, first: _MidRanks, second: _MidRanks) -> np.nda
         return np.einsum("br,br->b", weighted, y) / np.sqrt(
             np.einsum("br,br->b", weighted, x) * np.einsum("br,br->b", counts * y, y)
         )
-
-
-def _bootstrapped(
-    statistic: Callable[[np.ndarray], np.ndarray],
-    ranked: Sequence[_MidRanks],
-    samples: int,
-    seed: int,
-) -> Estimate | None:
-    rows = len(ranked[0])
-    if any(len(side) != rows for side in ranked):
-        raise ValueError(f"pairs of unequal length: {[len(side) for side in ranked]}")
-    if rows < 2:
-        return None
-    value = float(statistic(np.ones((1, rows)))[0])
-    if math.isnan(value):
-        return None
-    draws = np.concatenate([statistic(counts) for counts in _resamples(rows, samples, seed)])
-    low, high = np.nanquantile(draws, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-    return Estimate(value, float(low), float(high))
 
 
 def _resamples(rows: int, samples: int, seed: int) -> Iterator[np.ndarray]:

@@ -1,7 +1,6 @@
 """Rules of the audit on the running text: numbers that others contradict, values that a search does not have."""
 
-from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 from replicse.study.judge.findings import (
     CERTAIN,
@@ -13,10 +12,10 @@ from replicse.study.judge.findings import (
 )
 from replicse.study.paper.cell_names import CellNames, words
 from replicse.study.paper.counterparts import CellKey, printed_in
-from replicse.study.paper.datasets import Datasets, load_datasets
+from replicse.study.paper.datasets import Datasets
 from replicse.study.paper.expression import Expression
 from replicse.study.paper.printed import Reported, Rounded
-from replicse.study.paper.running_text import COUNTED, Spoken, spoken_numbers
+from replicse.study.paper.running_text import COUNTED, Spoken
 from replicse.study.plan.plan import Cell, Plan
 
 
@@ -65,19 +64,6 @@ def computed(formula: Expression, operands: Mapping[str, Reported]) -> Rounded:
     values = {name: operand.number.value for name, operand in operands.items()}
     room = formula.room(values, {name: operand.number.half_digit for name, operand in operands.items()})
     return Rounded(*(float(f"{number:.12g}") for number in (formula(values), room)))
-
-
-def spoken_counts(plan: Plan, papers: Collection[str]) -> Counter[str]:
-    """Return how many numbers of the papers' texts are compared, judged with a sentence, searched, or alone."""
-    said = {
-        "formula": "compared with other numbers",
-        "claim": "judged with their sentence",
-        "searched": "the values of a search",
-        "alone": "alone, for the reason in text.yaml",
-    }
-    numbers = spoken_numbers(plan.papers, load_datasets(plan.workflow))
-    entries = [entry for key, entry in numbers.items() if key[0].partition("/")[0] in papers]
-    return Counter(next(kind for name, kind in said.items() if getattr(one, name)) for one in entries)
 
 
 def searched(plan: Plan, datasets: Datasets, entries: Mapping[CellKey, Spoken]) -> Iterator[Finding]:

@@ -65,7 +65,6 @@ def cell_story(
         "reproduced": _reproduced(ours, result.caveat),
         "verdict": [_verdict(ours)],
         "power": power_lines(plan, cell, ours) if cell.protocol == AS_DESCRIBED else [],
-        "baseline": _against_baseline(plan, cell, evaluations),
         "variants": list(_variants(plan, cell, result)),
         "claims": [
             f"{row['claim']}: in print {row['reported']}, ours {row['ours']}" for row in _naming(cell, claims)
@@ -258,30 +257,6 @@ def _reproduced(ours: CellResult, caveat: str) -> list[str]:
     if ours.pairs_low is not None:
         lines.append(f"other test pairs would give {ours.pairs_low:.2f} to {ours.pairs_high:.2f}")
     return lines
-
-
-def _against_baseline(plan: Plan, cell: Cell, evaluations: Evaluations) -> list[str]:
-    """Return the difference to the table's baseline row on the same test pairs, for the first seed."""
-    base = next(
-        (
-            other
-            for other in plan.described(cell.item.id)
-            if other.row.id == cell.item.baseline != cell.row.id and other.key[2:] == cell.key[2:]
-        ),
-        None,
-    )
-    if base is None or not base.encoders or not cell.encoders:
-        return []
-    sides = [evaluations.pairs(side.encoders[0], side.metric_path) for side in (cell, base)]
-    if not all(sides):
-        return []
-    from replicse.study.results.pairs import difference_over_pairs
-
-    difference = difference_over_pairs(*sides)
-    if difference is None:
-        return []
-    span = f"{difference.low:+.2f} to {difference.high:+.2f} over the same test pairs"
-    return [f"{difference.value:+.2f} to row {base.row.id} with the first seed, {span}"]
 
 
 def _explained(plan: Plan, cell: Cell, result: ItemResult) -> list[Explained]:

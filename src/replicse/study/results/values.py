@@ -57,14 +57,6 @@ class Evaluations:
         evaluation = self.read(self.paths.evaluation(encoder, file_of(name)))
         return evaluation["suites"].get(name) if evaluation else None
 
-    def pairs(self, encoder: str, metric_path: str) -> Mapping[str, str] | None:
-        """Return cosines and gold scores of the test pairs of a correlation; None where there are none."""
-        task, _, aggregation = metric_path.rpartition("/")
-        if aggregation != "all":
-            return None
-        evaluation = self.read(self.paths.evaluation(encoder, file_of(metric_path))) or {}
-        return evaluation.get("pairs", {}).get(task)
-
     def provenance(self, encoder: str, metric_path: str) -> Mapping[str, Any]:
         """Return what the file of a metric path was made with; nothing where it is absent or does not say it."""
         evaluation = self.read(self.paths.evaluation(encoder, file_of(metric_path))) or {}

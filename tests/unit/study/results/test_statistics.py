@@ -171,18 +171,6 @@ def test_spearman_interval_against_a_slow_bootstrap():
     assert (estimate.low, estimate.high) == pytest.approx(tuple(expected), abs=1e-12)
 
 
-def test_spearman_difference_against_a_slow_bootstrap_on_the_same_resamples():
-    first, second, gold = pairs(25, seed=4)
-
-    def difference(one, two, truth):
-        return slow_spearman(one, truth) - slow_spearman(two, truth)
-
-    estimate = bootstrap.spearman_difference(first, second, gold, samples=50, seed=5)
-    assert estimate.value == pytest.approx(difference(first, second, gold), abs=1e-12)
-    expected = slow_bootstrap(difference, (first, second, gold), 50, 0.95, seed=5)
-    assert (estimate.low, estimate.high) == pytest.approx(tuple(expected), abs=1e-12)
-
-
 # Aggregates
 
 
