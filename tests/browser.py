@@ -3,11 +3,11 @@
 import json
 import re
 import shutil
-import subprocess
 from html import unescape
 
 import pytest
 from places import ROOT
+from snakemake_runs import ran
 
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 AXE = ROOT / "build" / "node_modules" / "axe-core" / "axe.min.js"
@@ -38,9 +38,8 @@ def title_of(file, *words, address=""):
 def opened(file, *words):
     """Return what Chromium prints."""
     options = ["--headless=new", "--no-sandbox", "--disable-gpu", f"--user-data-dir={file.parent}/profile"]
-    done = subprocess.run(
-        [BROWSER, *options, *words], capture_output=True, text=True, timeout=120, check=True
-    )
+    done = ran(BROWSER, *options, *words, timeout=120)
+    assert done.returncode == 0, done.stderr
     return done.stdout
 
 

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import yaml
-from snakemake_runs import copied
+from snakemake_runs import copied, ran
 
 ROWS = {"simcse/table3": ["p0.0", "p0.1"]}
 CONFIG = {"scale": "micro", "papers": {"simcse": ["table3"]}, "rows": ROWS, "seeds": [0]}
@@ -43,14 +43,7 @@ def environment(folder: Path) -> dict[str, str]:
 
 def run(folder: Path) -> subprocess.CompletedProcess[str]:
     """Run the study of a folder on two cores of this machine and return what it printed, and its exit code."""
-    return subprocess.run(
-        command("--cores", "2"),
-        cwd=folder,
-        env=environment(folder),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    return ran(*command("--cores", "2"), cwd=folder, env=environment(folder))
 
 
 def undisturbed(folder: Path) -> dict[str, bytes]:

@@ -11,9 +11,14 @@ from places import ROOT
 SNAKEMAKE = Path(sys.executable).with_name("snakemake")
 
 
+def ran(*words, **options):
+    """Run a command; return what it printed, and its exit code."""
+    return subprocess.run(words, capture_output=True, text=True, check=False, **options)
+
+
 def snakemake(folder, *words, env=None, cores="2"):
     command = [str(SNAKEMAKE), *(["--cores", cores] if cores else []), *words]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, env=env)
+    return ran(*command, cwd=folder, env=env)
 
 
 def copied(folder):

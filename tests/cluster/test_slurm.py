@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 import small_study
+from snakemake_runs import ran
 from submitted import Submitted
 
 SCRIPT = Path(__file__).with_name("one-node-slurm.sh")
@@ -37,7 +38,7 @@ def cluster(tmp_path_factory):
 
 
 def script(action, folder):
-    return subprocess.run([SCRIPT, action, folder], capture_output=True, text=True, check=False, timeout=600)
+    return ran(SCRIPT, action, folder, timeout=600)
 
 
 @pytest.fixture(scope="module")

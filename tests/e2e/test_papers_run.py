@@ -1,57 +1,48 @@
 """Papers run at micro in a workspace: with plug-ins, on an ELECTRA of the user's, with templates for each view."""
 
-import csv
 import json
 import os
 import shutil
-import subprocess
 import sys
 
 import pytest
 import yaml
+from collected import rows_of
 from made_up import plugins_of, write_electra, write_workflow, write_workspace
 from micro import sentences
 from places import ROOT
-from snakemake_runs import copied
+from snakemake_runs import copied, ran
 
 PLUGINS = sorted(folder.name for folder in (ROOT / "tests" / "papers").glob("*/") if plugins_of(folder))
 
 
 def run(folder, *words):
     """Run a study in a folder; return its numbers by item, row and column."""
-    done = subprocess.run(
-        [sys.executable, "-m", "replicse", "run", *words, "--cores", "2"],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
-    )
+    words = [sys.executable, "-m", "replicse", "run", *words, "--cores", "2"]
+    done = ran(*words, cwd=folder, env={**os.environ, "PYTHONPATH": str(ROOT / "src")})
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
     found = {}
     for table in folder.glob("results/micro/tables/*/*.csv"):
-        with table.open(encoding="utf-8", newline="") as stream:
-            for cell in csv.DictReader(stream):
-                found[table.stem, cell["row"], cell["column"]] = float(cell["reproduced"])
+        found |= {
+            (table.stem, cell["row"], cell["column"]): float(cell["reproduced"]) for cell in rows_of(table)
+        }
     assert all(-100 <= value <= 100 for value in found.values())
     return found
 
 
 def configured(folder, **config):
-    (folder / "config.yaml").write_text(
-        yaml.safe_dump({"scale": "micro", "seeds": [0], **config}), encoding="utf-8"
-    )
+    config = {"scale": "micro", "seeds": [0], **config}
+    (folder / "config.yaml").write_text(yaml.safe_dump(config), encoding="utf-8")
 
 
 @pytest.mark.parametrize("key", PLUGINS)
 def test_a_paper_with_plugins_names_them_in_its_records(key, tmp_path):
     config = write_workspace(tmp_path, key)
     assert run(tmp_path, key)
-    files = (
-        *tmp_path.glob("results/micro/runs/*/provenance.json"),
-        *tmp_path.glob("results/micro/encoders/*/*.json"),
-    )
-    records = [json.loads(file.read_text()) for file in files]
+    files = ("runs/*/provenance.json", "encoders/*/*.json")
+    records = [
+        json.loads(file.read_text()) for name in files for file in tmp_path.glob(f"results/micro/{name}")
+    ]
     records = [record.get("provenance", record) for record in records]
     named = {plugin["name"] for record in records for plugin in record.get("plugins", ())}
     assert named and named <= set(config["plugins"])

@@ -9,7 +9,6 @@ import io
 import json
 import os
 import re
-import subprocess
 import sys
 import tarfile
 from pathlib import Path
@@ -18,7 +17,7 @@ import pytest
 import yaml
 from collected import rows_of
 from fake_hub import FakeHub
-from snakemake_runs import copied
+from snakemake_runs import copied, ran
 
 from replicse.data.corpora import read_corpus
 from replicse.data.hub import SIMCSE_DATA, SIMCSE_REVISION
@@ -168,8 +167,7 @@ def run(folder, *words, **environment):
         "REPLICSE_WORKFLOW": str(folder / "workflow"),
         "OMP_NUM_THREADS": "1",
     }
-    environment = {**kept, **own, **environment}
-    return subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False, env=environment)
+    return ran(*words, cwd=folder, env={**kept, **own, **environment})
 
 
 @pytest.fixture(scope="module")

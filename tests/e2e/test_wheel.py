@@ -9,6 +9,7 @@ import venv
 import zipfile
 
 from places import ROOT
+from snakemake_runs import ran
 
 LARGEST = 3_000_000  # bytes
 EXTENSIONS = {
@@ -58,14 +59,7 @@ def test_the_wheel_is_whole(tmp_path):
     workspace.mkdir()
 
     def replicse(*words, code=0, start=("-m", "replicse")):
-        done = subprocess.run(
-            [python, *start, *words],
-            cwd=workspace,
-            env=kept,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        done = ran(python, *start, *words, cwd=workspace, env=kept)
         assert done.returncode == code, done.stdout + done.stderr
         return done.stdout + done.stderr
 
@@ -78,9 +72,8 @@ def test_the_wheel_is_whole(tmp_path):
     replicse("init", "paper", "mine")
     for kind, name in EXTENSIONS.items():
         assert f"tests/test_{name.replace('-', '_')}.py" in replicse("init", kind, name)
-    assert f"{len(EXTENSIONS)} passed" in replicse(
-        "-q", "-p", "no:cacheprovider", "tests", start=("-m", "pytest")
-    )
+    words = ("-q", "-p", "no:cacheprovider", "tests")
+    assert f"{len(EXTENSIONS)} passed" in replicse(*words, start=("-m", "pytest"))
     table = write_paper(workspace / "papers" / "mine")
     replicse("validate")
     assert "report 2" in replicse("run", "--dry-run")  # all papers of the package
@@ -114,12 +107,10 @@ def test_the_wheel_is_whole(tmp_path):
 def write_paper(folder):
     """Make of the skeleton's table one with what the workspace brings along; return its corpus."""
     table = folder / "own.csv"
-    table.write_text(
-        "sentence\n" + "".join(f"The {word} of line {n}.\n" for n in range(99) for word in ("end", "cat"))
-    )
-    (folder / "corpora.yaml").write_text(
-        "corpora:\n  own: {format: table, file: papers/mine/own.csv, text: sentence}\n"
-    )
+    lines = (f"The {word} of line {n}.\n" for n in range(99) for word in ("end", "cat"))
+    table.write_text("".join(["sentence\n", *lines]))
+    own = "corpora:\n  own: {format: table, file: papers/mine/own.csv, text: sentence}\n"
+    (folder / "corpora.yaml").write_text(own)
     rated = "".join(f"The cat of line {n}.,The dog of line {n * n % 7}.,{n % 6}\n" for n in range(40))
     (folder / "rated.csv").write_text(f"left,right,rating\n{rated}")
     (folder / "sets.yaml").write_text(
@@ -152,7 +143,6 @@ def assert_reported(workspace, replicse):
     used = {}
     for file in sorted((workspace / "results/micro/runs").glob("*/provenance.json")):
         record = json.loads(file.read_text())
-        used[record["job"]["run"]["objective"][-1]["term"]] = [
-            each["name"] for each in record.get("plugins", ())
-        ]
+        names = [each["name"] for each in record.get("plugins", ())]
+        used[record["job"]["run"]["objective"][-1]["term"]] = names
     assert used["far-apart"] == ["plugins/far_apart.py"] and used["mlm"] == []

@@ -15,6 +15,7 @@ from shutil import which
 import pytest
 import small_study
 from random_kills import REFUSED, REMEDY, STAGES, Kills, side_by_side
+from snakemake_runs import ran
 from submitted import Submitted
 
 KILLS = 14
@@ -65,12 +66,7 @@ def disk(folder, size):
     """A file system of its own as a folder's results."""
     home = folder / "results"
     home.mkdir()
-    mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", f"size={size}", "none", home],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    mounted = ran("mount", "-t", "tmpfs", "-o", f"size={size}", "none", home)
     if mounted.returncode:
         pytest.skip(f"no file system of its own can be mounted here: {mounted.stderr.strip()}")
     try:
@@ -101,18 +97,15 @@ def test_a_study_goes_on_behind_a_full_and_a_read_only_disk(undisturbed, tmp_pat
 
 def test_of_two_studies_in_one_folder_one_runs_and_the_other_says_why_not(undisturbed, tmp_path):
     folder = small_study.checkout(tmp_path)
+    environment, piped = (
+        small_study.environment(folder),
+        {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT},
+    )
     both = [
-        subprocess.Popen(
-            small_study.command("--cores", "1"),
-            cwd=folder,
-            env=small_study.environment(folder),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
+        subprocess.Popen(small_study.command("--cores", "1"), cwd=folder, env=environment, **piped)
         for _ in range(2)
     ]
-    said = [process.communicate()[0] for process in both]
+    said = [process.communicate()[0].decode() for process in both]
     codes = [process.returncode for process in both]
     assert sorted(codes) in ([0, 1], [0, REFUSED]), said
     refused = said[1 - codes.index(0)]

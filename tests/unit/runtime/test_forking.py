@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from places import ROOT
+from snakemake_runs import ran
 from until import until
 
 from replicse.runtime.forking import ADDRESS, delegate
@@ -170,9 +171,7 @@ job = [sys.executable, "-X", "importtime", "-m", "replicse", *words]
 done = subprocess.run(job, capture_output=True, text=True)
 print(done.returncode, "torch" in done.stderr, done.stderr.splitlines()[-1])
 """
-    done = subprocess.run(
-        [sys.executable, "-c", ask], env=environment, capture_output=True, text=True, cwd=tmp_path
-    )
+    done = ran(sys.executable, "-c", ask, env=environment, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     code, imported, message = done.stdout.split(maxsplit=2)
     assert (code, imported) == ("2", "False"), "refused there, with torch imported by nobody here"

@@ -3,7 +3,6 @@
 import json
 import os
 import pickle
-import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +11,7 @@ import micro
 import parted
 import pytest
 import torch
+from snakemake_runs import ran
 
 from replicse.cli import main
 from replicse.encoder.packed.dropout import WholeMasks
@@ -69,10 +69,7 @@ def test_processes_find_what_one_finds_with_the_whole_batch(runs, tmp_path):
     (tmp_path / "jobs").write_bytes(pickle.dumps(jobs))
     words = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node=3", parted.__file__]
     own = {"OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo"}
-    done = subprocess.run(
-        [sys.executable, *words, str(tmp_path), "3"],
-        env=os.environ | own, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+    done = ran(sys.executable, *words, str(tmp_path), "3", env=os.environ | own)
     assert done.returncode == 0, done.stderr[-3000:]
     found = [torch.load(tmp_path / f"found-{rank}") for rank in range(3)]
     for name in jobs:
