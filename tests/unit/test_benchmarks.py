@@ -14,10 +14,6 @@ sys.path.insert(0, str(ROOT / "benchmarks"))
 import dry_run
 import made_study
 import products
-import transfer_reference
-
-from replicse.evaluation import transfer
-from replicse.evaluation.linear_probe import ProbeSetting, with_bias
 
 
 @pytest.fixture(scope="module")
@@ -78,22 +74,6 @@ def test_the_operations_of_a_pass_are_those_that_torch_counts(first_only):
     with FlopCounterMode(display=False) as counter:
         encoder(batch, FIRST_TOKEN if first_only else ALL_TOKENS)
     assert products.operations([8] * 5, 3, 32, first_only) == counter.get_total_flops()
-
-
-def test_sentevals_classifier_written_apart_is_ours_up_to_its_draws():
-    generator = np.random.default_rng(0)
-    labels = generator.integers(0, 2, 400)
-    features = (generator.normal(size=(400, 8)) + 0.4 * labels[:, None]).astype(np.float32)
-    setting = ProbeSetting(3, "adam", 0.01, 16, tenacity=2, epoch_size=1)
-    rows = {"train": np.arange(200), "test": np.arange(200, 400)}
-    theirs = [
-        transfer_reference.SentEval(features, labels, setting, seed).accuracy(rows) for seed in range(3)
-    ]
-    ours, _ = transfer.folds_then_test(with_bias([features]), labels, rows["train"], rows["test"], setting)
-    assert 100 * ours == pytest.approx(np.mean(theirs), abs=4)
-    assert len(set(theirs)) > 1 and min(theirs) > 60
-    ends = transfer_reference.to_the_end(features, labels, rows, setting, 0)
-    assert max(ends[0]) == pytest.approx(max(ends[1]), abs=3)
 
 
 def test_a_made_up_study_is_judged_and_reported(tmp_path, monkeypatch):

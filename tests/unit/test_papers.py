@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from collected import collected
+from collected import rows_of as collected_rows
 from places import ROOT
 
 from replicse.registry.suites import file_of
@@ -63,8 +64,7 @@ def plan_at(scale):
 
 @cache
 def rows_of(key):
-    text = (WORKFLOW / "papers" / key / "reported.csv").read_text(encoding="utf-8")
-    return list(csv.DictReader(io.StringIO(text, newline=""), strict=True))
+    return collected_rows(WORKFLOW / "papers" / key / "reported.csv")
 
 
 def cells_of(plan, key):

@@ -5,7 +5,6 @@ import re
 import runpy
 import sys
 import tomllib
-from graphlib import TopologicalSorter
 
 import pytest
 import yaml
@@ -123,22 +122,3 @@ def test_nothing_private_of_torch_or_snakemake_is_used():
     assert {path.name: found for path in modules if (found := list(private_names(path.read_text())))} == {}
     rules = "".join(path.read_text() for path in (ROOT / "workflow").rglob("*.smk"))
     assert not re.findall(r"\b(?:workflow|snakemake|rules|dag)(?:\.\w+)*\._[a-z]\w*", rules)
-
-
-def modules():
-    """Return the modules of the package that each of its modules imports, inside functions too."""
-    source = ROOT / "src"
-    names = {".".join(path.relative_to(source).with_suffix("").parts): path for path in source.rglob("*.py")}
-    names = {name.removesuffix(".__init__"): path for name, path in names.items()}
-    imports = {}
-    for name, path in names.items():
-        froms = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.ImportFrom)]
-        each = [(node.module, f"{node.module}.{alias.name}") for node in froms for alias in node.names]
-        imports[name] = {inner if inner in names else outer for outer, inner in each} & names.keys()
-    return imports
-
-
-def test_no_module_imports_itself_by_way_of_others():
-    imports = modules()
-    assert len(imports) > 200 and "replicse.errors" in imports["replicse.cli"]
-    TopologicalSorter(imports).prepare()

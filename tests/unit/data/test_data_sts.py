@@ -70,16 +70,16 @@ SICK_HEADER = "pair_ID\tsentence_A\tsentence_B\trelatedness_score\tentailment_ju
 
 
 @pytest.mark.parametrize(
-    ("task", "name", "text", "place"),
+    ("task", "text", "place"),
     [
-        ("STS-B", "STS/STSBenchmark/sts-dev.csv", "a\tb\tc\n", r"sts-dev\.csv:1: 3 tab-separated columns, expected 7"),
-        ("SICK-R", "SICK/SICK_trial.txt", f"{SICK_HEADER}\n1\tA\tB\t4.5\n", ":2: 4 tab-separated columns"),
-        ("SICK-R", "SICK/SICK_trial.txt", "pair_ID\tsentence_A\tsentence\n", 'no column "sentence_B"; did you'),
-        ("SICK-R", "SICK/SICK_trial.txt", "", r"SICK_trial\.txt: no scored pair"),
+        ("STS-B", "a\tb\tc\n", r"sts-dev\.csv:1: 3 tab-separated columns, expected 7"),
+        ("SICK-R", f"{SICK_HEADER}\n1\tA\tB\t4.5\n", ":2: 4 tab-separated columns"),
+        ("SICK-R", "pair_ID\tsentence_A\tsentence\n", 'no column "sentence_B"; did you'),
+        ("SICK-R", "", r"SICK_trial\.txt: no scored pair"),
     ],
-)  # fmt: skip
-def test_malformed_benchmarks_name_file_and_line(tmp_path, senteval, task, name, text, place):
-    senteval(name, text)
+)
+def test_malformed_benchmarks_name_file_and_line(tmp_path, senteval, task, text, place):
+    senteval({"STS-B": "STS/STSBenchmark/sts-dev.csv", "SICK-R": "SICK/SICK_trial.txt"}[task], text)
     with pytest.raises(BadInput, match=place):
         load_sts(tmp_path, task, "dev")
 

@@ -12,20 +12,18 @@ MRPC_HEADER = "Quality\t#1 ID\t#2 ID\t#1 String\t#2 String"
 @pytest.mark.parametrize(
     ("task", "ones", "zeros"),
     [
-        ("MR", "MR/rt-polarity.pos", "MR/rt-polarity.neg"),
-        ("CR", "CR/custrev.pos", "CR/custrev.neg"),
-        ("SUBJ", "SUBJ/subj.objective", "SUBJ/subj.subjective"),
-        ("MPQA", "MPQA/mpqa.pos", "MPQA/mpqa.neg"),
+        ("MR", "rt-polarity.pos", "rt-polarity.neg"),
+        ("CR", "custrev.pos", "custrev.neg"),
+        ("SUBJ", "subj.objective", "subj.subjective"),
+        ("MPQA", "mpqa.pos", "mpqa.neg"),
     ],
 )
 def test_two_class_sets_keep_blank_lines_as_empty_sentences(tmp_path, senteval, task, ones, zeros):
-    senteval(ones, b"good  caf\xe9 .\n\n another \n \n")
-    senteval(zeros, "bad .\n\n")
+    senteval(f"{task}/{ones}", b"good  caf\xe9 .\n\n another \n \n")
+    senteval(f"{task}/{zeros}", "bad .\n\n")
     split = load_transfer(tmp_path, task).splits["all"]
-    assert split.first == ("good café .", "", "another", "", "bad .", "")
-    assert split.second is None
-    assert split.labels.dtype == np.int64
-    assert split.labels.tolist() == [1, 1, 1, 1, 0, 0]
+    assert (split.first, split.second) == (("good café .", "", "another", "", "bad .", ""), None)
+    assert (split.labels.dtype, split.labels.tolist()) == (np.int64, [1, 1, 1, 1, 0, 0])
 
 
 def test_trec_is_latin_1_and_labelled_by_coarse_class(tmp_path, senteval):
