@@ -75,14 +75,13 @@ class Kills:
     def _start(self) -> subprocess.Popen:
         self.counts["invocations"] += 1
         with (self.folder / "run.log").open("w") as log:
-            return subprocess.Popen(
-                small_study.command("--cores", "2"),
-                cwd=self.folder,
-                env=small_study.environment(self.folder),
-                stdout=log,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-            )
+            where = {
+                "cwd": self.folder,
+                "env": small_study.environment(self.folder),
+                "start_new_session": True,
+            }
+            words = small_study.command("--cores", "2")
+            return subprocess.Popen(words, stdout=log, stderr=subprocess.STDOUT, **where)
 
     def _again(self, main: subprocess.Popen) -> subprocess.Popen:
         """Start again behind an invocation that was killed, failed, or was refused with what to do."""

@@ -26,14 +26,8 @@ class Submitted:
 
     def start(self, *words: str) -> None:
         """Start the study; again, where it was killed."""
-        self.process = subprocess.Popen(
-            words,
-            cwd=self.folder,
-            env=self.environment,
-            stdout=self.log,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
+        where = {"cwd": self.folder, "env": self.environment, "start_new_session": True}
+        self.process = subprocess.Popen(words, stdout=self.log, stderr=subprocess.STDOUT, **where)
 
     def kill(self) -> None:
         """Kill what was started, and leave what it submitted."""

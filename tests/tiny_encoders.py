@@ -28,15 +28,8 @@ def config_of(family="bert", **sizes):
 
 def tiny(family="bert", layers=3, token_head=False, **sizes):
     """Return an encoder with weights large enough that every part of it matters."""
-    given = {
-        "layers": layers,
-        "hidden": 32,
-        "heads": 4,
-        "intermediate": 48,
-        "positions": 24,
-        "vocabulary": 97,
-    }
-    encoder = PackedBackbone(config_of(family, **{**given, **sizes}))
+    given = {"hidden": 32, "heads": 4, "intermediate": 48, "positions": 24, "vocabulary": 97}
+    encoder = PackedBackbone(config_of(family, layers=layers, **{**given, **sizes}))
     with torch.no_grad():
         for parameter in encoder.parameters():
             parameter.add_(torch.randn(parameter.shape) * 0.2)
@@ -101,15 +94,11 @@ def other_family(name, vocabulary, **changes):
     """Return a small random model of `transformers` with a masked-LM head: Electra, MPNet, DebertaV2, ModernBert."""
     import transformers
 
+    relative = {"relative_attention": True, "pos_att_type": ["p2c", "c2p"], "position_biased_input": False}
     own = {
         "Electra": {"embedding_size": 12},
         "MPNet": {},
-        "DebertaV2": {
-            "relative_attention": True,
-            "pos_att_type": ["p2c", "c2p"],
-            "position_biased_input": False,
-            "type_vocab_size": 0,
-        },
+        "DebertaV2": {**relative, "type_vocab_size": 0},
         "ModernBert": {"global_attn_every_n_layers": 2, "cls_token_id": 2, "sep_token_id": 3},
     }[name]
     config = getattr(transformers, f"{name}Config")(

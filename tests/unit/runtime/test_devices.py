@@ -24,12 +24,8 @@ def start(tmp_path):
             "REPLICSE_GPU_SLOTS": "4", "CUDA_VISIBLE_DEVICES": "3,5", "TMPDIR": str(tmp_path),
             "PYTHONPATH": ":".join(sys.path),
         }  # fmt: skip
-        jobs.append(
-            subprocess.Popen(
-                [sys.executable, "-c", JOB], env=environment, text=True,
-                stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-            )
-        )  # fmt: skip
+        piped = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+        jobs.append(subprocess.Popen([sys.executable, "-c", JOB], env=environment, text=True, **piped))
         return jobs[-1]
 
     yield started

@@ -32,8 +32,6 @@ def main(words):
         print("out", os.environ["WORD"], os.path.basename(os.getcwd()))
         print("err", file=sys.stderr)
         return int(words[1])
-    if words[0] == "raise":
-        raise RuntimeError("a fault of ours")
     with open(words[1], "w") as file:
         file.write(str(os.getpid()))
     time.sleep(60)
@@ -84,14 +82,11 @@ def client(address, *words, folder=None, **environment):
         "import os, sys; from replicse.runtime.forking import delegate; code = delegate(sys.argv[1], sys.argv[2:]);"
         + ("print('plain' if code is None else ''); sys.exit(code or 0)")
     )
-    return subprocess.Popen(
+    words, piped = (
         [sys.executable, "-c", code, address, *words],
-        cwd=folder,
-        env={**os.environ, **environment},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
+        {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE},
     )
+    return subprocess.Popen(words, cwd=folder, env={**os.environ, **environment}, text=True, **piped)
 
 
 def gone(process):
@@ -149,9 +144,8 @@ def test_a_server_finishes_its_jobs_and_ends_after_its_parent(server, tmp_path):
     parent.wait()
     time.sleep(0.2)
     assert process.poll() is None, "it has a job"
-    with socket.socket(
-        socket.AF_UNIX
-    ) as late:  # a request that comes with the end of the parent ends it no worse
+    # A request that comes with the end of the parent ends it no worse.
+    with socket.socket(socket.AF_UNIX) as late:
         late.connect(address)
         job.kill()
         assert process.wait(20) == 0
