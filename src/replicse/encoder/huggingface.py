@@ -10,6 +10,7 @@ from pkgutil import resolve_name
 from typing import Any
 
 import torch
+from safetensors import SafetensorError
 from safetensors.torch import load_file
 from tokenizers import Tokenizer
 from torch import Tensor, nn
@@ -20,7 +21,7 @@ from replicse.encoder.batch import TokenBatch
 from replicse.encoder.heads import SentenceHead, head_config, head_weights
 from replicse.encoder.stored import READABLE, check_layers, read_config, read_tensors, write_folder
 from replicse.errors import BadInput
-from replicse.files import read_json
+from replicse.files import not_written, read_json
 from replicse.registry.artefacts import CONFIG, WEIGHTS
 from replicse.registry.encoders import FAMILIES
 
@@ -223,7 +224,10 @@ class TransformersBackbone(Backbone):
         """Write a folder that both `open_backbone` and `transformers` read."""
         base = f"{self.network.base_model_prefix}." if self.predicts_tokens else ""
         with tempfile.TemporaryDirectory() as temporary:
-            self.network.save_pretrained(temporary, max_shard_size="1TB")
+            try:
+                self.network.save_pretrained(temporary, max_shard_size="1TB")
+            except (OSError, SafetensorError) as error:
+                raise not_written(temporary, error) from None
             weights = load_file(Path(temporary) / WEIGHTS)
             # A run's dropout is no property of its encoder.
             config = {**read_json(Path(temporary) / CONFIG), **self.rates}

@@ -12,12 +12,14 @@ from types import SimpleNamespace
 import micro
 import pytest
 import torch
+from tiny_encoders import other_family
 from until import until
 
 from replicse.cli import main
 from replicse.commands.evaluate import write_scores
 from replicse.commands.train import failing_once
 from replicse.data.store import write_store
+from replicse.encoder.huggingface import TransformersBackbone
 from replicse.errors import BadInput, Failed
 from replicse.files import copy_file, read_json, write_json, write_rows
 from replicse.runtime import locks
@@ -126,10 +128,15 @@ def test_a_full_disk_is_one_sentence_and_leaves_the_state_before(study, tmp_path
     assert micro.equal_weights(whole / "last", tmp_path / "out" / "last")
 
 
+def save_electra(folder, tokenizer):
+    TransformersBackbone(other_family("Electra", 97), 16).save(folder, None, tokenizer)
+
+
 SCORES = {"suites": {"sts": "8" * 20_000}, "pairs": {"sts": [1]}}
 WRITERS = {
     "tokens.npy": lambda folder, tokenizer: write_store(folder, ["word"] * 2000, tokenizer, 16, {}),
     "table.csv": lambda folder, _: write_rows(folder / "table.csv", ["a"], [{"a": "8" * 20_000}]),
+    "tmp.*": save_electra,  # `transformers` writes to a folder of its own first
     "copy.json": lambda folder, tokenizer: copy_file(tokenizer, folder / "copy.json"),
     "scores.json": lambda folder, _: write_scores(folder / "scores.json", {**SCORES}),
 }
