@@ -437,15 +437,24 @@ def adjudicated_table(scale="paper"):
     )
 
 
-def adjudication(scale="paper"):
-    """The page on repro's Table 4: printed numbers of both papers, invented effects of the variants."""
+def adjudication_rows(scale="paper"):
+    """Return rows of adjudication.csv on repro's Table 4: printed numbers of both papers, invented effects."""
     rows = [
         _explained(row, other, printed, gap, described, protocol, effect, few=scale == "compact")
         for row, (other, printed, gap, described, effects) in EXPLAINED.items()
         for protocol, effect in effects.items()
     ]
-    rows.append(rows[0] | {"column": "sick-dev", "other": "", "reported_other": "", "gap": "", "share": ""})
-    return adjudication_page(rows, {"repro/table4": adjudicated_table(scale)}, scale == "paper")
+    return [
+        *rows,
+        rows[0] | {"column": "sick-dev", "other": "", "reported_other": "", "gap": "", "share": ""},
+    ]
+
+
+def adjudication(scale="paper"):
+    """Return the page on these rows."""
+    return adjudication_page(
+        adjudication_rows(scale), {"repro/table4": adjudicated_table(scale)}, scale == "paper"
+    )
 
 
 def _explained(row, other, printed, gap, described, protocol, effect, few):

@@ -15,9 +15,6 @@ from replicse.commands.report import report_verb
 from replicse.errors import BadInput
 from replicse.files import read_json, read_rows, write_json, write_rows
 from replicse.report.content.tables import verdict_counts
-from replicse.report.formats.pictures import waterfall_svg
-from replicse.report.formats.terminal import page_text
-from replicse.report.pages.adjudication import adjudication_page
 from replicse.report.pages.reproduces import difference_sheet, reproduces_page
 from replicse.study.judge.adjudicate import FIELDS as ADJUDICATION_FIELDS
 from replicse.study.judge.claims import FIELDS as CLAIM_FIELDS
@@ -26,113 +23,10 @@ from replicse.study.plan.paths import Paths
 from replicse.study.results.tabulate import item_result
 from replicse.study.results.values import Evaluations
 
-ENTRY = {
-    "item": "repro/table4",
-    "row": "crop-10",
-    "column": "dev",
-    "metric": "spearman",
-    "protocol": "low-dropout",
-    "n_seeds": "3",
-    "note": "",
-}
-FULL = {
-    "other": "simcse/table1/crop-10/stsb-dev/spearman",
-    "reported_other": "77.8",
-    "reported": "64.60",
-    "gap": "-13.2",
-    "described": "71.0",
-    "ours": "68.9",
-    "effect": "-2.1",
-    "low": "-2.35",
-    "high": "-1.85",
-    "share": "0.1591",
-    "share_low": "0.1402",
-    "share_high": "0.178",
-    "by_seed": "-2.0; -2.1; -2.2",
-    "outcome": "in part",
-}
-
-
-def table(*columns, item="repro/table4"):
-    """Return an item of these columns, by default one: (id, further facts)."""
-    heads = [
-        {"id": name, "label": name.upper(), "metric": "spearman", **facts}
-        for name, facts in columns or [("dev", {})]
-    ]
-    rows = [("crop-10", "Crop 10%"), ("crop-20", "Crop 20%")]
-    return example.result(
-        item, "Augmentations", heads, rows, [], variants={"low-dropout": "Dropout 0.02 and 0.01"}
-    )
-
-
-def entries(*changes):
-    return [ENTRY | FULL | change for change in changes]
-
-
 # Adjudication
 
 
-def larger(row, gap, shares, **changes):
-    """Return the row of a gap that is larger than its noise, under a variant of this share of it by seed."""
-    each = [share * gap for share in shares]
-    mean = sum(each) / len(each)
-    told = {"share": mean / gap, "share_low": mean / gap - 0.2, "share_high": mean / gap + 0.2}
-    numbers = {"gap": gap, "effect": mean, "low": mean - 1, "high": mean + 1, **told}
-    effects = {"by_seed": "; ".join(map(repr, each)), "outcome": "explains"}
-    return {"row": row, **{name: repr(value) for name, value in numbers.items()}, **effects, **changes}
-
-
-def test_the_headline_names_the_variant_that_explains_the_most_and_its_share_of_all_gaps():
-    first = larger("crop-10", -10.0, (0.9, 1.0, 1.1))
-    second = larger("crop-20", 5.0, (0.9, 1.0, 1.1))
-    page = adjudication_page(entries(first, second), {"repro/table4": table()}, comparable=True)
-    # Student's t with two degrees: 4.303 * 0.1 / sqrt(3) = 0.248.
-    said = "explains Crop 10%, Crop 20% of repro/table4: 100% [75, 125] of the gap."
-    assert page.headline == f"“Dropout 0.02 and 0.01” {said}"
-    assert page_text(page).startswith(f"Adjudication\n\n{page.headline}\n")
-    # The longer gap counts for more: (10 * 1.2 + 5 * 0.6) / 15.
-    uneven = larger("crop-10", -10.0, (1.2, 1.2, 1.2)), larger("crop-20", 5.0, (0.6, 0.6, 0.6))
-    page = adjudication_page(entries(*uneven), {"repro/table4": table()}, comparable=True)
-    assert "100% [100, 100]" in page.headline
-    # A seed that failed in one of them leaves no pairs, and no interval of both.
-    page = adjudication_page(
-        entries(first, {**second, "by_seed": "4.5; 5.5"}), {"repro/table4": table()}, comparable=True
-    )
-    assert "100% of the gap" in page.headline
-
-
-def test_a_waterfall_adds_the_variants_up_and_holds_them_against_all_of_the_code():
-    other = {"protocol": "another", "effect": "-5.0", "low": "", "high": "", "by_seed": "-5.0"}
-    whole = {"protocol": "as-run", "effect": "-10.0", "low": "-11.0", "high": "-9.0"}
-    same = {"protocol": "same", "note": "same run", "effect": "0.0"}
-    (fall,) = adjudication_page(
-        entries(whole, {}, other, same), {"repro/table4": table()}, comparable=True
-    ).waterfalls
-    assert [(step.label, step.kind, step.start, round(step.end, 6)) for step in fall.steps] == [
-        ("Printed gap", "gap", 0.0, -13.2),
-        ("Dropout 0.02 and 0.01", "variant", 0.0, -2.1),
-        ("another", "variant", -2.1, -7.1),
-        ("Together, beyond their sum", "rest", -7.1, -10.0),
-        ("as-run", "whole", 0.0, -10.0),
-    ]
-    assert (fall.steps[1].low, fall.steps[1].high) == (-2.35, -1.85) and fall.steps[2].low is None
-    (fall,) = adjudication_page(entries({}, other), {"repro/table4": table()}, comparable=True).waterfalls
-    assert (fall.steps[-1].label, fall.steps[-1].text) == ("Not explained", "−6.10")
-    picture = waterfall_svg(fall)
-    assert picture.count("<rect") == 4 and picture.count('class="range"') == 1
-    assert "16% [14, 18]" in picture and 'role="img" aria-label="Crop 10%, DEV' in picture
-
-
 # What reproduces
-
-
-def item(name, verdicts, quoted=0):
-    rows = [{"id": str(place), "label": "x"} for place in range(len(verdicts))]
-    rows += [{"id": f"q{place}", "label": "x", "quoted": True} for place in range(quoted)]
-    cells = [example.quotation(row["id"], "a", "70.0") for row in rows]
-    for cell, verdict in zip(cells, verdicts, strict=False):
-        cell.update(reproduced=70.0, verdict=verdict)
-    return example.result(name, "t", [("a", "A")], rows, cells)
 
 
 # Coverage and differences
@@ -189,7 +83,7 @@ def study(tmp_path, monkeypatch):
     for what, rows in {
         "claims": [CLAIM],
         "audit": [FINDING | {"paper": "simcse"}],
-        "adjudication": [dict.fromkeys(ADJUDICATION_FIELDS, "") | entries({"column": "stsb-dev"})[0]],
+        "adjudication": [dict.fromkeys(ADJUDICATION_FIELDS, "") | example.adjudication_rows()[0]],
     }.items():
         write_rows(f"results/paper/{what}.csv", list(rows[0]), rows)
     record = {**example.STUDY, "items": [item.item for item in items]}
