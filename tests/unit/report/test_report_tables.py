@@ -71,21 +71,6 @@ def facts_of(item, line):
     return dict(grid_of(item).results[0].cells[line].facts)
 
 
-def test_facts_of_a_cell_answer_where_it_comes_from():
-    item = example.dropout_table()
-    facts = facts_of(item, 1)
-    low, high = item.cells[1].low, item.cells[1].high
-    assert facts["reported"] == "72.6 (Table 3, p. 4)" and "printed as" not in facts
-    assert facts["interval"] == f"{low:.6g} to {high:.6g}"
-    assert "seeds" not in facts and facts["spread"] == "borrowed from a publication"
-    assert facts["runs"].count(", ") == 2 and facts["verdict"] == "higher"
-    assert facts["by seed"] == ", ".join(f"{one.seed}: {one.value:.6g}" for one in item.cells[1].values)
-    assert facts_of(item, 0)["precision"] == "fp32" and "precision" not in facts
-    assert facts_of(item, 5)["by seed"].startswith("0: missing, 1: missing")
-    failed = facts_of(item, 6)
-    assert failed["because"] == "run infonce-s3 gave nan" and "reproduced" not in failed
-
-
 def test_an_item_says_how_it_is_run_again_and_a_cell_names_a_few_of_its_encoders():
     item = example.dropout_table()
     assert run_command(item) == "replicse run simcse/table3 --config results/paper/config.json"

@@ -72,24 +72,6 @@ def test_where_a_number_lies_among_seeds_and_reruns():
     assert standing_of(79.0, few) == "usual" and standing_of(81.0, few) == "above"
 
 
-def test_a_fact_that_agrees_is_struck_out_and_one_without_a_papers_setting_is_listed():
-    causes = [made("one", facts=["batch"]), made("other", facts=["pooling"]), made("third", facts=["seed"])]
-    cell = known(settings={"batch": 64, "pooling": "cls"})
-    found = diagnose(75.0, cell, {"batch": 512, "pooling": "cls", "seed": 1}, causes)
-    assert [(fact.name, fact.papers, fact.agrees) for fact in found.facts] == [
-        ("batch", 64, False), ("pooling", "cls", True), ("seed", None, False),
-    ]  # fmt: skip
-    assert [cause.id for cause in found.listed] == ["one", "third"]
-    (lone,) = diagnose(75.0, cell, {"length": 32}, causes).facts
-    assert lone.causes == (), "a fact that no cause bears on is listed too"
-
-
-def test_the_cheapest_is_tried_first_and_without_facts_everything_may_be():
-    training, looking = made("training"), made("looking", kinds=["trained", "released"])
-    scoring = made("scoring", checks=["mean"])
-    assert diagnose(75.0, known(), {}, [training, looking, scoring]).to_try == (scoring, looking, training)
-
-
 def test_a_cause_that_an_encoder_cannot_have_is_left_out_and_says_why():
     released = made("released", kinds=["released"])
     transfer, prompted = made("transfer", metrics=["transfer"]), made("prompted", models=["prompt"])
