@@ -9,7 +9,7 @@ import socket
 import subprocess
 import sys
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
@@ -24,7 +24,8 @@ from replicse.printable import columns, several
 from replicse.registry.suites import SUITES, to_install
 from replicse.study.plan.cost import Cost
 from replicse.study.plan.needs import (
-    absent_encoders,
+    absent,
+    absent_root,
     amounts_text,
     data_files,
     needs,
@@ -177,25 +178,28 @@ def _slurm() -> Finding:
 
 def _extras(plan: Plan) -> Iterator[Finding]:
     """Yield each suite of the study that needs an extra of the package which is not installed."""
-    for name in sorted(SUITES.keys() & set().union(*plan.suites.values())):
-        if problem := to_install(name, plan.scale.suite_options(name)):
-            found, _, remedy = problem.partition("; ")
-            yield Finding("packages", "missing", found, remedy)
+    names = sorted(SUITES.keys() & set().union(*plan.suites.values()))
+    yield from _told("packages", (to_install(name, plan.scale.suite_options(name)) for name in names))
 
 
 def data_findings(plan: Plan) -> Iterator[Finding]:
     """Yield what a study reads from outside: files that exist, that have to be downloaded, or that are fetched."""
     if plan.source == "embedded":
         yield Finding("data", "ok", "generated, nothing to place")
-    if plan.source == "local":
-        yield from _local(plan)
-    for path in map(Path, tables(plan)):
+    yield from _told("data", [absent_root(plan), *absent(plan)])
+    local = plan.source == "local" and plan.data_root.is_dir()
+    below = [plan.data_root / name for name in data_files(plan)] if local else []
+    for path in (*below, *filter(Path.is_file, map(Path, tables(plan)))):
         there = path.is_file()
         size = f" {size_text(path.stat().st_size)}" if there else ""
-        yield judged("data", there, f"{path}{size}", "put the file there, below this folder", "missing")
-    for problem in absent_encoders(plan):
-        found, _, remedy = problem.partition("; ")
-        yield Finding("encoder", "missing", found.removeprefix("encoder "), remedy)
+        yield judged(
+            "data", there, f"{path}{size}", f"put the file there; {plan.scale.file} names it", "missing"
+        )
+    if local:
+        try:
+            yield Finding("SentEval", "ok", str(senteval_root(plan.data_root)))
+        except BadInput as error:
+            yield Finding("SentEval", "missing", str(error))
     if unpinned := unpinned_text(plan):
         yield Finding("pins", "missing", unpinned)
     fetched = []
@@ -211,18 +215,8 @@ def data_findings(plan: Plan) -> Iterator[Finding]:
         yield Finding("data", "note", amounts_text(fetched), remedy)
 
 
-def _local(plan: Plan) -> Iterator[Finding]:
-    """Yield each file of the data root that some job reads, and the evaluation sets."""
-    named = plan.root or os.environ.get("REPLICSE_DATA", "")
-    if not named:
-        yield Finding("data", "missing", "no data root", "set data.root in config.yaml, or REPLICSE_DATA")
-        return
-    for path in (Path(named) / name for name in data_files(plan)):
-        if path.is_file():
-            yield Finding("data", "ok", f"{path} {size_text(path.stat().st_size)}")
-        else:
-            yield Finding("data", "missing", str(path), f"put the file there; {plan.scale.file} names it")
-    try:
-        yield Finding("SentEval", "ok", str(senteval_root(Path(named))))
-    except BadInput as error:
-        yield Finding("SentEval", "missing", str(error))
+def _told(what: str, sentences: Iterable[str | None]) -> Iterator[Finding]:
+    """Yield what is missing: what a sentence says before its semicolon, and behind it what to do."""
+    for sentence in filter(None, sentences):
+        found, _, remedy = sentence.partition("; ")
+        yield Finding(what, "missing", found, remedy)

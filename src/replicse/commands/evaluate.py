@@ -30,6 +30,9 @@ from replicse.study.results.pairs import packed_pairs
 from replicse.workspace import workflow_folder
 
 log = logging.getLogger(__name__)
+# The evaluation sets that suites read; the first `*` is a task.
+READ = {"sts": "sts/*/test", "sts-dev": "sts/*/dev", "geometry": "sts/STS-B/*"}
+READ |= dict.fromkeys(("transfer", "transfer-dev"), "transfer/*/*")
 Write = Callable[[Path, dict[str, Any]], None]
 
 
@@ -117,7 +120,6 @@ def evaluate_verb(parser: ArgumentParser) -> Action:
     )
 
     def action(arguments: Namespace) -> None:
-        from replicse.data.sets import check_whole
         from replicse.evaluation.suites import suite
 
         if not arguments.encoder:
@@ -132,11 +134,9 @@ def evaluate_verb(parser: ArgumentParser) -> Action:
             raise BadInput("no --suite and no --set is given; name what the encoder is evaluated on")
         for name in (*suites, *options):
             suite(name, options.get(name))
-        check_places(arguments)
-        # What a study generated has sizes of its own.
-        if arguments.data.is_dir() and not (arguments.data.resolve().parent / DATA).is_file():
-            sizes = load_datasets(workflow_folder()).plain()["sizes"]
-            check_whole(arguments.data, sizes, {name: options.get(name, {}) for name in suites})
+        if not arguments.data.exists():
+            raise MissingData(f"--data {arguments.data}: no such file or folder; name one that is there")
+        check_whole(arguments.data, {name: options.get(name, {}) for name in suites})
         given = {name: getattr(arguments, name) for name in ("encoder", "pooling", "engine", "max_length")}
         job = EvaluationJob(**given, suite=suites, options=options)
         outcome = evaluated(job, arguments, write_scores)
@@ -209,13 +209,17 @@ def reading(source: Any, job: EncoderJob) -> dict[str, Any]:
     }
 
 
-def check_places(arguments: Namespace) -> None:
-    """Raise MissingData where the data, or an encoder that can only be a folder, is absent: the hub is not asked."""
-    name = arguments.encoder.partition("@")[0]
-    local = name.startswith(("/", ".", "~")) or name.rstrip("/").count("/") > 1
-    for option, place in (("--data", str(arguments.data)), ("--encoder", name if local else "")):
-        if place and not Path(place).exists():
-            raise MissingData(f"{option} {place}: no such file or folder; name one that is there")
+def check_whole(root: Path, suites: Mapping[str, Mapping[str, Any]]) -> None:
+    """Raise BadInput where an evaluation set that suites with some options read is not as long as the papers'.
+
+    The sets that a study generates have sizes of their own.
+    """
+    from replicse.data.sets import recorded_sets
+
+    asked = [(READ[name], options.get("tasks") or ["*"]) for name, options in suites.items() if name in READ]
+    patterns = [f"data/{read.replace('*', task, 1)}" for read, tasks in asked for task in tasks]
+    if root.is_dir() and not (root.resolve().parent / DATA).is_file():
+        recorded_sets(root, load_datasets(workflow_folder()).plain()["sizes"], patterns)
 
 
 def model_name(job: EvaluationJob, source: Any) -> str:

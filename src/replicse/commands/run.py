@@ -24,7 +24,7 @@ from replicse.study.paper.config import SHIPPED, by_paper, checked_config
 from replicse.study.paper.papers import load_papers
 from replicse.study.paper.tables import Item
 from replicse.study.plan.choose import chosen_items, chosen_scale, too_large
-from replicse.study.plan.needs import NAMED, absent_encoders, absent_root, absent_tables, unpinned_text
+from replicse.study.plan.needs import absent, absent_root, unpinned_text
 from replicse.study.plan.paths import Paths, drop_partial
 from replicse.study.plan.plan import Plan
 from replicse.study.plan.planner import plan_of
@@ -143,10 +143,8 @@ def refuse_absent(plan: Plan, asked: Sequence[Item | str]) -> None:
     What the authors released is read with none of them.
     """
     if asked != ["released"]:
-        for problem in absent_encoders(plan):
+        for problem in absent(plan):
             raise MissingData(problem)
-    if (absent := absent_tables(plan)) and asked != ["released"]:
-        raise MissingData(f"{', '.join(absent)}: no such file; put it there, below this folder, {NAMED}")
 
 
 def refuse_read_only(scale: str) -> None:

@@ -26,8 +26,8 @@ from replicse.study.paper.datasets import load_datasets
 from replicse.study.paper.papers import Paper, load_papers
 from replicse.study.paper.protocols import AS_DESCRIBED
 from replicse.study.paper.running_text import spoken_numbers
-from replicse.study.paper.scales import Scale, load_scale
-from replicse.study.plan.choose import OfAnotherScale, chosen_items, chosen_scale, load_scales
+from replicse.study.paper.scales import OfAnotherScale, Scale, load_scale
+from replicse.study.plan.choose import chosen_items, chosen_scale, load_scales
 from replicse.study.plan.cost import Cost, Interval
 from replicse.study.plan.needs import Need, amounts, amounts_text, needs
 from replicse.study.plan.notes import notes
@@ -326,7 +326,7 @@ def validate_verb(parser: ArgumentParser) -> Action:
         for scale in scales:
             check_parts(scale, papers, workflow)
         by_name = {key: tuple(paper.items) for key, paper in papers.items()}
-        elsewhere: dict[str, dict[str, BadInput]] = {}
+        elsewhere: dict[str, list[str]] = {}
         for scale in scales:
             everything = Config(
                 scale=scale.name,
@@ -338,7 +338,7 @@ def validate_verb(parser: ArgumentParser) -> Action:
             )
             plan = plan_of(everything, papers, workflow, file, as_far_as_possible=True)
             for item, error in plan.unplanned.items():
-                elsewhere.setdefault(item, {})[scale.name] = error
+                elsewhere.setdefault(item, []).append(scale.name)
                 if not isinstance(error, OfAnotherScale) or len(elsewhere[item]) == len(scales):
                     raise error
             if scale.comparable:
@@ -358,10 +358,7 @@ def validate_verb(parser: ArgumentParser) -> Action:
             print_json({"scale": plan.scale.name, **counts})
         else:
             totals = ", ".join(several(count, what.removesuffix("s")) for what, count in counts.items())
-            told = [
-                f"{item} has no encoder at {', '.join(errors)}: {list(errors.values())[-1]}"
-                for item, errors in elsewhere.items()
-            ]
+            told = [f"{item} has no encoder at {', '.join(names)}" for item, names in elsewhere.items()]
             print("\n".join(wrapped([f"ok: {totals}", *told, *notes(plan)])))
 
     return action

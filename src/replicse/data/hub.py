@@ -174,10 +174,9 @@ def _fetch(artefact: Artefact, target: Path) -> tuple[Path, str]:
         cached = _download(artefact)
     except FAILURES as error:
         what = f"{artefact.path} of {artefact.repository} at {artefact.revision}"
-        remedy = "connect to the hub"
-        if artefact.kind != "model":
-            remedy += f", or put it at {target} and set data.source to local"
-        raise MissingData(_not_downloaded(what, artefact.repository, artefact.kind, error, remedy)) from error
+        local = f", or put it at {target} and set data.source to local" if artefact.kind == "dataset" else ""
+        told = _not_downloaded(what, artefact.repository, artefact.kind, error, f"connect to the hub{local}")
+        raise MissingData(told) from error
     _check_content(cached)
     # The cache keeps a file under snapshots/<commit>, which says what a branch or tag stands for.
     return cached, cached.parents[len(PurePosixPath(artefact.path).parts) - 1].name

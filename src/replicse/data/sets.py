@@ -1,6 +1,6 @@
 """Evaluation sets of a data root: recorded where data are made ready, checked where a job reads them."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
@@ -15,16 +15,6 @@ from replicse.registry.suites import TRANSFER_TASKS
 Sizes = Mapping[
     str, int | Mapping[str, int]
 ]  # rows by set, as in `data/sts/STS-B/dev`; of several files by file
-
-
-# The evaluation sets that a suite reads; `*` is a task.
-READ = {
-    "sts": "data/sts/*/test",
-    "sts-dev": "data/sts/*/dev",
-    "geometry": "data/sts/STS-B/*",
-    "transfer": "data/transfer/*/*",
-    "transfer-dev": "data/transfer/*/*",
-}
 
 
 def evaluation_files(root: Path) -> dict[str, dict[str, list[Path]]]:
@@ -53,30 +43,27 @@ def evaluation_files(root: Path) -> dict[str, dict[str, list[Path]]]:
     return {name: parts for name, parts in sets.items() if all(file.is_file() for file in _all(parts))}
 
 
-def recorded_sets(root: Path, sizes: Sizes) -> dict[str, Any]:
-    """Return rows by part and sha256 by file of each evaluation set that is there.
+def recorded_sets(root: Path, sizes: Sizes, patterns: Sequence[str] = ("*",)) -> dict[str, Any]:
+    """Return rows by part and sha256 by file of each evaluation set that is there, of those of some patterns.
 
     Raises BadInput for a set that cannot be read and for another number of rows than `sizes` says.
     """
     sets = {}
     for name, parts in evaluation_files(root).items():
-        rows = _rows(root, name, parts, sizes)
+        if not any(fnmatchcase(name, pattern) for pattern in patterns):
+            continue
+        rows = _rows(root, name)
+        wanted = sizes.get(name, {})
+        # A set of one file has one size; its part is named like the task, or not at all.
+        wanted = dict.fromkeys(rows, wanted) if isinstance(wanted, int) else wanted
+        for part, expected in wanted.items():
+            if rows.get(part) != expected:
+                files = " and ".join(map(str, parts[part]))
+                problem = f"{rows[part]:,} rows of {name.removeprefix('data/')}; expected {expected:,}"
+                raise BadInput(f"{files}: {problem}; {WHOLE}")
         hashes = {str(file.relative_to(root)): sha256_of(file) for file in _all(parts)}
         sets[name] = {"rows": rows, "sha256": hashes}
     return sets
-
-
-def check_whole(root: Path, sizes: Sizes, suites: Mapping[str, Mapping[str, Any]]) -> None:
-    """Raise BadInput where a set that suites with some options read has another number of rows than `sizes` says."""
-    patterns = [
-        READ[suite].replace("*/", f"{task}/", 1)
-        for suite, options in suites.items()
-        if suite in READ
-        for task in options.get("tasks") or ("*",)
-    ]
-    for name, parts in evaluation_files(root).items() if patterns else ():
-        if any(fnmatchcase(name, pattern) for pattern in patterns):
-            _rows(root, name, parts, sizes)
 
 
 def check_sets(root: Path, recorded: Mapping[str, Any], record: Path) -> None:
@@ -94,21 +81,12 @@ def _all(parts: Mapping[str, list[Path]]) -> Iterator[Path]:
     return (file for files in parts.values() for file in files)
 
 
-def _rows(root: Path, name: str, parts: Mapping[str, list[Path]], sizes: Sizes) -> dict[str, int]:
-    """Return the rows of a set by part; BadInput for another number than `sizes` says."""
+def _rows(root: Path, name: str) -> dict[str, int]:
+    """Return the rows of a set by part."""
     _, kind, task, split = name.split("/")
-    rows = {"": len(load_transfer(root, task).splits[split].labels)} if kind == "transfer" else {}
     if kind == "sts":
-        rows = {subset.name: len(subset.gold) for subset in load_sts(root, task, split)}
-    wanted = sizes.get(name, {})
-    # A set of one file has one size; its part is named like the task, or not at all.
-    wanted = dict.fromkeys(rows, wanted) if isinstance(wanted, int) else wanted
-    for part, expected in wanted.items():
-        if rows.get(part) != expected:
-            files = " and ".join(map(str, parts[part]))
-            problem = f"{rows[part]:,} rows of {name.removeprefix('data/')}; expected {expected:,}"
-            raise BadInput(f"{files}: {problem}; {WHOLE}")
-    return rows
+        return {subset.name: len(subset.gold) for subset in load_sts(root, task, split)}
+    return {"": len(load_transfer(root, task).splits[split].labels)}
 
 
 def data_folder(place: Path) -> Path:

@@ -122,7 +122,7 @@ def read_table(path: Path, columns: Sequence[str], quoted: bool = False) -> Iter
     """
     header: list[str] = []
     for number, line in read_lines(path):
-        cells = _quoted(line, path, number) if quoted else _unquoted(line, path, number)
+        cells = _cells(line, path, number, quoted)
         if number == 1:
             header = cells
             for name in (name for name in columns if name not in header):
@@ -134,17 +134,13 @@ def read_table(path: Path, columns: Sequence[str], quoted: bool = False) -> Iter
             yield number, [cells[header.index(name)] for name in columns]
 
 
-def _quoted(line: str, path: Path, number: int) -> list[str]:
+def _cells(line: str, path: Path, number: int, quoted: bool = False) -> list[str]:
+    """Return the cells of a line; BadInput where quotes are text, but a CSV writer has quoted one."""
     try:
-        return next(csv.reader([line], delimiter="\t"), [])
+        cells = next(csv.reader([line], delimiter="\t"), []) if quoted else line.split("\t")
     except csv.Error as error:
         raise BadInput(f"{path}:{number}: not a line of cells ({error}); fix the line") from None
-
-
-def _unquoted(line: str, path: Path, number: int) -> list[str]:
-    """Return the cells of a line whose quotes are text; BadInput for one that a CSV writer has quoted."""
-    cells = line.split("\t")
-    if any(REWRITTEN.fullmatch(cell) for cell in cells):
+    if not quoted and any(map(REWRITTEN.fullmatch, cells)):
         raise BadInput(
             f'{path}:{number}: a cell is in quotes, with "" inside, as other programs save it; {WHOLE}'
         )
@@ -210,7 +206,7 @@ def _year_subset(name: str, sentences: Path, scores: Path) -> StsSubset:
     pairs = []
     for (number, line), score in zip(lines, gold, strict=True):
         if score:
-            first, *rest = _unquoted(line, sentences, number)
+            first, *rest = _cells(line, sentences, number)
             if not rest:
                 raise BadInput(
                     f"{sentences}:{number}: no tab; expected sentence, tab, sentence; fix the line"
@@ -223,7 +219,7 @@ def _stsb(name: str, path: Path) -> StsSubset:
     """Return a split of STS-B: tabs, no header, no quoting; score and sentences in columns 5 to 7."""
     pairs = []
     for number, line in filled_lines(path):
-        cells = _unquoted(line, path, number)
+        cells = _cells(line, path, number)
         if len(cells) < 7:
             problem = f"{len(cells)} tab-separated columns, expected 7 or more"
             raise BadInput(f"{path}:{number}: {problem}; fix the line")

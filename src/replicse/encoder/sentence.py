@@ -39,7 +39,7 @@ COLLAPSED = 1e-12
 # After so many batches glibc gives back what layers freed: batches of other shapes do not fit in there.
 # That was 600 of the 1,040 MiB of the seven STS sets at 6x384. To map each block apart costs a quarter of the time.
 _GIVEN_BACK_EVERY = 16
-_HUB_ID = re.compile(r"(?P<repo>[\w.-]+(/[\w.-]+)?)(@(?P<revision>[\w.-]+))?")
+_HUB_ID = re.compile(r"(?P<repo>\w[\w.-]*(/[\w.-]+)?)(@(?P<revision>[\w.-]+))?")
 
 
 class SentenceEncoder:

@@ -215,8 +215,7 @@ def size_in(folder: Path) -> tuple[int, int] | None:
     """Return layers and width that config.json of an encoder's folder says; None where it is absent or says none."""
     config = read_json(folder / CONFIG) if (folder / CONFIG).is_file() else None
     said = config if isinstance(config, dict) else {}
-    size = [next((said[key] for key in keys if key in said), None) for keys in (LAYERS, WIDTHS)]
-    layers, width = size
+    layers, width = (next((said[key] for key in keys if key in said), None) for keys in (LAYERS, WIDTHS))
     return (layers, width) if isinstance(layers, int) and isinstance(width, int) else None
 
 

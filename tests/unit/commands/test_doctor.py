@@ -56,12 +56,13 @@ def test_a_data_file_that_is_not_there_is_named_with_its_place(found, tmp_path):
     config = "scale: compact\npapers: {simcse: [table3]}\nseeds: [0]\n"
     code, told = found(config)
     assert code == 1 and "REPLICSE_DATA" in told["data"][0]["remedy"]
+    (tmp_path / "root").mkdir()
     code, told = found(config, tmp_path / "root")
     missing = [one["found"] for one in told["data"] if one["state"] == "missing"]
     assert code == 1 and str(tmp_path / "root" / "wiki" / "enwiki_sentences.txt.gz") in missing
     assert told["SentEval"][0]["state"] == "missing"
     file = tmp_path / "root" / "wiki" / "enwiki_sentences.txt.gz"
-    file.parent.mkdir(parents=True)
+    file.parent.mkdir()
     file.write_text("x")
     assert str(file) not in [
         one["found"] for one in found(config, tmp_path / "root")[1]["data"] if one["state"] == "missing"

@@ -28,12 +28,8 @@ from replicse.study.paper.models import (
 )
 
 
-class Unnamed(BadInput):
-    """A scale has no entry of a name: `kind` is backbones, corpora, tokenizers, released or vectors."""
-
-    def __init__(self, place: str, kind: str, name: str, near: str) -> None:
-        super().__init__(f'{place} hold no "{name}"{near}')
-        self.place, self.kind, self.name = place, kind, name
+class OfAnotherScale(BadInput):
+    """A name is an entry of a scale of the workspace: no mistake, but what needs it is not for this scale."""
 
 
 class Pretraining(Run):
@@ -169,6 +165,7 @@ class Scale(Checked):
     draws: Count | None = None
     largest_search: Count | None = None
     _file: Path = PrivateAttr(default=Path())
+    _files: Mapping[str, Path] = PrivateAttr(default_factory=dict)
 
     @property
     def file(self) -> Path:
@@ -279,11 +276,19 @@ class Scale(Checked):
         return {"name": name, **recipe}
 
     def named(self, kind: str, name: str, where: str) -> Any:
-        """Return an entry of backbones, corpora, tokenizers, released or vectors; Unnamed names the nearest one."""
+        """Return an entry of backbones, corpora, tokenizers, released or vectors.
+
+        Raises BadInput with the nearest name; OfAnotherScale where scales of the workspace alone have an entry.
+        """
         entries = getattr(self, kind)
-        if name not in entries:
-            raise Unnamed(f"{where}: {kind} of {self.file}", kind, name, nearest(name, entries))
-        return entries[name]
+        if name in entries:
+            return entries[name]
+        missing = f'{where}: {kind} of {self.file} hold no "{name}"'
+        others = {key: load_scale(file, self._files) for key, file in self._files.items()}
+        homes = [key for key, other in others.items() if name in getattr(other, kind)]
+        if homes and all(self._files[key].parent == Path("scales") for key in homes):
+            raise OfAnotherScale(f"{missing}, but those of {', '.join(homes)} do; use it at that scale")
+        raise BadInput(f"{missing}{nearest(name, entries)}")
 
     def recipe(self, paper: str, name: str) -> str:
         """Return the name of a paper's recipe, or of the one that replaces it at this scale."""
@@ -364,7 +369,7 @@ def load_scale(path: Path, files: Mapping[str, Path] | None = None) -> Scale:
         if "name" not in read_yaml(path):
             raise BadInput(f"{path}: it lacks a name of its own; give name: {path.stem}")
         raise BadInput(f'{path}: name is "{scale.name}"; expected "{path.stem}"')
-    scale._file = path
+    scale._file, scale._files = path, beside
     return scale
 
 

@@ -6,27 +6,10 @@ from pathlib import Path
 from replicse.errors import BadInput, check_names, nearest
 from replicse.study.paper.config import Config, Names
 from replicse.study.paper.papers import Paper
-from replicse.study.paper.scales import Scale, Unnamed, load_scale
+from replicse.study.paper.scales import Scale, load_scale
 from replicse.study.paper.tables import Item
 from replicse.study.plan.lines import described
 from replicse.workspace import looked_up
-
-
-class OfAnotherScale(BadInput):
-    """What an item names is an entry of a scale of the workspace: no mistake, but it has no encoder at this scale."""
-
-
-def of_another_scale(error: BadInput, workflow: Path) -> BadInput:
-    """Return OfAnotherScale where scales of the workspace alone have the name that one lacks; else the error itself."""
-    if not isinstance(error, Unnamed):
-        return error
-    files = load_scales(workflow)
-    entries = {name: getattr(load_scale(file, files), error.kind) for name, file in files.items()}
-    homes = [name for name, known in entries.items() if error.name in known]
-    if not homes or any(files[name].is_relative_to(workflow) for name in homes):
-        return error
-    told = f'{error.place} hold no "{error.name}", but those of {", ".join(homes)} do; use it at that scale'
-    return OfAnotherScale(told)
 
 
 def load_scales(workflow: Path) -> dict[str, Path]:

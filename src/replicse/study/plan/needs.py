@@ -1,6 +1,5 @@
 """What a plan reads from outside: data sets and encoders of the hub, files of the data root; sizes and licences."""
 
-import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -109,23 +108,19 @@ def tables(plan: Plan) -> list[str]:
 
 def absent_root(plan: Plan) -> str:
     """Return a sentence where the data root of a local source is not there; blank where it is."""
-    root = plan.root or os.environ.get("REPLICSE_DATA", "")
-    if plan.source != "local" or Path(root or "/absent").is_dir():
+    if plan.source != "local" or plan.data_root.is_dir():
         return ""
-    return f"data root {root or 'not named'}: no such folder; set data.root in config.yaml, or REPLICSE_DATA"
+    return f"data root {plan.data_root}: no such folder; set data.root in config.yaml, or REPLICSE_DATA"
 
 
-def absent_tables(plan: Plan) -> list[str]:
-    """Return those of them that are not there."""
-    return [file for file in tables(plan) if not Path(file).is_file()]
-
-
-def absent_encoders(plan: Plan) -> Iterator[str]:
-    """Yield a sentence for each encoder folder below the data root that is not there; none where the root is absent."""
-    for folder in [] if absent_root(plan) else plan.encoder_folders:
-        if not (place := plan.data_root / folder).is_dir():
-            names = [name for name, one in plan.scale.backbones.items() if one.folder == folder]
-            key = f"backbones.{names[0]}.folder of {plan.scale.file}" if names else "its name"
+def absent(plan: Plan) -> Iterator[str]:
+    """Yield sentences on corpora, sets and encoders of your own that are not there, encoders where their root is."""
+    if files := [file for file in tables(plan) if not Path(file).is_file()]:
+        yield f"{', '.join(files)}: no such file; put it there, below this folder, {NAMED}"
+    read = {source.get("folder") for source in plan.backbones.values()} - {None}
+    for name, one in () if absent_root(plan) else plan.scale.backbones.items():
+        if one.folder in read and not (place := plan.data_root / one.folder).is_dir():
+            key = f"backbones.{name}.folder of {plan.scale.file}"
             yield f"encoder {place}: no such folder; put it there, or correct {key}"
 
 

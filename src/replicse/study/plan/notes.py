@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from replicse.study.paper.tables import Item
 from replicse.study.plan.lines import described
-from replicse.study.plan.needs import NAMED, absent_encoders, absent_root, absent_tables, unpinned_text
+from replicse.study.plan.needs import absent, absent_root, unpinned_text
 from replicse.study.plan.plan import Plan
 
 # Of more rows than this a note says how many they are.
@@ -22,9 +22,7 @@ def notes(plan: Plan) -> Iterator[str]:
         yield unpinned
     if root := absent_root(plan):
         yield root
-    if absent := absent_tables(plan):
-        yield f"not there, and needed before a run: {', '.join(absent)}; put it below this folder, {NAMED}"
-    yield from absent_encoders(plan)
+    yield from absent(plan)
     if plan.without_pooler:
         names = ", ".join(sorted(plan.without_pooler))
         yield f"runs that keep the pooler of {names} draw one: this scale pre-trains the encoder without it"

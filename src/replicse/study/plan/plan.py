@@ -107,15 +107,10 @@ class Plan:
 
     @property
     def data_root(self) -> Path:
-        """Return the folder that holds a study's data, or is to; `absent` where a local source has no name."""
+        """Return the folder that holds a study's data, or is to; `not-named` where a local source has no name."""
         if self.source != "local":
             return Path(self.paths.data).parent / "data"
-        return Path(self.root or os.environ.get("REPLICSE_DATA") or "absent")
-
-    @property
-    def encoder_folders(self) -> list[str]:
-        """Return the folders below the data root that encoders are read from."""
-        return [folder for source in self.backbones.values() if (folder := source.get("folder"))]
+        return Path(self.root or os.environ.get("REPLICSE_DATA") or "not-named")
 
     def precision(self, paper: str) -> Precision:
         """Return the precision that a paper's runs are trained in; a run's own takes precedence."""
@@ -140,8 +135,6 @@ class Plan:
                 return item
         if name in self.left_out:
             raise BadInput(f"{name}: {self.left_out_text}")
-        if name in self.unplanned:
-            raise self.unplanned[name]
         raise BadInput(f'no item "{name}" in this study{nearest(name, self.items)}')
 
     @property
@@ -215,7 +208,8 @@ class Plan:
         """Return what every run, and every folder of weights, was made from; a folder of the data root where it is."""
         folders = {folder: self.runs[run].init for folder, run in self.checkpoints.items()}
         released = {self.paths.backbone(name): Init(**source) for name, source in self.backbones.items()}
-        placed = {folder: Init(folder=str(self.data_root / folder)) for folder in self.encoder_folders}
+        named = [folder for source in self.backbones.values() if (folder := source.get("folder"))]
+        placed = {folder: Init(folder=str(self.data_root / folder)) for folder in named}
         return {run: spec.init for run, spec in self.runs.items()} | folders | released | placed
 
     def evaluation_files(self, item: Item) -> list[str]:

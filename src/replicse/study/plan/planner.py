@@ -17,15 +17,9 @@ from replicse.study.paper.lock import Lock, load_lock
 from replicse.study.paper.models import EncoderRequest, EncoderSource, PlannedRequest, change_of
 from replicse.study.paper.papers import Paper, load_papers, printed_of, subtracted_of
 from replicse.study.paper.protocols import ON_BACKBONE
+from replicse.study.paper.scales import OfAnotherScale
 from replicse.study.paper.tables import AnyColumn, Derived, Item, Row
-from replicse.study.plan.choose import (
-    OfAnotherScale,
-    chosen_items,
-    chosen_scale,
-    load_scales,
-    of_another_scale,
-    too_large,
-)
+from replicse.study.plan.choose import chosen_items, chosen_scale, load_scales, too_large
 from replicse.study.plan.lines import Line, described, lines_of
 from replicse.study.plan.needs import hub_parts
 from replicse.study.plan.paths import Paths
@@ -73,10 +67,9 @@ def plan_of(
     plan.left_out = [] if only else [item.id for item in left_out]
     wanted = [SIMCSE_DATA] if plan.source == "hub" else []
     plan.unpinned |= set(lock.unpinned([*wanted, *(part.path for part in hub_parts(plan))]))
-    if not plan.items and plan.unplanned and not as_far_as_possible:
-        raise next(iter(plan.unplanned.values()))
-    if not plan.items and not plan.unplanned:
-        raise BadInput(f'{file}: the study has no item "{only}"{nearest(only, [item.id for item in items])}')
+    if not plan.items and not (plan.unplanned and as_far_as_possible):
+        none = BadInput(f'{file}: the study has no item "{only}"{nearest(only, [item.id for item in items])}')
+        raise next(iter(plan.unplanned.values()), none)
     return plan
 
 
@@ -88,18 +81,14 @@ class Planner:
         # The encoders and seeds of what a cell asks for, which many cells ask for alike.
         self._memo: dict[str, tuple[Jobs, tuple[int | None, ...]]] = {}
 
-    def add(self, item: Item) -> None:
-        """Plan all cells of an item."""
-        self.plan.items[item.id] = item
-        self.plan.cells[item.id] = [cell for row in item.rows for cell in self._row(item, row)]
-
     def add_if_possible(self, item: Item) -> None:
         """Plan all cells of an item, or note in the plan why that cannot be done."""
         try:
-            self.add(item)
+            cells = [cell for row in item.rows for cell in self._row(item, row)]
         except BadInput as error:
-            del self.plan.items[item.id]
-            self.plan.unplanned[item.id] = of_another_scale(error, self.plan.workflow)
+            self.plan.unplanned[item.id] = error
+        else:
+            self.plan.items[item.id], self.plan.cells[item.id] = item, cells
 
     def _row(self, item: Item, row: Row) -> list[Cell]:
         lines = {line.protocol: list(self._line(line)) for line in lines_of(self.plan, item, row)}

@@ -1,7 +1,7 @@
 """Names made definite: the encoders, runs, backbones and stores that a request comes to at a scale."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,8 +20,7 @@ from replicse.study.paper.models import Encoder, EncoderRequest, EncoderSource, 
 from replicse.study.paper.papers import Paper, recipe_of, recipes_in_order
 from replicse.study.paper.printed import Spread
 from replicse.study.paper.protocols import varied
-from replicse.study.paper.scales import Scale, Unnamed
-from replicse.study.plan.choose import OfAnotherScale, of_another_scale
+from replicse.study.paper.scales import OfAnotherScale, Scale
 from replicse.study.plan.cost import check_frozen_layers
 from replicse.study.plan.paths import Paths
 from replicse.study.plan.plan import Plan, backbone_id, tokenizer_id
@@ -405,12 +404,8 @@ def check_parts(scale: Scale, papers: dict[str, Paper], workflow: Path) -> None:
         run = recipe_of(papers, paper.key, name, where)
         # A template leaves parts to those that are like it; another recipe may stand in for one at this scale.
         if run.model_fields_set >= set(PARTS) and scale.recipe(paper.key, name) == name:
-            try:
+            with suppress(OfAnotherScale):
                 resolver.runs(paper.key, run, [FIRST], where)
-            except Unnamed as error:
-                problem = of_another_scale(error, workflow)
-                if not isinstance(problem, OfAnotherScale):
-                    raise
     for name, released in scale.released.items():
         if released.stand_in is not None:
             where = f"{scale.file}: released.{name}.stand_in"

@@ -17,20 +17,27 @@ PARTS = ("failures", "pairs", "provenance")
 ROUNDING, REORDERED = 0.0101, 0.05
 
 
-def read_evaluation(
-    path: str, place: Mapping[str, Any], sets: Mapping[str, Any] | None = None
-) -> dict[str, Any]:
+def read_evaluation(path: str, place: Mapping[str, Any]) -> dict[str, Any]:
     """Return the content of an evaluation file.
 
-    `place` is what a file in this place says of its encoder, `sets` the evaluation sets of the study's own by name.
-    BadInput names what contradicts it, what is no evaluation, and numbers that no encoder has or that other parts of
-    the file, or the sets as they are now, contradict.
+    `place` is what a file in this place says of its encoder. BadInput names what contradicts it, what is no evaluation,
+    and numbers that no encoder has or that other parts of the file contradict.
     """
     evaluation = read_json(path)
-    if problem := _misshapen(evaluation) or next(_problems(evaluation, place, sets or {}), ""):
+    if problem := _misshapen(evaluation) or next(_problems(evaluation, place), ""):
         raise BadInput(f"{path}: {problem}; delete it and evaluate again")
     checked_record(evaluation.get("provenance", {}), path, "delete it and evaluate again")
     return evaluation
+
+
+def check_data(path: str, evaluation: Mapping[str, Any], sets: Mapping[str, Any]) -> None:
+    """Raise BadInput where an evaluation is of other data than the files of a study's own sets hold now."""
+    for name, numbers in evaluation["suites"].get("sets", {}).items():
+        file = sets.get(name, {}).get("file", "")
+        if Path(file).is_file() and numbers.get("sha256") != sha256_of(file):
+            raise BadInput(
+                f"{path}: {name} was measured on other data than {file} holds; delete it and evaluate again"
+            )
 
 
 def checked_record(record: object, path: str, remedy: str) -> Mapping[str, Any]:
@@ -50,9 +57,7 @@ def _misshapen(document: Any) -> str:
     return f"{wrong} is {shown(document[wrong])}, not a mapping" if wrong else ""
 
 
-def _problems(
-    evaluation: Mapping[str, Any], place: Mapping[str, Any], sets: Mapping[str, Any]
-) -> Iterator[str]:
+def _problems(evaluation: Mapping[str, Any], place: Mapping[str, Any]) -> Iterator[str]:
     for key, expected in place.items():
         if key not in evaluation:
             yield f"{key} is absent, but the encoder in its place has {shown(expected)}"
@@ -66,17 +71,8 @@ def _problems(
             yield f"suite {suite} is {shown(numbers)}, not a mapping"
         yield from _beyond(suite, numbers)
         yield from _other_means(suite, numbers)
-    yield from _other_data(evaluation["suites"], sets)
     for task, sides in evaluation.get("pairs", {}).items():
         yield from _other_pairs(task, sides, _at(evaluation["suites"], task))
-
-
-def _other_data(suites: Mapping[str, Any], sets: Mapping[str, Any]) -> Iterator[str]:
-    """Yield which sets of your own were measured on something else than what their files hold."""
-    for name in sets.keys() & suites.get("sets", {}).keys():
-        file = sets[name]["file"]
-        if Path(file).is_file() and _at(suites, f"sets/{name}/sha256") != sha256_of(file):
-            yield f"sets/{name} was measured on other data than {file} holds"
 
 
 def _says(entry: object, expected: object) -> bool:

@@ -13,7 +13,7 @@ from replicse.study.paper.expression import Expression
 from replicse.study.paper.tables import Derived, Reducer
 from replicse.study.plan.paths import Paths
 from replicse.study.plan.plan import Cell, Plan
-from replicse.study.results.evaluation import checked_record, read_evaluation
+from replicse.study.results.evaluation import check_data, checked_record, read_evaluation
 from replicse.study.results.statistics import mean_and_spread, paired
 
 Value = float | str | None
@@ -79,8 +79,9 @@ class Evaluations:
         """
         if path not in self._read:
             place = self.plan.evaluated(Path(path).parent.name, Path(path).stem)
+            self._read[path] = read_evaluation(path, place) if Path(path).exists() else None
             sets = self.plan.scale.options.get("sets", {}).get("sets", {})
-            self._read[path] = read_evaluation(path, place, sets) if Path(path).exists() else None
+            check_data(path, self._read[path] or {"suites": {}}, sets)
         return self._read[path]
 
 
