@@ -59,7 +59,7 @@ def test_every_cell_of_two_folders(golden, tmp_path, monkeypatch, capsys):
     golden("compare.txt", capsys.readouterr().out)
     assert main(["compare", "a", "b", "--json"]) == 0
     document = json.loads(capsys.readouterr().out, parse_float=lambda text: round(float(text), 4))
-    golden("compare.json", json.dumps(document, indent=1, ensure_ascii=False))
+    golden("compare.json", json.dumps(document, indent=1, sort_keys=True, ensure_ascii=False))
 
 
 @pytest.mark.parametrize("second", [{"row": "q"}, {"encoder": "x"}, {"value": ""}])
