@@ -134,9 +134,9 @@ def test_one_table_compares_each_task_once(tmp_path, capsys, monkeypatch):
         written(Path(name, "STS12.json"), mteb("STS12", score) | {"mteb_version": version})
         written(Path(name, f"{long}.json"), mteb(long, score + (name == "b") * 0.02, "en-ext"))
         written(Path(name, f"Only{name}.json"), mteb(f"Only{name}", score))
-    assert main(["compare", "a", "b"]) == 0
-    text = capsys.readouterr().out
-    assert max(map(len, text.splitlines())) <= 80 and "1 of 2 scores differ" in text
+    assert main(["compare", "a", "b"]) == main(["diagnose", "a", "b", "--markdown"]) == 0
+    text, block, _ = capsys.readouterr().out.split("```\n")
+    assert text == block and max(map(len, text.splitlines())) <= 80 and "1 of 2 scores differ" in text
     assert "STS12: mteb_version: 1 in A, 2 in B" in text and "Only in B: mteb/Onlyb" in text
     assert main(["compare", "a", "b", "--json"]) == 0
     scores = json.loads(capsys.readouterr().out)["scores"]
