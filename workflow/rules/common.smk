@@ -10,6 +10,8 @@ from itertools import chain, takewhile
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
+from snakemake.io import IOFile
+from snakemake.settings.types import RerunTrigger
 
 # A plan and its DAG are millions of objects that all stay: each look for garbage among them finds none.
 gc.set_threshold(100_000, 50, 100)
@@ -25,13 +27,14 @@ from replicse.data.sets import evaluation_files
 from replicse.runtime.devices import SLOTS
 from replicse.errors import BadInput, Failed
 from replicse.files import read_json, sha256_of
-from replicse.registry.plugins import plugin_places
+from replicse.registry.digests import digest
 from replicse.registry.suites import Suite, groups, to_install
 from replicse.runtime.forking import ADDRESS
 from replicse.runtime.locks import note_holder
-from replicse.provenance.source import Source, contents_digest
+from replicse.provenance.source import contents_digest
 from replicse.study.paper.layers import mappings, named_files, workspace_files
 from replicse.study.plan.graph import DRAWINGS, graph_of, log_of, outputs_of
+from replicse.study.plan.made import CACHE, Present, record_file, record_of
 from replicse.study.plan.planner import load_plan
 
 
@@ -90,23 +93,13 @@ wildcard_constraints:
     name="[A-Za-z0-9._-]+",
 
 
+CACHE.mkdir(exist_ok=True)
 # Of the package that jobs run, which need not be the one that is installed.
-SOURCE = Source(
-    LIBRARY / "replicse",
-    cache=Path(".snakemake") / "replicse-code.json",
-    plugins=plugin_places(),
-)
-
-
-@cache
-def code_of(names):
-    """Return the digest of the code of some modules and of all that they import."""
-    return SOURCE.digest(*names)[:16]
-
-
-def code(*names):
-    """Return the digest of the code that a job's numbers come from: a change of it makes the job run again."""
-    return code_of(frozenset(names))
+PRESENT = Present(PLAN.workflow, SCALE, LIBRARY / "replicse")
+# What reads evaluations, and what shows the results.
+JUDGES = frozenset({"replicse.study", "replicse.registry.suites"})
+SHOWS = frozenset({"replicse.report", "replicse.registry.suites"})
+MAKING = {file: key for key, job in GRAPH.items() for file in job.outputs}
 
 
 def of_job(stage, read):
@@ -126,7 +119,7 @@ def needs(stage):
 
 def code_for(stage):
     """Return the function that gives the digest of the code that a job of a stage depends on."""
-    return of_job(stage, lambda job: code_of(job.code))
+    return of_job(stage, lambda job: PRESENT.code(job.code))
 
 
 def payload(stage):
@@ -225,6 +218,95 @@ def serve_jobs():
         from replicse.runtime.forking.server import start
 
         os.environ[ADDRESS] = start(JOB_THREADS)
+
+
+@cache
+def made_from(stage, *parts):
+    """Return what a job makes its outputs from, by name, down to what made its inputs: its record says it."""
+    job, own, read = GRAPH.get((stage, *parts)), {}, []
+    if job:
+        names, read = job.code, [
+            MAKING[file] for file in job.needs[1:] if file in MAKING
+        ]
+        files = local_files(None) if stage == "data" else data_digest(job.files)
+        own = {"files": files, "payload": digest(job.payload)}
+    elif stage == "tabulate":
+        names, item = JUDGES, PLAN.items[parts[0]]
+        read = [MAKING[file] for file in PLAN.evaluation_files(item)]
+        config = digest(PLAN.config.bearing_on(item.id))
+        own = {"texts": PRESENT.texts(item.paper), "config": config}
+    else:
+        names = JUDGES if stage == "judge" else SHOWS
+        read = [("tabulate", item) for item in parts or PLAN.items]
+        own = {"texts": PRESENT.texts()} if stage == "judge" else {}
+    inputs = digest([made_from(*key) for key in read])
+    return {
+        "modules": sorted(names),
+        "code": PRESENT.code(names),
+        "inputs": inputs,
+        **own,
+    }
+
+
+def parts_of(wildcards):
+    """Return the parts of a job, as the graph names it, from the wildcards of its rule."""
+    if hasattr(wildcards, "item"):
+        return (f"{wildcards.paper}/{wildcards.item}",)
+    return tuple(wildcards)
+
+
+def made(stage):
+    """Return the function that gives what a job writes into its record, as JSON.
+
+    Snakemake compares no parameter that is derived from the input: code, files and payload are others of the job.
+    """
+    return lambda wildcards, input: compact_json(made_from(stage, *parts_of(wildcards)))
+
+
+def force(file):
+    """Have Snakemake make a file again by the job that is planned now, unless it was told to go by dates alone."""
+    if workflow.is_main_process and RerunTrigger.PARAMS in workflow.rerun_triggers:
+        workflow.dag.forcefiles.add(file)
+
+
+def unless_recorded(stage):
+    """Return an input function that gives no file: it forces a job whose record is not of what it is made from now.
+
+    Where Snakemake has metadata of the job that decides what it read, and whether there has to be a record.
+    """
+
+    def check(wildcards):
+        parts = parts_of(wildcards)
+        several = (PLAN.studied, PLAN.items) if stage == "report" else parts
+        outputs = outputs_of(PATHS, stage, *several).values()
+        files = [file for file in outputs if isinstance(file, str)]
+        if not any(Path(file).exists() for file in files):
+            return []
+        out = Path(PATHS.run(*parts) if stage == "train" else files[0])
+        out = out.parent if stage in ("backbone", "store", "judge") else out
+        record, now = record_of(out), made_from(stage, *parts)
+        differ = {name for name in now if record.get(name) != now[name]}
+        if workflow.persistence.metadata(IOFile(files[0])):
+            differ = differ - {"inputs"} if record else ()
+        if differ and workflow.touch:
+            record_file(out).unlink(missing_ok=True)
+        if differ:
+            force(files[0])
+        return []
+
+    return check
+
+
+def unless_written(path, read):
+    """Return an input function that gives no file: it forces a job that writes a text where another one is there."""
+
+    def check(wildcards):
+        file = Path(path)
+        if file.is_file() and file.read_text(encoding="utf-8") != f"{read(None)}\n":
+            force(path)
+        return []
+
+    return check
 
 
 def compact_json(value):
@@ -367,35 +449,9 @@ def released_evaluations():
     ]
 
 
-@cache
-def workflow_digest(*files):
-    """Return the digest of files of the workflow: as a parameter, a change of one, not of its date, runs a job again.
-
-    They are no inputs: a bucket that holds the files of a study holds none of the workflow.
-    """
-    kept = Path(".snakemake") / "replicse-workflow.json"
-    return contents_digest(PLAN.workflow, files, kept)[:16]
-
-
-@cache
-def paper_files(*keys):
-    """Return every file of some papers, or of all: what is printed, and how it is read."""
-    folders = [PLAN.papers[key].folder for key in keys or PLAN.papers]
-    files = [file for folder in folders for file in sorted(folder.rglob("*"))]
-    return [file for file in files if file.suffix in (".yaml", ".csv", ".md")]
-
-
 def item_texts(wildcards):
     """Return the digest of what an item's cells are judged by: its paper, the scale, and what other papers print."""
-    printed = {paper.folder / "reported.csv" for paper in PLAN.papers.values()}
-    texts = {*paper_files(wildcards.paper), *printed, PLAN.scale.file}
-    return workflow_digest(*sorted(texts))
-
-
-def all_texts(wildcards):
-    """Return the digest of what all items are judged by."""
-    named = PLAN.workflow / "datasets.yaml"
-    return workflow_digest(*paper_files(), PLAN.scale.file, named)
+    return PRESENT.texts(wildcards.paper)
 
 
 def list_items(wildcards):

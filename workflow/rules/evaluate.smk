@@ -3,6 +3,7 @@ rule evaluate:
     input:
         data=rules.data.output.record,
         files=needs("evaluate"),
+        stale=unless_recorded("evaluate"),
     output:
         **outputs_of(PATHS, "evaluate", "{encoder}", "{group}"),
     log:
@@ -20,8 +21,9 @@ rule evaluate:
         code=code_for("evaluate"),
         files=files_for("evaluate"),
         payload=payload("evaluate"),
+        made=made("evaluate"),
     shell:
-        "python -m replicse job evaluate {params.payload:q} --data {input.data}"
+        "python -m replicse job evaluate {params.payload:q} --made {params.made:q} --data {input.data}"
         " --threads {threads} --out {output.scores} > {log} 2>&1"
 
 
@@ -29,6 +31,7 @@ rule evaluate:
 rule count:
     input:
         data=rules.data.output.record,
+        stale=unless_recorded("count"),
     output:
         **outputs_of(PATHS, "count"),
     log:
@@ -38,5 +41,6 @@ rule count:
     params:
         code=code_for("count"),
         payload=payload("count"),
+        made=made("count"),
     shell:
-        "python -m replicse job count {params.payload:q} --data {input.data} --out {output.scores} > {log} 2>&1"
+        "python -m replicse job count {params.payload:q} --made {params.made:q} --data {input.data} --out {output.scores} > {log} 2>&1"

@@ -1,6 +1,7 @@
 rule figures:
     input:
         result=rules.tabulate.output.result,
+        stale=unless_recorded("figures"),
     output:
         **outputs_of(PATHS, "figures", "{paper}/{item}"),
     log:
@@ -8,7 +9,8 @@ rule figures:
     conda:
         ENVIRONMENT
     params:
-        code=code("replicse.report", "replicse.registry.suites"),
+        code=PRESENT.code(SHOWS),
+        made=made("figures"),
         payload=lambda wildcards, input: compact_json({"item": input.result}),
     shell:
-        "python -m replicse job figures {params.payload:q} --out {output.svg} > {log} 2>&1"
+        "python -m replicse job figures {params.payload:q} --made {params.made:q} --out {output.svg} > {log} 2>&1"

@@ -3,6 +3,7 @@ rule align_uniformity_checkpoints:
     input:
         data=rules.data.output.record,
         files=needs("geometry"),
+        stale=unless_recorded("geometry"),
     output:
         **outputs_of(PATHS, "geometry", "{encoder}"),
     log:
@@ -19,6 +20,7 @@ rule align_uniformity_checkpoints:
     params:
         code=code_for("geometry"),
         payload=payload("geometry"),
+        made=made("geometry"),
     shell:
-        "python -m replicse job geometry {params.payload:q} --data {input.data}"
+        "python -m replicse job geometry {params.payload:q} --made {params.made:q} --data {input.data}"
         " --threads {threads} --out {output.scores} > {log} 2>&1"

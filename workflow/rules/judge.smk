@@ -3,6 +3,7 @@ rule judge:
     input:
         config=rules.config.output.config,
         results=list_items,
+        stale=unless_recorded("judge"),
     output:
         **outputs_of(PATHS, "judge"),
     log:
@@ -10,9 +11,10 @@ rule judge:
     conda:
         ENVIRONMENT
     params:
-        code=code("replicse.study", "replicse.registry.suites"),
-        texts=all_texts,
+        code=PRESENT.code(JUDGES),
+        texts=lambda wildcards: PRESENT.texts(),
+        made=made("judge"),
         payload=lambda wildcards, input: compact_json({"study": input.config}),
         folder=record_folder,
     shell:
-        "python -m replicse job judge {params.payload:q} --out {params.folder} > {log} 2>&1"
+        "python -m replicse job judge {params.payload:q} --made {params.made:q} --out {params.folder} > {log} 2>&1"

@@ -1,4 +1,6 @@
 rule study:
+    input:
+        stale=unless_written(PATHS.study, study_record),
     output:
         **outputs_of(PATHS, "study"),
     log:
@@ -22,6 +24,7 @@ rule report:
         claims=rules.judge.output.claims,
         adjudication=rules.judge.output.adjudication,
         audit=rules.judge.output.audit,
+        stale=unless_recorded("report"),
     output:
         **outputs_of(PATHS, "report", PLAN.studied, PLAN.items),
     log:
@@ -29,10 +32,11 @@ rule report:
     conda:
         ENVIRONMENT
     params:
-        code=code("replicse.report", "replicse.registry.suites"),
+        code=PRESENT.code(SHOWS),
+        made=made("report"),
         payload=lambda wildcards, input: compact_json({"study": input.study}),
     shell:
-        "python -m replicse job report {params.payload:q} --data {input.data} --out {output.html} > {log} 2>&1"
+        "python -m replicse job report {params.payload:q} --made {params.made:q} --data {input.data} --out {output.html} > {log} 2>&1"
 
 
 # One item alone: what asking for it makes, beside its table.
@@ -41,6 +45,7 @@ rule page:
         study=rules.study.output.record,
         result=rules.tabulate.output.result,
         figure=item_figure,
+        stale=unless_recorded("page"),
     output:
         **outputs_of(PATHS, "page", "{paper}/{item}"),
     log:
@@ -48,7 +53,8 @@ rule page:
     conda:
         ENVIRONMENT
     params:
-        code=code("replicse.report", "replicse.registry.suites"),
+        code=PRESENT.code(SHOWS),
+        made=made("page"),
         payload=lambda wildcards, input: compact_json(
             {
                 "study": input.study,
@@ -57,4 +63,4 @@ rule page:
             }
         ),
     shell:
-        "python -m replicse job page {params.payload:q} --out {output.html} > {log} 2>&1"
+        "python -m replicse job page {params.payload:q} --made {params.made:q} --out {output.html} > {log} 2>&1"

@@ -1,5 +1,7 @@
 # The config as the study was started: the jobs that plan it again read it, and run again when it changes.
 rule config:
+    input:
+        stale=unless_written(PATHS.config, study_config),
     output:
         **outputs_of(PATHS, "config"),
     log:
@@ -19,6 +21,7 @@ rule tabulate:
     input:
         config=rules.config.output.config,
         scores=item_evaluations,
+        stale=unless_recorded("tabulate"),
     output:
         **outputs_of(PATHS, "tabulate", "{paper}/{item}"),
     log:
@@ -26,8 +29,9 @@ rule tabulate:
     conda:
         ENVIRONMENT
     params:
-        code=code("replicse.study", "replicse.registry.suites"),
+        code=PRESENT.code(JUDGES),
         texts=item_texts,
+        made=made("tabulate"),
         payload=lambda wildcards, input, output: compact_json(
             {
                 "study": input.config,
@@ -36,4 +40,4 @@ rule tabulate:
             }
         ),
     shell:
-        "python -m replicse job tabulate {params.payload:q} --out {output.result} > {log} 2>&1"
+        "python -m replicse job tabulate {params.payload:q} --made {params.made:q} --out {output.result} > {log} 2>&1"

@@ -3,6 +3,7 @@ rule train:
     input:
         data=rules.data.output.record,
         files=needs("train"),
+        stale=unless_recorded("train"),
     output:
         **outputs_of(PATHS, "train", "{run}"),
     log:
@@ -22,9 +23,10 @@ rule train:
         code=code_for("train"),
         files=files_for("train"),
         payload=payload("train"),
+        made=made("train"),
         folder=PATHS.run("{run}"),
         state=PATHS.state("{run}"),
     # Who is told to end tells a shell too, which would end before the training has saved its state.
     shell:
-        "exec python -m replicse job train {params.payload:q} --data {input.data} --state {params.state} --out {params.folder}"
+        "exec python -m replicse job train {params.payload:q} --made {params.made:q} --data {input.data} --state {params.state} --out {params.folder}"
         " --code {params.code} --threads {threads} --processes {resources.gpu} --chunk {resources.chunk} > {log} 2>&1"

@@ -9,7 +9,9 @@ from typing import Any, NamedTuple
 
 from replicse.checked import Checked, Text
 from replicse.commands import Action, json_mapping
+from replicse.files import write_json
 from replicse.registry.plugins import use_plugins
+from replicse.study.plan.made import record_file
 
 log = logging.getLogger(__name__)
 
@@ -63,12 +65,19 @@ def job_verb(parser: ArgumentParser) -> Action:
     parser.add_argument(
         "--code", default="", help="train: digest of the run's code: a state saved by other code is dropped"
     )
+    parser.add_argument(
+        "--made", type=json_mapping, help="JSON: what it is made from, recorded next to the output"
+    )
 
     def action(arguments: Namespace) -> int | None:
         module = importlib.import_module(f"replicse.commands.{STAGES[arguments.stage]}")
         stage: Stage = module.STAGES[arguments.stage]
         use_plugins(arguments.payload.get("plugin", ()))
+        if arguments.out:  # a job that is killed leaves none
+            record_file(arguments.out).unlink(missing_ok=True)
         code = stage.run(stage.check(arguments.payload, arguments.stage), arguments)
+        if arguments.made and not code:
+            write_json(record_file(arguments.out), arguments.made)
         if arguments.out:
             log.info("wrote=%s", arguments.out)
         return code

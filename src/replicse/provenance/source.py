@@ -205,7 +205,7 @@ def _digest(body: Sequence[ast.AST]) -> str:
     return hashlib.sha256("\n".join(words).encode()).hexdigest()
 
 
-def contents_digest(root: Path, files: Iterable[Path], cache: Path) -> str:
+def contents_digest(root: Path, files: Iterable[Path], cache: Path | None) -> str:
     """Return the sha256 over the names below a root, or as they are given, and the bytes of some files.
 
     `cache`, a JSON file, keeps what a file gave by its size and dates, so that only what was touched is read again:
@@ -220,7 +220,7 @@ def contents_digest(root: Path, files: Iterable[Path], cache: Path) -> str:
             entries[key] = sha256_of(file)
         name = file.relative_to(root) if file.is_relative_to(root) else file
         digest.update(f"{name.as_posix()}\0{entries[key]}\n".encode())
-    if len(entries) > before:
+    if cache and len(entries) > before:
         write_json(cache, entries)
     return digest.hexdigest()
 
