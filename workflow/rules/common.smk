@@ -10,8 +10,6 @@ from itertools import chain, takewhile
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
-from snakemake.io import IOFile
-from snakemake.settings.types import RerunTrigger
 
 # A plan and its DAG are millions of objects that all stay: each look for garbage among them finds none.
 gc.set_threshold(100_000, 50, 100)
@@ -27,14 +25,13 @@ from replicse.data.sets import evaluation_files
 from replicse.runtime.devices import SLOTS
 from replicse.errors import BadInput, Failed
 from replicse.files import read_json, sha256_of
-from replicse.registry.digests import digest
 from replicse.registry.suites import Suite, groups, to_install
 from replicse.runtime.forking import ADDRESS
 from replicse.runtime.locks import note_holder
 from replicse.provenance.source import contents_digest
 from replicse.study.paper.layers import mappings, named_files, workspace_files
 from replicse.study.plan.graph import DRAWINGS, graph_of, log_of, outputs_of
-from replicse.study.plan.made import CACHE, Present, record_file, record_of
+from replicse.study.plan.made import CACHE, Present
 from replicse.study.plan.planner import load_plan
 
 
@@ -99,7 +96,6 @@ PRESENT = Present(PLAN.workflow, SCALE, LIBRARY / "replicse")
 # What reads evaluations, and what shows the results.
 JUDGES = frozenset({"replicse.study", "replicse.registry.suites"})
 SHOWS = frozenset({"replicse.report", "replicse.registry.suites"})
-MAKING = {file: key for key, job in GRAPH.items() for file in job.outputs}
 
 
 def of_job(stage, read):
@@ -218,95 +214,6 @@ def serve_jobs():
         from replicse.runtime.forking.server import start
 
         os.environ[ADDRESS] = start(JOB_THREADS)
-
-
-@cache
-def made_from(stage, *parts):
-    """Return what a job makes its outputs from, by name, down to what made its inputs: its record says it."""
-    job, own, read = GRAPH.get((stage, *parts)), {}, []
-    if job:
-        names, read = job.code, [
-            MAKING[file] for file in job.needs[1:] if file in MAKING
-        ]
-        files = local_files(None) if stage == "data" else data_digest(job.files)
-        own = {"files": files, "payload": digest(job.payload)}
-    elif stage == "tabulate":
-        names, item = JUDGES, PLAN.items[parts[0]]
-        read = [MAKING[file] for file in PLAN.evaluation_files(item)]
-        config = digest(PLAN.config.bearing_on(item.id))
-        own = {"texts": PRESENT.texts(item.paper), "config": config}
-    else:
-        names = JUDGES if stage == "judge" else SHOWS
-        read = [("tabulate", item) for item in parts or PLAN.items]
-        own = {"texts": PRESENT.texts()} if stage == "judge" else {}
-    inputs = digest([made_from(*key) for key in read])
-    return {
-        "modules": sorted(names),
-        "code": PRESENT.code(names),
-        "inputs": inputs,
-        **own,
-    }
-
-
-def parts_of(wildcards):
-    """Return the parts of a job, as the graph names it, from the wildcards of its rule."""
-    if hasattr(wildcards, "item"):
-        return (f"{wildcards.paper}/{wildcards.item}",)
-    return tuple(wildcards)
-
-
-def made(stage):
-    """Return the function that gives what a job writes into its record, as JSON.
-
-    Snakemake compares no parameter that is derived from the input: code, files and payload are others of the job.
-    """
-    return lambda wildcards, input: compact_json(made_from(stage, *parts_of(wildcards)))
-
-
-def force(file):
-    """Have Snakemake make a file again by the job that is planned now, unless it was told to go by dates alone."""
-    if workflow.is_main_process and RerunTrigger.PARAMS in workflow.rerun_triggers:
-        workflow.dag.forcefiles.add(file)
-
-
-def unless_recorded(stage):
-    """Return an input function that gives no file: it forces a job whose record is not of what it is made from now.
-
-    Where Snakemake has metadata of the job that decides what it read, and whether there has to be a record.
-    """
-
-    def check(wildcards):
-        parts = parts_of(wildcards)
-        several = (PLAN.studied, PLAN.items) if stage == "report" else parts
-        outputs = outputs_of(PATHS, stage, *several).values()
-        files = [file for file in outputs if isinstance(file, str)]
-        if not any(Path(file).exists() for file in files):
-            return []
-        out = Path(PATHS.run(*parts) if stage == "train" else files[0])
-        out = out.parent if stage in ("backbone", "store", "judge") else out
-        record, now = record_of(out), made_from(stage, *parts)
-        differ = {name for name in now if record.get(name) != now[name]}
-        if workflow.persistence.metadata(IOFile(files[0])):
-            differ = differ - {"inputs"} if record else ()
-        if differ and workflow.touch:
-            record_file(out).unlink(missing_ok=True)
-        if differ:
-            force(files[0])
-        return []
-
-    return check
-
-
-def unless_written(path, read):
-    """Return an input function that gives no file: it forces a job that writes a text where another one is there."""
-
-    def check(wildcards):
-        file = Path(path)
-        if file.is_file() and file.read_text(encoding="utf-8") != f"{read(None)}\n":
-            force(path)
-        return []
-
-    return check
 
 
 def compact_json(value):

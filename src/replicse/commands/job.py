@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 from replicse.checked import Checked, Text
 from replicse.commands import Action, json_mapping
 from replicse.files import write_json
+from replicse.registry.artefacts import record_file
 from replicse.registry.plugins import use_plugins
-from replicse.study.plan.made import record_file
 
 log = logging.getLogger(__name__)
 

@@ -23,6 +23,7 @@ from replicse.study.plan.paths import Paths
 from replicse.study.plan.plan import Plan
 from replicse.study.results.folder import committed
 from replicse.study.results.incomplete import AsFarAsDone, Incomplete, incomplete_items
+from replicse.study.results.made import outdated
 from replicse.study.results.table import ItemResult
 from replicse.study.results.tabulate import FIELDS, item_result, table_rows
 
@@ -104,6 +105,8 @@ def write_partial(
 
     paths = Paths(plan.scale.name, partial=True)
     results = [item_result(plan, item, evaluations) for item in items]
+    for sentence in outdated(results, Path(plan.paths.results), plan.workflow):
+        log.warning("%s", sentence)
     drawings: dict[str, Path] = {}
     for result in results:
         write_json(paths.item(result.item), result.plain())

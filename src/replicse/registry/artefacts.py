@@ -1,5 +1,7 @@
 """The names of the files that one part of a study writes and others read."""
 
+from pathlib import Path
+
 CONFIG = "config.json"  # of an encoder, and of a study as it was started
 WEIGHTS = "model.safetensors"
 TOKENIZER = "tokenizer.json"
@@ -10,3 +12,8 @@ METRICS, PROVENANCE = "metrics.json", "provenance.json"
 STUDY, DATA = "study.json", "data.json"
 HTML, MARKDOWN, TEX = "report.html", "report.md", "report.tex"
 AUDIT, MACROS = "audit.html", "macros.tex"
+
+
+def record_file(out: Path) -> Path:
+    """Return the record next to the file, or in the folder, that a job writes: what it was made from, by name."""
+    return out / "made.json" if out.is_dir() else out.with_name(f"{out.name}.made")

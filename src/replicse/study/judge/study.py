@@ -23,6 +23,7 @@ from replicse.study.plan.paths import Paths
 from replicse.study.plan.plan import Plan
 from replicse.study.plan.planner import Planner
 from replicse.study.results.machines import Machine, distinct, recorded
+from replicse.study.results.made import outdated
 from replicse.study.results.multiplicity import controlled
 from replicse.study.results.table import ItemResult
 from replicse.study.results.tabulate import TIDY, item_result, tidy_rows
@@ -87,7 +88,10 @@ def results_of(
     """
     if evaluations.paths.kept:
         return [committed_item(plan, evaluations.paths, name) for name in items if name in plan.items]
-    return [item_result(plan, plan.items[name], evaluations, only) for name in items if name in plan.items]
+    results = [item_result(plan, plan.items[name], evaluations, only) for name in items if name in plan.items]
+    for sentence in outdated(results, Path(plan.paths.results), plan.workflow):
+        LOG.warning("%s", sentence)
+    return results
 
 
 def controlled_item(plan: Plan, result: ItemResult) -> ItemResult:

@@ -1,7 +1,6 @@
 """What results were made from, by the records next to them: read where Snakemake has no metadata, and by people."""
 
 import os
-from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -9,17 +8,12 @@ from typing import Any
 from replicse.errors import BadInput
 from replicse.files import read_json
 from replicse.provenance.source import PACKAGE, Source, contents_digest
+from replicse.registry.artefacts import record_file
 from replicse.registry.plugins import plugin_places
 from replicse.study.plan.choose import load_scales
 from replicse.workspace import looked_up
 
 CACHE = Path(".snakemake")
-WHAT = {"code": "code", "texts": "printed numbers or texts"}
-
-
-def record_file(out: Path) -> Path:
-    """Return the record next to the file, or in the folder, that a job writes: what it was made from, by name."""
-    return out / "made.json" if out.is_dir() else out.with_name(f"{out.name}.made")
 
 
 def record_of(out: Path) -> dict[str, Any]:
@@ -72,14 +66,3 @@ class Present:
             now = {"code": ""}
         now |= {"texts": self.texts(paper)} if paper else {}
         return {name for name, entry in now.items() if record.get(name, entry) != entry}
-
-
-def outdated(present: Present, item: str, results: Iterable[Path], table: Path | None = None) -> str:
-    """Return a sentence where results of an item, or its table, are of other code or texts; blank where none is."""
-    found = [present.differ(record_of(out)) for out in results]
-    found += [present.differ(record_of(table), item.partition("/")[0])] if table else []
-    what = " and ".join(WHAT[name] for name in WHAT if any(name in each for each in found))
-    count = sum(map(bool, found))
-    return (
-        f"{item}: {count} of {len(found)} results are of other {what} than now; run it again" if what else ""
-    )

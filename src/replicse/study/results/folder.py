@@ -1,16 +1,18 @@
 """What a results folder holds by its own record, and the names of the committed studies."""
 
 import logging
+from contextlib import suppress
 from pathlib import Path
 
 from replicse.errors import BadInput, MissingData, nearest
 from replicse.files import read_json
 from replicse.registry.artefacts import CONFIG
 from replicse.registry.digests import digest
-from replicse.study.paper.config import checked_config
+from replicse.study.paper.config import checked_config, use_all_plugins
 from replicse.study.plan.paths import Paths
+from replicse.study.results.made import outdated
 from replicse.study.results.table import ItemResult
-from replicse.workspace import packaged
+from replicse.workspace import packaged, workflow_folder
 
 LOG = logging.getLogger(__name__)
 
@@ -49,6 +51,11 @@ def held(folder: Path) -> list[ItemResult]:
         raise MissingData(
             f"{folder / 'items'}: no item of {record} in it; run an item, or the study to its report"
         )
+    if any(folder.glob("items/*/*.made")):
+        with suppress(BadInput):  # a plug-in that is not here is told as other code
+            use_all_plugins(config.plugins)
+    for sentence in outdated(results, folder, workflow_folder(), tables=True):
+        LOG.warning("%s", sentence)
     return results
 
 
