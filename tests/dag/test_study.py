@@ -13,6 +13,8 @@ import pytest
 import yaml
 from places import ROOT
 
+from replicse import load
+
 SNAKEMAKE = Path(sys.executable).with_name("snakemake")
 
 
@@ -97,6 +99,29 @@ def test_a_changed_set_evaluates_again_what_reads_it_and_nothing_else(study):
     file.write_text(before)
     jobs = dict(re.findall(r"^(\w+) +(\d+)$", planned, re.MULTILINE))
     assert jobs == {"evaluate": "1", "tabulate": "1", "judge": "1", "report": "1", "all": "1", "total": "5"}
+
+
+def test_without_snakemakes_metadata_records_say_what_is_made_again(study, monkeypatch, caplog):
+    """Copied without the folder that begins with a dot, tables of other prints and code were shown as current."""
+    (study / ".snakemake").rename(study / "kept")
+    monkeypatch.setenv("REPLICSE_WORKFLOW", str(study / "workflow"))
+    texts = {"config": 0, "train": 0, "evaluate": 0, "tabulate": 2, "judge": 1, "report": 1}
+    code = texts | {"train": 2, "evaluate": 2, "tabulate": 1}
+    for name, wanted in (
+        ("workflow/papers/simcse/reported.csv", texts),
+        ("src/replicse/objective/infonce.py", code),
+    ):
+        file = study / name
+        before = file.read_bytes()
+        file.write_bytes(before + (b"\n" if file.suffix == ".csv" else b"UNUSED = 1\n"))
+        planned = dict(re.findall(r"^(\w+) +(\d+)$", snakemake(study, "-n").stdout, re.MULTILINE))
+        load(study / "results/micro")
+        file.write_bytes(before)
+        assert {stage: int(planned.get(stage, 0)) for stage in wanted} == wanted
+    assert caplog.text.count("simcse/table3: made with other text of the papers") == 1
+    assert "Nothing to be done" in snakemake(study, "-n").stdout
+    shutil.rmtree(study / ".snakemake")
+    (study / "kept").rename(study / ".snakemake")
 
 
 def test_a_second_run_does_nothing(study):

@@ -4,12 +4,14 @@ import math
 import re
 
 import pytest
+from places import ROOT
 
 import replicse
 from replicse.errors import BadInput
 from replicse.files import write_json
 from replicse.registry.digests import digest
 from replicse.study.paper.config import Config
+from replicse.study.plan.made import Present
 from replicse.study.results.tabulate import TIDY
 
 READ = "sts-dev/STS-B/all"
@@ -102,3 +104,16 @@ def test_an_item_that_contradicts_itself_is_refused(results, change, sentence):
     write_item(results, "simcse/table3", NONE | change, NA)
     with pytest.raises(BadInput, match=re.escape(sentence)):
         replicse.load(results)
+
+
+def test_numbers_of_a_run_of_other_code_are_loaded_with_a_warning(results, caplog):
+    """Two edits later the numbers of the code before were shown as those of now."""
+    modules = ["replicse.evaluation.correlation"]
+    code = Present(ROOT / "workflow", "micro").code(frozenset(modules))
+    made = {"modules": modules, "code": code, "reads": ["runs/r1"]}
+    write_json(results / "encoders/e1/fast.json.made", made)
+    replicse.load(results)
+    assert not caplog.text
+    write_json(results / "runs/r1/made.json", made | {"code": "other"})
+    replicse.load(results)
+    assert "simcse/table3: made with other code than there is now; replicse run makes it again" in caplog.text
