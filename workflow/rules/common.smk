@@ -125,7 +125,13 @@ def payload(stage):
 
 def files_for(stage):
     """Return the function that gives the digest of the files below the data root that a job of a stage names."""
-    return of_job(stage, lambda job: data_digest(job.files))
+    return of_job(stage, files_digest)
+
+
+@cache
+def files_digest(job):
+    """Return the digest of the files below the data root that a job names."""
+    return data_digest(job.files)
 
 
 def wake_for_jobs_only():

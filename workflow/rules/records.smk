@@ -33,7 +33,7 @@ def made_from(stage, *parts):
     """Return what a job makes its outputs from, as digests by name: those of its inputs say what these are made from."""
     if job := GRAPH.get((stage, *parts)):
         reads = [MAKING[file] for file in job.needs[1:] if file in MAKING]
-        files = local_files(None) if stage == "data" else data_digest(job.files)
+        files = local_files(None) if stage == "data" else files_digest(job)
         places = (files_of(*key)[1].relative_to(RESULTS) for key in reads)
         own = {
             "files": files,
@@ -49,9 +49,15 @@ def made_from(stage, *parts):
         reads = [("tabulate", item) for item in parts or PLAN.items]
         own = {"texts": PRESENT.texts()} if stage == "judge" else {}
     modules = job.code if job else JUDGES if stage in ("tabulate", "judge") else SHOWS
-    inputs = digest([made_from(*key) for key in reads])
+    inputs = digest([summary(*key) for key in reads])
     code = {"modules": sorted(modules), "code": PRESENT.code(modules)}
     return {**code, **own, "inputs": inputs}
+
+
+@cache
+def summary(stage, *parts):
+    """Return the digest of all that a job makes its outputs from."""
+    return digest(made_from(stage, *parts))
 
 
 def made(stage):
