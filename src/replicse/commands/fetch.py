@@ -73,9 +73,7 @@ def way(need: Need, plan: Plan) -> Way:
         case "part":
             return partial(_part, need)
         case "encoder":
-            return partial(
-                cached_encoder, need.source["hub"], need.source["revision"], Path(need.source["folder"])
-            )
+            return partial(cached_encoder, need.source["hub"], need.source["revision"])
         case "suite":
             return f"the suite {need.source} downloads them when it first runs; let that run with the network"
     target = folder / need.name

@@ -11,8 +11,7 @@ from replicse.checked import Count, Text
 from replicse.commands.job import Payload, Stage
 from replicse.data.sets import data_folder
 from replicse.errors import BadInput, MissingData
-from replicse.files import below, copy_file, sha256_of, write_json, write_text
-from replicse.registry.artefacts import ENCODER
+from replicse.files import below, sha256_of, write_json, write_text
 from replicse.registry.corpora import SIMCSE_DATA
 from replicse.study.paper.lock import LOCK
 
@@ -134,20 +133,18 @@ def _tokenizer(job: TokenizerJob, arguments: Namespace) -> None:
 
 def _backbone(job: BackboneJob, arguments: Namespace) -> None:
     """Bring a released encoder, from the hub or from the data root, into one folder."""
+    from replicse.encoder.preparing import prepare_encoder
+
     if job.folder:
-        copy_encoder(below(data_folder(arguments.data), job.folder, WHAT), arguments.out)
+        source, facts = below(data_folder(arguments.data), job.folder, WHAT), {"folder": job.folder}
+        if not source.is_dir():
+            raise MissingData(f"{source}: no such folder; name one with an encoder, below the data root")
     else:
-        from replicse.data.hub import download_encoder
+        from replicse.data.hub import cached_encoder
 
-        download_encoder(job.hub, job.revision, arguments.out)
-
-
-def copy_encoder(source: Path, out: Path) -> None:
-    """Copy the files of an encoder folder; MissingData where one is absent."""
-    for name in ENCODER:
-        if not (source / name).exists():
-            raise MissingData(f"{source / name}: no such file; an encoder folder needs it")
-        copy_file(source / name, out / name)
+        source, commit = cached_encoder(job.hub, job.revision)
+        facts = {"repository": job.hub, "revision": commit}
+    prepare_encoder(source, arguments.out, facts)
 
 
 def _store(job: StoreJob, arguments: Namespace) -> None:

@@ -5,7 +5,7 @@ import re
 import shutil
 import tarfile
 import tempfile
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
@@ -15,10 +15,8 @@ from huggingface_hub import constants, errors, get_session, hf_hub_download, sna
 
 from replicse.data.sts import read_lines
 from replicse.data.tables import csv_records
-from replicse.data.tokenizer import TokenizerSettings, tokenizer_from_merges, tokenizer_from_vocabulary
 from replicse.errors import BadInput, MissingData, nearest
-from replicse.files import copy_file, read_json, sha256_of, write_json, write_text
-from replicse.registry.artefacts import CONFIG, ENCODER, TOKENIZER, TOKENIZER_CONFIG, WEIGHTS
+from replicse.files import copy_file, read_json, sha256_of, write_json
 from replicse.registry.corpora import SIMCSE_DATA
 
 RECORD = "hub.json"
@@ -28,6 +26,9 @@ ABBREVIATED = re.compile("[0-9a-f]{7,39}")
 FULL = "name all of its 40 digits, which replicse fetch --pin finds"
 CHECKSUM = re.compile("[0-9a-f]{40}|[0-9a-f]{64}")
 CARD = "README.md"
+# What the libraries read of an encoder, and the same weights for other programs.
+ENCODER_FILES = ("*.json", "*.txt", "*.model", "*.jinja", "*.safetensors")
+OTHER_FORMATS = ("onnx/*", "openvino/*", "*.onnx")
 
 
 @dataclass(frozen=True)
@@ -80,57 +81,20 @@ def cached_artefacts(wanted: Iterable[str], commit: str, target: Path) -> list[P
     return [_fetch(replace(ARTEFACTS[name], revision=commit), target / name)[0] for name in wanted]
 
 
-def cached_encoder(repository: str, revision: str | None, folder: Path) -> tuple[list[Path], str]:
-    """Return the files of an encoder in the hub's cache, fetched where they are not there, and its full commit.
+def cached_encoder(repository: str, revision: str | None) -> tuple[Path, str]:
+    """Return the folder of an encoder in the hub's cache, fetched where it is not there, and its full commit.
 
-    They are its config, its weights, and its tokenizer or the vocabulary that one is built from. Raises MissingData,
-    which names `folder` as another place for them, where the hub does not answer or does not have them.
+    It holds the files that libraries read, and weights of one format: safetensors where there are any, else PyTorch's.
+    Raises MissingData where the hub does not answer or does not have them.
     """
-
-    def fetch(*names: str) -> list[Path]:
-        return [_fetch(Artefact(repository, name, commit, "model"), folder)[0] for name in names]
-
-    config, commit = _fetch(Artefact(repository, CONFIG, revision or "main", "model"), folder)
-    weights = _first_of(lambda: fetch(WEIGHTS), lambda: fetch("pytorch_model.bin"))
-    tokenizer = _first_of(
-        lambda: fetch(TOKENIZER),
-        lambda: fetch("vocab.json", "merges.txt"),
-        lambda: fetch("vocab.txt"),
-    )
-    if tokenizer[0].name == "vocab.txt":
-        tokenizer += _first_of(lambda: fetch(TOKENIZER_CONFIG), list)
-    return [config, *weights, *tokenizer], commit
+    folder = cached_folder(repository, revision or "main", ENCODER_FILES, "model")
+    if not any(folder.rglob("*.safetensors")):
+        folder = cached_folder(repository, folder.name, (*ENCODER_FILES, "*.bin"), "model")
+    return folder, folder.name
 
 
-def download_encoder(repository: str, revision: str | None, folder: Path) -> Path:
-    """Download an encoder as `config.json`, `model.safetensors` and `tokenizer.json`; return the folder.
-
-    PyTorch weights are converted, and a tokenizer that is only a vocabulary is built from it. Revision None
-    is the main branch; `hub.json` in the folder records the repository, the full commit and the sha256 of
-    each file. Raises MissingData where the hub does not answer or does not have the files.
-    """
-    folder = Path(folder)
-    cached, commit = cached_encoder(repository, revision, folder)
-    paths = {path.name: path for path in cached}
-    for name in paths.keys() & set(ENCODER):
-        copy_file(paths[name], folder / name)
-    if "pytorch_model.bin" in paths:
-        _convert_weights(paths["pytorch_model.bin"], folder / WEIGHTS)
-    if "merges.txt" in paths:
-        made = tokenizer_from_merges(paths["vocab.json"], paths["merges.txt"])
-        write_text(folder / TOKENIZER, made.to_str(pretty=True))
-    elif "vocab.txt" in paths:
-        # BERT is uncased where nothing else is said.
-        uncased = TokenizerSettings.read(paths["vocab.txt"].parent).do_lower_case
-        made = tokenizer_from_vocabulary(paths["vocab.txt"], uncased)
-        write_text(folder / TOKENIZER, made.to_str(pretty=True))
-    files = {name: sha256_of(folder / name) for name in ENCODER}
-    write_json(folder / RECORD, {"repository": repository, "revision": commit, "sha256": files})
-    return folder
-
-
-def cached_folder(repository: str, revision: str, patterns: Sequence[str]) -> Path:
-    """Return the folder of a data set at a revision in the hub's cache, its files of these patterns fetched.
+def cached_folder(repository: str, revision: str, patterns: Sequence[str], kind: str = "dataset") -> Path:
+    """Return the folder of a repository at a revision in the hub's cache, its files of these patterns fetched.
 
     Raises MissingData where the hub does not answer or refuses, and where a file is not what the hub says it is.
     """
@@ -139,14 +103,16 @@ def cached_folder(repository: str, revision: str, patterns: Sequence[str]) -> Pa
     try:
         folder = Path(
             snapshot_download(
-                repository, repo_type="dataset", revision=revision, allow_patterns=list(patterns)
+                repository,
+                repo_type=kind,
+                revision=revision,
+                allow_patterns=list(patterns),
+                ignore_patterns=list(OTHER_FORMATS),
             )
         )
     except FAILURES as error:
         what = f"{' and '.join(patterns)} of {repository} at {revision}"
-        raise MissingData(
-            _not_downloaded(what, repository, "dataset", error, "connect to the hub")
-        ) from error
+        raise MissingData(_not_downloaded(what, repository, kind, error, "connect to the hub")) from error
     for path in folder.rglob("*"):
         if any(fnmatchcase(path.relative_to(folder).as_posix(), pattern) for pattern in patterns):
             _check_content(path)
@@ -219,17 +185,6 @@ def _download(artefact: Artefact) -> Path:
     )
 
 
-def _first_of(*attempts: Callable[[], list[Path]]) -> list[Path]:
-    """Return the files of the first attempt that the hub has; the error of the preferred one if it has none."""
-    problems = []
-    for attempt in attempts:
-        try:
-            return attempt()
-        except MissingData as problem:
-            problems.append(problem)
-    raise problems[0]
-
-
 def _unpack(archive: Path, target: Path) -> None:
     """Unpack the folder of an archive that holds STS as `target`; nothing may land outside of it."""
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -261,11 +216,3 @@ def _remember(path: Path, records: list[dict[str, Any]]) -> None:
     by_name = {record["name"]: record for record in read_json(path)} if path.is_file() else {}
     by_name |= {record["name"]: record for record in records}
     write_json(path, [by_name[name] for name in sorted(by_name)])
-
-
-def _convert_weights(source: Path, target: Path) -> None:
-    """Write PyTorch weights as safetensors; tensors that share memory become copies."""
-    from replicse.encoder.stored import read_tensors, save_tensors
-
-    tensors = {name: value.clone().contiguous() for name, value in read_tensors(source).items()}
-    save_tensors(target, tensors, format="pt")

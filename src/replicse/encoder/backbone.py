@@ -10,7 +10,7 @@ from typing import ClassVar, Protocol
 
 from torch import Tensor, nn
 
-from replicse.data.tokenizer import SpecialIds, load_tokenizer, special_ids
+from replicse.data.tokenizer import SpecialIds, TokenizerSettings, load_tokenizer, special_ids
 from replicse.encoder.batch import TokenBatch
 from replicse.encoder.heads import SentenceHead
 from replicse.errors import BadInput
@@ -69,11 +69,18 @@ class Backbone(nn.Module, ABC):
     max_length: int
     layer_count: int
     tokenizer_file: Path
+    # Whether padding changes what it computes, so that only rows of one length go together; weights nobody reads.
+    alone: bool = False
+    unread: tuple[str, ...] = ()
 
     @cached_property
     def special(self) -> SpecialIds:
-        """Return the ids of its tokenizer's special tokens."""
-        return special_ids(load_tokenizer(self.tokenizer_file, None))
+        """Return the ids of its tokenizer's special tokens, by the names in tokenizer_config.json where it has them."""
+        settings = TokenizerSettings.read(self.tokenizer_file.parent)
+        tokenizer = load_tokenizer(self.tokenizer_file, None)
+        names = {role: getattr(settings, f"{role}_token") for role in SpecialIds.__dataclass_fields__}
+        ids = {role: name and tokenizer.token_to_id(name) for role, name in names.items()}
+        return special_ids(tokenizer) if None in ids.values() else SpecialIds(**ids)
 
     def has_tokens_of(self, other: "Backbone") -> bool:
         """Return whether a token has the same id for another encoder."""

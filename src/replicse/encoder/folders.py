@@ -21,6 +21,11 @@ def record_folder(folder: Path, run: str, checkpoint: str) -> None:
     write_json(folder / RECORDS[0], {"run": run, "checkpoint": checkpoint, "sha256": digests})
 
 
+def is_recorded(folder: Path) -> bool:
+    """Return whether a run or a preparation has written a folder, so that it holds what this package writes."""
+    return any((folder / name).is_file() for name in RECORDS)
+
+
 def run_metrics(run: Path) -> dict[str, Any]:
     """Return the record of a run: its `seconds`, the names of its `checkpoints`, ..."""
     return read_json(run / METRICS)

@@ -72,7 +72,7 @@ def _of_transformers(architecture: Architecture, vocabulary: int, special: Speci
             f"{family} counts positions after the padding id {first - 1}, but the tokenizer pads with {special.pad};"
             " name a tokenizer of kind byte-bpe"
         )
-    return TransformersBackbone(network, architecture.positions, causal_lm and not with_head)
+    return TransformersBackbone(network, causal_lm and not with_head, architecture.positions)
 
 
 def _values(

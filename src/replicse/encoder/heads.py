@@ -1,6 +1,7 @@
 """What a sentence vector passes through after its pooling: heads made from their parameters, saved and read back."""
 
 import itertools
+import logging
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,12 +11,21 @@ from pydantic import TypeAdapter, ValidationError
 from torch import Tensor, nn
 
 from replicse.encoder.packed.linear import Linear, draw_normal
-from replicse.encoder.stored import both_parts, check_finite, fill, named, read_config, read_weights
+from replicse.encoder.stored import (
+    both_parts,
+    check_finite,
+    fill,
+    has_weights,
+    named,
+    read_config,
+    read_weights,
+)
 from replicse.errors import BadInput
 from replicse.registry.artefacts import CONFIG
 from replicse.registry.encoders import Head as HeadParameters
 from replicse.registry.encoders import MlpHead, ProjectorHead
 
+log = logging.getLogger(__name__)
 _PROJECTOR = "projector"
 
 
@@ -132,22 +142,27 @@ def _names(head: SentenceHead, base: str) -> dict[str, tuple[str, ...]]:
 
 
 def stored_head(folder: Path) -> SentenceHead | None:
-    """Return the head that an encoder folder holds, on the CPU; None where it holds none."""
+    """Return the head that an encoder folder holds, on the CPU; None where it holds none, as an adapter's does."""
+    if not has_weights(folder):
+        return None
     file, stored = read_weights(folder)
     settings = _stored_settings(folder)
     if isinstance(settings, ProjectorHead):
         first = f"{_PROJECTOR}.layers.0.weight"
         place = next((name for name in stored if name == first or name.endswith(f".{first}")), None)
         if place is None:
-            raise BadInput(f'{file}: no weight "{first}", but config.json names a projector; fetch it again')
+            raise BadInput(f'{file}: no weight "{first}", but config.json names a projector')
         with torch.device("meta"):
             head = make_head(settings, _inputs(stored[place]))
         fill(head, _names(head, place.removesuffix(first)), stored, file)
         check_finite(head, file)
         return head
-    dense = _stored_dense(stored, read_config(folder))
-    if dense is None:
+    found = _stored_dense(stored, read_config(folder))
+    if not found:
         return None
+    dense = found[0]
+    if others := found[1:]:
+        log.info("%s: its head is %s; %s is not read", folder, dense, " and ".join(others))
     with torch.device("meta"):
         head = make_head(settings, _inputs(stored[f"{dense}.weight"]))
     fill(head, both_parts("dense", dense), stored, file)
@@ -160,20 +175,22 @@ def _inputs(weight: Tensor) -> int:
     return weight.shape[1] if weight.dim() == 2 and weight.shape[1] else 1
 
 
-def _stored_dense(stored: Mapping[str, Tensor], config: Mapping[str, Any]) -> str | None:
-    """Return the name of a stored dense layer: `transformers` calls it pooler, unconverted SimCSE mlp (methods 2.1).
+def _stored_dense(stored: Mapping[str, Tensor], config: Mapping[str, Any]) -> list[str]:
+    """Return the names of stored dense layers, the one that a training left before that of the pre-training.
 
-    Others' files may hold more models than the encoder, whose poolers are not meant.
+    Unconverted SimCSE calls it mlp, `transformers` pooler (methods 2.1). Others' files may hold more models than the
+    encoder, whose poolers are not meant.
     """
     family = config["model_type"]
     stems = ("", *(f"{part}." for part in (family, *family.split("-"))))
     usual = {outer + stem for outer in ("", "model.") for stem in stems}
-    for name in ("pooler.dense", "mlp.dense"):
+    found = []
+    for name in ("mlp.dense", "pooler.dense"):
         for full in (key.removesuffix(".weight") for key in stored if key.endswith(f"{name}.weight")):
             base = full.removesuffix(name)
             if base in usual or ("sentence_head" in config and base.count(".") == 1):
-                return full
-    return None
+                found.append(full)
+    return found
 
 
 def _stored_settings(folder: Path) -> HeadParameters:

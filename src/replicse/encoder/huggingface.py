@@ -4,7 +4,6 @@ import inspect
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cached_property
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any
@@ -12,18 +11,16 @@ from typing import Any
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file
-from tokenizers import Tokenizer
 from torch import Tensor, nn
 
-from replicse.data.tokenizer import SpecialIds, TokenizerSettings, load_tokenizer
 from replicse.encoder.backbone import ALL_TOKENS, Backbone, Hidden, Need
 from replicse.encoder.batch import TokenBatch
 from replicse.encoder.heads import SentenceHead, head_config, head_weights
-from replicse.encoder.stored import READABLE, check_layers, read_config, read_tensors, write_folder
+from replicse.encoder.stored import write_folder
 from replicse.errors import BadInput
 from replicse.files import not_written, read_json
 from replicse.registry.artefacts import CONFIG, WEIGHTS
-from replicse.registry.encoders import FAMILIES
+from replicse.registry.encoders import FAMILIES, MAX_LENGTH
 
 # Rates that no configuration holds: where one of them turns up in a model is where that rate belongs.
 _HIDDEN_MARK, _ATTENTION_MARK = 0.28125, 0.40625
@@ -35,7 +32,7 @@ class TransformersBackbone(Backbone):
     engine = "transformers"
     network: Any
 
-    def __init__(self, network: Any, longest: float, causal: bool = False) -> None:
+    def __init__(self, network: Any, causal: bool = False, longest: int | None = None) -> None:
         super().__init__()
         self.network, self.causal = network, causal
         config = network.config
@@ -43,8 +40,9 @@ class TransformersBackbone(Backbone):
         self.hidden, self.layer_count = config.hidden_size, config.num_hidden_layers
         self.vocabulary = len(self.input_embeddings)
         self.first_position = first_position(self.model)
-        limit = getattr(self.model.config, "max_position_embeddings", 512)
-        self.max_length = int(min(longest, limit - self.first_position))
+        # A family without a table of positions has no end of its own.
+        limit = getattr(self.model.config, "max_position_embeddings", None) or MAX_LENGTH
+        self.max_length = min(longest or limit, limit - self.first_position)
 
     @property
     def model(self) -> Any:
@@ -60,15 +58,6 @@ class TransformersBackbone(Backbone):
     def predicts_tokens(self) -> bool:
         """Return whether it has a masked-LM head."""
         return self.network is not self.model
-
-    @cached_property
-    def special(self) -> SpecialIds:
-        """Return the ids of its tokenizer's special tokens, by the names in tokenizer_config.json where it has them."""
-        settings = TokenizerSettings.read(self.tokenizer_file.parent)
-        tokenizer = load_tokenizer(self.tokenizer_file, None)
-        names = {role: getattr(settings, f"{role}_token") for role in SpecialIds.__dataclass_fields__}
-        ids = {role: name and tokenizer.token_to_id(name) for role, name in names.items()}
-        return SpecialIds(**ids) if None not in ids.values() else super().special
 
     def forward(
         self, batch: TokenBatch, need: Need = ALL_TOKENS, first_vector: Tensor | None = None
@@ -258,43 +247,6 @@ def heads_of_family(family: str, where: str = "") -> tuple[bool, bool]:
     return config in MODEL_FOR_MASKED_LM_MAPPING, config in MODEL_FOR_CAUSAL_LM_MAPPING
 
 
-def load_transformers(folder: Path) -> TransformersBackbone:
-    """Return the encoder of any Hugging Face folder, with its masked-LM head where that is stored."""
-    from transformers import AutoModel, AutoModelForMaskedLM
-    from transformers.utils import logging
-
-    config, longest = read_config(folder), TokenizerSettings.read(folder).model_max_length
-    family = config.get("model_type")
-    masked_lm, causal_lm = heads_of_family(str(family), f"{folder}: ") if family else (False, False)
-    with_head = masked_lm and not config.get("is_decoder")
-    causal = not with_head and causal_lm
-    opened = AutoModelForMaskedLM if with_head else AutoModel
-    logging.disable_progress_bar()
-    before = logging.get_verbosity()
-    logging.set_verbosity_error()  # it would report what is missing, which is looked at below
-    try:
-        network, loading_info = opened.from_pretrained(folder, dtype=torch.float32, output_loading_info=True)
-    # What a broken config.json raises is of any class.
-    except Exception as error:
-        why = " ".join(str(error).split())[:200]
-        raise BadInput(f"{folder}: transformers cannot open the encoder ({why}); fetch it again") from None
-    finally:
-        logging.set_verbosity(before)
-    base = f"{network.base_model_prefix}." if with_head else ""
-    absent = sorted(name for name in loading_info["missing_keys"] if "pooler" not in name)
-    inside = [name for name in absent if name.startswith(base)]
-    if inside:
-        raise BadInput(f'{folder}: no weight "{inside[0]}"; fetch the encoder again')
-    for file in (file for name in READABLE for file in sorted(folder.glob(name.replace(".", "*.")))):
-        stored = (name.removeprefix(base) for name in read_tensors(file))
-        check_layers(file, stored, {name.removeprefix(base) for name in network.state_dict()})
-    backbone = TransformersBackbone(network.base_model if absent else network, longest, causal)
-    if hasattr(backbone.model, "pooler"):
-        # A stored head is read apart, and nothing else reads a pooler; SqueezeBERT calls one all the same.
-        backbone.model.pooler = nn.Identity()
-    return backbone.train()
-
-
 def _is_rate(key: str, value: Any) -> bool:
     return ("dropout" in key or key.endswith("pdrop")) and type(value) in (float, int)
 
@@ -304,16 +256,3 @@ def first_position(model: Any) -> int:
     table = getattr(getattr(model, "embeddings", None), "position_embeddings", None)
     padding = getattr(table, "padding_idx", None)
     return 0 if padding is None else padding + 1
-
-
-def backend_tokenizer(folder: Path) -> Tokenizer:
-    """Return the fast tokenizer that `transformers` makes of a folder without a tokenizer.json."""
-    from transformers import AutoTokenizer
-
-    try:
-        tokenizer = AutoTokenizer.from_pretrained(folder)
-    except (OSError, ValueError, KeyError, ImportError) as error:
-        raise BadInput(f"{folder}: transformers cannot open the tokenizer ({error})") from None
-    if not tokenizer.is_fast:
-        raise BadInput(f"{folder}: only a slow tokenizer is there; add its tokenizer.json")
-    return tokenizer.backend_tokenizer

@@ -1,31 +1,64 @@
-"""Encoders opened from disk, each by the engine that is asked for or that its family has."""
+"""One room for encoders of any origin: the library reads, the packed engine takes over where it gives the same."""
 
+import logging
 from pathlib import Path
 
 from replicse.encoder.backbone import Backbone
-from replicse.encoder.folders import check_folder
+from replicse.encoder.folders import check_folder, is_recorded
 from replicse.encoder.stored import check_finite, read_config
+from replicse.errors import BadInput
 from replicse.registry.artefacts import TOKENIZER
 from replicse.registry.encoders import PACKED, Engine
 
+log = logging.getLogger(__name__)
+
 
 def open_backbone(folder: Path, engine: Engine = "auto", tokenizer: Path | None = None) -> Backbone:
-    """Return the encoder of a Hugging Face folder: fp32, on the CPU, in training mode.
+    """Return the encoder of a folder: fp32, on the CPU, in training mode.
 
-    `tokenizer` is its tokenizer.json, if that is not in the folder. Raises MissingData where a file is absent and
-    BadInput where the engine cannot read the encoder, or a run has recorded it otherwise.
+    A folder that a run or a preparation has recorded is read by the engine that wrote it. Any other one is read by
+    `transformers`, whose place the packed engine takes where its states are equal on a probe. `tokenizer` is its
+    tokenizer.json, if that is not in the folder. Raises MissingData where a file is absent and BadInput where the
+    engine cannot read the encoder, or a run has recorded it otherwise.
     """
     folder = Path(folder)
     check_folder(folder)
-    packed = read_config(folder).get("model_type") in PACKED if engine == "auto" else engine == "packed"
-    if packed:
-        from replicse.encoder.packed.checkpoints import load_packed
-
-        backbone: Backbone = load_packed(folder)
-    else:
-        from replicse.encoder.huggingface import load_transformers
-
-        backbone = load_transformers(folder)
+    backbone = _recorded(folder, engine) if is_recorded(folder) else _of_others(folder, engine)
     check_finite(backbone, folder)
     backbone.tokenizer_file = tokenizer or folder / TOKENIZER
     return backbone
+
+
+def _recorded(folder: Path, engine: Engine) -> Backbone:
+    if engine == "packed" or (engine == "auto" and read_config(folder).get("model_type") in PACKED):
+        from replicse.encoder.packed.checkpoints import load_packed
+
+        return load_packed(folder)
+    return _of_others(folder, "transformers")
+
+
+def _of_others(folder: Path, engine: Engine) -> Backbone:
+    from replicse.encoder.library import read_network
+    from replicse.encoder.packed.checkpoints import packed_of
+    from replicse.encoder.proof import differs, prove_batches
+
+    theirs = read_network(folder)
+    check_finite(theirs, folder)
+    rows, states = prove_batches(theirs)
+    if engine == "transformers":
+        return theirs
+    config = theirs.network.config.to_dict()
+    try:
+        ours = packed_of(config, theirs.network.state_dict(), folder)
+        if differs(ours.eval(), rows, states):
+            raise BadInput("its states are others than those of transformers")
+    except BadInput as error:
+        if engine == "packed":
+            raise BadInput(
+                f"{folder}: engine packed cannot take over ({error}); leave the engine out"
+            ) from None
+        if config.get("model_type") in PACKED:
+            log.info("%s is read by transformers: %s", folder, error)
+        return theirs
+    ours.unread = theirs.unread
+    return ours.train()

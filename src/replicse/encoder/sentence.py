@@ -1,6 +1,6 @@
 """Sentences to vectors: every distinct one is tokenised and encoded once, in batches of similar length."""
 
-import os
+import logging
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -13,21 +13,40 @@ from torch import Tensor
 from torch.nn.functional import normalize
 
 from replicse.checked import shown
-from replicse.data.tokenizer import TokenizerSettings, load_tokenizer, tokenizer_from_vocabulary
+from replicse.data.tokenizer import SpecialIds, TokenizerSettings, load_tokenizer
 from replicse.encoder.backbone import Backbone
 from replicse.encoder.batch import TokenBatch
+from replicse.encoder.folders import is_recorded
 from replicse.encoder.heads import SentenceHead, random_head, stored_head
+from replicse.encoder.library import (
+    PROBE,
+    CalledTokenizer,
+    LeftOver,
+    read_tokenizer,
+    special_ids_of,
+    usable_tokenizer,
+)
 from replicse.encoder.opening import open_backbone
 from replicse.encoder.pooling import SentencePooling
-from replicse.encoder.sentence_transformers import read_modules
-from replicse.encoder.stored import read_config
+from replicse.encoder.sentence_transformers import (
+    MODULES,
+    LibraryEncoder,
+    declared_by,
+    encoded,
+    equal,
+    open_model,
+    transformer_folder,
+)
 from replicse.errors import BadInput, MissingData
 from replicse.registry.artefacts import TOKENIZER
 from replicse.registry.encoders import MAX_LENGTH, Engine
-from replicse.registry.poolings import PoolingParameters, pooling_of
+from replicse.registry.poolings import Own, PoolingParameters, pooling_of
 from replicse.runtime.devices import device_for
 from replicse.runtime.memory import give_back
 
+log = logging.getLogger(__name__)
+# Where a preparation keeps what only the library of a folder reads.
+ORIGINAL = "original"
 # Padded tokens of one batch: a CPU wants its working set in the cache, a GPU wants to be full.
 BATCH_TOKENS = {"cpu": 2048, "cuda": 65536}
 _TOKENISED_AT_ONCE = 4096
@@ -53,15 +72,15 @@ class SentenceEncoder:
         self,
         backbone: Backbone,
         head: SentenceHead | None,
-        tokenizer: Path | Tokenizer,
+        tokenizer: Path | Tokenizer | CalledTokenizer,
         pooling: PoolingParameters,
         max_length: int = MAX_LENGTH,
         batch_tokens: int | None = None,
         normalised: bool = False,
     ) -> None:
         self.backbone, self.head, self.normalised = backbone, head if pooling.head else None, normalised
-        self.pooling, self.max_length = pooling, max_length
-        self.tokenizer = tokenizer if isinstance(tokenizer, Tokenizer) else load_tokenizer(tokenizer, None)
+        self.pooling, self.max_length = pooling, min(max_length, backbone.max_length)
+        self.tokenizer = load_tokenizer(tokenizer, None) if isinstance(tokenizer, Path) else tokenizer
         self.tokenizer.no_padding()
         self.tokenizer.no_truncation()
         special = self.tokenizer.num_special_tokens_to_add(is_pair=False)
@@ -70,7 +89,7 @@ class SentenceEncoder:
                 f"max_length is {max_length}, but a row has {special} special tokens; give at least {special + 1}"
             )
         self.read = SentencePooling(pooling, backbone, self.tokenizer)
-        self.tokenizer.enable_truncation(self.read.sentence_tokens(min(max_length, backbone.max_length)))
+        self.tokenizer.enable_truncation(self.read.sentence_tokens(self.max_length))
         # Ids may have gaps: the number of tokens says less than the largest of them.
         largest = max(self.tokenizer.get_vocab().values(), default=0)
         if largest >= backbone.vocabulary:
@@ -93,23 +112,83 @@ class SentenceEncoder:
         device: str | None = None,
         batch_tokens: int | None = None,
         engine: Engine = "auto",
-    ) -> "SentenceEncoder":
-        """Open a Hugging Face or sentence-transformers folder, or a hub id (`name/model[@revision]`).
+    ) -> "SentenceEncoder | LibraryEncoder":
+        """Open the encoder of a folder or a hub id (`name/model[@revision]`) as its own library reads it.
 
-        Where `pooling` is given, only the transformer of a sentence-transformers folder is read. Where it is not, such
-        a folder's own pooling, normalisation and longest row hold; of any other folder it is `cls`. `max_length` counts
-        tokens (512). The device is the first GPU where there is one.
-        Raises BadInput where the pooling needs a head that was not stored, or a folder has modules that are not
-        computed here.
+        Without a `pooling` (or with "own") a folder of sentence-transformers is read by its modules, any other one by
+        `cls`. With one, its transformer alone is read. `max_length` counts tokens; by default it is the folder's own,
+        512 at most. The device is the first GPU where there is one. What only sentence-transformers computes is
+        returned as a LibraryEncoder. Raises BadInput where the pooling needs a head that was not stored, and for a
+        folder that nobody can read.
         """
-        modules = read_modules(encoder_folder(folder_or_hub_id), only_transformer=pooling is not None)
-        params = pooling_of(pooling or modules.pooling or "cls")
-        backbone, tokenizer = open_backbone(modules.transformer, engine), open_tokenizer(modules.transformer)
+        folder = encoder_folder(folder_or_hub_id)
+        asked = pooling_of(pooling) if pooling else None
+        if isinstance(asked, Own):
+            asked = None
+        original = folder / ORIGINAL if (folder / ORIGINAL).is_dir() else folder
+        if asked is None and (original / MODULES).is_file():
+            return cls._as_declared(original, max_length, device, batch_tokens, engine)
+        if asked is not None and (folder / MODULES).is_file():
+            log.info("%s: read by pooling %s as asked for, not by its own %s", folder, asked, MODULES)
+        transformer = transformer_folder(folder)
+        return cls._of(transformer, asked or pooling_of("cls"), max_length, device, batch_tokens, engine)
+
+    @classmethod
+    def _of(
+        cls,
+        folder: Path,
+        pooling: PoolingParameters,
+        max_length: int | None,
+        device: str | None,
+        batch_tokens: int | None,
+        engine: Engine,
+        normalised: bool = False,
+    ) -> "SentenceEncoder":
+        """Return the encoder of a transformer's folder."""
+        tokenizer, special, longest = folder_tokenizer(folder)
+        backbone = open_backbone(folder, engine)
+        if special is not None:
+            backbone.special = special
+        if backbone.unread:
+            first, more = backbone.unread[0], len(backbone.unread) - 1
+            log.info(
+                "%s: not read, next to the encoder: %s%s", folder, first, f" and {more} more" * (more > 0)
+            )
         backbone.to(device_for(device))
-        length = (modules.max_length or MAX_LENGTH) if max_length is None else max_length
-        encoder = cls(backbone, None, tokenizer, params, length, batch_tokens, modules.normalised)
-        encoder._open_head(modules.transformer)
+        length = min(MAX_LENGTH, longest) if max_length is None else max_length
+        encoder = cls(backbone, None, tokenizer, pooling, length, batch_tokens, normalised)
+        encoder._open_head(folder)
         return encoder
+
+    @classmethod
+    def _as_declared(
+        cls,
+        folder: Path,
+        max_length: int | None,
+        device: str | None,
+        batch_tokens: int | None,
+        engine: Engine,
+    ) -> "SentenceEncoder | LibraryEncoder":
+        """Return a folder of sentence-transformers as that library reads it, by an engine that gives its vectors."""
+        model = open_model(folder, str(device_for(device)), max_length)
+        declared, why = declared_by(model), "its modules are more than a pooling"
+        if declared is not None:
+            length = max_length or declared.max_length
+            rest = length, device, batch_tokens, engine, declared.normalised
+            try:
+                encoder = cls._of(transformer_folder(folder), pooling_of(declared.pooling), *rest)
+                if equal(encoder(PROBE), encoded(model, PROBE)):
+                    encoder.forget()
+                    return encoder
+                why = "its vectors are others than those of the library"
+            except LeftOver:
+                raise
+            except BadInput as error:
+                why = str(error)
+        if engine != "auto":
+            raise BadInput(f"{folder}: engine {engine} cannot read it ({why}); leave the engine out")
+        log.info("%s is read by sentence-transformers: %s", folder, why)
+        return LibraryEncoder(model)
 
     def reload(self, folder: Path, head_seed: int = 0) -> None:
         """Take the weights of another checkpoint of the same run; tokens are kept.
@@ -133,7 +212,7 @@ class SentenceEncoder:
                 )
             if head.inputs != hidden:
                 raise BadInput(
-                    f"{folder}: the head takes {head.inputs} numbers, the encoder gives {hidden}; fetch it again"
+                    f"{folder}: the head takes {head.inputs} numbers, the encoder gives {hidden}; it is of another one"
                 )
             self.head = head.to(self.device)
 
@@ -210,14 +289,16 @@ class SentenceEncoder:
     def batches(self, rows: list[np.ndarray]) -> Iterator[list[np.ndarray]]:
         """Yield runs of length-sorted rows whose padded size stays within `batch_tokens`.
 
-        A run that is half full ends where longer rows begin: rows of one length need no padding and no mask.
+        A run that is half full ends where longer rows begin: rows of one length need no padding and no mask. Where
+        padding changes vectors, every run does.
         """
         start, least = 0, self.pooling.padded_to
         lengths = [max(len(row), least) for row in rows]
         for stop, following in enumerate(lengths[1:], 1):
             size, longest = stop - start, lengths[stop - 1]
             full = (size + 1) * following > self.batch_tokens
-            if full or (following > longest and 2 * size * longest >= self.batch_tokens):
+            enough = self.backbone.alone or 2 * size * longest >= self.batch_tokens
+            if full or (following > longest and enough):
                 yield rows[start:stop]
                 start = stop
         yield rows[start:]
@@ -240,23 +321,18 @@ def encoder_folder(folder_or_hub_id: str | Path) -> Path:
     hub_id = _HUB_ID.fullmatch(name)
     if hub_id is None:
         raise MissingData(f"{name}: no such folder, and no hub id (name/model or name/model@revision) either")
-    from replicse.data.hub import download_encoder
+    from replicse.data.hub import cached_encoder
 
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    folder = cache / "replicse" / "encoders" / name.replace("/", "--")
     try:
-        return download_encoder(hub_id["repo"], hub_id["revision"], folder)
+        return cached_encoder(hub_id["repo"], hub_id["revision"])[0]
     except MissingData as error:
         raise MissingData(f"{name}: no such folder here; as the hub id that it may be: {error}") from error
 
 
-def open_tokenizer(folder: Path) -> Tokenizer:
-    """Return the tokenizer of an encoder's folder: its tokenizer.json, or what its other files give."""
-    file, vocabulary = folder / TOKENIZER, folder / "vocab.txt"
-    if file.is_file():
-        return load_tokenizer(file, None)
-    if read_config(folder).get("model_type") in ("bert", "distilbert") and vocabulary.is_file():
-        return tokenizer_from_vocabulary(vocabulary, TokenizerSettings.read(folder).do_lower_case)
-    from replicse.encoder.huggingface import backend_tokenizer
-
-    return backend_tokenizer(folder)
+def folder_tokenizer(folder: Path) -> tuple[Tokenizer | CalledTokenizer, SpecialIds | None, int]:
+    """Return the tokenizer of an encoder's folder, its special ids where it has all, and its longest row in tokens."""
+    if is_recorded(folder):
+        longest = TokenizerSettings.read(folder).model_max_length
+        return load_tokenizer(folder / TOKENIZER, None), None, int(min(longest, MAX_LENGTH))
+    theirs = read_tokenizer(folder)
+    return usable_tokenizer(theirs), special_ids_of(theirs), int(min(theirs.model_max_length, MAX_LENGTH))

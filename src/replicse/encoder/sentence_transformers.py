@@ -1,115 +1,121 @@
-"""Folders of sentence-transformers: the transformer, the pooling, the length and the normalisation that they name."""
+"""Folders of sentence-transformers: that library reads them, and says how sentences become vectors."""
 
-from collections.abc import Mapping
+import logging
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from replicse.encoder.library import PROBE, quiet_library
+from replicse.encoder.proof import TOLERANCE
 from replicse.errors import BadInput
 from replicse.files import below, read_json
-from replicse.registry.artefacts import CONFIG, TOKENIZER_CONFIG
 
+log = logging.getLogger(__name__)
 MODULES = "modules.json"
-# What the library calls a pooling, in each of its two spellings, and what it is called here.
-POOLINGS = {
-    "cls": "cls",
-    "pooling_mode_cls_token": "cls",
-    "mean": "mean",
-    "pooling_mode_mean_tokens": "mean",
-    "lasttoken": "last-token",
-    "pooling_mode_lasttoken": "last-token",
-}
+# The library's name of a pooling, and ours.
+POOLINGS = {"cls": "cls", "mean": "mean", "lasttoken": "last-token"}
 
 
 @dataclass(frozen=True)
-class Modules:
-    """What a folder of sentence-transformers says of its encoder; None where it says nothing."""
+class Declared:
+    """How a folder says that its sentences are read: pooling, longest row, normalised vectors."""
 
-    transformer: Path
-    pooling: str | None = None
-    max_length: int | None = None
-    normalised: bool = False
+    pooling: str
+    max_length: int | None
+    normalised: bool
 
 
-def read_modules(folder: Path, only_transformer: bool = False) -> Modules:
-    """Return the modules of a folder, or its transformer alone; without `modules.json` it is the transformer itself.
+class LibraryEncoder:
+    """Vectors of a model of sentence-transformers, for what no engine here computes; each distinct sentence once."""
 
-    Raises BadInput where the file is no list of modules, or a module is one that would change vectors in a way that is
-    not computed here: a Dense layer, several poolings side by side, a pooling without prompts.
-    """
-    file = folder / MODULES
-    if not file.exists():
-        return Modules(folder)
-    listed = read_json(file)
-    entries = listed if isinstance(listed, list) else []
-    if not entries or not all(
-        isinstance(each, dict) and isinstance(each.get("path"), str) for each in entries
-    ):
-        raise BadInput(f"{file}: no list of modules that each name a path; fetch the encoder again")
-    if only_transformer:
-        return Modules(_place(folder, entries[0], file))
-    _check_prompts(folder / "config_sentence_transformers.json")
-    places = [_place(folder, each, file) for each in entries]
-    kinds = [str(each.get("type", "")).rpartition(".")[2] for each in entries]
     pooling = None
-    for kind, place in zip(kinds[1:], places[1:], strict=True):
-        if kind == "Pooling":
-            pooling = _pooling(place / CONFIG)
-        elif kind != "Normalize":
-            raise BadInput(
-                f"{file}: module {kind} is not computed here; expected a transformer, Pooling, Normalize"
-            )
-    return Modules(places[0], pooling, _max_length(places[0]), "Normalize" in kinds)
+    engine = "sentence-transformers"
+
+    def __init__(self, model: Any) -> None:
+        self.model, self.device, self.max_length = model, model.device, model.max_seq_length
+        self._vectors: dict[str, np.ndarray] = {}
+
+    def __call__(self, sentences: Sequence[str]) -> np.ndarray:
+        """Return float32 vectors (n, width) in the order of the sentences."""
+        self.prepare(sentences)
+        return np.stack([self._vectors[sentence] for sentence in sentences])
+
+    def encode(self, sentences: Sequence[str]) -> np.ndarray:
+        """Return float32 vectors (n, width) in the order of the sentences; of one text, a vector (width,)."""
+        return self([sentences])[0] if isinstance(sentences, str) else self(sentences)
+
+    def prepare(self, sentences: Iterable[str]) -> None:
+        """Encode all sentences that have no vector yet."""
+        distinct = [sentence for sentence in dict.fromkeys(sentences) if sentence not in self._vectors]
+        if distinct:
+            self._vectors.update(zip(distinct, encoded(self.model, distinct), strict=True))
+
+    def clear(self) -> None:
+        """Drop all vectors."""
+        self._vectors.clear()
 
 
-def _place(folder: Path, module: Mapping[str, Any], file: Path) -> Path:
-    """Return the folder of a module; the transformer often lies in the folder itself."""
-    path = module["path"]
+def transformer_folder(folder: Path) -> Path:
+    """Return where the transformer of a folder lies: by its list of modules, or in the folder itself."""
+    file = folder / MODULES
+    if not file.is_file():
+        return folder
+    listed = read_json(file)
+    try:
+        path = listed[0]["path"]
+    except (KeyError, IndexError, TypeError):
+        raise BadInput(f"{file}: no list of modules that each name a path; save the encoder again") from None
     return below(folder, path, f"the path of a module below the folder in {file}") if path else folder
 
 
-def _pooling(file: Path) -> str:
-    settings = read_json(file)
-    if not isinstance(settings, Mapping):
-        raise BadInput(f"{file}: no settings of a pooling; fetch the encoder again")
-    mode = settings.get("pooling_mode", _flags(settings))
-    modes = [mode] if isinstance(mode, str) else mode
-    if len(modes) != 1 or modes[0] not in POOLINGS:
-        raise BadInput(f"{file}: pooling {', '.join(map(str, modes))} is not computed here; give --pooling")
-    if settings.get("include_prompt") is False:
-        raise BadInput(f"{file}: include_prompt false is not computed here; give --pooling")
-    return POOLINGS[modes[0]]
+def open_model(folder: Path, device: str, max_length: int | None) -> Any:
+    """Return a folder's model; BadInput where the library cannot read it, or cannot encode with it."""
+    from sentence_transformers import SentenceTransformer
 
-
-def _flags(settings: Mapping[str, Any]) -> list[str]:
-    return [name for name, value in settings.items() if name.startswith("pooling_mode_") and value is True]
-
-
-def _max_length(transformer: Path) -> int | None:
-    """Return how many tokens a row may have: older folders have a file for it, newer ones the tokenizer's settings."""
-    for name, key in (
-        ("sentence_bert_config.json", "max_seq_length"),
-        (TOKENIZER_CONFIG, "model_max_length"),
-    ):
-        file = transformer / name
-        settings = read_json(file) if file.is_file() else {}
-        length = settings.get(key) if isinstance(settings, Mapping) else None
-        if isinstance(settings, Mapping) and settings.get("do_lower_case") and key == "max_seq_length":
-            raise BadInput(
-                f"{file}: do_lower_case true is not computed here; give --pooling and lower-case the text"
-            )
-        if length is not None and not (type(length) is int and length > 0):
-            raise BadInput(f"{file}: {key} is {length!r}; expected a whole number of tokens above 0")
-        if length is not None:
-            return length
-    return None
-
-
-def _check_prompts(file: Path) -> None:
-    """Raise BadInput where every sentence would get a prompt that is not added here."""
-    settings = read_json(file) if file.is_file() else {}
-    name = settings.get("default_prompt_name") if isinstance(settings, Mapping) else None
-    if name:
+    with quiet_library():
+        try:
+            model = SentenceTransformer(str(folder), device=device)
+            if max_length is not None:
+                model.max_seq_length = max_length
+            kinds = [type(module).__name__ for module in model]
+        # Each module raises what it likes for a broken file.
+        except Exception as error:
+            why = " ".join(str(error).split())[:200]
+            raise BadInput(f"{folder}: sentence-transformers cannot open it ({why})") from None
+    try:
+        encoded(model, PROBE[:1])
+    except Exception as error:
+        lacks = "" if "Pooling" in kinds else "; there is no Pooling among them: give --pooling"
         raise BadInput(
-            f'{file}: default prompt "{name}" is not added here; give --pooling, and the prompt in the text'
-        )
+            f"{folder}: sentence-transformers cannot encode with its modules {', '.join(kinds)}"
+            f" ({type(error).__name__}){lacks}"
+        ) from None
+    return model
+
+
+def encoded(model: Any, sentences: Sequence[str]) -> np.ndarray:
+    """Return float32 vectors (n, width) of the library itself."""
+    vectors: np.ndarray = model.encode(list(sentences), show_progress_bar=False, convert_to_numpy=True)
+    return vectors.astype(np.float32)
+
+
+def declared_by(model: Any) -> Declared | None:
+    """Return how a model reads sentences, where that may be a pooling of ours; None where it is more than one."""
+    first, *others = model
+    kinds = [type(module).__name__ for module in others]
+    if type(first).__name__ != "Transformer" or kinds not in (["Pooling"], ["Pooling", "Normalize"]):
+        return None
+    mode = others[0].pooling_mode
+    name = POOLINGS.get(mode) if isinstance(mode, str) else None
+    return Declared(name, model.max_seq_length, "Normalize" in kinds) if name else None
+
+
+def equal(ours: np.ndarray, theirs: np.ndarray) -> bool:
+    """Return whether vectors are equal to rounding, row by row."""
+    if ours.shape != theirs.shape:
+        return False
+    length = np.linalg.norm(theirs, axis=1).clip(1e-6)
+    return bool((np.linalg.norm(ours - theirs, axis=1) <= TOLERANCE * length).all())

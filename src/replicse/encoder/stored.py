@@ -1,9 +1,9 @@
 """Encoder folders on disk: configuration, weights and tokenizer, as Hugging Face lays them out."""
 
-import re
 import shutil
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
+from pickle import UnpicklingError
 from typing import Any
 
 import torch
@@ -14,12 +14,11 @@ from torch import Tensor, nn
 from replicse.checked import shown
 from replicse.data.tokenizer import load_tokenizer, special_tokens
 from replicse.errors import BadInput, MissingData
-from replicse.files import atomic_write, check_fetched, check_there, not_written, read_json, write_json
+from replicse.files import atomic_write, below, check_fetched, check_there, not_written, read_json, write_json
 from replicse.registry.artefacts import CONFIG, TOKENIZER, TOKENIZER_CONFIG, WEIGHTS
 
 READABLE = (WEIGHTS, "pytorch_model.bin")
 KINDS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
-NUMBERS = re.compile(r"(?<=\.)\d+(?=\.)")
 # Our names -> those of a checkpoint, several where one matrix here holds what they hold apart.
 Names = Mapping[str, tuple[str, ...]]
 
@@ -27,32 +26,57 @@ Names = Mapping[str, tuple[str, ...]]
 def read_config(folder: Path) -> dict[str, Any]:
     """Return the content of an encoder's config.json; MissingData where there is none."""
     file = Path(folder) / CONFIG
-    check_there(
-        file, "name a folder with a Hugging Face encoder, or delete the folder of the run to train it again"
-    )
+    check_there(file, "name a folder with a Hugging Face encoder")
     config = read_json(file)
     if not isinstance(config, dict):
-        raise BadInput(f"{file}: no mapping; fetch the encoder again")
+        raise BadInput(f"{file}: no mapping; name a folder with a Hugging Face encoder")
     return config
 
 
-def read_weights(folder: Path) -> tuple[Path, dict[str, Tensor]]:
-    """Return the file of weights and what it holds, under today's names of LayerNorm's parts."""
-    file = next((folder / name for name in READABLE if (folder / name).exists()), None)
+def weight_files(folder: Path) -> list[Path]:
+    """Return the file of an encoder's weights, or an index and the parts that it names; MissingData for none."""
+    places = [folder / f"{name}{end}" for name in READABLE for end in ("", ".index.json")]
+    file = next((place for place in places if place.exists()), None)
     if file is None:
-        raise MissingData(f"{folder}: neither {' nor '.join(READABLE)} is there")
-    old = {".gamma": ".weight", ".beta": ".bias"}
-    return file, {
-        re.sub(r"\.(gamma|beta)$", lambda end: old[end.group()], name): value
-        for name, value in read_tensors(file).items()
-    }
+        raise MissingData(f"{folder}: neither {' nor '.join(READABLE)} is there, nor parts with an index")
+    if file.suffix != ".json":
+        return [file]
+    named = read_json(file).get("weight_map", {})
+    return [
+        file,
+        *(below(folder, name, f"a part that {file.name} names") for name in sorted({*named.values()})),
+    ]
+
+
+def has_weights(folder: Path) -> bool:
+    """Return whether a folder holds weights of an encoder."""
+    try:
+        return bool(weight_files(folder))
+    except MissingData:
+        return False
+
+
+def read_weights(folder: Path) -> tuple[Path, dict[str, Tensor]]:
+    """Return the file of weights, or the index of several, and what is stored by name.
+
+    `module.`, which DistributedDataParallel puts before every name, is left out. Raises MissingData where there is no
+    such file.
+    """
+    file, *parts = weight_files(folder)
+    stored: dict[str, Tensor] = {}
+    for part in parts or [file]:
+        check_there(part, f"copy all parts that {file.name} names")
+        stored |= read_tensors(part)
+    if stored and all(name.startswith("module.") for name in stored):
+        stored = {name.removeprefix("module."): value for name, value in stored.items()}
+    return file, stored
 
 
 def read_tensors(file: Path) -> dict[str, Tensor]:
     """Return the tensors of a file in the format of safetensors or of PyTorch by name.
 
-    Raises BadInput where it cannot be read, where a name is none, and for weights that are no floating-point numbers:
-    such are those of a quantised encoder, or of another file.
+    Those of a checkpoint that holds them as its `state_dict` among other things are taken from there. Raises BadInput
+    where it cannot be read, and for weights that are no floating-point numbers, such as those of a quantised encoder.
     """
     check_fetched(file)
     try:
@@ -60,16 +84,23 @@ def read_tensors(file: Path) -> dict[str, Tensor]:
             stored = load_file(file)
         else:
             stored = torch.load(file, map_location="cpu", weights_only=True)
+    except UnpicklingError:
+        raise BadInput(
+            f"{file}: holds pickled Python objects, perhaps a whole module; save its tensors alone, as"
+            " torch.save(model.state_dict(), file)"
+        ) from None
     # What the readers of two formats raise for bytes that are neither: no narrower class has all of it.
     except Exception as error:
         why = " ".join(str(error).split())[:200]
-        raise BadInput(f"{file}: cannot be read ({why}); fetch the encoder again") from None
+        raise BadInput(f"{file}: cannot be read ({why}); it is cut, or of another format") from None
+    if isinstance(stored, Mapping) and isinstance(stored.get("state_dict"), Mapping):
+        stored = stored["state_dict"]
     if not isinstance(stored, Mapping):
-        raise BadInput(f"{file}: a {type(stored).__name__}, not tensors by name; fetch the encoder again")
+        raise BadInput(f"{file}: a {type(stored).__name__}, not tensors by name; save a state_dict")
     tensors = {name: value for name, value in stored.items() if torch.is_tensor(value)}
     for name, value in tensors.items():
         if not isinstance(name, str):
-            raise BadInput(f"{file}: the key {shown(name)} is no name of a weight; fetch the encoder again")
+            raise BadInput(f"{file}: the key {shown(name)} is no name of a weight; save a state_dict")
         # Counts, and the numbers of positions, are no weights.
         is_other = value.dim() == 0 or name.endswith("_ids")
         if value.layout != torch.strided or not (value.dtype in KINDS or is_other):
@@ -78,24 +109,13 @@ def read_tensors(file: Path) -> dict[str, Tensor]:
     return tensors
 
 
-def check_layers(file: Path, stored: Iterable[str], names: Collection[str]) -> None:
-    """Raise BadInput where a file holds layers beyond those that an encoder has by its config.json.
-
-    Such a weight is named like a known one, but for the numbers in its name.
-    """
-    shapes = {NUMBERS.sub("#", name) for name in names}
-    more = next((name for name in stored if name not in names and NUMBERS.sub("#", name) in shapes), None)
-    if more:
-        raise BadInput(f'{file}: holds "{more}", a layer that config.json does not count; fix either')
-
-
 def check_finite(module: nn.Module, place: Path) -> None:
     """Raise BadInput where a weight is not finite: every score would be undefined."""
     for name, value in module.state_dict().items():
         if value.is_floating_point() and not value.isfinite().all():
             raise BadInput(
-                f'{place}: "{name}" holds NaN or infinite numbers; fetch the encoder again, or delete the folder of the'
-                " run to train it again"
+                f'{place}: "{name}" holds NaN or infinite numbers, so that no score is defined; choose another'
+                " checkpoint"
             )
 
 
@@ -112,7 +132,7 @@ def fill(module: nn.Module, names: Names, stored: Mapping[str, Tensor], file: Pa
         rows, *rest = shapes[ours]
         for name in theirs:
             if name not in stored:
-                raise BadInput(f'{file}: no weight "{name}"; fetch the encoder again')
+                raise BadInput(f'{file}: no weight "{name}", which an encoder of this config.json has')
             if stored[name].shape != (rows // len(theirs), *rest):
                 shape = tuple(stored[name].shape)
                 raise BadInput(

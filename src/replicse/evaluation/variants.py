@@ -23,7 +23,7 @@ from replicse.encoder.batch import TokenBatch
 from replicse.encoder.heads import SentenceHead, stored_head
 from replicse.encoder.pooling import SentencePooling
 from replicse.encoder.sentence import SentenceEncoder, encoder_folder
-from replicse.encoder.sentence_transformers import read_modules
+from replicse.encoder.sentence_transformers import transformer_folder
 from replicse.errors import BadInput
 from replicse.evaluation.correlation import cosines, pearson, spearman
 from replicse.evaluation.sts import score_task
@@ -72,7 +72,7 @@ def evaluate(
 def _head_in(folder: str) -> SentenceHead | None:
     if not folder:
         return None
-    return stored_head(read_modules(encoder_folder(folder), only_transformer=True).transformer)
+    return stored_head(transformer_folder(encoder_folder(folder)))
 
 
 def _refused(variants: Sequence[str], reason: str = "") -> dict[str, Any]:

@@ -9,16 +9,20 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from tokenizers import Tokenizer
+
 from replicse.augment import augment, token_change
 from replicse.data.corpora import labels_of, read_corpus
 from replicse.data.store import write_store
-from replicse.encoder.sentence import SentenceEncoder, encoder_folder, open_tokenizer
-from replicse.encoder.stored import READABLE
+from replicse.encoder.sentence import SentenceEncoder, encoder_folder, folder_tokenizer
+from replicse.encoder.sentence_transformers import transformer_folder
+from replicse.encoder.stored import has_weights, weight_files
 from replicse.errors import BadInput, nearest
 from replicse.files import read_json, sha256_of, write_json, write_text
 from replicse.provenance.record import computed, provenance
 from replicse.registry.artefacts import PROVENANCE, STORE, TOKENIZER
 from replicse.registry.corpora import corpus_of
+from replicse.registry.digests import digest
 from replicse.registry.encoders import Precision
 from replicse.registry.frozen import FrozenModel, with_frozen
 from replicse.registry.runs import PARTS, Init, Run, View
@@ -76,7 +80,7 @@ def train(
     out = Path(out)
     run = _run_of(recipe, changes or {})
     columns, description = _columns_of(corpus)
-    initial = encoder_folder(start)
+    initial = transformer_folder(encoder_folder(start))
     named = {name: str(encoder_folder(place)) for name, place in (models or {}).items()}
     spec = run.replace(
         seed=seed,
@@ -95,7 +99,10 @@ def train(
         )
     if _is_complete(out, spec.run_id):
         return _opened(out, spec, device)
-    write_text(out / TOKENIZER, open_tokenizer(initial).to_str(pretty=True))
+    tokenizer, *_ = folder_tokenizer(initial)
+    if not isinstance(tokenizer, Tokenizer):
+        raise BadInput(f"{initial}: its tokenizer is none of the library tokenizers; add its {TOKENIZER}")
+    write_text(out / TOKENIZER, tokenizer.to_str(pretty=True))
     stores = _stores(out, spec, columns, Path(data or out))
     job = {
         "run": spec.plain(),
@@ -172,8 +179,9 @@ def _run_of(recipe: str | Mapping[str, Any], changes: Mapping[str, Any]) -> Run:
 
 def _init(start: str | Path, folder: Path, keep_head: bool) -> Init:
     """Return where a run starts, named by the digest of its weights too: another file there makes another run."""
-    weights = next((file for name in READABLE if (file := folder / name).is_file()), None)
-    entries = {"folder": str(start), "revision": sha256_of(weights) if weights else None}
+    digests = [sha256_of(file) for file in weight_files(folder)] if has_weights(folder) else []
+    revision = digests[0] if len(digests) == 1 else digest(digests) if digests else None
+    entries = {"folder": str(start), "revision": revision}
     return Init.of({**entries, "keep_head": keep_head}, "start")
 
 
@@ -246,7 +254,9 @@ def _is_complete(out: Path, run_id: str) -> bool:
 
 def _opened(out: Path, spec: Run, device: str | None) -> SentenceEncoder:
     kept = "best" if spec.selection.every else "last"
-    return SentenceEncoder.open(out / kept, spec.pooling.test, device=device)
+    encoder = SentenceEncoder.open(out / kept, spec.pooling.test, device=device)
+    assert isinstance(encoder, SentenceEncoder)
+    return encoder
 
 
 def _stores(out: Path, spec: Run, columns: Mapping[str, Sequence[str]], root: Path) -> list[Path]:

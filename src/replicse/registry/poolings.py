@@ -127,6 +127,17 @@ class FirstToken(PoolingParameters):
     tokens: ClassVar[bool] = False
 
 
+class Own(PoolingParameters):
+    """The pooling, length and normalisation that an encoder's folder declares itself; `cls` where it declares none."""
+
+    implementation: ClassVar[str] = "replicse.encoder.pooling:first_token"
+    pooling: Literal["own"]
+
+    def untrainable(self) -> str:
+        """Return what a training would need instead."""
+        return "a pooling by its name: what a folder declares is known when it is read"
+
+
 class Cls(FirstToken):
     """The last hidden state of the first token."""
 

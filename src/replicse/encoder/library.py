@@ -1,0 +1,308 @@
+"""Folders of others, as the libraries that own their formats read them: `transformers` and, for adapters, `peft`.
+
+Nothing of a folder is left out unsaid: a weight inside the encoder that its configuration has no place for is refused,
+one next to it is named by the encoder's `unread`.
+"""
+
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from inspect import signature
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import torch
+from tokenizers import Tokenizer
+from torch import Tensor, nn
+
+from replicse.data.tokenizer import SpecialIds
+from replicse.encoder.huggingface import TransformersBackbone, heads_of_family
+from replicse.encoder.stored import read_config, read_tensors, read_weights
+from replicse.errors import BadInput
+from replicse.files import read_json
+from replicse.registry.artefacts import CONFIG, TOKENIZER
+
+ADAPTER, ADAPTER_WEIGHTS = "adapter_config.json", "adapter_model.safetensors"
+# What a tokenizer is tried on: cases, accents, scripts, digits, marks, blanks, special tokens, long words, nothing.
+PROBE = (
+    "A man is playing a guitar.",
+    "The DOG said \"no\" to McDonald's CAT, didn't it?",
+    "Straße, Mädchen, schön, ÜBER, naïve café, Łódź, señor",
+    "Cafe\u0301 with a combining accent, ﬁ as a ligature, ½ and ①",
+    "我喜欢自然语言处理。",
+    "東京タワーは333メートルです",
+    "한국어 문장",
+    "Привет, мир! Это пример.",
+    "مرحبا بالعالم",
+    "हिन्दी में एक वाक्य",
+    "It cost $1,234.56 in 1999 (-7.5 %), i.e. 3e-5!",
+    "https://example.org/a_b-c?d=1#e me@example.org @user #tag",
+    "[MASK] <mask> [SEP] </s> [CLS] <s> [UNK] <unk> [PAD] <pad> <|endoftext|>",
+    "  leading, double  and trailing blanks \t and a tab\nand a line  ",
+    "emoji 😀👍🏽 and zero\u200bwidth",
+    "pneumonoultramicroscopicsilicovolcanoconiosis",
+    "skateboard snowboarding unhappiness running",
+    "(a) [b] {c} <d> -- ... !!! ~`^",
+    "a",
+    " ",
+    "",
+    "two people are riding a red bike in the big green park near the water " * 4,
+)  # fmt: skip
+CUT = 8  # tokens to which the probe is cut once more: from which end, and what stays
+_COMPUTED = ("inv_freq", "masked_bias", "position_ids", "num_batches_tracked")
+_OF_HEADS = ("pooler.", "mlp.dense.", "projector.")  # read apart where the pooling has a head
+
+
+class LeftOver(BadInput):
+    """Weights inside an encoder that its configuration has no place for."""
+
+
+class CalledTokenizer:
+    """A tokenizer that only its own call reads right, with what is asked of one of the library `tokenizers`."""
+
+    def __init__(self, theirs: Any) -> None:
+        self.theirs = theirs
+        self.longest: int | None = None
+
+    def enable_truncation(self, longest: int) -> None:
+        """Cut rows at so many tokens."""
+        self.longest = longest
+
+    def no_truncation(self) -> None:
+        """Leave rows as long as they are."""
+        self.longest = None
+
+    def no_padding(self) -> None:
+        """Do nothing: rows are never padded here."""
+
+    def num_special_tokens_to_add(self, is_pair: bool) -> int:
+        """Return how many special tokens a row has."""
+        return int(self.theirs.num_special_tokens_to_add(pair=is_pair))
+
+    def get_vocab(self, with_added_tokens: bool = True) -> dict[str, int]:
+        """Return the id of every token."""
+        return dict(self.theirs.get_vocab())
+
+    def token_to_id(self, token: str) -> int | None:
+        """Return the id of a token; None where there is none."""
+        return self.get_vocab().get(token)
+
+    def encode(self, text: str, add_special_tokens: bool = True) -> Any:
+        """Return `ids` and `special_tokens_mask` of a text."""
+        rows = self.theirs(text, add_special_tokens=add_special_tokens, return_special_tokens_mask=True)
+        return SimpleNamespace(ids=rows["input_ids"], special_tokens_mask=rows["special_tokens_mask"])
+
+    def encode_batch_fast(self, texts: Sequence[str]) -> list[Any]:
+        """Return the `ids` of each text, cut where truncation is on."""
+        return [SimpleNamespace(ids=ids) for ids in rows_of(self.theirs, texts, self.longest)]
+
+
+def rows_of(theirs: Any, texts: Sequence[str], longest: int | None = None) -> list[list[int]]:
+    """Return the token ids of texts by the call of a tokenizer of `transformers`, cut at `longest`."""
+    rows: list[list[int]] = theirs(list(texts), truncation=longest is not None, max_length=longest)[
+        "input_ids"
+    ]
+    return rows
+
+
+def read_tokenizer(folder: Path) -> Any:
+    """Return the tokenizer that `AutoTokenizer` makes of a folder.
+
+    Raises BadInput where no file of a tokenizer is there: the library makes one without words then.
+    """
+    from transformers import AutoTokenizer
+
+    with quiet_library():
+        try:
+            theirs = AutoTokenizer.from_pretrained(folder)
+        # Each family raises what it likes for a broken file.
+        except Exception as error:
+            raise BadInput(f"{folder}: transformers cannot open its tokenizer ({_line(error)})") from None
+    files = {*type(theirs).vocab_files_names.values()}
+    if files and not any((folder / name).is_file() for name in files | {TOKENIZER}):
+        raise BadInput(
+            f"{folder}: no tokenizer is there ({' or '.join(sorted(files | {TOKENIZER}))}); copy that of the encoder"
+            " it was trained from into it"
+        )
+    return theirs
+
+
+def usable_tokenizer(theirs: Any) -> Tokenizer | CalledTokenizer:
+    """Return the fast tokenizer in one of `transformers` where it gives the same ids on the probe, else its call."""
+    backend = getattr(theirs, "backend_tokenizer", None)
+    if isinstance(backend, Tokenizer):
+        own = Tokenizer.from_str(backend.to_str())
+        own.no_padding()
+        for longest in (None, CUT):
+            own.no_truncation() if longest is None else own.enable_truncation(longest)
+            if [each.ids for each in own.encode_batch(list(PROBE))] != rows_of(theirs, PROBE, longest):
+                return CalledTokenizer(theirs)
+        own.no_truncation()
+        return own
+    return CalledTokenizer(theirs)
+
+
+def special_ids_of(theirs: Any) -> SpecialIds | None:
+    """Return the ids of the special tokens of a tokenizer of `transformers`; None where it lacks one."""
+    ids = {role: getattr(theirs, f"{role}_token_id", None) for role in SpecialIds.__dataclass_fields__}
+    return None if None in ids.values() else SpecialIds(**ids)
+
+
+def read_network(folder: Path) -> TransformersBackbone:
+    """Return the encoder of a folder in fp32, on the CPU, with its masked-LM head where that is stored.
+
+    Weights are read under the names that training code leaves (`module.`, `model.`, ...), of one file or several.
+    Raises BadInput where the library cannot make the family, and where a weight is absent or left over inside it.
+    """
+    folder = Path(folder)
+    if (folder / ADAPTER).is_file():
+        return _with_adapter(folder)
+    values = read_config(folder)
+    family = values.get("model_type")
+    if not isinstance(family, str):
+        raise BadInput(f'{folder / CONFIG}: no "model_type"; name the family there, as "model_type": "bert"')
+    masked_lm, causal_lm = heads_of_family(family, f"{folder}: ")
+    with_head = masked_lm and not values.get("is_decoder")
+    file, stored = read_weights(folder)
+    config, made = _made(folder, family, values, with_head)
+    with torch.device("meta"):
+        empty = made(config)
+    stored = _aligned(file, stored, empty.base_model, family)
+    options = {"add_pooling_layer": False} if "add_pooling_layer" in signature(made).parameters else {}
+    with quiet_library():
+        try:
+            network, found = made.from_pretrained(
+                None,
+                config=config,
+                state_dict=stored,
+                dtype=torch.float32,
+                output_loading_info=True,
+                **options,
+            )
+        except Exception as error:
+            raise BadInput(f"{file}: transformers cannot read the weights ({_line(error)})") from None
+    base = f"{network.base_model_prefix}."
+    unread = _unread(file, found["unexpected_keys"], stored, network, base)
+    outer = base if network is not network.base_model else ""
+    absent = sorted(name for name in found["missing_keys"] if "pooler" not in name)
+    inside = [name for name in absent if name.startswith(outer)]
+    if inside:
+        raise BadInput(f'{file}: no weight "{inside[0]}", which an encoder of this config.json has')
+    backbone = TransformersBackbone(network.base_model if absent else network, causal_lm and not with_head)
+    if isinstance(getattr(backbone.model, "pooler", None), nn.Module):
+        # A stored head is read apart, and nothing else reads a pooler; SqueezeBERT calls one all the same.
+        backbone.model.pooler = nn.Identity()
+    backbone.unread = unread
+    return backbone.train()
+
+
+def _made(folder: Path, family: str, values: Mapping[str, Any], with_head: bool) -> tuple[Any, Any]:
+    """Return the configuration and the class of an encoder; of one that also decodes, the half that encodes."""
+    import transformers
+    from transformers.models.auto import modeling_auto
+
+    kind = transformers.CONFIG_MAPPING[family]
+    names = (
+        ("MODEL_FOR_MASKED_LM_MAPPING",)
+        if with_head
+        else ("MODEL_FOR_TEXT_ENCODING_MAPPING", "MODEL_MAPPING")
+    )
+    made = next((known[kind] for name in names if kind in (known := getattr(modeling_auto, name))), None)
+    if made is None:
+        raise BadInput(f"{folder}: transformers has no encoder of family {family}")
+    try:
+        return kind.from_dict(dict(values)), made[0] if isinstance(made, tuple) else made
+    except Exception as error:
+        raise BadInput(f"{folder / CONFIG}: transformers cannot read it ({_line(error)})") from None
+
+
+def _aligned(file: Path, stored: Mapping[str, Tensor], model: Any, family: str) -> dict[str, Tensor]:
+    """Return weights without what training code has put before the names of the encoder.
+
+    Raises BadInput where no encoder of the family is there, and where several are.
+    """
+    table = model.get_input_embeddings().weight
+    ours = next(name for name, value in model.named_parameters() if value is table)
+    ends = [name for name in stored if name == ours or name.endswith(f".{ours}")]
+    usual = {"", f"{model.base_model_prefix}."}
+    outer = {name.removesuffix(ours) for name in ends}
+    if not ends:
+        raise BadInput(f'{file}: no weight "{ours}"; the file does not hold a {family} encoder')
+    if outer & usual:
+        return dict(stored)
+    if len(outer) > 1:
+        raise BadInput(
+            f"{file}: holds several encoders ({', '.join(sorted(outer))}); save the one that is meant"
+        )
+    before = outer.pop().removesuffix(f"{model.base_model_prefix}.")
+    return {name.removeprefix(before): value for name, value in stored.items()}
+
+
+def _unread(
+    file: Path, names: Sequence[str], stored: Mapping[str, Tensor], network: Any, base: str
+) -> tuple[str, ...]:
+    """Return the weights next to the encoder that nobody reads; LeftOver for one inside it."""
+    parts = {name.partition(".")[0] for name in network.base_model.state_dict()}
+    left = [name for name in names if stored[name].is_floating_point() and not name.endswith(_COMPUTED)]
+    inside = [name for name in left if name.removeprefix(base).partition(".")[0] in parts]
+    if inside:
+        raise LeftOver(
+            f'{file}: "{inside[0]}" and {len(inside) - 1} more have no place in an encoder of this config.json, which'
+            " would be another without them; merge adapters into the weights, or correct config.json"
+        )
+    return tuple(name for name in left if not any(part in name for part in _OF_HEADS))
+
+
+def _with_adapter(folder: Path) -> TransformersBackbone:
+    """Return an encoder with an adapter of PEFT merged into its weights."""
+    from replicse.encoder.sentence import encoder_folder
+
+    settings = folder / ADAPTER
+    try:
+        from peft import PeftModel, get_peft_model_state_dict
+    except ImportError:
+        raise BadInput(
+            f"{settings}: an adapter; install peft, which reads it, or merge it into its encoder and save that"
+        ) from None
+    named = read_json(settings).get("base_model_name_or_path")
+    if not isinstance(named, str):
+        raise BadInput(f'{settings}: no "base_model_name_or_path"; name the encoder that it adapts')
+    backbone = read_network(encoder_folder(named if Path(named).is_absolute() else _beside(folder, named)))
+    stored = {name.removeprefix("base_model.model.") for name in read_tensors(folder / ADAPTER_WEIGHTS)}
+    whole = any(name.startswith(f"{backbone.model.base_model_prefix}.") for name in stored)
+    with quiet_library():
+        adapted = PeftModel.from_pretrained(backbone.network if whole else backbone.model, folder)
+    read = {name.removeprefix("base_model.model.") for name in get_peft_model_state_dict(adapted)}
+    if (left := sorted(stored - read)) or not hasattr(adapted.base_model, "merge_and_unload"):
+        what = f'"{left[0]}" has no place in its encoder' if left else "of a kind that cannot be merged"
+        raise BadInput(f"{settings}: an adapter, {what}; merge it and save the encoder")
+    merged = adapted.merge_and_unload()
+    result = TransformersBackbone(merged, backbone.causal).train()
+    result.unread = backbone.unread
+    return result
+
+
+def _beside(folder: Path, named: str) -> str:
+    """Return a relative folder that an adapter names as it is seen from there, where it is one."""
+    return str(folder / named) if (folder / named).is_dir() else named
+
+
+@contextmanager
+def quiet_library() -> Iterator[None]:
+    """Keep what the libraries print to themselves while the block runs: what matters of it is looked at here."""
+    from transformers.utils import logging
+
+    before = logging.get_verbosity()
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logging.set_verbosity(before)
+
+
+def _line(error: Exception) -> str:
+    return " ".join(str(error).split())[:200] or type(error).__name__
