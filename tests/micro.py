@@ -8,7 +8,7 @@ import numpy as np
 import torch
 
 from replicse.data.store import write_store
-from replicse.data.tokenizer import train_tokenizer
+from replicse.data.tokenizer import special_tokens, train_tokenizer
 from replicse.registry.runs import Run
 from replicse.training.loop import Trainer, TrainJob
 
@@ -32,9 +32,16 @@ def rated_pairs(count: int) -> list[tuple[str, str, int]]:
 
 def tokenizer_file(folder: Path) -> Path:
     """Train and write a tokenizer."""
-    path = folder / "tokenizer.json"
-    train_tokenizer("wordpiece", sentences(200), 120, True).save(str(path))
-    return path
+    return save_tokenizer(train_tokenizer("wordpiece", sentences(200), 120, True), folder)
+
+
+def save_tokenizer(tokenizer, folder: Path) -> Path:
+    """Write a tokenizer with the settings that let `transformers` read it as it is, whatever the encoder's family."""
+    tokenizer.save(str(folder / "tokenizer.json"))
+    names = {f"{role}_token": token for role, token in special_tokens(tokenizer).items()}
+    settings = {"tokenizer_class": "PreTrainedTokenizerFast", **names}
+    (folder / "tokenizer_config.json").write_text(json.dumps(settings))
+    return folder / "tokenizer.json"
 
 
 def dev_root(folder: Path) -> Path:

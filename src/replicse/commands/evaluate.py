@@ -202,10 +202,12 @@ def opened(job: EncoderJob, folder: str, device: str | None) -> Any:
 
 def reading(source: Any, job: EncoderJob) -> dict[str, Any]:
     """Return how sentences were read: what the encoder has, where it says so, else what was asked for."""
-    pooling = getattr(source, "pooling", None)
+    pooling, backbone = getattr(source, "pooling", None), getattr(source, "backbone", source)
     return {
         "pooling": pooling.spelling if pooling else job.pooling,
         "max_length": getattr(source, "max_length", job.max_length or MAX_LENGTH),
+        "engine": getattr(backbone, "engine", None),
+        "unread": list(getattr(backbone, "unread", ())),
     }
 
 

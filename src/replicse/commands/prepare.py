@@ -136,9 +136,12 @@ def _backbone(job: BackboneJob, arguments: Namespace) -> None:
     from replicse.encoder.preparing import prepare_encoder
 
     if job.folder:
-        source, facts = below(data_folder(arguments.data), job.folder, WHAT), {"folder": job.folder}
+        # One that a person names is absolute or from the workspace; one of a scale lies below the data root.
+        own = job.folder.startswith((".", "/"))
+        source = Path(job.folder) if own else below(data_folder(arguments.data), job.folder, WHAT)
         if not source.is_dir():
-            raise MissingData(f"{source}: no such folder; name one with an encoder, below the data root")
+            raise MissingData(f"{source}: no such folder; name one with an encoder")
+        facts = {"folder": job.folder}
     else:
         from replicse.data.hub import cached_encoder
 

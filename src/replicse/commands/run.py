@@ -43,6 +43,13 @@ def run_verb(parser: ArgumentParser) -> Action:
         nargs="*",
         help="paper/item, paper, released, or all; nothing: your own, else all. After -- what Snakemake is given",
     )
+    parser.add_argument(
+        "--row",
+        action="append",
+        default=[],
+        metavar="NAME=ENCODER[:POOLING]",
+        help="a row of your own: an encoder's folder or hub id, run among the printed rows of the item; repeatable",
+    )
     # The command line puts here what stands behind a lone `--`.
     parser.set_defaults(further=[])
     parser.add_argument(

@@ -1,5 +1,6 @@
 """Verbs on the study as a whole: plan, validate, tabulate. None of them imports torch."""
 
+import json
 import textwrap
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable, Iterator, Mapping
@@ -11,6 +12,7 @@ from replicse.errors import BadInput
 from replicse.printable import columns, several
 from replicse.registry.artefacts import CONFIG, DATA
 from replicse.registry.corpora import Table
+from replicse.registry.poolings import PoolingParameters
 from replicse.registry.sets import EvaluationSet
 from replicse.study.judge.claims import study_claims
 from replicse.study.judge.evidence import detects, gaps_told
@@ -132,6 +134,9 @@ def config_layers(arguments: Namespace) -> tuple[list[Path], dict[str, str]]:
         if inner and first in settings:  # two keys of one mapping
             text = f"{settings[first].removesuffix('}')}, {text.removeprefix('{')}"
         settings[first] = text
+    if rows := getattr(arguments, "row", None):
+        own = own_rows(rows)
+        settings["rows"] = json.dumps({item.replace("_", "/", 1): own for item in arguments.item})
     files = [Path(word) for word in arguments.config if "=" not in word]
     layers = (
         [study_file(arguments.study)]
@@ -139,6 +144,23 @@ def config_layers(arguments: Namespace) -> tuple[list[Path], dict[str, str]]:
         else [SHIPPED, *(file for file in files if file != SHIPPED)]
     )
     return layers, settings
+
+
+def own_rows(words: Iterable[str]) -> dict[str, dict[str, str]]:
+    """Return rows as a config has them, each given as NAME=FOLDER or NAME=HUB-ID, and perhaps :POOLING behind it."""
+    rows: dict[str, dict[str, str]] = {}
+    for word in words:
+        name, mark, place = word.partition("=")
+        encoder, _, pooling = place.rpartition(":")
+        if not encoder or pooling not in PoolingParameters.known:
+            encoder, pooling = place, ""
+        if not (mark and name and encoder):
+            raise BadInput(
+                f"--row {word}: expected NAME=FOLDER or NAME=HUB-ID, and perhaps :POOLING behind it"
+            )
+        local = Path(encoder).is_dir() or encoder.startswith((".", "/", "~"))
+        rows[name] = {"folder" if local else "hub": encoder} | ({"pooling": pooling} if pooling else {})
+    return rows
 
 
 def chosen_plan(arguments: Namespace, only: str = "") -> Plan:

@@ -5,6 +5,7 @@ one next to it is named by the encoder's `unread`.
 """
 
 import warnings
+from codecs import BOM_UTF8
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from inspect import signature
@@ -21,7 +22,7 @@ from replicse.encoder.huggingface import TransformersBackbone, heads_of_family
 from replicse.encoder.stored import read_config, read_tensors, read_weights
 from replicse.errors import BadInput
 from replicse.files import read_json
-from replicse.registry.artefacts import CONFIG, TOKENIZER
+from replicse.registry.artefacts import CONFIG, TOKENIZER, TOKENIZER_CONFIG
 
 ADAPTER, ADAPTER_WEIGHTS = "adapter_config.json", "adapter_model.safetensors"
 # What a tokenizer is tried on: cases, accents, scripts, digits, marks, blanks, special tokens, long words, nothing.
@@ -111,14 +112,18 @@ def read_tokenizer(folder: Path) -> Any:
 
     Raises BadInput where no file of a tokenizer is there: the library makes one without words then.
     """
-    from transformers import AutoTokenizer
+    from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
+    check_marks(folder)
     with quiet_library():
         try:
             theirs = AutoTokenizer.from_pretrained(folder)
         # Each family raises what it likes for a broken file.
         except Exception as error:
-            raise BadInput(f"{folder}: transformers cannot open its tokenizer ({_line(error)})") from None
+            if not (folder / TOKENIZER).is_file() or (folder / TOKENIZER_CONFIG).is_file():
+                raise BadInput(f"{folder}: transformers cannot open its tokenizer ({_line(error)})") from None
+            # Without settings the library expects the kind of tokenizer that the family usually has.
+            theirs = PreTrainedTokenizerFast(tokenizer_file=str(folder / TOKENIZER))
     files = {*type(theirs).vocab_files_names.values()}
     if files and not any((folder / name).is_file() for name in files | {TOKENIZER}):
         raise BadInput(
@@ -166,8 +171,12 @@ def read_network(folder: Path) -> TransformersBackbone:
     with_head = masked_lm and not values.get("is_decoder")
     file, stored = read_weights(folder)
     config, made = _made(folder, family, values, with_head)
-    with torch.device("meta"):
-        empty = made(config)
+    try:
+        with torch.device("meta"):
+            empty = made(config)
+    # Each family refuses what it cannot be by an exception of its own.
+    except Exception as error:
+        raise BadInput(f"{folder / CONFIG}: transformers cannot make the encoder ({_line(error)})") from None
     stored = _aligned(file, stored, empty.base_model, family)
     options = {"add_pooling_layer": False} if "add_pooling_layer" in signature(made).parameters else {}
     with quiet_library():
@@ -222,6 +231,8 @@ def _aligned(file: Path, stored: Mapping[str, Tensor], model: Any, family: str) 
 
     Raises BadInput where no encoder of the family is there, and where several are.
     """
+    from transformers import CONFIG_MAPPING
+
     table = model.get_input_embeddings().weight
     ours = next(name for name, value in model.named_parameters() if value is table)
     ends = [name for name in stored if name == ours or name.endswith(f".{ours}")]
@@ -236,6 +247,10 @@ def _aligned(file: Path, stored: Mapping[str, Tensor], model: Any, family: str) 
             f"{file}: holds several encoders ({', '.join(sorted(outer))}); save the one that is meant"
         )
     before = outer.pop().removesuffix(f"{model.base_model_prefix}.")
+    if other := next((part for part in before.split(".") if part in CONFIG_MAPPING), ""):
+        raise BadInput(
+            f'{file}: holds a {other} encoder, but "model_type" in {CONFIG} is {family}; correct it'
+        )
     return {name.removeprefix(before): value for name, value in stored.items()}
 
 
@@ -286,6 +301,14 @@ def _with_adapter(folder: Path) -> TransformersBackbone:
 def _beside(folder: Path, named: str) -> str:
     """Return a relative folder that an adapter names as it is seen from there, where it is one."""
     return str(folder / named) if (folder / named).is_dir() else named
+
+
+def check_marks(folder: Path) -> None:
+    """Raise BadInput for a JSON file that begins with a byte order mark, which the libraries do not read."""
+    for file in sorted(folder.glob("*.json")):
+        with file.open("rb") as stream:
+            if stream.read(len(BOM_UTF8)) == BOM_UTF8:
+                raise BadInput(f"{file}: begins with a byte order mark; save it as UTF-8 without one")
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from replicse.encoder.library import PROBE, quiet_library
+from replicse.encoder.library import PROBE, check_marks, quiet_library
 from replicse.encoder.proof import TOLERANCE
 from replicse.errors import BadInput
 from replicse.files import below, read_json
@@ -75,6 +75,7 @@ def open_model(folder: Path, device: str, max_length: int | None) -> Any:
     """Return a folder's model; BadInput where the library cannot read it, or cannot encode with it."""
     from sentence_transformers import SentenceTransformer
 
+    check_marks(folder)
     with quiet_library():
         try:
             model = SentenceTransformer(str(folder), device=device)

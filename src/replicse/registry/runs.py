@@ -236,7 +236,8 @@ class Init(Checked):
     """Where weights come from: exactly one source.
 
     As a symbol a backbone of the scale, or `use`: the end of another recipe's run of the same seed, with what `run`
-    changes in it. Resolved a hub artefact, a folder below the data root, or the id of a `run`. Or `fresh`: nothing.
+    changes in it. A hub artefact, or a folder: as a person writes it, absolute or from the workspace; resolved, below
+    the data root. Resolved also the id of a `run`. Or `fresh`: nothing.
     `checkpoint` is that of the other run, the one it keeps unless it is given; `keep_head` continues with the heads
     that it saved, with a backbone's own pooler too; otherwise heads start again (methods 1.2).
     """
@@ -257,7 +258,7 @@ class Init(Checked):
         resolved = (self.hub, self.folder, before)
         sources = (self.backbone, self.use, self.fresh, *resolved)
         if sum(each is not None for each in sources) != 1:
-            symbols = "backbone, fresh, use"
+            symbols = "backbone, folder, hub, fresh, use"
             raise ValueError(f"exactly one of {'hub, folder, run, fresh' if any(resolved) else symbols}")
         changes = self.run if isinstance(self.run, Run) else None
         if self.use is None and (changes or (self.checkpoint and not before)):
@@ -451,9 +452,9 @@ def _resolved_in(source: Source) -> str:
 
 def _resolved_start(init: Init) -> str:
     """Return what of a run's start is no symbol; blank where all is."""
-    keys = [key for key in ("hub", "revision", "folder") if getattr(init, key)] + ["run"] * bool(init.before)
+    keys = ["revision"] * bool(init.revision) + ["run"] * bool(init.before)
     if keys:
-        return f'unknown key "{keys[0]}" in init; expected backbone, fresh or use'
+        return f'unknown key "{keys[0]}" in init; expected backbone, folder, hub, fresh or use'
     if init.fresh and not isinstance(init.fresh.tokenizer, str):
         return "init.fresh.tokenizer is a mapping; expected the name of a tokenizer"
     return ""

@@ -7,7 +7,7 @@ from replicse.encoder.heads import random_head
 from replicse.errors import BadInput
 from replicse.registry.poolings import PoolingParameters
 
-POOLINGS = [name for name in PoolingParameters.known if name != "mask"]
+POOLINGS = [name for name in PoolingParameters.known if name not in ("mask", "own")]
 
 
 def pool(encoder, batch, name, head):

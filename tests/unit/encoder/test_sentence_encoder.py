@@ -18,7 +18,7 @@ from replicse.encoder.sentence import SentenceEncoder
 from replicse.errors import BadInput, MissingData
 from replicse.registry.poolings import Cls, PoolingParameters
 
-POOLINGS = [name for name in PoolingParameters.known if name != "mask"]
+POOLINGS = [name for name in PoolingParameters.known if name not in ("mask", "own")]
 SENTENCES = [
     "A man is playing a guitar.",
     "dogs",
@@ -108,7 +108,9 @@ def test_long_sentences_are_cut_at_the_length_asked_for_and_at_the_encoders(fold
 @settings(max_examples=50)
 @given(st.lists(st.integers(1, 24), min_size=1, max_size=60), st.integers(1, 80), st.integers(0, 12))
 def test_batches_hold_all_rows_and_stay_within_the_budget(lengths, budget, padded):
-    encoder = SimpleNamespace(batch_tokens=budget, pooling=SimpleNamespace(padded_to=padded))
+    encoder = SimpleNamespace(
+        batch_tokens=budget, pooling=SimpleNamespace(padded_to=padded), backbone=SimpleNamespace(alone=False)
+    )
     rows = [np.zeros(length) for length in sorted(lengths)]
     batches = list(SentenceEncoder.batches(encoder, rows))
     assert [len(row) for batch in batches for row in batch] == sorted(lengths)
@@ -161,26 +163,18 @@ def test_a_vocabulary_stands_in_for_a_missing_tokenizer_json(folder, tmp_path):
         "".join(f"{piece}\n" for piece in sorted(vocabulary, key=vocabulary.get))
     )
     (tmp_path / "tokenizer.json").unlink()
+    (tmp_path / "tokenizer_config.json").unlink()
     expected = SentenceEncoder.open(folder, "cls")(SENTENCES)
     assert np.array_equal(SentenceEncoder.open(tmp_path, "cls")(SENTENCES), expected)
 
 
-def test_a_hub_id_is_downloaded_into_the_cache(folder, tmp_path, monkeypatch):
+def test_a_hub_id_is_read_from_the_cache_of_the_hub(folder, monkeypatch):
     asked = []
-
-    def download_encoder(repo_id, revision, into):
-        asked.append((repo_id, revision, into))
-        return folder
-
-    monkeypatch.setitem(sys.modules, "replicse.data.hub", SimpleNamespace(download_encoder=download_encoder))
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    hub = SimpleNamespace(cached_encoder=lambda *named: asked.append(named) or (folder, "commit"))
+    monkeypatch.setitem(sys.modules, "replicse.data.hub", hub)
     SentenceEncoder.open("some/encoder", "cls")
     SentenceEncoder.open("some/encoder@a1b2c3", "cls")
-    cache = tmp_path / "replicse" / "encoders"
-    assert asked == [
-        ("some/encoder", None, cache / "some--encoder"),
-        ("some/encoder", "a1b2c3", cache / "some--encoder@a1b2c3"),
-    ]
+    assert asked == [("some/encoder", None), ("some/encoder", "a1b2c3")]
     with pytest.raises(MissingData, match="no such folder"):
         SentenceEncoder.open("no/such/folder", "cls")
 

@@ -1,7 +1,6 @@
-"""Folders of sentence-transformers, written by that library, and what of them is refused."""
+"""Folders of sentence-transformers: their vectors are that library's, by whatever engine."""
 
 import json
-import shutil
 
 import numpy as np
 import pytest
@@ -25,65 +24,92 @@ def plain(tmp_path_factory):
     return folder
 
 
-def saved(plain, folder, mode, normalised, length=12):
+def saved(plain, folder, mode="mean", *more, **options):
     """Return the library's own model of the encoder, saved in a folder."""
     from sentence_transformers import SentenceTransformer
-    from sentence_transformers.sentence_transformer.modules import Normalize, Pooling, Transformer
+    from sentence_transformers.sentence_transformer.modules import Pooling, Transformer
 
-    transformer = Transformer(str(plain), max_seq_length=length)
-    parts = [transformer, Pooling(transformer.get_embedding_dimension(), pooling_mode=mode)]
-    model = SentenceTransformer(modules=[*parts, *[Normalize()] * normalised], device="cpu")
-    model.save(str(folder))
-    return model
-
-
-@pytest.mark.parametrize(("mode", "normalised"), [("mean", True), ("cls", False)])
-def test_vectors_are_those_of_the_library(plain, tmp_path, mode, normalised):
-    model = saved(plain, tmp_path, mode, normalised)
-    encoder = SentenceEncoder.open(tmp_path)
-    assert (encoder.pooling.pooling, encoder.max_length, encoder.normalised) == (mode, 12, normalised)
-    vectors = encoder.encode(SENTENCES)
-    np.testing.assert_allclose(vectors, model.encode(SENTENCES), rtol=1e-4, atol=1e-5)
-    np.testing.assert_array_equal(encoder.encode(SENTENCES[0]), vectors[0])
-    assert np.allclose(np.linalg.norm(vectors, axis=1), 1) == normalised
-
-
-def test_a_pooling_that_is_named_reads_the_transformer_alone(plain, mean):
-    named, bare = SentenceEncoder.open(mean, "mean"), SentenceEncoder.open(plain, "mean")
-    assert named.max_length == 512 and not named.normalised
-    encoder = SentenceEncoder.open(plain)
-    assert (encoder.pooling.pooling, encoder.max_length, encoder.normalised) == ("cls", 512, False)
-    np.testing.assert_array_equal(named(SENTENCES), bare(SENTENCES))
-
-
-@pytest.fixture(scope="module")
-def mean(plain, tmp_path_factory):
-    """The folder of a model of the library."""
-    folder = tmp_path_factory.mktemp("mean")
-    saved(plain, folder, "mean", True)
+    transformer = Transformer(str(plain), max_seq_length=12)
+    parts = [transformer, Pooling(transformer.get_embedding_dimension(), pooling_mode=mode), *more]
+    SentenceTransformer(modules=parts, device="cpu", **options).save(str(folder))
     return folder
 
 
+def dense():
+    from sentence_transformers.sentence_transformer.modules import Dense
+
+    return Dense(32, 8)
+
+
+def normalised():
+    from sentence_transformers.sentence_transformer.modules import Normalize
+
+    return Normalize()
+
+
+def older_length(folder):
+    (folder / "sentence_bert_config.json").unlink()
+    (folder / "tokenizer_config.json").unlink()
+    (folder / "sentence_roberta_config.json").write_text('{"max_seq_length": 5, "do_lower_case": true}')
+
+
+def default_prompt(folder):
+    file = folder / "config_sentence_transformers.json"
+    settings = {"prompts": {"query": "a man: "}, "default_prompt_name": "query"}
+    file.write_text(json.dumps({**json.loads(file.read_text()), **settings}))
+
+
 @pytest.mark.parametrize(
-    ("name", "values", "message"),
+    ("engine", "mode", "more", "options", "change"),
     [
-        ("1_Pooling/config.json", {"pooling_mode": "max"}, "pooling max is not computed here"),
-        ("1_Pooling/config.json", {"include_prompt": False}, "include_prompt false"),
-        ("config_sentence_transformers.json", {"default_prompt_name": "query"}, 'default prompt "query"'),
-        ("sentence_bert_config.json", {"max_seq_length": "12"}, "max_seq_length is '12'"),
-        ("sentence_bert_config.json", {"do_lower_case": True}, "do_lower_case true"),
-        ("modules.json", {"path": "2_Dense", "type": "a.Dense"}, "module Dense is not computed here"),
+        ("packed", "mean", (normalised,), {}, None),
+        ("packed", "cls", (), {}, None),
+        ("packed", "mean", (), {}, older_length),
+        ("sentence-transformers", "max", (), {}, None),
+        ("sentence-transformers", ["cls", "mean"], (), {}, None),
+        ("sentence-transformers", "mean", (dense, normalised), {}, None),
+        ("sentence-transformers", "mean", (), {"truncate_dim": 8}, None),
+        ("sentence-transformers", "mean", (), {}, default_prompt),
     ],
 )
-def test_what_would_change_vectors_and_is_not_computed_is_refused(mean, tmp_path, name, values, message):
-    shutil.copytree(mean, tmp_path, dirs_exist_ok=True)
-    file = tmp_path / name
-    document = json.loads(file.read_text()) if file.exists() else {}
-    file.parent.mkdir(exist_ok=True)
-    changed = (
-        [*document, {"idx": 2, "name": "2", **values}] if name == "modules.json" else {**document, **values}
+def test_vectors_are_those_of_the_library(plain, tmp_path, engine, mode, more, options, change):
+    from sentence_transformers import SentenceTransformer
+
+    folder = saved(plain, tmp_path, mode, *(module() for module in more), **options)
+    if change:
+        change(folder)
+    expected = SentenceTransformer(str(folder), device="cpu").encode(SENTENCES)
+    for encoder in (SentenceEncoder.open(folder), SentenceEncoder.open(folder, "own")):
+        vectors = encoder.encode(SENTENCES)
+        np.testing.assert_allclose(vectors, expected, rtol=1e-4, atol=1e-5)
+        np.testing.assert_allclose(encoder.encode(SENTENCES[0]), vectors[0], rtol=1e-5, atol=1e-6)
+        assert getattr(encoder, "backbone", encoder).engine == engine
+        assert encoder.max_length == (5 if change is older_length else 12)
+    if engine != "packed":
+        with pytest.raises(BadInput, match="engine packed cannot read it"):
+            SentenceEncoder.open(folder, engine="packed")
+
+
+def test_a_pooling_that_is_named_reads_the_transformer_alone(plain, tmp_path, caplog):
+    caplog.set_level("INFO")
+    folder = saved(plain, tmp_path, "mean", normalised())
+    named, bare = (
+        SentenceEncoder.open(folder, "cls", max_length=40),
+        SentenceEncoder.open(plain, max_length=40),
     )
-    file.write_text(json.dumps(changed))
-    with pytest.raises(BadInput, match=message):
-        SentenceEncoder.open(tmp_path)
-    assert SentenceEncoder.open(tmp_path, "mean")(SENTENCES).shape == (3, 32)
+    assert (
+        not named.normalised
+        and "read by pooling cls as asked for, not by its own modules.json" in caplog.text
+    )
+    np.testing.assert_allclose(named(SENTENCES), bare(SENTENCES), rtol=1e-5, atol=1e-6)
+
+
+def test_modules_without_a_pooling_are_refused_with_what_to_give(plain, tmp_path):
+    folder = saved(plain, tmp_path, "mean", normalised())
+    listed = json.loads((folder / "modules.json").read_text())
+    (folder / "modules.json").write_text(json.dumps([listed[0], listed[2]]))
+    with pytest.raises(BadInput, match="no Pooling among them: give --pooling"):
+        SentenceEncoder.open(folder)
+    (folder / "modules.json").write_text("{}")
+    with pytest.raises(BadInput, match=r"modules\.json|cannot open it"):
+        SentenceEncoder.open(folder, "mean")

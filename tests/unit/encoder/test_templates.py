@@ -25,7 +25,7 @@ def tokenizer_in(folder):
     """Write a tokenizer that knows some words and punctuation; return how many tokens it has."""
     lines = [*micro.sentences(200), ": . ? ' \" !"]
     tokenizer = train_tokenizer("wordpiece", lines, 130, True)
-    tokenizer.save(str(folder / "tokenizer.json"))
+    micro.save_tokenizer(tokenizer, folder)
     return tokenizer.get_vocab_size()
 
 

@@ -5,8 +5,8 @@ from tiny_encoders import FAMILIES, PAD, batch_of, config_of, huggingface, tiny
 
 from replicse.encoder.backbone import ALL_TOKENS, FIRST_TOKEN, Need
 from replicse.encoder.batch import TokenBatch
+from replicse.encoder.opening import open_backbone
 from replicse.encoder.packed.attention import attention
-from replicse.encoder.packed.checkpoints import load_packed
 from replicse.encoder.packed.config import EncoderConfig
 from replicse.encoder.packed.dropout import Dropout
 from replicse.encoder.packed.transformer import PackedBackbone
@@ -26,7 +26,7 @@ from replicse.errors import BadInput
 def test_all_hidden_states_and_masked_lm_logits_are_those_of_transformers(family, activation, tmp_path):
     theirs = huggingface(family, activation)
     theirs.save_pretrained(tmp_path)
-    ours = load_packed(tmp_path).eval()
+    ours = open_backbone(tmp_path).eval()
     batch = batch_of()
     tokens = torch.full((batch.rows, batch.longest), PAD[family])
     tokens[batch.padded_mask] = batch.tokens
@@ -45,7 +45,7 @@ def test_all_hidden_states_and_masked_lm_logits_are_those_of_transformers(family
 def test_gradients_are_those_of_transformers(family, tmp_path):
     theirs = huggingface(family)
     theirs.save_pretrained(tmp_path)
-    ours = load_packed(tmp_path).eval()
+    ours = open_backbone(tmp_path).eval()
     batch = batch_of()
     tokens = torch.full((batch.rows, batch.longest), PAD[family])
     tokens[batch.padded_mask] = batch.tokens

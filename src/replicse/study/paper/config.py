@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 import yaml
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, Field, model_validator
 
 from replicse.checked import Checked, Id, Text, Whole, read_yaml
 from replicse.errors import BadInput
@@ -13,6 +13,7 @@ from replicse.files import check_there, read_json
 from replicse.registry.corpora import Corpus
 from replicse.registry.encoders import Precision
 from replicse.registry.plugins import installed_plugins, use_plugins
+from replicse.registry.poolings import Pooling
 from replicse.registry.sets import EvaluationSet, SetName
 from replicse.study.paper.layers import merged
 
@@ -67,8 +68,25 @@ class Plugins(Checked):
     plugins: tuple[Text, ...] = ()
 
 
+class OwnRow(Checked):
+    """A row of your own: an encoder's folder (absolute, or from the workspace) or hub id, and how it is read."""
+
+    folder: Text | None = None
+    hub: Text | None = None
+    pooling: Pooling | None = None
+    label: str = ""
+
+    @model_validator(mode="after")
+    def _is_one_source(self) -> Self:
+        if (self.folder is None) == (self.hub is None):
+            raise ValueError("exactly one of folder, hub")
+        return self
+
+
 class Config(Plugins):
     """What to reproduce: `adjudicate` names items whose protocols are all run, `rows` the rows of others.
+
+    Or `rows` gives rows of your own to an item: they alone are run, among what the paper prints.
 
     `crossed` names rows of items that are run under every seed on the backbone of every seed as well; `precision` is
     that of all training, instead of the scale's. `corpora` and `sets` are of your own, next to those of papers.
@@ -80,7 +98,7 @@ class Config(Plugins):
     adjudicate: Names | None = ()
     data: DataChoice | None = None
     precision: Precision | None = None
-    rows: dict[Text, tuple[Text, ...]] | None = None
+    rows: dict[Text, tuple[Text, ...] | dict[Id, OwnRow]] | None = None
     crossed: dict[Text, tuple[Text, ...]] | None = None
     corpora: dict[Id, Corpus] | None = None
     sets: dict[SetName, EvaluationSet] | None = None
@@ -107,7 +125,7 @@ class Config(Plugins):
             "source": self.data and self.data.source,
             "precision": self.precision,
             "adjudicate": self.adjudicates(item),
-            "rows": (self.rows or {}).get(item),
+            "rows": self.model_dump(mode="json", include={"rows"})["rows"].get(item) if self.rows else None,
             "crossed": (self.crossed or {}).get(item),
         }
 

@@ -30,7 +30,7 @@ from replicse.registry.terms import TermParameters
 from replicse.study.paper.layers import merged
 
 # What an encoder is made from: a layer that names one of them leaves nothing of those below.
-SOURCES = ("use", "backbone", "released", "vectors")
+SOURCES = ("use", "backbone", "released", "vectors", "folder", "hub")
 PRIMES = (2, 3, 5, 7, 11, 13)  # bases of the Halton sequence: no more domains than these
 
 TERMS: dict[str, type[TermParameters]] = TermParameters.known
@@ -201,7 +201,9 @@ def _radical_inverse(number: int, base: int) -> float:
 class EncoderRequest(Checked):
     """Any part of what a cell evaluates: runs of a recipe, a backbone, a released checkpoint, or word vectors.
 
-    It comes to one `Encoder` for each seed, and for each job of a search.
+    Or an encoder of your own at every scale: a `folder`, absolute or from the workspace, or a `hub` id
+    (`name/model[@revision]`), read as its own library reads it unless `pooling` is given. It comes to one `Encoder`
+    for each seed, and for each job of a search.
 
     `grid` trains a run for every combination of values, `draw` one for each job of a draw; their keys are paths into
     the run.
@@ -211,6 +213,8 @@ class EncoderRequest(Checked):
     backbone: Id | None = None
     released: Id | None = None
     vectors: Id | None = None
+    folder: Text | None = None
+    hub: Text | None = None
     run: RunRequest | None = None
     vary: Vary | None = None
     grid: dict[str, Annotated[tuple[Any, ...], Field(min_length=1)]] | None = None

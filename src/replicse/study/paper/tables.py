@@ -1,7 +1,7 @@
 """Tables and figures as data: rows, columns by kind, and what is taken over jobs and seeds."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Self
@@ -329,6 +329,15 @@ class Item(Checked):
         note = f"This study asks for {len(rows)} of the {len(self.rows)} rows."
         baseline = self.baseline if self.baseline in wanted else ""
         return self.model_copy(update={"rows": rows, "baseline": baseline, "notes": (*self.notes, note)})
+
+    def with_own(self, rows: Iterable[Row]) -> "Item":
+        """Return the item with rows of others to run, among its own, which are printed and not run, and a note."""
+        printed = tuple(row.model_copy(update={"quoted": True}) for row in self.rows)
+        own = tuple(rows)
+        names = " and ".join(row.id for row in own)
+        note = f"Run here: {names}. The rows of the paper are shown as it prints them."
+        update = {"rows": (*printed, *own), "baseline": "", "notes": (*self.notes, note)}
+        return self.model_copy(update=update)
 
 
 def _steps(wanted: TrajectoryFigure) -> Iterator[StepScore]:

@@ -4,10 +4,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from replicse.errors import BadInput, check_names, nearest
-from replicse.study.paper.config import Config, Names
+from replicse.study.paper.config import Config, Names, OwnRow
+from replicse.study.paper.models import EncoderRequest
 from replicse.study.paper.papers import Paper
 from replicse.study.paper.scales import Scale, load_scale
-from replicse.study.paper.tables import Item
+from replicse.study.paper.tables import Item, Row
 from replicse.study.plan.lines import described
 from replicse.workspace import looked_up
 
@@ -35,7 +36,10 @@ def chosen_items(config: Config, papers: Mapping[str, Paper], file: str) -> Iter
     for key, several in (("rows", rows), ("crossed", crossed)):
         for name, wanted in several.items():
             ids = [row.id for row in papers[name.partition("/")[0]].items[name.partition("/")[2]].rows]
-            check_names(f"{file}: {key}.{name}", wanted or [""], ids)
+            if not isinstance(wanted, Mapping):
+                check_names(f"{file}: {key}.{name}", wanted or [""], ids)
+            elif twice := next((each for each in wanted if each in ids), ""):
+                raise BadInput(f'{file}: {key}.{name}: the item has a row "{twice}"; name yours otherwise')
     by_year = sorted(papers, key=lambda key: (papers[key].about.year, key))
     chosen: Mapping[str, Names] = dict.fromkeys(by_year, "all") if config.papers == "all" else config.papers
     if not any(chosen.values()):
@@ -46,7 +50,17 @@ def chosen_items(config: Config, papers: Mapping[str, Paper], file: str) -> Iter
         check_names(f"{file}: papers.{key}", items if asked == "all" else asked, items)
         for name in items if asked == "all" else asked:
             item = items[name]
-            yield item.with_rows(rows[item.id]) if item.id in rows else item
+            wanted = rows.get(item.id)
+            if isinstance(wanted, Mapping):
+                yield item.with_own({key: own_row(key, row) for key, row in wanted.items()}.values())
+            else:
+                yield item if wanted is None else item.with_rows(wanted)
+
+
+def own_row(key: str, row: OwnRow) -> Row:
+    """Return a row of your own as an item has it."""
+    request = EncoderRequest.model_construct(**row.without("label").entries())
+    return Row(id=key, label=row.label or key, group="own", encoder=request)
 
 
 def too_large(items: Iterable[Item], config: Config, scale: Scale) -> list[Item]:

@@ -167,7 +167,10 @@ class _Jobs:
         for name, recipe in self.plan.tokenizers.items():
             yield self._tokenizer(name, recipe)
         for name, source in self.plan.backbones.items():
-            yield self._job("backbone", (name,), source)
+            # An encoder of the workspace is brought again where a file of it has changed.
+            own = Path(folder) if (folder := source.get("folder", "")).startswith((".", "/")) else None
+            needs = sorted(map(str, filter(Path.is_file, own.glob("*")))) if own else ()
+            yield self._job("backbone", (name,), source, {"replicse.encoder.preparing"}, needs=tuple(needs))
         for name, spec in self.plan.stores.items():
             yield self._store(name, spec)
         for name in self.plan.runs:

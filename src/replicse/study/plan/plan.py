@@ -10,8 +10,9 @@ from typing import Any
 from replicse.errors import BadInput, nearest
 from replicse.registry.artefacts import TOKENIZER
 from replicse.registry.digests import digest
-from replicse.registry.encoders import CHECKPOINTS, MAX_LENGTH, Checkpoint, Precision
+from replicse.registry.encoders import CHECKPOINTS, Checkpoint, Precision
 from replicse.registry.frozen import frozen_models
+from replicse.registry.poolings import Own
 from replicse.registry.runs import Init, Run, resolved
 from replicse.registry.suites import SUITES, file_of
 from replicse.study.paper.config import Config
@@ -262,11 +263,12 @@ class Plan:
             return {"encoder": self.paths.run(encoder.source.run), "pooling": encoder.pooling.spelling}
         folder = "" if encoder.source.vectors else self.encoder_folder(encoder)
         fitted = encoder.postprocess.plain() if encoder.postprocess else None
+        # Of an encoder's own pooling, as of its longest row, only its folder knows.
+        own = isinstance(encoder.pooling, Own)
         return {
             "encoder": folder,
             "vectors": encoder.source.words.plain() if encoder.source.words else None,
-            "pooling": encoder.pooling.spelling,
-            "max_length": MAX_LENGTH,
+            **({} if own else {"pooling": encoder.pooling.spelling}),
             "postprocess": fitted,
         }
 

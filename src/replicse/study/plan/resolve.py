@@ -6,17 +6,25 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from replicse.errors import BadInput, nearest
+from replicse.errors import BadInput, MissingData, nearest
 from replicse.registry.corpora import Labelled
 from replicse.registry.digests import digest
 from replicse.registry.encoders import Checkpoint, Engine, can_keep
 from replicse.registry.frozen import BY_NAME, FrozenModel, with_frozen
+from replicse.registry.poolings import Own
 from replicse.registry.runs import PARTS, Init, Run, SelectionRule, Source, View, resolved, symbol
 from replicse.registry.suites import SUITES
 from replicse.study.paper.config import Config
 from replicse.study.paper.layers import merged
 from replicse.study.paper.lock import Lock, load_lock
-from replicse.study.paper.models import Encoder, EncoderRequest, EncoderSource, PlannedRequest, layered
+from replicse.study.paper.models import (
+    SOURCES,
+    Encoder,
+    EncoderRequest,
+    EncoderSource,
+    PlannedRequest,
+    layered,
+)
 from replicse.study.paper.papers import Paper, recipe_of, recipes_in_order
 from replicse.study.paper.printed import Spread
 from replicse.study.paper.protocols import varied
@@ -52,7 +60,8 @@ class Start(NamedTuple):
     @property
     def reading(self) -> dict[str, Any]:
         """Return how it is read where nothing else is asked for."""
-        return {"engine": self.engine, **({"checkpoint": self.checkpoint} if self.checkpoint else {})}
+        own = {"pooling": Own(pooling="own")} if self.source.folder else {}
+        return {"engine": self.engine, **({"checkpoint": self.checkpoint} if self.checkpoint else {}), **own}
 
 
 class Resolver:
@@ -97,7 +106,10 @@ class Resolver:
         if request.backbone:
             each = [self.backbone(request.backbone, seed.backbone, where) for seed in seeds]
             return [self._read(request, start.source, start.reading, where) for start in each]
-        raise BadInput(f"{where}: the encoder names none of use, backbone, released, vectors")
+        if request.folder or request.hub:
+            source = self._own(request, where)
+            return [self._read(request, source, {"pooling": Own(pooling="own")}, where)]
+        raise BadInput(f"{where}: the encoder names none of {', '.join(SOURCES)}")
 
     def encoder(
         self, request: EncoderRequest, source: EncoderSource, reading: Mapping[str, Any], where: str
@@ -157,9 +169,19 @@ class Resolver:
             self._backbones[name, seed] = start
         return self._backbones[name, seed]
 
+    def _own(self, named: EncoderRequest | Init, where: str) -> EncoderSource:
+        """Return an encoder that a person names by its folder or hub id; MissingData for a folder that is not there."""
+        if named.hub:
+            hub, _, revision = named.hub.partition("@")
+            return self._artefact(EncoderSource(hub=hub, revision=revision or None))
+        folder = Path(symbol(named.folder)).expanduser()
+        if not folder.is_dir():
+            raise MissingData(f"{where}: no folder {folder} here; name one with an encoder")
+        return self._artefact(EncoderSource(folder=str(folder) if folder.is_absolute() else f"./{folder}"))
+
     def _artefact(self, source: EncoderSource) -> EncoderSource:
         """Return a released encoder as a source, at the commit of the lock file, and plan to bring it."""
-        if source.hub:
+        if source.hub and not source.revision:
             revision = self.lock.revision(source.hub)
             if revision is None:
                 self.plan.unpinned.add(source.hub)
@@ -284,7 +306,10 @@ class Resolver:
             tokenizer = self.plan.scale.tokenizer(symbol(init.fresh.tokenizer), where)
             self.plan.tokenizers[tokenizer_id(tokenizer)] = tokenizer
             return Init.model_construct(fresh=init.fresh.replace(tokenizer=tokenizer)), "auto"
-        start = self.backbone(init.backbone, seed.backbone, where)
+        if init.folder or init.hub:
+            start = Start(self._own(init, where), "auto")
+        else:
+            start = self.backbone(init.backbone, seed.backbone, where)
         entries = {**start.source.entries(), **({"keep_head": True} if init.keep_head else {})}
         return Init.model_construct(**entries), start.engine
 

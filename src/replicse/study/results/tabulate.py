@@ -211,7 +211,7 @@ def _outcome(
 ) -> dict[str, Any]:
     """Return what depends on what was found: a quotation, a text or a judged number."""
     if not cell.encoders:
-        quoted = "quoted by the paper from elsewhere" if cell.row.quoted else "nothing to run"
+        quoted = "quoted: the print alone is shown" if cell.row.quoted else "nothing to run"
         return {"reason": quoted}
     if cell.column.kind == "text":
         texts = list(dict.fromkeys(value for value in ours.per_seed if isinstance(value, str)))
