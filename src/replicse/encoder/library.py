@@ -187,10 +187,15 @@ def read_network(folder: Path) -> TransformersBackbone:
                 state_dict=stored,
                 dtype=torch.float32,
                 output_loading_info=True,
+                ignore_mismatched_sizes=True,
                 **options,
             )
         except Exception as error:
             raise BadInput(f"{file}: transformers cannot read the weights ({_line(error)})") from None
+    for name, shape, _ in found["mismatched_keys"]:
+        raise BadInput(
+            f'{file}: "{name}" has shape {tuple(shape)}, which config.json contradicts; correct either'
+        )
     base = f"{network.base_model_prefix}."
     unread = _unread(file, found["unexpected_keys"], stored, network, base)
     outer = base if network is not network.base_model else ""
