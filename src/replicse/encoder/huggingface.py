@@ -41,7 +41,8 @@ class TransformersBackbone(Backbone):
         self.vocabulary = len(self.input_embeddings)
         self.first_position = first_position(self.model)
         # A family without a table of positions has no end of its own.
-        limit = getattr(self.model.config, "max_position_embeddings", None) or MAX_LENGTH
+        limit = getattr(self.model.config, "max_position_embeddings", None) or 0
+        limit = limit if limit > 0 else MAX_LENGTH
         self.max_length = min(longest or limit, limit - self.first_position)
 
     @property

@@ -32,7 +32,14 @@ def states_alone(theirs: TransformersBackbone, rows: Sequence[np.ndarray]) -> li
     states = []
     for row in rows:
         ids = torch.from_numpy(row)[None]
-        output = theirs.model(input_ids=ids, attention_mask=torch.ones_like(ids), **options)
+        try:
+            output = theirs.model(input_ids=ids, attention_mask=torch.ones_like(ids), **options)
+        # What a family cannot encode ends in an exception of any class.
+        except Exception as error:
+            family, why = theirs.model.config.model_type, " ".join(str(error).split())[:200]
+            raise BadInput(
+                f"{family}: transformers cannot encode {len(row)} tokens with it ({why})"
+            ) from None
         states.append(output.last_hidden_state[0])
     return states
 

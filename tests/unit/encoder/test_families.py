@@ -1,0 +1,105 @@
+"""Families that `transformers` makes: a sentence's vector is the library's, alone and in a batch with others."""
+
+import micro
+import numpy as np
+import pytest
+import torch
+
+from replicse.data.tokenizer import load_tokenizer, special_ids
+from replicse.encoder.proof import prove_batches
+from replicse.encoder.sentence import SentenceEncoder
+from replicse.errors import BadInput
+
+SENTENCES = [*micro.sentences(5, 9), "bal"]
+SMALL = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 64}
+SMALL |= {"max_position_embeddings": 64}
+OFFSET, GROUPS = {"max_position_embeddings": 66}, {"num_key_value_heads": 2}
+T5 = {"d_model": 32, "d_kv": 16, "d_ff": 64, "num_layers": 2, "num_heads": 2}
+SIDES = {f"{side}_{key}": 2 for side in ("encoder", "decoder") for key in ("layers", "attention_heads")}
+PACKED, ALONE = ("bert", "roberta", "distilbert"), ("convbert", "fnet", "nystromformer", "mamba")
+FAMILIES = {
+    "bert": {},
+    "roberta": OFFSET,
+    "distilbert": {"dim": 32, "n_layers": 2, "n_heads": 2, "hidden_dim": 64},
+    "albert": {"embedding_size": 16},
+    "electra": {"embedding_size": 16},
+    "mpnet": OFFSET,
+    "deberta": {},
+    "deberta-v2": {},
+    "xlm-roberta": OFFSET,
+    "modernbert": {},
+    "squeezebert": {"embedding_size": 32},
+    "longformer": {"attention_window": 8},
+    "roformer": {"embedding_size": 32},
+    "xlm": {"emb_dim": 32, "n_layers": 2, "n_heads": 2},
+    "gpt2": {"n_embd": 32, "n_layer": 2, "n_head": 2, "n_positions": 64},
+    "gpt_neox": {},
+    "opt": {"ffn_dim": 64, "word_embed_proj_dim": 32},
+    "llama": GROUPS,
+    "mistral": GROUPS,
+    "bloom": {"n_layer": 2, "n_head": 2},
+    "t5": T5,
+    "bart": {"d_model": 32, "encoder_ffn_dim": 64, "decoder_ffn_dim": 64, **SIDES},
+    "convbert": {},
+    "fnet": {},
+    "nystromformer": {},
+    "mamba": {"state_size": 4},
+}
+
+
+@pytest.fixture
+def folder(tmp_path):
+    micro.tokenizer_file(tmp_path)
+    return tmp_path
+
+
+def made(family, folder):
+    """Write a random encoder of a family, and return it."""
+    import transformers
+    from transformers.models.auto import modeling_auto
+
+    special = special_ids(load_tokenizer(folder / "tokenizer.json", None))
+    ids = {"pad_token_id": special.pad, "bos_token_id": special.cls, "eos_token_id": special.sep}
+    kind = transformers.CONFIG_MAPPING[family]
+    size = load_tokenizer(folder / "tokenizer.json", None).get_vocab_size()
+    known = modeling_auto.MODEL_FOR_TEXT_ENCODING_MAPPING
+    known = known if kind in known else modeling_auto.MODEL_MAPPING
+    torch.manual_seed(0)
+    model = known[kind](kind(**{**SMALL, **FAMILIES[family], **ids}, vocab_size=size)).eval()
+    for weight in model.parameters():
+        weight.data.mul_(3 if weight.dim() > 1 else 1)
+    model.save_pretrained(folder)
+    return model
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_vectors_are_those_of_the_library_alone_and_with_others(family, folder):
+    from transformers import AutoTokenizer
+
+    model, tokenizer = made(family, folder), AutoTokenizer.from_pretrained(folder)
+    expected = []
+    for sentence in SENTENCES:
+        rows = tokenizer(sentence, return_tensors="pt")
+        with torch.no_grad():
+            states = model(input_ids=rows["input_ids"], attention_mask=rows["attention_mask"])
+        expected.append(states.last_hidden_state[0].mean(0).numpy())
+    encoder = SentenceEncoder.open(folder, "mean")
+    assert encoder.backbone.engine == ("packed" if family in PACKED else "transformers")
+    assert encoder.backbone.alone == (family in ALONE)
+    np.testing.assert_allclose(encoder(SENTENCES), expected, rtol=1e-4, atol=1e-5)
+    for sentence, vector in zip(SENTENCES, expected, strict=True):
+        encoder.forget()
+        np.testing.assert_allclose(encoder([sentence])[0], vector, rtol=1e-4, atol=1e-5)
+
+
+def test_an_encoder_whose_rows_see_each_other_is_refused(folder):
+    made("electra", folder)
+    backbone = SentenceEncoder.open(folder, "mean").backbone
+
+    class OfTheBatch(torch.nn.Module):
+        def forward(self, values, *_, **__):
+            return values + values.mean(0, keepdim=True)
+
+    backbone.model.encoder.layer[0] = OfTheBatch()
+    with pytest.raises(BadInput, match="depends on the other sentences of its batch"):
+        prove_batches(backbone)
