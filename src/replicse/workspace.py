@@ -25,3 +25,8 @@ def looked_up(workflow: Path, pattern: str) -> Iterator[Path]:
     """Yield the files of a pattern such as `scales/*.yaml`: those of the workflow, then the workspace's own."""
     yield from sorted(workflow.glob(pattern))
     yield from sorted(Path().glob(pattern))
+
+
+def encoder_place(folder: str, root: Path) -> Path:
+    """Return where an encoder's folder lies: a person's is absolute or from here (`./`), a scale's below the data root."""
+    return Path(folder) if folder.startswith((".", "/")) else root / folder

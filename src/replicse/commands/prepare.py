@@ -14,6 +14,7 @@ from replicse.errors import BadInput, MissingData
 from replicse.files import below, sha256_of, write_json, write_text
 from replicse.registry.corpora import SIMCSE_DATA
 from replicse.study.paper.lock import LOCK
+from replicse.workspace import encoder_place
 
 WHAT = "a file below the data root"
 
@@ -136,9 +137,7 @@ def _backbone(job: BackboneJob, arguments: Namespace) -> None:
     from replicse.encoder.preparing import prepare_encoder
 
     if job.folder:
-        # One that a person names is absolute or from the workspace; one of a scale lies below the data root.
-        own = job.folder.startswith((".", "/"))
-        source = Path(job.folder) if own else below(data_folder(arguments.data), job.folder, WHAT)
+        source = encoder_place(job.folder, data_folder(arguments.data))
         if not source.is_dir():
             raise MissingData(f"{source}: no such folder; name one with an encoder")
         facts = {"folder": job.folder}

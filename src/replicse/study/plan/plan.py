@@ -24,6 +24,7 @@ from replicse.study.paper.protocols import AS_DESCRIBED, ON_BACKBONE
 from replicse.study.paper.scales import Scale
 from replicse.study.paper.tables import AnyColumn, Item, Row
 from replicse.study.plan.paths import Paths
+from replicse.workspace import encoder_place
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,7 +211,7 @@ class Plan:
         folders = {folder: self.runs[run].init for folder, run in self.checkpoints.items()}
         released = {self.paths.backbone(name): Init(**source) for name, source in self.backbones.items()}
         named = [folder for source in self.backbones.values() if (folder := source.get("folder"))]
-        placed = {folder: Init(folder=str(self.data_root / folder)) for folder in named}
+        placed = {folder: Init(folder=str(encoder_place(folder, self.data_root))) for folder in named}
         return {run: spec.init for run, spec in self.runs.items()} | folders | released | placed
 
     def evaluation_files(self, item: Item) -> list[str]:
