@@ -28,5 +28,5 @@ def looked_up(workflow: Path, pattern: str) -> Iterator[Path]:
 
 
 def encoder_place(folder: str, root: Path) -> Path:
-    """Return where an encoder's folder lies: a person's is absolute or from here (`./`), a scale's below the data root."""
+    """Return where an encoder lies: a person's folder is absolute or from here (`./`), a scale's below the root."""
     return Path(folder) if folder.startswith((".", "/")) else root / folder

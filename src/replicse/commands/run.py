@@ -95,7 +95,9 @@ def run_items(arguments: Namespace) -> int:
         code = exit_code([*command[:-1], *arguments.further, "--", *command[-1]], arguments.workflow)
     if code == 0 and not arguments.dry_run and not DRY & {*arguments.further}:
         paths = Paths(config["scale"])
-        pages = {item.id: paths.page(item.id) for item in items if isinstance(item, Item)}
+        named = [item.id for item in items if isinstance(item, Item)]
+        pages = {item: paths.page(item) for item in named}
+        pages |= {f"{item} as LaTeX": paths.page(item, "tex") for item in named}
         # Snakemake calls nobody where nothing was to be done, as behind a kill of it at the very end.
         if not items or "all" in items:
             drop_partial(config["scale"])

@@ -76,13 +76,14 @@ def write_tables(folder: Path, report: Report) -> list[Path]:
 
 
 def write_page(out: Path, study: Mapping[str, Any], item: ItemResult, drawing: Path | None) -> None:
-    """Write one item alone as HTML: what the report says of it, and how to read a cell."""
+    """Write one item alone as HTML, what the report says of it and how to read a cell, and its table as LaTeX."""
     if drawing:
         _check_drawing(item.item, drawing)
     report = make_report({**study, "papers": {item.paper: study["papers"][item.paper]}}, [item])
     (section,) = report.sections
     pictures = {item.item: html.data_address(drawing) if drawing else ""}
     write_text(out, html.paper(report, section, pictures, alone=True))
+    write_text(out.with_suffix(".tex"), latex.table_alone(section.entries[0]))
 
 
 def _check_drawing(item: str, stem: Path) -> None:

@@ -83,6 +83,12 @@ def macros() -> str:
     return _templates().get_template(MACROS).render() + "\n"
 
 
+def table_alone(entry: Entry) -> str:
+    """Return a document with one table: its preamble is what the table needs where it is taken into another one."""
+    body = f"\\begin{{document}}\n{table(entry)}\\end{{document}}\n"
+    return f"\\documentclass{{article}}\n{macros()}{body}"
+
+
 def document(report: Report, pictures: Mapping[str, str]) -> str:
     """Return the report as a LaTeX document; `pictures` holds the path of each item's PDF by item id."""
     template = _templates().get_template("report.tex.j2")

@@ -16,6 +16,7 @@ from replicse.study.paper.expression import Expression
 from replicse.study.paper.models import EncoderRequest, run_path_problem
 
 TEXT = "text"
+OWN = "own"  # the group of rows that a config adds
 Better = Literal["higher", "lower"]
 ColumnId = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9 .@_+-]*$", max_length=80, strict=True)]
 
@@ -332,7 +333,7 @@ class Item(Checked):
 
     def with_own(self, rows: Iterable[Row]) -> "Item":
         """Return the item with rows of others to run, among its own, which are printed and not run, and a note."""
-        printed = tuple(row.model_copy(update={"quoted": True}) for row in self.rows)
+        printed = tuple(row.model_copy(update={"quoted": True, "also": {}}) for row in self.rows)
         own = tuple(rows)
         names = " and ".join(row.id for row in own)
         note = f"Run here: {names}. The rows of the paper are shown as it prints them."

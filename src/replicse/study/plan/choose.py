@@ -8,7 +8,7 @@ from replicse.study.paper.config import Config, Names, OwnRow
 from replicse.study.paper.models import EncoderRequest
 from replicse.study.paper.papers import Paper
 from replicse.study.paper.scales import Scale, load_scale
-from replicse.study.paper.tables import Item, Row
+from replicse.study.paper.tables import OWN, Item, Row
 from replicse.study.plan.lines import described
 from replicse.workspace import looked_up
 
@@ -60,7 +60,7 @@ def chosen_items(config: Config, papers: Mapping[str, Paper], file: str) -> Iter
 def own_row(key: str, row: OwnRow) -> Row:
     """Return a row of your own as an item has it."""
     request = EncoderRequest.model_construct(**row.without("label").entries())
-    return Row(id=key, label=row.label or key, group="own", encoder=request)
+    return Row(id=key, label=row.label or key, group=OWN, encoder=request)
 
 
 def too_large(items: Iterable[Item], config: Config, scale: Scale) -> list[Item]:

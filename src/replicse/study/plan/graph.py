@@ -133,7 +133,7 @@ OUTPUTS: dict[str, Callable[..., Outputs]] = {
     "judge": lambda paths: {**{what: paths.judged(what) for what in JUDGED}, "cells": paths.cells},
     "figures": _drawn,
     "study": lambda paths: {"record": paths.study},
-    "page": lambda paths, item: {"html": paths.page(item)},
+    "page": lambda paths, item: {"html": paths.page(item), "tex": paths.page(item, "tex")},
     "report": _reported,
 }
 

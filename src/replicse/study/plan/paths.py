@@ -127,9 +127,9 @@ class Paths:
         """Return the HTML page of the audit of all papers."""
         return f"{self.reports}/{AUDIT}"
 
-    def page(self, item: str) -> str:
-        """Return the HTML page of one item alone."""
-        return f"{self.reports}/{item}.html"
+    def page(self, item: str, kind: str = "html") -> str:
+        """Return the page of one item alone, or its table as LaTeX."""
+        return f"{self.reports}/{item}.{kind}"
 
     def printed(self, name: str, kind: str) -> str:
         """Return a table of the report as a file of its own, or the macros of those in LaTeX."""

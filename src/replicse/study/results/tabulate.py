@@ -10,7 +10,7 @@ from replicse.study.paper.counterparts import CellKey
 from replicse.study.paper.printed import Spread
 from replicse.study.paper.protocols import AS_DESCRIBED, AS_RUN, ON_BACKBONE
 from replicse.study.paper.settings import setting_difference
-from replicse.study.paper.tables import TEXT, AnyColumn, Item, StepScore
+from replicse.study.paper.tables import OWN, TEXT, AnyColumn, Item, StepScore
 from replicse.study.plan.notes import cut_searches
 from replicse.study.plan.plan import Cell, Plan, item_curve
 from replicse.study.results.crossed import crossed_notes
@@ -75,8 +75,35 @@ def item_result(
         config=digest(plan.config.bearing_on(item.id)),
     )
     cut = cut_searches(plan, item)
+    # Scores on made-up sentences are not set beside print's.
+    own = own_notes(result) if plan.source != "embedded" else ()
     searches = [f"{cut[0].upper()}{cut[1:]}."] if cut else []
-    return result.model_copy(update={"notes": (*result.notes, *searches, *crossed_notes(result))})
+    return result.model_copy(
+        update={"notes": (*result.notes, *searches, *crossed_notes(result), *own_notes(result))}
+    )
+
+
+def own_notes(result: ItemResult) -> Iterator[str]:
+    """Yield, for each row of a person's own, its average (or last number) less that of each printed row."""
+    heads = [column for column in result.columns if column.kind in ("score", "derived")]
+    head = next((column for column in heads if column.average), heads[-1] if heads else None)
+    if head is None or not any(row.group == OWN for row in result.rows):
+        return
+    at = {
+        cell.row: cell
+        for cell in result.cells
+        if (cell.column, cell.metric, cell.protocol) == (head.id, head.metric, AS_DESCRIBED)
+    }
+    prints = {
+        result.row_names[row.id]: cell.reported.number.value
+        for row in result.rows
+        if (cell := at.get(row.id)) and row.group != OWN and cell.reported and cell.reported.number
+    }
+    for row in result.rows:
+        ours = at[row.id].reproduced if row.group == OWN and row.id in at else None
+        if ours is not None and prints:
+            less = ", ".join(f"{ours - value:+.2f} {label}" for label, value in prints.items())
+            yield f"{row.label} less the printed rows, {head.label}: {less}."
 
 
 def _head(item: Item, column: AnyColumn) -> ColumnHead:
