@@ -111,7 +111,8 @@ def cached_folder(repository: str, revision: str, patterns: Sequence[str], kind:
             )
         )
     except FAILURES as error:
-        what = f"{' and '.join(patterns)} of {repository} at {revision}"
+        wanted = "the encoder" if kind == "model" else f"{' and '.join(patterns)} of"
+        what = f"{wanted} {repository} at {revision}"
         raise MissingData(_not_downloaded(what, repository, kind, error, "connect to the hub")) from error
     for path in folder.rglob("*"):
         if any(fnmatchcase(path.relative_to(folder).as_posix(), pattern) for pattern in patterns):

@@ -20,7 +20,7 @@ from safetensors.numpy import save as safetensors
 from replicse.cli import main
 from replicse.data.corpora import read_corpus
 from replicse.data.download import download
-from replicse.data.hub import download_encoder, materialise
+from replicse.data.hub import cached_encoder, materialise
 from replicse.errors import MissingData
 from replicse.registry.corpora import SIMCSE_DATA, Download
 
@@ -117,8 +117,8 @@ def test_a_gated_repository_says_where_access_is_asked_for(hub, tmp_path, status
         f"train*.jsonl of some/pairs at {COMMIT} cannot be downloaded (the repository is gated);"
         f" ask for access at {page}, then run hf auth login"
     )
-    with pytest.raises(MissingData, match=r"config.json of some/encoder at .* \(the repository is gated\)"):
-        download_encoder("some/encoder", MODEL, tmp_path / "encoder")
+    with pytest.raises(MissingData, match=r"the encoder some/encoder at .* \(the repository is gated\)"):
+        cached_encoder("some/encoder", MODEL)
 
 
 # Files from their own addresses
@@ -252,7 +252,7 @@ def test_fetch_brings_what_an_item_needs_and_nothing_else(study, hub, tmp_path, 
     assert not any(word in path for path in names for word in ("test.jsonl", "flax", "vectors"))
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
     monkeypatch.setattr(socket.socket, "connect", refused)
-    assert download_encoder("some/encoder", MODEL, tmp_path / "encoder") == tmp_path / "encoder"
+    assert cached_encoder("some/encoder", MODEL)[1] == MODEL
     records = materialise(tmp_path / "root", ["wiki/wiki1m_for_simcse.txt"], LATER)
     assert records[0]["revision"] == LATER
     hub.asked.clear()
@@ -264,7 +264,7 @@ def test_what_fails_is_told_and_the_rest_is_fetched(study, hub, tmp_path, capsys
     hub.gated = {"some/encoder": 403}
     assert fetch("simcse/table3") == 2
     problems = capsys.readouterr().err
-    assert "config.json of some/encoder" in problems
+    assert "the encoder some/encoder" in problems
     assert "replicse fetch: 1 of 5 could not be fetched; run it again to resume" in problems
     assert "Traceback" not in problems
     hub.gated = {}

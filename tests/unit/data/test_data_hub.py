@@ -3,19 +3,14 @@ import io
 import json
 import tarfile
 
-import numpy as np
 import pytest
-import torch
-from safetensors.numpy import load_file, save
 
 from replicse.cli import main
 from replicse.data.corpora import read_corpus
-from replicse.data.hub import ARTEFACTS, SIMCSE_DATA, download_encoder, materialise
+from replicse.data.hub import ARTEFACTS, SIMCSE_DATA, cached_encoder, materialise
 from replicse.data.sts import load_sts
-from replicse.data.tokenizer import load_tokenizer, tokenizer_from_vocabulary, train_tokenizer
 from replicse.encoder.sentence import encoder_folder
 from replicse.errors import BadInput, MissingData
-from replicse.files import sha256_of
 
 COMMIT = "e145e8b" + "0123456789abcdef" * 2 + "0"
 WIKI = "First line .\nSecond line .\n\nFourth line .\n"
@@ -108,26 +103,15 @@ def test_a_misspelt_folder_is_a_misspelt_folder(cache):
         encoder_folder("result/mine")
 
 
-WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "dog", "The"]
-WEIGHTS = {"embeddings.weight": np.arange(6, dtype=np.float32).reshape(2, 3), "tied": np.ones(2, np.float32)}
-HELD = {"config.json": "{}", "model.safetensors": save(WEIGHTS)}
-
-
-def bert_json(folder):
-    (folder / "vocab.txt").write_text("\n".join(WORDS) + "\n")
-    return tokenizer_from_vocabulary(folder / "vocab.txt").to_str()
-
-
 @pytest.mark.parametrize("revision", [None, "main", COMMIT])
-def test_an_encoder_comes_with_a_record_of_its_full_revision(put, tmp_path, revision):
-    files = {**HELD, "tokenizer.json": bert_json(tmp_path)}
-    put("org/encoder", "model", **files)
-    assert download_encoder("org/encoder", revision, tmp_path / "encoder") == tmp_path / "encoder"
-    expected = {name: sha256(content) for name, content in files.items()}
-    record = json.loads((tmp_path / "encoder" / "hub.json").read_text())
-    assert record == {"repository": "org/encoder", "revision": COMMIT, "sha256": expected}
-    assert {name: sha256_of(tmp_path / "encoder" / name) for name in files} == expected
-    assert len(list((tmp_path / "encoder").iterdir())) == 4
+def test_an_encoder_is_read_where_the_cache_of_the_hub_has_it(put, revision):
+    put(
+        "org/encoder",
+        "model",
+        **{"config.json": "{}", "1_Pooling/config.json": "{}", "pytorch_model.bin": "w"},
+    )
+    folder, commit = cached_encoder("org/encoder", revision)
+    assert commit == COMMIT and (folder / "1_Pooling" / "config.json").is_file()
 
 
 def test_data_of_the_hub_need_a_pinned_commit(tmp_path, capsys):
@@ -136,42 +120,14 @@ def test_data_of_the_hub_need_a_pinned_commit(tmp_path, capsys):
     assert wanted in capsys.readouterr().err
 
 
-def test_pytorch_weights_are_converted_and_a_vocabulary_with_merges_becomes_a_tokenizer(put, tmp_path):
-    shared = torch.ones(2)
-    state = {
-        "embeddings.weight": torch.arange(6.0).reshape(3, 2).T,
-        "tied": shared,
-        "tied.too": shared,
-        "step": 7,
-    }
-    stream = io.BytesIO()
-    torch.save(state, stream)
-    trained = train_tokenizer("byte-bpe", ["the dog sleeps and the dog eats"] * 5, 290, lowercase=False)
-    trained.model.save(str(tmp_path))
-    merges = {name: (tmp_path / name).read_bytes() for name in ("vocab.json", "merges.txt")}
-    put("b", "model", **{"config.json": "{}", "pytorch_model.bin": stream.getvalue()}, **merges)
-    download_encoder("b", "main", tmp_path / "encoder")
-    stored = load_file(tmp_path / "encoder" / "model.safetensors")
-    assert sorted(stored) == ["embeddings.weight", "tied", "tied.too"]
-    np.testing.assert_array_equal(stored["embeddings.weight"], state["embeddings.weight"].numpy())
-    np.testing.assert_array_equal(stored["tied.too"], [1, 1])
-    tokenizer = load_tokenizer(tmp_path / "encoder" / "tokenizer.json", None)
-    for text in ("the dog sleeps", "a <mask> über", ""):
-        assert tokenizer.encode(text).ids == trained.encode(text).ids
-
-
 @pytest.mark.parametrize(
     ("held", "revision", "problem"),
     [
-        ({}, "main", "^config.json of org/encoder at .* cannot be downloaded"),
-        ({"config.json": "{}"}, "main", "^model.safetensors of org/encoder at .* cannot be downloaded"),
-        ({"config.json": "{}", "pytorch_model.bin": b"no"}, "main", r"pytorch_model\.bin: cannot be read"),
+        ({}, "main", "^the encoder org/encoder at main cannot be downloaded"),
         ({"config.json": "{}"}, COMMIT[:7], "an abbreviated commit; name all of its 40 digits"),
     ],
 )
-def test_what_is_no_encoder_is_named(put, tmp_path, held, revision, problem):
-    tokenizer = {"tokenizer.json": bert_json(tmp_path)} if len(held) > 1 else {}
-    put("org/encoder", "model", **held, **tokenizer)
+def test_what_is_no_encoder_is_named(put, held, revision, problem):
+    put("org/encoder", "model", **held)
     with pytest.raises(BadInput, match=problem):
-        download_encoder("org/encoder", revision, tmp_path / "encoder")
-    assert not (tmp_path / "encoder" / "model.safetensors").exists()
+        cached_encoder("org/encoder", revision)

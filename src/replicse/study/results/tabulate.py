@@ -78,9 +78,7 @@ def item_result(
     # Scores on made-up sentences are not set beside print's.
     own = own_notes(result) if plan.source != "embedded" else ()
     searches = [f"{cut[0].upper()}{cut[1:]}."] if cut else []
-    return result.model_copy(
-        update={"notes": (*result.notes, *searches, *crossed_notes(result), *own_notes(result))}
-    )
+    return result.model_copy(update={"notes": (*result.notes, *searches, *crossed_notes(result), *own)})
 
 
 def own_notes(result: ItemResult) -> Iterator[str]:
