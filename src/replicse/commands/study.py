@@ -147,7 +147,7 @@ def config_layers(arguments: Namespace) -> tuple[list[Path], dict[str, str]]:
 
 
 def own_rows(words: Iterable[str]) -> dict[str, dict[str, str]]:
-    """Return rows as a config has them, each given as NAME=FOLDER or NAME=HUB-ID, and perhaps :POOLING behind it."""
+    """Return rows as a config has them, each given as NAME=FOLDER or NAME=HUB-ID, and perhaps :POOLING after it."""
     rows: dict[str, dict[str, str]] = {}
     for word in words:
         name, mark, place = word.partition("=")
@@ -156,7 +156,7 @@ def own_rows(words: Iterable[str]) -> dict[str, dict[str, str]]:
             encoder, pooling = place, ""
         if not (mark and name and encoder):
             raise BadInput(
-                f"--row {word}: expected NAME=FOLDER or NAME=HUB-ID, and perhaps :POOLING behind it"
+                f"--row {word}: expected NAME=FOLDER or NAME=HUB-ID, and perhaps :POOLING after it"
             )
         local = Path(encoder).is_dir() or encoder.startswith((".", "/", "~"))
         rows[name] = {"folder" if local else "hub": encoder} | ({"pooling": pooling} if pooling else {})

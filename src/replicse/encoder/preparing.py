@@ -1,4 +1,4 @@
-"""Encoders of others as a study keeps them: one layout for all, and what their own library reads beside it."""
+"""Encoders of others as a study keeps them: one layout for all, and next to it what their own library reads."""
 
 import shutil
 import tempfile

@@ -86,7 +86,7 @@ def read_tensors(file: Path) -> dict[str, Tensor]:
             stored = torch.load(file, map_location="cpu", weights_only=True)
     except UnpicklingError:
         raise BadInput(
-            f"{file}: cannot be read as tensors: it holds pickled Python objects, perhaps a whole module; save its"
+            f"{file}: cannot be read as tensors: it holds pickled Python objects, perhaps a module itself; save its"
             " state_dict, as torch.save(model.state_dict(), file)"
         ) from None
     # What the readers of two formats raise for bytes that are neither: no narrower class has all of it.

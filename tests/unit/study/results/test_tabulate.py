@@ -23,7 +23,7 @@ PLAIN = {"id": "r", "encoder": {"use": "plain"}}
 
 @pytest.fixture
 def planned(tmp_path, monkeypatch):
-    """Return a function that writes a paper of one column anew, in which 70.0 is printed for row r, and plans it."""
+    """Return a function that writes a paper of one column anew, and plans it."""
     monkeypatch.chdir(tmp_path)
 
     def plan_of(*rows, seeds=1):
@@ -57,7 +57,6 @@ def result_of(plan, *scores):
     [
         ("encoder", "results/paper/runs/another/last"),
         ("pooling", "mean"),
-        ("max_length", 64),
         ("postprocess", {"kind": "whitening"}),
     ],
 )
@@ -70,6 +69,25 @@ def test_the_evaluation_of_another_encoder_is_refused_in_this_place(planned, key
         told = rf"fast\.json: {key} is .*, but the encoder in its place has .*; delete it"
         with pytest.raises(BadInput, match=told):
             result_of(plan)
+
+
+def test_a_row_of_ones_own_is_told_less_the_printed_ones(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    columns, setting = [{"id": "a", "metric_path": PATH}], {"metric": "spearman"}
+    table, printed = {"setting": setting, "columns": columns, "rows": [PLAIN]}, {"item": "table1", "row": "r"}
+    write_paper(tmp_path, "made", {"table1": table}, [{**printed, "column": "a", "value": "70.0"}])
+    (tmp_path / "models").mkdir()
+    plan = made_plan(tmp_path, rows={"made/table1": {"mine": {"folder": "models", "label": "Ours"}}})
+    cells = {cell.row.id: cell.encoders for cell in plan.cells["made/table1"]}
+    assert not cells["r"] and len(cells["mine"]) == 1
+    for encoder in cells["mine"]:
+        write_evaluation(plan, plan.paths.evaluation(encoder, "fast"), {PATH: 71.5})
+    result = item_result(plan, plan.item("made/table1"), Evaluations(plan))
+    assert result.notes[-2:] == (
+        "Run here: mine. The rows of the paper are shown as it prints them.",
+        "Ours less the printed rows, a: +1.50 r.",
+    )
+    assert not result.cells[-1].verdict, "without a printed number there is nothing to judge"
 
 
 RANGE = f"fast.json: {PATH} is "
