@@ -19,12 +19,12 @@ from torch import Tensor, nn
 
 from replicse.data.tokenizer import SpecialIds
 from replicse.encoder.huggingface import TransformersBackbone, heads_of_family
-from replicse.encoder.stored import read_config, read_tensors, read_weights
+from replicse.encoder.stored import read_config, read_weights
 from replicse.errors import BadInput
 from replicse.files import read_json
 from replicse.registry.artefacts import CONFIG, TOKENIZER, TOKENIZER_CONFIG
 
-ADAPTER, ADAPTER_WEIGHTS = "adapter_config.json", "adapter_model.safetensors"
+ADAPTER = "adapter_config.json"
 # What a tokenizer is tried on: cases, accents, scripts, digits, marks, blanks, special tokens, long words, nothing.
 PROBE = (
     "A man is playing a guitar.",
@@ -280,7 +280,8 @@ def _with_adapter(folder: Path) -> TransformersBackbone:
 
     settings = folder / ADAPTER
     try:
-        from peft import PeftModel, get_peft_model_state_dict
+        from peft import PeftConfig, get_peft_model, set_peft_model_state_dict
+        from peft.utils import load_peft_weights
     except ImportError:
         raise BadInput(
             f"{settings}: an adapter; install peft, which reads it, or merge it into its encoder and save that"
@@ -288,23 +289,36 @@ def _with_adapter(folder: Path) -> TransformersBackbone:
     named = read_json(settings).get("base_model_name_or_path")
     if not isinstance(named, str):
         raise BadInput(f'{settings}: no "base_model_name_or_path"; name the encoder that it adapts')
-    backbone = read_network(encoder_folder(named if Path(named).is_absolute() else _beside(folder, named)))
-    stored = {name.removeprefix("base_model.model.") for name in read_tensors(folder / ADAPTER_WEIGHTS)}
-    whole = any(name.startswith(f"{backbone.model.base_model_prefix}.") for name in stored)
+    backbone = read_network(encoder_folder(_beside(folder, named)))
+    inner, base = "base_model.model.", f"{backbone.model.base_model_prefix}."
     with quiet_library():
-        adapted = PeftModel.from_pretrained(backbone.network if whole else backbone.model, folder)
-    read = {name.removeprefix("base_model.model.") for name in get_peft_model_state_dict(adapted)}
-    if (left := sorted(stored - read)) or not hasattr(adapted.base_model, "merge_and_unload"):
-        what = f'"{left[0]}" has no place in its encoder' if left else "of a kind that cannot be merged"
-        raise BadInput(f"{settings}: an adapter, {what}; merge it and save the encoder")
-    merged = adapted.merge_and_unload()
-    result = TransformersBackbone(merged, backbone.causal).train()
-    result.unread = backbone.unread
-    return result
+        try:
+            adapted = get_peft_model(backbone.model, PeftConfig.from_pretrained(folder))
+            # An adapter of a model with a head has the encoder's name in its own.
+            stored = {
+                inner + name.removeprefix(inner).removeprefix(base): value
+                for name, value in load_peft_weights(str(folder), device="cpu").items()
+            }
+            left = set_peft_model_state_dict(adapted, stored).unexpected_keys
+            backbone.network = _with_model(backbone, adapted.merge_and_unload())
+        # Each kind of adapter raises what it likes.
+        except Exception as error:
+            raise BadInput(f"{settings}: peft cannot merge the adapter ({_line(error)}); merge it") from None
+    if left:
+        raise LeftOver(f'{settings}: "{left[0]}" has no place in its encoder; merge it and save the encoder')
+    return backbone.train()
+
+
+def _with_model(backbone: TransformersBackbone, model: nn.Module) -> Any:
+    """Return the network of a backbone with another encoder in it."""
+    if not backbone.predicts_tokens:
+        return model
+    setattr(backbone.network, backbone.network.base_model_prefix, model)
+    return backbone.network
 
 
 def _beside(folder: Path, named: str) -> str:
-    """Return a relative folder that an adapter names as it is seen from there, where it is one."""
+    """Return the encoder that an adapter names: a folder as it is seen from there, where it is one."""
     return str(folder / named) if (folder / named).is_dir() else named
 
 

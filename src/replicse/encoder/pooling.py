@@ -4,9 +4,9 @@ A function returns (rows, hidden) from the states that its entry in the registry
 """
 
 from collections.abc import Callable
+from typing import Any
 
 import torch
-from tokenizers import Tokenizer
 from torch import Tensor
 
 from replicse.data.tokenizer import load_tokenizer
@@ -26,9 +26,7 @@ class SentencePooling:
     Raises BadInput where the encoder, or its tokenizer, has nothing of that kind.
     """
 
-    def __init__(
-        self, params: PoolingParameters, backbone: Backbone, tokenizer: Tokenizer | None = None
-    ) -> None:
+    def __init__(self, params: PoolingParameters, backbone: Backbone, tokenizer: Any = None) -> None:
         if backbone.causal and not params.tokens:
             raise BadInput(
                 f"pooling {params.pooling} reads the first token, which sees no other one in this encoder, a causal"

@@ -80,6 +80,7 @@ def read_tensors(file: Path) -> dict[str, Tensor]:
     """
     check_fetched(file)
     try:
+        stored: Any
         if file.suffix == ".safetensors":
             stored = load_file(file)
         else:
