@@ -216,7 +216,7 @@ def data_findings(plan: Plan) -> Iterator[Finding]:
 
 
 def _told(what: str, sentences: Iterable[str | None]) -> Iterator[Finding]:
-    """Yield what is missing: what a sentence says before its semicolon, and behind it what to do."""
+    """Yield what is missing: what a sentence says before its semicolon, and after it what to do."""
     for sentence in filter(None, sentences):
         found, _, remedy = sentence.partition("; ")
         yield Finding(what, "missing", found, remedy)

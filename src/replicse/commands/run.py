@@ -151,9 +151,8 @@ def refuse_absent(plan: Plan, asked: Sequence[Item | str]) -> None:
 
     What the authors released is read with none of them.
     """
-    if asked != ["released"]:
-        for problem in absent(plan):
-            raise MissingData(problem)
+    for problem in absent(plan) if asked != ["released"] else ():
+        raise MissingData(problem)
 
 
 def refuse_read_only(scale: str) -> None:

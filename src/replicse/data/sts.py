@@ -208,9 +208,7 @@ def _year_subset(name: str, sentences: Path, scores: Path) -> StsSubset:
         if score:
             first, *rest = _cells(line, sentences, number)
             if not rest:
-                raise BadInput(
-                    f"{sentences}:{number}: no tab; expected sentence, tab, sentence; fix the line"
-                )
+                raise BadInput(f"{sentences}:{number}: no tab between two sentences; fix the line")
             pairs.append(_pair(first, rest[0], score, sentences, number, scores))
     return _subset(name, pairs, sentences)
 

@@ -89,9 +89,9 @@ def _check_saved(path: Path, separator: str) -> None:
     new, decimal = str(path.with_suffix(".utf8.csv")), ", decimal=','" if found == ";" else ""
     read = f"read_csv({str(path)!r}, sep={found!r}, encoding={encoding!r}, keep_default_na=False{decimal})"
     command = f"python -c {quote(f'import pandas; pandas.{read}.to_csv({new!r}, index=False)')}"
+    expected = f"{SEPARATORS[separator]} and utf-8, which this writes: {command}"
     raise BadInput(
-        f"{path}: columns separated by {SEPARATORS[found]}, text in {encoding}; expected"
-        f" {SEPARATORS[separator]} and utf-8, which this writes: {command}"
+        f"{path}: columns separated by {SEPARATORS[found]}, text in {encoding}; expected {expected}"
     )
 
 
