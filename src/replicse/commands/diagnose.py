@@ -21,7 +21,6 @@ from replicse.commands.diagnosis import (
 from replicse.commands.study import add_workflow_argument, wrapped
 from replicse.errors import BadInput, nearest
 from replicse.printable import some
-from replicse.registry.artefacts import TOKENIZER
 from replicse.registry.poolings import PoolingParameters
 from replicse.registry.suites import AGGREGATIONS, is_metric, known_paths
 from replicse.study.judge.diagnosis import Diagnosis, check_number, diagnose
@@ -66,16 +65,6 @@ FACTS: dict[str, tuple[Any, str]] = {
     "prompt": (("yes", "no", "other"), "whether your test used the encoder's prompts"),
     "model": (str, "the encoder's name"),
 }
-TOKENIZERS = (
-    TOKENIZER,
-    "vocab.txt",
-    "vocab.json",
-    "sentencepiece.bpe.model",
-    "spiece.model",
-    "tokenizer.model",
-)
-
-
 # The words of SimCSE's evaluation for our poolings: its `cls` reads through the pooler, and its first layer is layer 1.
 SIMCSE_POOLERS = {
     "cls": "cls-head",
@@ -198,7 +187,6 @@ def variants_of(arguments: Namespace, checks: Sequence[str] = ()) -> tuple[Mappi
     if not place:
         raise BadInput("an encoder is scored on test sets; add --data DIR, or set REPLICSE_DATA")
     root = data_folder(Path(place))
-    check_tokenizer(Path(arguments.encoder))
     set_threads(arguments.threads)
     pooling = arguments.pooling or (known.settings.get("pooling") if known else None) or "cls"
     vectors = SentenceEncoder.open(arguments.encoder, pooling)
@@ -211,14 +199,6 @@ def task_of(metric_path: str) -> str:
     if metric_path and suite not in SIMILARITY:
         raise BadInput(f"--encoder scores similarity test sets; {metric_path} is none of theirs (sts/...)")
     return re.split("/|-w?mean", rest)[0] or "avg"
-
-
-def check_tokenizer(folder: Path) -> None:
-    """Raise BadInput where an encoder's folder holds no tokenizer: another one would give wrong vectors in silence."""
-    if folder.is_dir() and not any(file.name in TOKENIZERS for file in folder.rglob("*")):
-        raise BadInput(
-            f"{folder}: no tokenizer is there; copy that of the backbone it was trained from into it"
-        )
 
 
 def facts_of(arguments: Namespace) -> dict[str, Any]:
