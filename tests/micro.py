@@ -9,6 +9,7 @@ import torch
 
 from replicse.data.store import write_store
 from replicse.data.tokenizer import load_tokenizer, special_tokens, train_tokenizer
+from replicse.registry.artefacts import DATA
 from replicse.registry.runs import Run
 from replicse.training.loop import Trainer, TrainJob
 
@@ -50,9 +51,10 @@ def save_tokenizer(tokenizer, folder: Path) -> Path:
 
 
 def dev_root(folder: Path) -> Path:
-    """Write a data root that holds STS-B development pairs only."""
+    """Write a data root that holds STS-B development pairs only, as a study that generated them: fewer than others."""
     home = folder / "SentEval" / "downstream" / "STS" / "STSBenchmark"
     home.mkdir(parents=True)
+    folder.with_name(DATA).write_text("{}")
     rows = [
         "\t".join(["main", "test", "2026", f"{number:04d}", f"{score}.0", one, other])
         for number, (one, other, score) in enumerate(rated_pairs(40))
