@@ -18,19 +18,6 @@ def papers():
     return load_papers(packaged("workflow"))
 
 
-def test_unsupervised_simcse_has_fifty_seeds_five_reruns_and_one_of_a_study(papers):
-    known = known_cell(papers, UNSUP)
-    (seeds,) = known.seeds
-    assert (seeds.mean, seeds.sd, seeds.n) == (75.11, 0.84, 50)
-    threads = {source: value for source, value in known.reruns.items() if "/issues/" in source}
-    assert sorted(threads.values()) == [73.47, 74.84, 75.27, 75.85, 75.99]
-    assert np.std([*threads.values()], ddof=1) == pytest.approx(1.01, abs=0.01)
-    assert 74.45 in known.reruns.values(), "of the reproducibility study"
-    assert known.kind == "trained" and known.metric_path == "sts/avg"
-    wanted = {"pooling": "cls", "batch": 64, "learning-rate": 3e-5, "precision": "fp16", "steps": "best"}
-    assert {name: known.settings[name] for name in wanted} == wanted
-
-
 def test_the_single_reruns_of_diffcse_stand_instead_of_their_summary(papers):
     known = known_cell(papers, "diffcse/table1/diffcse-bert-base/avg")
     assert known.seeds == () and sorted(known.reruns.values()) == [75.25, 77.0, 77.33, 77.44]
