@@ -126,13 +126,14 @@ def judge() -> dict[str, Any]:
 
 def report() -> dict[str, Any]:
     """Write the report of what `judge` wrote; return the sizes of the pages."""
-    from replicse.commands.render import read_item, study_facts, write_all
+    from replicse.commands.render import study_facts, write_all
     from replicse.files import read_json
     from replicse.study.plan.paths import Paths
+    from replicse.study.results.table import ItemResult
 
     paths = Paths("paper")
     facts = study_facts(read_json(paths.study), {"files": []})
-    items = [read_item(Path(paths.item(name))) for name in facts["items"]]
+    items = [ItemResult.read(paths.item(name)) for name in facts["items"]]
     write_all(paths, facts, items, Path("reports"))
     sizes = [path.stat().st_size for path in Path("reports").glob("*.html")]
     return {

@@ -14,13 +14,10 @@ from replicse.commands.study import (
     add_study_argument,
     add_study_arguments,
     add_workflow_argument,
-    hours_facts,
-    hours_text,
     study_file,
 )
 from replicse.errors import BadInput, nearest
 from replicse.printable import columns
-from replicse.registry.artefacts import METRICS
 from replicse.registry.suites import unit_of
 from replicse.report.pages.claims import FOR_OR_AGAINST, contradicted, probability_text
 from replicse.study.judge.adjudicate import Explained, adjudicate, adjudicated
@@ -31,9 +28,6 @@ from replicse.study.judge.study import controlled_item, plan_further, results_of
 from replicse.study.paper.config import SHIPPED, checked_config, read_config
 from replicse.study.paper.papers import load_papers
 from replicse.study.paper.printed import printed_number
-from replicse.study.paper.protocols import AS_DESCRIBED, AS_RUN
-from replicse.study.paper.tables import Item
-from replicse.study.plan.cost import Cost
 from replicse.study.plan.plan import Cell, Plan
 from replicse.study.plan.planner import plan_of
 from replicse.study.results.incomplete import AsFarAsDone
@@ -101,7 +95,7 @@ def narrow(outcomes: Sequence[str]) -> str:
 
 
 def adjudicate_verb(parser: ArgumentParser) -> Action:
-    """Plan the runs of every protocol of an item and print what each explains, from the evaluations there are."""
+    """Print what each protocol of an item explains, from the evaluations there are; say how the others are run."""
     add_study_arguments(parser, "replicse adjudicate repro/table4")
     parser.add_argument(
         "item", nargs="?", help="a paper or an item paper/item; nothing: all that the config adjudicates"
@@ -137,8 +131,13 @@ def adjudicate_verb(parser: ArgumentParser) -> Action:
             document = {"scale": plan.scale.name, "study": shown.folder, "variants": variants}
             print_json(document, share="1", n_seeds="count")
             return
-        for name in () if committed else results:
-            print("\n".join(asked(plan, plan.items[name])))
+        absent = [
+            name
+            for name in results
+            if not committed and any(map(plan.paths.missing, plan.evaluation_files(plan.items[name])))
+        ]
+        for name in absent:
+            print(f"not all is run: replicse run {name} --config 'adjudicate=[{name}]'")
         from replicse.report.formats.terminal import page_text
         from replicse.report.pages.adjudication import adjudication_page
 
@@ -158,28 +157,6 @@ def variant_facts(row: Explained, plan: Plan) -> dict[str, Any]:
     by_seed = [float(text) for text in row.by_seed.split("; ") if text]
     column = next(each for each in plan.items[row.item].columns if each.id == row.column)
     return {**asdict(row), **printed, "by_seed": by_seed, "unit": unit_of(column.metric_path)}
-
-
-def asked(plan: Plan, item: Item) -> list[str]:
-    """Return what each protocol of an item asks for: rows, runs of its own, runs not there yet, hours."""
-    cells: dict[str, list[Cell]] = {}
-    for cell in plan.cells[item.id]:
-        cells.setdefault(cell.protocol, []).append(cell)
-    lines = [f"{item.id} at scale {plan.scale.name}, seeds {', '.join(map(str, plan.seeds))}"]
-    rows: list[tuple[str, ...]] = [("protocol", "rows", "runs", "to do", "hours")]
-    protocols = [AS_DESCRIBED, *(protocol.id for protocol in plan.papers[item.paper].protocols), AS_RUN]
-    cost = Cost(plan)
-    base: set[str] = set()
-    for name in filter(cells.__contains__, protocols):
-        runs = plan.trained_runs(cells[name]) - base
-        base = base or runs
-        todo = {run for run in runs if plan.paths.missing(plan.paths.run(run, METRICS))}
-        counts = (len({cell.row.id for cell in cells[name]}), len(runs), len(todo))
-        rows.append((name, *map(str, counts), hours_text(hours_facts(cost.hours(todo))["hours"])))
-    lines += columns(rows, numbers=(1, 2, 3, 4))
-    if any(plan.paths.missing(file) for file in plan.evaluation_files(item)):
-        lines.append(f"run them: replicse run {item.id} --config 'adjudicate=[{item.id}]'")
-    return [*lines, ""]
 
 
 def audit_verb(parser: ArgumentParser) -> Action:

@@ -255,11 +255,6 @@ def read_study(path: Path) -> dict[str, Any]:
     return study
 
 
-def read_item(path: Path) -> ItemResult:
-    """Return the result of an item from its JSON; BadInput names a mistake in it."""
-    return ItemResult.of(read_json(path), str(path))
-
-
 def judged_rows(file: str, fields: Sequence[str], numbers: Sequence[str]) -> list[dict[str, str]]:
     """Return the rows of a judged file; BadInput names the row and the field that a report cannot read."""
     rows, remedy = read_rows(file), "delete it and run the study again"

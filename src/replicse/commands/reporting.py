@@ -6,12 +6,13 @@ from pathlib import Path
 
 from replicse.checked import Text
 from replicse.commands.job import Payload, Stage
-from replicse.commands.render import draw_item, read_item, read_study, study_facts, write_all
+from replicse.commands.render import draw_item, read_study, study_facts, write_all
 from replicse.commands.study import plan_of_file
 from replicse.files import read_json, write_json, write_rows
 from replicse.study.judge.study import judge_study, read_results
 from replicse.study.plan.paths import Paths
 from replicse.study.results.multiplicity import controlled
+from replicse.study.results.table import ItemResult
 from replicse.study.results.tabulate import FIELDS, item_result, table_rows
 from replicse.study.results.values import Evaluations
 
@@ -61,7 +62,7 @@ def _judge(job: StudyJob, arguments: Namespace) -> None:
 
 def _figures(job: FigureJob, arguments: Namespace) -> None:
     """Draw one item as SVG, PNG and PDF, with the plotted data next to them as CSV."""
-    draw_item(read_item(Path(job.item)), arguments.out)
+    draw_item(ItemResult.read(job.item), arguments.out)
 
 
 def _page(job: PageJob, arguments: Namespace) -> None:
@@ -69,7 +70,7 @@ def _page(job: PageJob, arguments: Namespace) -> None:
     from replicse.report.document import write_page
 
     drawing = Path(job.figure).with_suffix("") if job.figure else None
-    write_page(arguments.out, read_study(Path(job.study)), read_item(Path(job.item)), drawing)
+    write_page(arguments.out, read_study(Path(job.study)), ItemResult.read(job.item), drawing)
 
 
 def _report(job: StudyJob, arguments: Namespace) -> None:
@@ -77,7 +78,7 @@ def _report(job: StudyJob, arguments: Namespace) -> None:
     study = read_study(Path(job.study))
     facts = study_facts(study, read_json(arguments.data))
     paths = Paths(study["scale"])
-    items = controlled([read_item(Path(paths.item(name))) for name in study["items"]])
+    items = controlled([ItemResult.read(paths.item(name)) for name in study["items"]])
     write_all(paths, facts, items, arguments.out.parent)
 
 

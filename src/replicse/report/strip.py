@@ -44,12 +44,11 @@ def strip_records(item: ItemResult) -> Iterator[dict[str, Any]]:
     """
     for row in item.rows:
         cell = item.described.get((row.id, item.columns[0].id, item.columns[0].metric))
-        number = cell.reported.number if cell and cell.reported else None
-        if cell is None or cell.reported is None or number is None:
+        if cell is None or cell.reported is None or cell.printed is None:
             continue
         kind = "rerun" if not row.quoted else "seeds" if cell.reported.statistic == "mean" else "print"
         spread = {"sd": cell.reported.sd, "count": cell.reported.seeds}
-        yield {"group": row.group, "label": row.label, "source": kind, "value": number.value, **spread}
+        yield {"group": row.group, "label": row.label, "source": kind, "value": cell.printed, **spread}
     for group in dict.fromkeys(row.group for row in item.rows):
         cells = (cell for row in item.rows if row.group == group for cell in item.cells if cell.row == row.id)
         ours = {

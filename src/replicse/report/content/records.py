@@ -54,7 +54,7 @@ def _trajectory(item: ItemResult) -> Iterator[Record]:
 def _scatter(item: ItemResult) -> Iterator[Record]:
     """Yield alignment, uniformity and a score by source and row: the first score that any row has."""
     cells = _cells(item)
-    scored = {key[2] for key, cell in cells.items() if {_printed(cell), cell.reproduced} != {None}}
+    scored = {key[2] for key, cell in cells.items() if {cell.printed, cell.reproduced} != {None}}
     scores = [
         _metric(column) for column in item.columns if column.id in scored and _metric(column) not in PLANE
     ]
@@ -76,7 +76,7 @@ def _measures(cells: Cells, source: str, row: str, columns: Iterable[ColumnHead]
     keys = {_metric(column): (variant, row, column.id, column.metric) for column in columns}
     there = {metric: cells[key] for metric, key in keys.items() if key in cells}
     values = {
-        metric: _printed(cell) if source == "reported" else cell.reproduced for metric, cell in there.items()
+        metric: cell.printed if source == "reported" else cell.reproduced for metric, cell in there.items()
     }
     if None in [values.get(name) for name in PLANE]:
         return {}
@@ -96,9 +96,9 @@ def _profile(item: ItemResult) -> Iterator[Record]:
         axis = column.label if metric.lower() in ("", column.label.lower()) else f"{column.label} ({metric})"
         for row in item.rows:
             cell = cells.get(("", row.id, column.id, column.metric))
-            if cell is None or {_printed(cell), cell.reproduced} == {None}:
+            if cell is None or {cell.printed, cell.reproduced} == {None}:
                 continue
-            numbers = {"reported": _printed(cell), "reproduced": cell.reproduced}
+            numbers = {"reported": cell.printed, "reproduced": cell.reproduced}
             interval = {"low": cell.low, "high": cell.high, "seeds": " ".join(map(repr, cell.few))}
             group = axis if panels else row.group if item.figure == "profile" else ""
             yield {
@@ -156,11 +156,6 @@ def _cells(item: ItemResult) -> Cells:
     """
     cells = {(item.variants.get(cell.protocol, ""), *cell.key): cell for cell in reversed(item.cells)}
     return cells | {("", *key): cell for key, cell in item.described.items()}
-
-
-def _printed(cell: CellResult) -> float | None:
-    number = cell.reported.number if cell.reported else None
-    return number.value if number else None
 
 
 def _metric(column: ColumnHead) -> str:

@@ -356,8 +356,7 @@ def _cell(
 
 
 def _numbers(cell: CellResult) -> dict[Part, float | None]:
-    printed = cell.reported.number if cell.reported else None
-    return {"reported": printed.value if printed else None, "reproduced": cell.reproduced}
+    return {"reported": cell.printed, "reproduced": cell.reproduced}
 
 
 def _best(item: ItemResult, head: ColumnHead, cells: Iterable[CellResult]) -> dict[Part, float]:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
-from replicse.files import read_json
 from replicse.printable import several
 from replicse.registry.suites import is_percentage
 from replicse.study.paper.printed import Reported, Spread
@@ -72,7 +71,7 @@ def gaps_told(plan: Plan) -> dict[str, float]:
     there = {item: file for item, file in there.items() if file.is_file()}
     gaps = {}
     for item in plan.items if there or plan.measured else ():
-        found = ItemResult.of(read_json(there[item]), str(there[item])).described if item in there else {}
+        found = ItemResult.read(there[item]).described if item in there else {}
         needs = (
             needed_of_cell(plan, cell, found.get(cell.key[1:]), len(plan.seeds))
             for cell in plan.described(item)

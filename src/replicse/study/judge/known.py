@@ -108,7 +108,7 @@ def known_cell(papers: Mapping[str, Paper], name: str) -> Known:
     reported = printed_in(papers, key)
     if item is None:
         return Known(full, names.words(key), "", reported, None)
-    path, request = _path(row, column), asked(item, row, column)
+    path, request = row.path(column), asked(item, row, column)
     kind, settings = _setting(papers, item, request, path)
     seeds, reruns = others(papers, key)
     model = f"{item.paper} {row.id} {row.label}"
@@ -130,10 +130,6 @@ def _place(papers: Mapping[str, Paper], key: CellKey) -> tuple[Any, Any, Any]:
     return item, row, next(each for each in item.columns if (each.id, each.metric) == key[2:])
 
 
-def _path(row: Row, column: AnyColumn) -> str:
-    return row.metric_paths.get(column.id, column.metric_path)
-
-
 def asked(item: Item, row: Row, column: AnyColumn) -> PlannedRequest:
     """Return what a cell asks of its encoder, its recipe named with its paper."""
     request = layered(item.encoder, column.encoder, row.encoder, row.cells.get(column.id, PlannedRequest()))
@@ -151,7 +147,7 @@ def others(papers: Mapping[str, Paper], key: CellKey) -> tuple[tuple[Spread, ...
     home = key[0].partition("/")[0]
     spreads: list[tuple[str, Spread]] = []
     reruns: dict[tuple[str, str, float], str] = {}
-    for paper, printed in _prints(papers, asked(item, row, column), _path(row, column)):
+    for paper, printed in _prints(papers, asked(item, row, column), row.path(column)):
         number, count = printed.number, printed.seeds or 0
         if paper == home or number is None:
             continue
@@ -179,7 +175,7 @@ def _prints(papers: Mapping[str, Paper], wanted: PlannedRequest, path: str) -> I
     for item, row in rows:
         for column in (each for each in item.columns if each.kind == "score" and not row.quoted):
             printed = printed_in(papers, (item.id, row.id, column.id, column.metric or ""))
-            if printed and _path(row, column) == path and asked(item, row, column) == wanted:
+            if printed and row.path(column) == path and asked(item, row, column) == wanted:
                 yield item.paper, printed
 
 

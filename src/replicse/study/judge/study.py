@@ -58,13 +58,12 @@ def read_results(plan: Plan, paths: Paths | None = None) -> list[ItemResult]:
     absent = [item for item, file in files.items() if not file.exists()]
     if absent:
         LOG.warning("not tabulated: %s", ", ".join(absent))
-    return [ItemResult.of(read_json(file), str(file)) for item, file in files.items() if item not in absent]
+    return [ItemResult.read(file) for item, file in files.items() if item not in absent]
 
 
 def committed_item(plan: Plan, paths: Paths, item: str) -> ItemResult:
     """Return an item of a committed study, which says so where its numbers are not of the encoders planned now."""
-    result = ItemResult.of(read_json(paths.item(item)), paths.item(item))
-    result = result.model_copy(update={"kept": paths.kept})
+    result = ItemResult.read(paths.item(item)).model_copy(update={"kept": paths.kept})
     planned = {encoder for cell in plan.cells.get(item, ()) for encoder in cell.encoders}
     shown = {encoder for cell in result.cells for encoder in cell.encoders}
     if planned == shown:
@@ -98,7 +97,7 @@ def controlled_item(plan: Plan, result: ItemResult) -> ItemResult:
     """Return an item's result with its verdicts controlled among the paper's items that are tabulated."""
     beside = [f"{result.paper}/{name}" for name in plan.papers[result.paper].items]
     files = [plan.paths.item(name) for name in beside if name != result.item]
-    others = [ItemResult.of(read_json(file), file) for file in files if Path(file).is_file()]
+    others = [ItemResult.read(file) for file in files if Path(file).is_file()]
     return controlled([result, *(other for other in others if other.comparable == result.comparable)])[0]
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 
 from replicse.study.paper.papers import Paper, text_key
 from replicse.study.paper.printed import Reported
-from replicse.study.paper.tables import AnyColumn, Difference, Item, Row
+from replicse.study.paper.tables import Difference, Item, Row
 
 CellKey = tuple[str, str, str, str]  # paper/item, row, column, metric
 
@@ -37,7 +37,7 @@ def differences(papers: Mapping[str, Paper]) -> Iterator[tuple[CellKey, CellKey,
         for item in paper.items.values():
             for column in (column for column in item.columns if isinstance(column, Difference)):
                 for row in item.rows:
-                    minuend = _minuend(paper, item, row, _path(row, column))
+                    minuend = _minuend(paper, item, row, row.path(column))
                     if minuend is not None:
                         wanted = column.subtract
                         other = (wanted.item, wanted.row or row.id, wanted.column, wanted.metric)
@@ -49,10 +49,6 @@ def _minuend(paper: Paper, home: Item, row: Row, path: str) -> CellKey | None:
         for other in (other for other in item.rows if other.id == row.id):
             for column in item.columns:
                 printed = (item.name, other.id, column.id, column.metric) in paper.reported
-                if printed and column.kind == "score" and _path(other, column) == path:
+                if printed and column.kind == "score" and other.path(column) == path:
                     return item.id, other.id, column.id, column.metric
     return None
-
-
-def _path(row: Row, column: AnyColumn) -> str:
-    return row.metric_paths.get(column.id, column.metric_path)

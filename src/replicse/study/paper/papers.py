@@ -221,8 +221,7 @@ def _misplaced(paper: Paper) -> Iterator[str]:
             where = f"{file}: {item} {'/'.join(place)}"
             yield from _other_statistic(printed, column, where)
             row = next(row for row in paper.items[item].rows if row.id == place[0])
-            path = row.metric_paths.get(column.id, column.metric_path)
-            yield from _impossible(printed, column, path, where)
+            yield from _impossible(printed, column, row.path(column), where)
 
 
 def _other_statistic(printed: Reported, column: AnyColumn, where: str) -> Iterator[str]:

@@ -195,6 +195,10 @@ class Row(Checked):
     printed: dict[ColumnId, Text] = {}
     final_only: bool = False
 
+    def path(self, column: AnyColumn) -> str:
+        """Return the metric path that is read in a column."""
+        return self.metric_paths.get(column.id, column.metric_path)
+
 
 class TrajectoryFigure(Checked):
     """Steps of a figure that measures checkpoints along training."""

@@ -112,7 +112,7 @@ class Planner:
 
     def _cell(self, line: Line, column: AnyColumn) -> Cell:
         item, row = line.item, line.row
-        path = row.metric_paths.get(column.id, column.metric_path)
+        path = row.path(column)
         if row.final_only and path.startswith("trajectory/"):
             path = ""
         jobs: Jobs = ()

@@ -398,7 +398,7 @@ def published_spreads(papers: Mapping[str, Paper]) -> Iterator[tuple[Run, dict[s
         for item in paper.items.values():
             for row in item.rows:
                 spreads = {
-                    row.metric_paths.get(column.id, column.metric_path): Spread(printed.sd, printed.seeds - 1)
+                    row.path(column): Spread(printed.sd, printed.seeds - 1)
                     for column in item.columns
                     if (printed := paper.reported.get((item.name, row.id, column.id, column.metric)))
                     and printed.sd is not None

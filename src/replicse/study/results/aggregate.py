@@ -65,10 +65,8 @@ def task_columns(item: ItemResult) -> list[ColumnHead]:
 
 
 def _printed(cells: Sequence[CellResult | None]) -> float | None:
-    numbers = [cell.reported.number if cell and cell.reported else None for cell in cells]
-    if None in numbers:
-        return None
-    return float(interquartile_mean(np.array([number.value for number in numbers])))
+    numbers = [cell.printed if cell else None for cell in cells]
+    return None if None in numbers else float(interquartile_mean(np.array(numbers)))
 
 
 def _scores(table: Sequence[Sequence[float | None]]) -> np.ndarray | None:

@@ -38,7 +38,7 @@ def held(folder: Path) -> list[ItemResult]:
     results = []
     for file in sorted(folder.glob("items/*/*.json")):
         if config.holds(f"{file.parent.name}/{file.stem}"):
-            result = ItemResult.of(read_json(file), str(file))
+            result = ItemResult.read(file)
             if result.scale != config.scale:
                 raise BadInput(
                     f"{file}: scale is {result.scale}, in {record} {config.scale}; delete it and run the item again"

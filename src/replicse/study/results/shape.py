@@ -79,10 +79,10 @@ def column_values(
     described = item.described
     for row in item.rows:
         cell = described.get((row.id, column.id, column.metric))
-        number = cell.reported.number if cell and cell.reported else None
+        number = cell.printed if cell else None
         values = seed_values(cell, column) if cell else []
-        if (number or not printed) and any(value is not None for value in values):
-            reported |= {row.id: number.value} if number else {}
+        if (number is not None or not printed) and any(value is not None for value in values):
+            reported |= {} if number is None else {row.id: number}
             ours[row.id] = values
     return reported, ours
 

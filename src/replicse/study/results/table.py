@@ -3,11 +3,13 @@
 import math
 from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, Literal, Self
 
 from pydantic import model_validator
 
 from replicse.checked import Checked, UserMessage
+from replicse.files import read_json
 from replicse.registry.levels import FEWEST_SEEDS
 from replicse.study.paper.printed import Reported
 from replicse.study.paper.protocols import AS_DESCRIBED
@@ -126,6 +128,12 @@ class CellResult(Checked):
         return numbers if shown and 1 < len(numbers) < FEWEST_SEEDS else ()
 
     @property
+    def printed(self) -> float | None:
+        """Return the printed number; None where none is printed."""
+        number = self.reported.number if self.reported else None
+        return number.value if number else None
+
+    @property
     def key(self) -> tuple[str, str, str]:
         """Return row, column and metric."""
         return self.row, self.column, self.metric
@@ -160,6 +168,11 @@ class ItemResult(Checked):
     config: str = ""
     kept: str = ""
     outdated: str = ""
+
+    @classmethod
+    def read(cls, file: Path | str) -> Self:
+        """Return the result in a JSON; BadInput names a mistake in it."""
+        return cls.of(read_json(file), str(file))
 
     @model_validator(mode="after")
     def _agrees(self) -> Self:
@@ -212,6 +225,6 @@ def _contradictions(cell: CellResult, statistic: str) -> Iterator[str]:
         and abs(cell.reproduced - math.fsum(numbers) / len(numbers)) > ROUNDING
     ):
         yield f"reproduced is {cell.reproduced}, but its seeds have the mean {math.fsum(numbers) / len(numbers):.6g}"
-    target = cell.reported.number if cell.reported else None
-    if cell.delta is not None and target and abs(cell.delta - (cell.reproduced - target.value)) > ROUNDING:
-        yield f"delta is {cell.delta}, but reproduced less reported is {cell.reproduced - target.value:.6g}"
+    target = cell.printed
+    if None not in (cell.delta, target) and abs(cell.delta - (cell.reproduced - target)) > ROUNDING:
+        yield f"delta is {cell.delta}, but reproduced less reported is {cell.reproduced - target:.6g}"
