@@ -1,6 +1,5 @@
 """The words of docs/style.md: each kind of text for users is read, and none of them holds a word that is replaced."""
 
-import json
 import runpy
 import shutil
 
@@ -9,30 +8,19 @@ from places import CHECKOUT, ROOT
 
 CHECK = runpy.run_path(str(CHECKOUT / "docs" / "check_words.py"))
 
-# What a file holds when a word is planted in it, by the kind of text.
+# Files in which a word is planted: one of each kind of text, and what is read of a module of Python.
 PLANTED = {
-    "README": ("README.md", "Text.\n\nIt is told beside a cell.\n"),
-    "documentation": ("docs/page.md", "# Page\n\n    code\n\nA run that is whole.\n"),
-    "configuration": ("config/README.md", "What stands here.\n"),
-    "study": ("reports/studies/mine/README.md", "The file stood here.\n"),
-    "deviations": ("workflow/papers/mine/deviations.md", "Download it by hand.\n"),
-    "notes of a table": ("workflow/papers/mine/tables/table1.yaml", "notes:\n  - It stands beside ours.\n"),
-    "skeleton": ("src/replicse/skeletons/paper/claims.yaml", "# what is held against print\n"),
-    "template": ("src/replicse/report/formats/templates/a.html.j2", "<p>{{ x }} stands here</p>\n"),
-    "module's docstring": ("src/replicse/a.py", '"""What lies behind it."""\n'),
-    "function's docstring": (
-        "src/replicse/a.py",
-        'def f():\n    """Return it.\n\n    Begun anew.\n    """\n',
-    ),
-    "help": ("src/replicse/a.py", 'parser.add_argument("--x", help="the whole study")\n'),
-    "epilog": ("src/replicse/a.py", 'parser.epilog = "goes on where it was"\n'),
-    "error": ("src/replicse/a.py", 'raise BadInput(f"{file}: {line}; mend the line")\n'),
-    "text of a report": ("src/replicse/report/a.py", 'TEXT = ("one part", "Nothing was told of it.")\n'),
-    "docstring beside data": ("src/replicse/world/a.py", '"""What stands here."""\n'),
-    "notebook": (
-        "examples/a.ipynb",
-        json.dumps({"cells": [{"cell_type": "markdown", "source": ["It stands ", "here."]}]}),
-    ),
+    "README.md": "Text.\n\nIt is told beside a cell.\n",
+    "docs/page.md": "# Page\n\n    code\n\nA run that is whole.\n",
+    "reports/studies/mine/README.md": "The file stood here.\n",
+    "workflow/papers/mine/deviations.md": "Download it by hand.\n",
+    "workflow/papers/mine/tables/table1.yaml": "notes:\n  - It stands beside ours.\n",
+    "src/replicse/skeletons/paper/claims.yaml": "# what is held against print\n",
+    "src/replicse/report/formats/templates/a.html.j2": "<p>{{ x }} stands here</p>\n",
+    "src/replicse/a.py": 'raise BadInput(f"{file}: {line}; mend the line")\n',
+    "src/replicse/b.py": 'def f():\n    """Return it.\n\n    Begun anew.\n    """\n',
+    "src/replicse/world/a.py": '"""What stands here."""\n',
+    "examples/a.ipynb": '{"cells": [{"cell_type": "markdown", "source": ["It stands ", "here."]}]}',
 }
 
 
@@ -47,9 +35,8 @@ def test_no_text_for_users_holds_a_word_that_is_replaced():
     assert list(CHECK["found"](CHECKOUT)) == []
 
 
-@pytest.mark.parametrize("kind", PLANTED)
-def test_a_planted_word_is_found_in_every_kind_of_text(folder, kind):
-    name, text = PLANTED[kind]
+@pytest.mark.parametrize(("name", "text"), PLANTED.items(), ids=str)
+def test_a_planted_word_is_found_in_every_kind_of_text(folder, name, text):
     (folder / name).parent.mkdir(parents=True, exist_ok=True)
     (folder / name).write_text(text, encoding="utf-8")
     found = list(CHECK["found"](folder))

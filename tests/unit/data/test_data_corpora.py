@@ -146,9 +146,6 @@ PAIRED = {"format": "hub-dataset", "parts": [{"path": "a/b"}], "columns": {"a": 
     ("spec", "message"),
     [
         ({"format": "line", "file": "x"}, 'corpus.format is "line"; did you mean "lines"'),
-        ({"file": "x"}, "corpus lacks the key .format"),
-        (3, "corpus is 3; expected a mapping"),
-        ({"format": "lines", "file": "x", "min_word": 2}, '"min_word" in corpus; did you mean "min_words"'),
         ({"format": "lines", "file": "x.csv"}, 'every line of "x.csv" as a sentence; name a format for .csv'),
         ({"format": "lines", "file": "../x"}, "a file below the data root"),
         ({"format": "lines", "file": "x", "limit": 0}, "corpus.limit is 0"),

@@ -6,14 +6,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from places import ROOT
 
 from replicse.cli import main
 from replicse.data.corpora import read_corpus
 from replicse.errors import BadInput
-from replicse.study.paper.layers import mappings, named_files, workspace_files
-from replicse.study.plan.graph import graph_of
-from replicse.study.plan.planner import load_plan
 
 
 def test_sentences_and_pairs_are_read_by_their_headings(tmp_path, monkeypatch, table):
@@ -74,27 +70,15 @@ def test_how_other_programs_save_a_table_is_told_in_one_sentence_with_what_mends
     assert read_corpus(tmp_path, {**table, "file": "Übung 1.utf8.csv"}) == {"text": ["Schön ist's."]}
 
 
-def test_a_papers_own_corpus_is_read_by_its_runs_alone_and_told_where_it_is_not_there(
-    tmp_path, monkeypatch, capsys
-):
+def test_a_papers_own_corpus_is_told_where_it_is_not_there(tmp_path, monkeypatch, capsys):
     monkeypatch.delenv("REPLICSE_WORKFLOW", raising=False)
     monkeypatch.chdir(tmp_path)
     assert main(["init"]) == 0 and main(["init", "paper", "mine"]) == 0
     folder = tmp_path / "papers" / "mine"
-    (folder / "corpora.yaml").write_text(
-        "corpora:\n  own: {format: table, file: papers/mine/mine.csv, text: sentence}\n"
-    )
-    recipes = folder / "recipes.yaml"
-    recipes.write_text(
-        recipes.read_text().replace("  like: simcse/unsup\n", "  like: simcse/unsup\n  corpus: own\n")
-    )
+    own = "corpora:\n  own: {format: table, file: papers/mine/mine.csv, text: sentence}\n"
+    (folder / "corpora.yaml").write_text(own)
+    recipes, like = folder / "recipes.yaml", "  like: simcse/unsup\n"
+    recipes.write_text(recipes.read_text().replace(like, f"{like}  corpus: own\n"))
     capsys.readouterr()
     assert main(["run", "--dry-run", "mine"]) == 2
     assert "papers/mine/mine.csv: no such file; put it there" in capsys.readouterr().err
-    (folder / "mine.csv").write_text("sentence\n" + "A line of words.\n" * 64)
-    plan = load_plan({"scale": "micro", "papers": {"mine": "all"}, "seeds": [0]}, ROOT / "workflow")
-    jobs = [job for (stage, *_), job in graph_of(plan).items() if stage == "store"]
-    own = [job for job in jobs if workspace_files(mappings([job.files]))]
-    assert [workspace_files(mappings([job.files])) for job in own] == [["papers/mine/mine.csv"]]
-    assert all("papers/mine/mine.csv" not in named_files(mappings([job.files])) for job in jobs)
-    assert len(jobs) > len(own) == 1, "the encoder is still pre-trained on the scale's corpus"

@@ -1,9 +1,7 @@
 """Evaluation sets of one's own: what is read of a table, and what is refused with its line."""
 
 import json
-import math
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -42,6 +40,7 @@ def test_pairs_by_subset_and_labels_by_split(table):
 @pytest.mark.parametrize(
     ("name", "content", "problem"),
     [
+        ("a.csv", "a,b,c\nOne.,Two.,0\nOne.,Two.,-0.5\n", r"a\.csv:3: score is -0\.5; expected 0 to 5"),
         ("a.csv", "a,b,c\nOne.,Two.,5.01\n", r"a\.csv:2: score is 5\.01; expected 0 to 5"),
         ("a.csv", "a,b,c\nOne.,Two.,1\nOne.,Two.,nan\n", r'a\.csv:3: score is "nan"; expected a number'),
         ("a.csv", "a,b,c\nOne.,Two.,3\nTwo.,One.,3.0\n", r"a\.csv: every score is 3; a correlation needs two"),
@@ -82,25 +81,6 @@ def test_broken_labels_are_refused_in_a_sentence(tmp_path, content, problem):
     (tmp_path / "a.csv").write_text(content)
     with pytest.raises(BadInput, match=problem):
         load_labelled("mine", set_of(tmp_path / "a.csv", **LABELS, split="s"))
-
-
-scores = st.one_of(st.floats(), st.floats(-1, 6), st.integers(-2, 7))
-
-
-@settings(max_examples=40)
-@given(st.lists(scores, min_size=1, max_size=8), st.integers(-1, 2), st.integers(1, 4))
-def test_the_first_score_outside_the_range_is_named_with_its_line(tmp_path_factory, drawn, low, width):
-    file = tmp_path_factory.mktemp("set") / "mine.csv"
-    file.write_text("".join(["a,b,c\n", *(f"One.,Two.,{score}\n" for score in drawn)]))
-    wanted = set_of(file, **{**PAIRS, "range": [low, low + width]})
-    wrong = [
-        line for line, one in enumerate(drawn, 2) if not (math.isfinite(one) and low <= one <= low + width)
-    ]
-    if wrong or len(set(drawn)) == 1:
-        with pytest.raises(BadInput, match=rf"mine\.csv:{wrong[0]}: score is" if wrong else "every score is"):
-            load_pairs(wanted)
-    else:
-        np.testing.assert_array_equal(load_pairs(wanted)[0].gold, drawn)
 
 
 @settings(max_examples=30)

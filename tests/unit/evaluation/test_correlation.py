@@ -28,8 +28,6 @@ def test_spearman_is_scipys(values, seed):
     [
         ([], []),
         ([1.0], [2.0]),
-        ([1.0, 1.0], [1.0, 2.0]),
-        ([1.0, 2.0], [5.0, 5.0]),
         ([np.nan, 1.0], [1.0, 2.0]),
         # Less their mean, three times 0.1 is not quite 0.
         ([0.1, 0.1, 0.1], [0.0, 0.0, 1.0]),

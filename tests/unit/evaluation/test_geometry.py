@@ -28,15 +28,11 @@ def test_uniformity_agrees_with_a_loop_over_all_pairs_whatever_the_blocks(count,
 
 
 def test_vectors_that_are_not_of_length_1_are_refused():
-    good, bad = random_directions(3), random_directions(3) * 1.01
-    for call in (
-        lambda: uniformity(bad),
-        lambda: alignment(good, bad),
-        lambda: alignment(bad, good),
-        lambda: uniformity(np.full((3, 6), np.nan)),
-    ):
-        with pytest.raises(ValueError, match="length 1"):
-            call()
+    good = random_directions(3)
+    for bad in (good * 1.01, np.full((3, 6), np.nan)):
+        for measure, vectors in ((uniformity, [bad]), (alignment, [good, bad]), (alignment, [bad, good])):
+            with pytest.raises(ValueError, match="length 1"):
+                measure(*vectors)
 
 
 SUBSETS = {

@@ -6,7 +6,7 @@ from made_up import RECIPE, write_paper
 from replicse.errors import BadInput
 from replicse.study.paper.layers import mappings, workspace_files
 from replicse.study.plan.graph import graph_of
-from replicse.study.plan.needs import tables
+from replicse.study.plan.needs import data_files, tables
 from replicse.study.plan.planner import load_plan
 
 CORPUS = {"file": "mine.csv", "format": "table", "text": "sentence"}
@@ -59,6 +59,7 @@ def test_a_config_brings_corpora_and_sets_along(plan):
     stores = [workspace_files(mappings([job.files])) for key, job in jobs.items() if key[0] == "store"]
     assert sorted(stores) == [[], ["mine.csv"]], "the backbone is pre-trained on the scale's corpus"
     assert tables(made) == ["labels.csv", "mine.csv", "pairs.csv"]
+    assert not {*tables(made)} & {*data_files(made)}, "they lie in the working directory"
 
 
 def test_a_run_selects_by_a_set_and_is_given_that_set_alone(plan):
