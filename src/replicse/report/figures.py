@@ -178,13 +178,8 @@ def density(records: "DataFrame", own_scales: bool = False) -> "Figure":
     shown = records[~(records["cosine"] < lowest)]
     encoders = list(shown.groupby("encoder", sort=False))
     looks = method_looks(encoder for encoder, _ in encoders)
-    columns = min(3, len(encoders))
-    rows = -(-len(encoders) // columns)
-    figure = canvas(0.5 + 2.2 * rows)
-    grid = figure.subplots(rows, columns, sharex=not own_scales, sharey=True, squeeze=False).flat
-    for axes in grid[len(encoders) :]:
-        axes.set_axis_off()
-    for place, (axes, (encoder, part)) in enumerate(zip(grid, encoders, strict=False)):
+    figure, grid, columns = _grid(len(encoders), 3, (0.5, 2.2), sharex=not own_scales, sharey=True)
+    for place, (axes, (encoder, part)) in enumerate(zip(grid, encoders, strict=True)):
         if own_scales:
             part = _own_span(part)
             axes.set_xlabel("own scale")
@@ -205,14 +200,9 @@ def profile(records: "DataFrame") -> "Figure":
     its shape stays readable.
     """
     parts = _panels(records)
-    columns = min(2, len(parts))
-    rows = -(-len(parts) // columns)
-    figure = canvas(0.5 + 2.8 * rows)
     shared = _fill_one_axis([part[list(SOURCES)].to_numpy() for _, part in parts])
-    grid = figure.subplots(rows, columns, sharey=shared, squeeze=False).flat
-    for axes in grid[len(parts) :]:
-        axes.set_axis_off()
-    for place, (axes, (group, part)) in enumerate(zip(grid, parts, strict=False)):
+    figure, grid, columns = _grid(len(parts), 2, (0.5, 2.8), sharey=shared)
+    for place, (axes, (group, part)) in enumerate(zip(grid, parts, strict=True)):
         joined = part["row"].str.fullmatch(r"(\S+ ?= ?)?[-+−]?\d*\.?\d+(e-?\d+)?%?")
         for source, colour, _, fill in LOOKS:
             style = {"color": colour, "linestyle": "-" if fill else (0, (4, 2)), "zorder": 2}
@@ -326,13 +316,9 @@ def _panels_by_source(records: "DataFrame") -> "tuple[Figure, list[tuple[Axes, D
     """Return a figure with one plane per source, on shared axes where the shapes stay readable, else two in a row."""
     parts = list(records.groupby("source", sort=False))
     shared = all(_fill_one_axis([part[name].to_numpy() for _, part in parts]) for name in PLANE)
-    columns = min(3 if shared else 2, len(parts))
-    rows = -(-len(parts) // columns)
-    figure = canvas(1.4 + 2.6 * rows)
-    grid = list(figure.subplots(rows, columns, sharex=shared, sharey=shared, squeeze=False).flat)
-    for axes in grid[len(parts) :]:
-        axes.set_axis_off()
-    for place, (axes, (source, _)) in enumerate(zip(grid, parts, strict=False)):
+    most = 3 if shared else 2
+    figure, grid, columns = _grid(len(parts), most, (1.4, 2.6), sharex=shared, sharey=shared)
+    for place, (axes, (source, _)) in enumerate(zip(grid, parts, strict=True)):
         axes.set_xlabel("uniformity (lower is better)" + ("" if shared else "\non its own scales"))
         title = source if source in SOURCES else f"reproduced: {source[0].lower()}{source[1:]}"
         axes.set_title(textwrap.fill(title, TITLE) if len(parts) > 1 else "")
@@ -340,7 +326,20 @@ def _panels_by_source(records: "DataFrame") -> "tuple[Figure, list[tuple[Axes, D
         axes.tick_params(labelbottom=not shared or place + columns >= len(parts))
         if not shared:
             axes.locator_params(axis="x", nbins=4)  # numbers of a narrow span have many digits
-    return figure, [(axes, part) for axes, (_, part) in zip(grid, parts, strict=False)]
+    return figure, [(axes, part) for axes, (_, part) in zip(grid, parts, strict=True)]
+
+
+def _grid(
+    count: int, most: int, height: tuple[float, float], **shared: bool
+) -> "tuple[Figure, list[Axes], int]":
+    """Return a figure of some panels, at most so many in a row, and its columns; `height` is fixed and of a row."""
+    columns = min(most, count)
+    rows = -(-count // columns)
+    figure = canvas(height[0] + height[1] * rows)
+    panels = list(figure.subplots(rows, columns, squeeze=False, **shared).flat)
+    for axes in panels[count:]:
+        axes.set_axis_off()
+    return figure, panels[:count], columns
 
 
 def _fill_one_axis(parts: Sequence[np.ndarray]) -> bool:
