@@ -25,20 +25,6 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 Records = Sequence[Mapping[str, Any]]
-TEXTS = (
-    "method",
-    "step",
-    "selected",
-    "source",
-    "label",
-    "encoder",
-    "group",
-    "row",
-    "column",
-    "metric",
-    "seeds",
-)
-
 # Okabe and Ito's palette, told apart by colour-blind readers; every line differs in its marker too.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000", "#999999")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
@@ -88,7 +74,10 @@ def frame(records: Records) -> "DataFrame":
     from pandas import DataFrame
 
     table = DataFrame(records)
-    return table.astype({name: float for name in table.columns if name not in TEXTS})
+    numbers = [
+        name for name, column in table.items() if not column.map(lambda entry: isinstance(entry, str)).any()
+    ]
+    return table.astype(dict.fromkeys(numbers, float))
 
 
 def trajectory(records: "DataFrame") -> "Figure":
