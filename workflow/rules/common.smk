@@ -10,6 +10,7 @@ from itertools import chain, takewhile
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
+from snakemake.jobs import GroupJob
 
 # A plan and its DAG are millions of objects that all stay: each look for garbage among them finds none.
 gc.set_threshold(100_000, 50, 100)
@@ -143,6 +144,16 @@ def wake_for_jobs_only():
     limit = getattr(workflow.scheduler, "job_rate_limiter", None)
     if limit is not None and (limit.max_jobs, limit.timespan) == (100, 1):
         workflow.scheduler.job_rate_limiter = None
+
+
+def tell_groups_why():
+    """Tell of each job of a failed group what its executor says, which Snakemake drops where it reports a group."""
+
+    def log_error(group, msg=None, aux_logs=None, **said):
+        for job in sorted(group.jobs, key=lambda job: job.rule.name):
+            job.log_error(msg, indent=True, **said)
+
+    GroupJob.log_error = log_error
 
 
 def refuse_until(words):

@@ -100,7 +100,8 @@ def status_lines(status: Mapping[str, Any], begun: Mapping[Job, Mapping[str, Any
     for job, beat in begun.items():
         where = f"running: {job} on {beat['host']}" if beat else f"failed: {job}"
         said = progress_text(beat or {}) or (job.tail[-1] if job.tail else "")
-        yield shortened(f"{where}, {minutes(job.age)}: {said}", room())
+        line = f"{where}, {minutes(job.age)}: {said}"
+        yield shortened(line, room()) if beat else line
     if machines := status["machines"]:
         yield f"mixed: made on {len(machines)} machines" if len(machines) > 1 else "made on one machine"
         lines = ((f"  {each['records']}", f"runs and evaluations: {each['machine']}") for each in machines)

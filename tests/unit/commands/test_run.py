@@ -26,6 +26,7 @@ from replicse.runtime.progress import heartbeat_of
 from replicse.study.paper.config import checked_config
 from replicse.study.paper.papers import load_papers
 from replicse.study.plan.choose import chosen_items
+from replicse.study.plan.graph import Job
 from snakemake_logger_plugin_replicse import LogHandler
 
 CONFIG = "scale: micro\npapers: {simcse: [table3, figure2], repro: [table5]}\nseeds: [0]\n"
@@ -219,6 +220,20 @@ def told(events, terminal=False):
         handler.emit(record)
     handler.close()
     return handler.console.file.getvalue()
+
+
+def test_a_job_that_no_scheduler_took_says_the_schedulers_words(tmp_path):
+    log = tmp_path / "count.log"
+    words = "sbatch: error: invalid partition specified: cpu"
+    more = f"SLURM sbatch failed. The error message was '{words}'.\n    sbatch call:\n        sbatch x\nFor further"
+    refused = {"jobid": 1, "rule_name": "count", "log": [str(log)], "rule_msg": more}
+    text = told([(LogEvent.JOB_ERROR, {**refused, "aux": {}})])
+    assert f"    error: not submitted: {words}\n" in text and "sbatch call" not in text
+    job = Job("count", (), (), {}, str(log), {}, frozenset())
+    assert job.tail[-1].endswith(words) and job.remedy.startswith("fix what its log names")
+    log.write_text("what the job wrote")
+    told([(LogEvent.JOB_ERROR, {**refused, "aux": {"external_jobid": "8"}})])
+    assert log.read_text() == "what the job wrote"
 
 
 def test_a_pipe_gets_a_line_per_stage_and_the_end_of_a_failed_log(tmp_path):
