@@ -15,7 +15,7 @@ from snakemake_runs import ran
 from until import until
 
 from replicse.runtime.forking import ADDRESS, delegate
-from replicse.runtime.forking.server import PRELOADED, THREADS, start
+from replicse.runtime.forking.server import PRELOADED, THREADS
 
 pytestmark = pytest.mark.skipif(
     not hasattr(os, "pidfd_open"), reason="servers need Linux's process descriptors"
@@ -170,4 +170,3 @@ print(done.returncode, "torch" in done.stderr, done.stderr.splitlines()[-1])
     code, imported, message = done.stdout.split(maxsplit=2)
     assert (code, imported) == ("2", "False"), "refused there, with torch imported by nobody here"
     assert message.startswith("replicse job train: ")
-    assert callable(start)
