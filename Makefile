@@ -13,7 +13,7 @@ CORES ?= all
 OLDEST := .venv-oldest
 TESTS = PATH="$$PWD/$(BIN):$$PATH" OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --dist loadfile
 
-.PHONY: study test check self-test test-oldest lint docs axe environment citation crates clean
+.PHONY: study test check self-test test-oldest lint docs axe environment citation clean
 
 study: $(RUN)
 	PATH="$$PWD/$(BIN):$$PATH" OMP_NUM_THREADS=1 $(BIN)/python -m replicse run --cores $(CORES) $(ARGS)
@@ -64,11 +64,6 @@ environment:
 # codemeta.json and .zenodo.json say what CITATION.cff says.
 citation: $(RUN)
 	$(BIN)/python workflow/citation.py
-
-# What the test of crates asks whether they follow their profile; it pins an older rich, so it has a place of its own.
-crates:
-	$(PYTHON) -m venv build/crates
-	build/crates/bin/python -m pip install --quiet roc-validator==0.13.0
 
 # CPU wheels of torch come from the index that pip is set up for; install a GPU build yourself (docs/cluster.md).
 $(RUN): requirements/run.txt pyproject.toml

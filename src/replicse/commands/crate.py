@@ -1,4 +1,4 @@
-"""A committed study as a Workflow Run RO-Crate, as an archive such as Zenodo takes it."""
+"""A committed study as an RO-Crate, as an archive such as Zenodo takes it."""
 
 import mimetypes
 import shutil
@@ -14,13 +14,6 @@ from replicse.study.plan.choose import load_scales
 from replicse.study.plan.paths import Paths
 from replicse.study.plan.plan import Plan
 from replicse.workspace import looked_up, packaged
-
-PROFILES = (
-    "https://w3id.org/ro/wfrun/process/0.5",
-    "https://w3id.org/ro/wfrun/workflow/0.5",
-    "https://w3id.org/workflowhub/workflow-ro-crate/1.0",
-)
-TERMS = {"sha256": "https://w3id.org/ro/terms/workflow-run#sha256"}
 
 
 def files_of(name: str, paths: Paths, plan: Plan) -> Iterator[tuple[Path, str]]:
@@ -49,30 +42,18 @@ def write_crate(name: str, paths: Paths, plan: Plan, out: Path) -> int:
     """Write the crate of a committed study and return how many files it holds in addition to its metadata."""
     record = read_json(paths.study)
     crate = ROCrate(version="1.1")
-    crate.metadata.extra_terms.update(TERMS)
+    crate.metadata.extra_terms["sha256"] = "https://w3id.org/ro/terms/workflow-run#sha256"
     crate.name = f"RepliCSE study {name}"
     crate.description = str(record.get("shows") or record.get("title") or f"The study {name}")
     crate.license = "https://spdx.org/licenses/MIT"
+    if record.get("generated"):
+        crate.datePublished = str(record["generated"])
     snakefile = packaged("Snakefile")
     about = _facts(snakefile) | {"name": "RepliCSE"}
-    workflow = crate.add_workflow(snakefile, "Snakefile", main=True, lang="snakemake", properties=about)
-    files = {
-        place: crate.add_file(file, place, properties=_facts(file))
-        for file, place in files_of(name, paths, plan)
-    }
-    # The profile asks for identifiers that can be followed to what they name.
-    for profile in PROFILES:
-        version = profile.rpartition("/")[2]
-        crate.add_jsonld({"@id": profile, "@type": "CreativeWork", "name": profile, "version": version})
-    crate.root_dataset["conformsTo"] = [{"@id": profile} for profile in PROFILES]
-    action = crate.add_jsonld({"@id": "#run", "@type": "CreateAction", "name": f"The run of {name}"})
-    action["instrument"] = workflow
-    results = ("reports/", "figures/")
-    action["object"] = [entity for place, entity in files.items() if not place.startswith(results)]
-    action["result"] = [entity for place, entity in files.items() if place.startswith(results)]
-    if record.get("generated"):
-        action["endTime"] = crate.datePublished = str(record["generated"])
-    crate.root_dataset["mentions"] = [action]
+    crate.add_workflow(snakefile, "Snakefile", main=True, lang="snakemake", properties=about)
+    files = list(files_of(name, paths, plan))
+    for file, place in files:
+        crate.add_file(file, place, properties=_facts(file))
     with atomic_write(out) as temporary, tempfile.TemporaryDirectory() as scratch:
         crate.write_zip(Path(scratch, "crate.zip"))
         shutil.copyfile(Path(scratch, "crate.zip"), temporary)

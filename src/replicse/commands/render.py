@@ -1,7 +1,6 @@
 """Verbs that turn results into what a person reads: figures, the report, and a committed study."""
 
 import logging
-import math
 import re
 import shutil
 from argparse import ArgumentParser, Namespace
@@ -18,12 +17,9 @@ from replicse.commands.study import (
     study_file,
 )
 from replicse.errors import BadInput, nearest
-from replicse.files import link, read_json, read_rows, write_json, write_ordered, write_rows
+from replicse.files import check_there, link, read_json, read_rows, write_json, write_ordered, write_rows
 from replicse.registry.artefacts import HTML, PROVENANCE
-from replicse.study.judge.adjudicate import FIELDS as ADJUDICATION_FIELDS
-from replicse.study.judge.claims import FIELDS as CLAIM_FIELDS
-from replicse.study.judge.findings import FIELDS as AUDIT_FIELDS
-from replicse.study.judge.study import committed_item, judge_study, read_results, results_of
+from replicse.study.judge.study import committed_item, judge_study, results_of
 from replicse.study.plan.paths import Paths
 from replicse.study.plan.plan import Plan
 from replicse.study.plan.planner import load_plan
@@ -40,15 +36,6 @@ if TYPE_CHECKING:
 
 # A link that leaves the folder of a committed study; a picture of it is on the page of its item.
 LEAVING = re.compile(r"!\[[^\]]*\]\(\.\./[^)]*\)\s*|\[([^\]]+)\]\(\.\./[^)]*\)")
-# The judged files that a report reads, each with its fields and those that are numbers.
-READ = {
-    "claims": (CLAIM_FIELDS, ("probability",)),
-    "audit": (AUDIT_FIELDS, ()),
-    "adjudication": (
-        ADJUDICATION_FIELDS,
-        ("gap", "described", "ours", "effect", "low", "high", "by_seed", "share", "share_low", "share_high"),
-    ),
-}  # fmt: skip
 log = logging.getLogger(__name__)
 NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
@@ -147,7 +134,11 @@ def keep_verb(parser: ArgumentParser) -> Action:
         plan = chosen_plan(arguments)
         if arguments.study:
             check_here(study_file(arguments.study), plan.paths)
-        kept, results = Paths(plan.scale.name, arguments.name), finished(plan)
+        kept = Paths(plan.scale.name, arguments.name)
+        for item in plan.items.values():
+            for file in plan.evaluation_files(item):
+                check_there(file, "run the study to its end, then keep it")
+        results = results_of(plan, plan.items, Evaluations(plan))
         runs, evaluations = records_of(results, Path(plan.paths.results))
         refuse_uncommitted(runs, evaluations, plan.paths)
         facts = made_facts(plan, runs, evaluations)
@@ -173,29 +164,6 @@ def keep_crate(name: str, workflow: Path, out: Path) -> None:
     plan = load_plan(read_json(paths.config), workflow, paths.config)
     count = write_crate(name, paths, plan, out)
     print(f"wrote={out} files={count} bytes={out.stat().st_size}")
-
-
-def finished(plan: Plan) -> list[ItemResult]:
-    """Return the results of a study of your own; BadInput where one is absent, or not what its evaluations give."""
-    results = read_results(plan)
-    there = {result.item for result in results}
-    if absent := [item for item in plan.items if item not in there]:
-        raise BadInput(
-            f"{plan.paths.results}: {', '.join(absent)} not tabulated; run the study to its report"
-        )
-    refuse_outdated(plan, results)
-    return results
-
-
-def refuse_outdated(plan: Plan, results: Sequence[ItemResult]) -> None:
-    """Raise BadInput where a result of your own is not what the plan and the evaluations give."""
-    again = results_of(plan, [result.item for result in results], Evaluations(plan))
-    for one, other in zip(results, again, strict=True):
-        if one.plain() != other.plain():
-            raise BadInput(
-                f"{plan.paths.item(one.item)}: not what this config and the evaluations give; delete it and run the"
-                " study again"
-            )
 
 
 def refuse_uncommitted(runs: Records, evaluations: Records, paths: Paths) -> None:
@@ -255,24 +223,6 @@ def read_study(path: Path) -> dict[str, Any]:
     return study
 
 
-def judged_rows(file: str, fields: Sequence[str], numbers: Sequence[str]) -> list[dict[str, str]]:
-    """Return the rows of a judged file; BadInput names the row and the field that a report cannot read."""
-    rows, remedy = read_rows(file), "delete it and run the study again"
-    if rows and (absent := [name for name in fields if name not in rows[0]]):
-        raise BadInput(f"{file}: no column {absent[0]}; {remedy}")
-    for place, row in enumerate(rows, 1):
-        for name in numbers:
-            try:
-                sound = all(math.isfinite(float(text)) for text in row[name].split("; ") if row[name])
-            except ValueError:
-                sound = False
-            if not sound:
-                raise BadInput(
-                    f"{file}: row {place}: {name} is {row[name][:80]!r}; expected a number; {remedy}"
-                )
-    return rows
-
-
 def pages(
     study: Mapping[str, Any], items: Sequence[ItemResult], paths: Paths
 ) -> "tuple[list[Page], list[Finding]]":
@@ -284,7 +234,7 @@ def pages(
     from replicse.report.pages.findings import findings
     from replicse.report.pages.reproduces import reproduces_page
 
-    claims, audit, explained = (judged_rows(paths.judged(what), *read) for what, read in READ.items())
+    claims, audit, explained = (read_rows(paths.judged(what)) for what in ("claims", "audit", "adjudication"))
     candidates = [
         reproduces_page(items, study["comparable"], study["judges_orders"]),
         claims_page(claims, study["judges_orders"], study["scale"]),

@@ -1,11 +1,9 @@
-"""Studies as crates: what goes in, and that they follow their profile."""
+"""Studies as crates: what goes in."""
 
 import json
-import subprocess
 import zipfile
 from pathlib import Path
 
-import pytest
 from places import ROOT
 
 from replicse.cli import main
@@ -14,7 +12,6 @@ from replicse.study.paper.config import read_config
 from replicse.study.plan.paths import Paths
 from replicse.study.plan.planner import load_plan
 
-VALIDATOR = ROOT / "build" / "crates" / "bin" / "python"
 METADATA = "ro-crate-metadata.json"
 
 
@@ -32,9 +29,9 @@ def test_a_committed_study_is_packed_with_its_papers_and_scale(tmp_path):
     }
     assert study | {"papers/simcse/reported.csv", "scales/compact.yaml", "Snakefile"} < names
     document = json.loads(zipfile.ZipFile(out).read(METADATA))
-    (action,) = (each for each in document["@graph"] if each["@type"] == "CreateAction")
-    assert action["instrument"] == {"@id": "Snakefile"} and len(action["result"]) > 20
-    assert {"@id": "papers/simcse/reported.csv"} in action["object"]
+    described = {each["@id"]: each for each in document["@graph"]}
+    assert described["./"]["mainEntity"] == {"@id": "Snakefile"}
+    assert len(described["papers/simcse/reported.csv"]["sha256"]) == 64
 
 
 def test_a_crate_has_what_a_study_of_a_workspace_is_made_from(tmp_path, monkeypatch):
@@ -54,15 +51,6 @@ def test_a_crate_has_what_a_study_of_a_workspace_is_made_from(tmp_path, monkeypa
     own = {"papers/mine/corpora.yaml", "plugins/my_loss.py", "scales/tiny.yaml"}
     assert own | {"papers/simcse/recipes.yaml", "scales/micro.yaml"} < files.keys()
     assert files["hub.lock.yaml"] == Path("hub.lock.yaml")
-
-
-@pytest.mark.skipif(not VALIDATOR.exists(), reason="make crates installs the validator of RO-Crates")
-def test_a_crate_follows_the_profile_of_workflow_runs(tmp_path):
-    out = tmp_path / "compact.zip"
-    assert packed(out) == 0
-    script = Path(__file__).with_name("validated.py")
-    done = subprocess.run([VALIDATOR, script, out], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_a_crate_is_not_written_in_the_place_of_a_folder(tmp_path, capsys):
