@@ -9,6 +9,7 @@ from replicse.commands.diagnose import show_comparison
 from replicse.commands.study import wrapped
 from replicse.printable import columns, several, some
 from replicse.registry.suites import unit_of
+from replicse.study.paper.config import use_all_plugins
 from replicse.study.results.compare import Comparison, compare
 from replicse.study.results.folder import study_folder
 
@@ -32,6 +33,7 @@ def compare_verb(parser: ArgumentParser) -> Action:
         a, b = study_folder(arguments.a), study_folder(arguments.b)
         comparison = compare(a, b)
         if arguments.json:
+            use_all_plugins()
             cells = [{**cell, "unit": unit_of(cell["metric"])} for cell in comparison.plain()["cells"]]
             print_json({**comparison.plain(), "cells": cells}, spreads="standard deviations")
         else:

@@ -27,6 +27,7 @@ from replicse.study.judge.diagnosis import Diagnosis, check_number, diagnose
 from replicse.study.judge.known import Known, known_cell
 from replicse.study.judge.result_files import AVERAGED, NUMERICS, TOOLS, compare_results, read_results
 from replicse.study.paper.causes import load_causes, load_measured
+from replicse.study.paper.config import use_all_plugins
 from replicse.study.paper.papers import load_papers
 from replicse.study.paper.printed import Reported, printed_number
 
@@ -262,6 +263,7 @@ def cell_of(arguments: Namespace) -> Known:
     if arguments.item:
         return known_cell(load_papers(arguments.workflow), arguments.item)
     path = arguments.metric
+    use_all_plugins()
     if path and not is_metric(path):
         raise BadInput(f'--metric is "{path}", which no suite yields{nearest(path, known_paths())}')
     if (arguments.words or arguments.results) and arguments.printed is None:

@@ -136,22 +136,6 @@ def tokenizer_from_vocabulary(vocabulary_file: Path, lowercase: bool = True) -> 
     return _wordpiece(vocabulary, lowercase)
 
 
-def tokenizer_from_merges(vocabulary_file: Path, merges_file: Path) -> Tokenizer:
-    """Return RoBERTa's byte-level BPE tokenizer of a `vocab.json` and a `merges.txt`."""
-    for file in (vocabulary_file, merges_file):
-        if not Path(file).is_file():
-            raise MissingData(f"{file}: no such file; fetch vocab.json and merges.txt of the encoder")
-    try:
-        model = models.BPE.from_file(str(vocabulary_file), str(merges_file))
-    except Exception as error:  # the library raises nothing narrower
-        raise BadInput(f"{merges_file}: does not fit {vocabulary_file} ({error}); fetch both again") from None
-    tokenizer = _byte_bpe(model, lowercase=False)
-    for token in BYTE_BPE_SPECIAL:
-        if tokenizer.token_to_id(token) is None:
-            raise BadInput(f"{vocabulary_file}: no token {token}; expected a RoBERTa vocabulary")
-    return _with_roberta_tokens(tokenizer)
-
-
 def special_tokens(tokenizer: Tokenizer) -> dict[str, str]:
     """Return the special tokens that a tokenizer has, by their roles."""
     each = {
@@ -214,16 +198,19 @@ def _continuations(tokenizer: Tokenizer, lines: Iterable[str]) -> list[str]:
     return sorted({character for word, _ in words for character in word[1:]})
 
 
-def _byte_bpe(model: models.BPE, lowercase: bool) -> Tokenizer:
-    tokenizer = Tokenizer(model)
+def _trained_byte_bpe(lines: Sequence[str], vocabulary_size: int, lowercase: bool) -> Tokenizer:
+    tokenizer = Tokenizer(models.BPE())
     if lowercase:
         tokenizer.normalizer = normalizers.Lowercase()
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.decoder = decoders.ByteLevel()
-    return tokenizer
-
-
-def _with_roberta_tokens(tokenizer: Tokenizer) -> Tokenizer:
+    trainer = trainers.BpeTrainer(
+        vocab_size=vocabulary_size,
+        special_tokens=list(BYTE_BPE_SPECIAL),
+        initial_alphabet=sorted(pre_tokenizers.ByteLevel.alphabet()),
+        show_progress=False,
+    )
+    tokenizer.train_from_iterator(lines, trainer)
     # The mask takes the blank before it, as RoBERTa's does, so that masking leaves no double blank.
     tokens = [AddedToken(name, lstrip=name == "<mask>", normalized=False) for name in BYTE_BPE_SPECIAL]
     tokenizer.add_special_tokens(tokens)
@@ -233,15 +220,3 @@ def _with_roberta_tokens(tokenizer: Tokenizer) -> Tokenizer:
         special_tokens=[(name, tokenizer.token_to_id(name)) for name in ("<s>", "</s>")],
     )
     return tokenizer
-
-
-def _trained_byte_bpe(lines: Sequence[str], vocabulary_size: int, lowercase: bool) -> Tokenizer:
-    tokenizer = _byte_bpe(models.BPE(), lowercase)
-    trainer = trainers.BpeTrainer(
-        vocab_size=vocabulary_size,
-        special_tokens=list(BYTE_BPE_SPECIAL),
-        initial_alphabet=sorted(pre_tokenizers.ByteLevel.alphabet()),
-        show_progress=False,
-    )
-    tokenizer.train_from_iterator(lines, trainer)
-    return _with_roberta_tokens(tokenizer)

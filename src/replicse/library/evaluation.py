@@ -10,6 +10,8 @@ from replicse.data.sets import data_folder
 from replicse.encoder.sentence import SentenceEncoder
 from replicse.errors import BadInput, Failed
 from replicse.evaluation.suites import Vectors, run_suites, suite
+from replicse.registry.suites import SUITES
+from replicse.study.paper.config import use_all_plugins
 
 # A function of sentences to vectors, or an object with `encode`, as of sentence-transformers.
 AnyEncoder = str | Path | SentenceEncoder | Callable[[list[str]], Any]
@@ -78,6 +80,8 @@ def evaluate(
             set is absent; Failed where the encoder gives every sentence one vector.
     """
     names = [suites] if isinstance(suites, str) else list(suites)
+    if set(names) - SUITES.keys():
+        use_all_plugins()
     for name in (*names, *(options or {})):
         suite(name, (options or {}).get(name))
     source = opened(encoder, pooling, max_length, device)

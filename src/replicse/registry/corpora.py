@@ -397,52 +397,6 @@ class HubDataset(CorpusFormat):
         return " and ".join(dict.fromkeys(part.path for part in self.parts)), "look at its commit"
 
 
-class Chunks(CorpusFormat):
-    """Pairs of chunks of one document, which may overlap (Gonzalez-Marquez et al. 2026).
-
-    A sentence ends at a full stop; of those from `shortest` to `longest` characters each begins a chunk of the next
-    `sentences` of them. Two chunks of each of the `documents` that have two are drawn, at each of `visits`.
-    """
-
-    home: ClassVar[str] = "replicse.data.chunks"
-    format: Literal["chunks"]
-    documents: Annotated[Documents | HubDataset, Field(discriminator="format")]
-    sentences: Count = 2
-    shortest: Count = 100
-    longest: Count = 250
-    visits: Count = 1
-    seed: Annotated[Whole, Field(ge=0)] = 42
-
-    @model_validator(mode="after")
-    def _is_of_texts(self) -> Self:
-        if "text" not in self.documents.columns:
-            raise ValueError(
-                f"documents of a corpus with the column text, not of {', '.join(self.documents.columns)}"
-            )
-        if self.shortest > self.longest:
-            raise ValueError(f"shortest at most longest, {self.longest}")
-        return self
-
-    @classmethod
-    def characters(cls, recipe: Mapping[str, Any]) -> float:
-        """Return that of so many sentences between the bounds, of which most are shorter than the middle."""
-        chunks = cls.of(recipe, "corpus")
-        return chunks.sentences * math.sqrt(chunks.shortest * chunks.longest)
-
-    @property
-    def parts(self) -> tuple[HubPart, ...]:
-        """Return the parts of the hub that the documents are in."""
-        return getattr(self.documents, "parts", ())
-
-    def pinned(self, commit: Callable[[str], str | None]) -> Self:
-        """Return the corpus of pinned documents."""
-        return self.model_copy(update={"documents": self.documents.pinned(commit)})
-
-    def origin(self, root: Path) -> tuple[str, str]:
-        """Return where the documents come from."""
-        return self.documents.origin(root)
-
-
 Corpus = CorpusFormat
 corpus_of = CorpusFormat.reader("corpus", "data")
 

@@ -7,9 +7,9 @@ from fnmatch import fnmatchcase
 from functools import partial
 from importlib.util import find_spec
 from itertools import chain, product
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, Field
 
 from replicse.checked import Checked, Id, Text, UserMessage
 from replicse.errors import nearest
@@ -58,8 +58,6 @@ VARIANTS = {
     "stsb-regressor": "a regression on STS-B's training pairs instead of the cosine",
 }
 AS_READ, DEVELOPMENT = "as-read", "development-set"
-CUTOFFS = {"at1": 1, "at5": 5, "at10": 10}
-KNN_DISTANCES = ("euclidean", "cosine")
 NEIGHBOURS = 3  # ranks that a retrieval shows (SimCSE Table 8, DiffCSE Table 9)
 
 
@@ -136,26 +134,6 @@ class SetsOptions(SuiteOptions):
     sets: Annotated[dict[SetName, EvaluationSet], Field(min_length=1)]
 
 
-class ClassifiedTexts(Checked):
-    """Texts with classes: a corpus of both, the classes in `drop` left out, of each what is before the mark `until`."""
-
-    corpus: Corpus
-    drop: tuple[Text, ...] = ()
-    until: Text | None = None
-
-    @model_validator(mode="after")
-    def _has_classes(self) -> Self:
-        if set(self.corpus.columns) != {"text", "class"}:
-            raise ValueError(f"a corpus of text and class, not of {', '.join(self.corpus.columns)}")
-        return self
-
-
-class KnnOptions(SuiteOptions):
-    """Classified texts by name."""
-
-    sets: Annotated[dict[Id, ClassifiedTexts], Field(min_length=1)]
-
-
 def _of_variants(name: str) -> str:
     if name not in VARIANTS:
         raise UserMessage(f'"{name}" is no variant of an evaluation{nearest(name, VARIANTS)}')
@@ -217,7 +195,7 @@ PERCENTAGE, CORRELATION, COSINE, SHARE = Range(0, 100), Range(-100, 100), Range(
 Metrics = Mapping[str, Range | None]
 
 
-def _in(range_: Range | None, *parts: Iterable[str]) -> dict[str, Range | None]:
+def metrics_in(range_: Range | None, *parts: Iterable[str]) -> dict[str, Range | None]:
     """Return the paths of one name out of each of several lists, all in one range."""
     return dict.fromkeys(map("/".join, product(*parts)), range_)
 
@@ -264,7 +242,6 @@ class Suite:
 
 # What several entries share.
 _BOUNDS = ("low", "high")
-_WAYS = (("all", "distinct"), ("forward", "backward", "both"))
 _RANKS = tuple(str(rank) for rank in range(1, NEIGHBOURS + 1))
 _ON_TEST = {"splits": ("test",)}
 _GEOMETRY = {"alignment": Range(0, 4), "uniformity": Range(-8, 0), "n_positive": COUNT, "n_sentences": COUNT}
@@ -280,7 +257,7 @@ _density = partial(
     Suite,
     "replicse.evaluation.density",
     "fast",
-    {**_in(COSINE, RATINGS, ("mean", *QUANTILES)), **_in(COUNT, RATINGS, ("n",))},
+    {**metrics_in(COSINE, RATINGS, ("mean", *QUANTILES)), **metrics_in(COUNT, RATINGS, ("n",))},
     rising=tuple(QUANTILES),
 )
 _retrieval = partial(
@@ -289,8 +266,8 @@ _retrieval = partial(
     "fast",
     {
         "neighbours/*/query": None,
-        **_in(None, ("neighbours/*",), _RANKS, ("sentence",)),
-        **_in(COSINE, ("neighbours/*",), _RANKS, ("cosine",)),
+        **metrics_in(None, ("neighbours/*",), _RANKS, ("sentence",)),
+        **metrics_in(COSINE, ("neighbours/*",), _RANKS, ("cosine",)),
     },
     named_by="queries",
 )
@@ -298,7 +275,7 @@ _transfer = partial(
     Suite,
     "replicse.evaluation.transfer",
     "transfer",
-    _in(PERCENTAGE, (*chain(*_TRANSFER_AVERAGES.values()), *_TRANSFER_AVERAGES)),
+    metrics_in(PERCENTAGE, (*chain(*_TRANSFER_AVERAGES.values()), *_TRANSFER_AVERAGES)),
     options=TransferOptions,
     averages=_TRANSFER_AVERAGES,
     encodes={"data/transfer/*": 1},
@@ -312,7 +289,7 @@ def _only_tasks(options: Mapping[str, Any], read: Iterable[str]) -> dict[str, An
     return {**options, **({} if unsaid else {"tasks": sorted(tasks)})}
 
 
-def _only_sets(options: Mapping[str, Any], read: Iterable[str]) -> dict[str, Any]:
+def only_sets(options: Mapping[str, Any], read: Iterable[str]) -> dict[str, Any]:
     """Return the sets that are read."""
     return {
         "sets": {name: options["sets"][name] for name in sorted({path.partition("/")[0] for path in read})}
@@ -320,13 +297,13 @@ def _only_sets(options: Mapping[str, Any], read: Iterable[str]) -> dict[str, Any
 
 
 def _correlations(tasks: tuple[str, ...]) -> Metrics:
-    return {**_in(CORRELATION, tasks, (*AGGREGATIONS, *_BOUNDS)), **_in(COUNT, tasks, ("n",))}
+    return {**metrics_in(CORRELATION, tasks, (*AGGREGATIONS, *_BOUNDS)), **metrics_in(COUNT, tasks, ("n",))}
 
 
 # The registry.
 SUITES: dict[str, Suite] = {
     "sts": _sts(
-        {**_correlations(STS_TASKS), **_in(CORRELATION, AVERAGES)},
+        {**_correlations(STS_TASKS), **metrics_in(CORRELATION, AVERAGES)},
         {"split": "test"},
         split="test",
         averages={name: tuple(f"{task}/{key}" for task in STS_TASKS) for name, key in AVERAGES.items()},
@@ -337,23 +314,18 @@ SUITES: dict[str, Suite] = {
         "replicse.evaluation.variants",
         "variants",
         {
-            **_in(
+            **metrics_in(
                 CORRELATION,
                 (AS_READ, *(name for name in VARIANTS if name != DEVELOPMENT)),
                 (*STS_TASKS, "avg"),
             ),
-            **_in(CORRELATION, (DEVELOPMENT,), (*STS_DEV_TASKS, "avg")),
+            **metrics_in(CORRELATION, (DEVELOPMENT,), (*STS_DEV_TASKS, "avg")),
         },
         options=VariantsOptions,
         told=("folder",),
     ),
     "geometry": Suite("replicse.evaluation.geometry", "fast", _GEOMETRY),
     "geometry-test": Suite("replicse.evaluation.geometry", "fast", _GEOMETRY, _ON_TEST),
-    "spectrum": Suite(
-        "replicse.evaluation.spectrum",
-        "fast",
-        {"effective_rank": Range(low=1), "n_sentences": COUNT, "dimensions": COUNT},
-    ),
     "density": _density(),
     "density-test": _density(_ON_TEST),
     # In bins narrow enough for encoders whose cosines are all close to 1.
@@ -361,12 +333,6 @@ SUITES: dict[str, Suite] = {
     "retrieval": _retrieval(options=RetrievalOptions),
     "retrieval-stsb": _retrieval(
         {"corpus": {"format": "sts-sentences", "task": "STS-B", "split": "test"}}, QueryOptions
-    ),
-    "recall": Suite(
-        "replicse.evaluation.recall",
-        "fast",
-        {**_in(PERCENTAGE, *_WAYS, CUTOFFS), **_in(COUNT, *_WAYS, ("n", "corpus"))},
-        rising=tuple(CUTOFFS),
     ),
     "model": Suite("replicse.evaluation.model", "fast", {"parameters": COUNT}),
     "training": Suite(
@@ -385,7 +351,7 @@ SUITES: dict[str, Suite] = {
     "mteb": Suite(
         "replicse.evaluation.mteb",
         "mteb",
-        {**_in(CORRELATION, (*MTEB_NAMES, *_MTEB_AVERAGES)), "*": CORRELATION},
+        {**metrics_in(CORRELATION, (*MTEB_NAMES, *_MTEB_AVERAGES)), "*": CORRELATION},
         options=MtebOptions,
         told=("results", "model"),
         listed=categories,
@@ -398,33 +364,27 @@ SUITES: dict[str, Suite] = {
         "replicse.evaluation.sets",
         "sets",
         {
-            **_in(CORRELATION, ("*",), ("spearman", "pearson"), AGGREGATIONS),
-            **_in(CORRELATION, ("*/spearman",), _BOUNDS),
-            **_in(PERCENTAGE, ("*",), ("accuracy", "dev_accuracy")),
+            **metrics_in(CORRELATION, ("*",), ("spearman", "pearson"), AGGREGATIONS),
+            **metrics_in(CORRELATION, ("*/spearman",), _BOUNDS),
+            **metrics_in(PERCENTAGE, ("*",), ("accuracy", "dev_accuracy")),
             **{"*/n": COUNT, "*/file": None, "*/sha256": None},
         },
         options=SetsOptions,
         named_by="sets",
-        narrowed=_only_sets,
+        narrowed=only_sets,
         selects=(*AGGREGATIONS, "dev_accuracy"),
         aggregations=AGGREGATIONS,
         rising=_BOUNDS,
     ),
-    # Each text of a test set is compared with all others: 73,000 with 660,000 for arXiv.
-    "knn": Suite(
-        "replicse.evaluation.knn",
-        "knn",
-        {**_in(PERCENTAGE, ("*",), KNN_DISTANCES), "*/n": COUNT},
-        options=KnnOptions,
-        named_by="sets",
-        narrowed=_only_sets,
-        memory=32000,
-        hours=24,
-    ),
     "heads-dev": Suite(
         "replicse.evaluation.heads",
         "heads",
-        {"*/accuracy": SHARE, "*/pearson": COSINE, "*/n": COUNT, **_in(SHARE, ("*/heat",), RATINGS, RATINGS)},
+        {
+            "*/accuracy": SHARE,
+            "*/pearson": COSINE,
+            "*/n": COUNT,
+            **metrics_in(SHARE, ("*/heat",), RATINGS, RATINGS),
+        },
         options=HeadsOptions,
         told=("folder",),
         named_by="tasks",
@@ -433,12 +393,12 @@ SUITES: dict[str, Suite] = {
 }
 # What is no suite of an encoder: numbers counted from the data, and the checkpoints along a training.
 COUNTED: Metrics = {
-    **_in(COUNT, ("sts",), STS_TASKS, ("test",)),
-    **_in(COUNT, ("sts",), STS_DEV_TASKS, ("train", "dev")),
+    **metrics_in(COUNT, ("sts",), STS_TASKS, ("test",)),
+    **metrics_in(COUNT, ("sts",), STS_DEV_TASKS, ("train", "dev")),
     **{f"transfer/{task}/{split}": COUNT for task, splits in TRANSFER_SPLITS.items() for split in splits},
     "corpus/*/rows": COUNT,
     "overlap/*": PERCENTAGE,
-    **_in(COUNT, ("shared/*",), STS_DEV_TASKS, ("train", "dev", "test")),
+    **metrics_in(COUNT, ("shared/*",), STS_DEV_TASKS, ("train", "dev", "test")),
 }
 OTHERS = {"data": COUNTED, "trajectory": {f"*/{metric}": limits for metric, limits in _GEOMETRY.items()}}
 

@@ -6,8 +6,8 @@ from itertools import combinations, permutations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from papers.cropping.chunks import chunks_of
 
-from replicse.data.chunks import chunks_of
 from replicse.data.corpora import read_corpus
 from replicse.errors import BadInput
 from replicse.registry.corpora import corpus_of

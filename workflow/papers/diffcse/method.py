@@ -1,4 +1,4 @@
-"""DiffCSE's method (Chuang et al. 2022): terms whose discriminator is conditioned on sentence vectors, insertions."""
+"""DiffCSE's method (Chuang et al. 2022): terms with a conditional discriminator, insertions, recall of paraphrases."""
 
 from collections.abc import Iterable
 from typing import Annotated, ClassVar, Literal
@@ -8,7 +8,10 @@ from pydantic import Field
 from replicse.checked import Whole
 from replicse.registry.augmentations import Proposing
 from replicse.registry.frozen import FrozenModel
+from replicse.registry.suites import COUNT, PERCENTAGE, Suite, metrics_in
 from replicse.registry.terms import Ratio, TermParameters, Views
+
+CUTOFFS = {"at1": 1, "at5": 5, "at10": 10}
 
 
 class ConditionalParameters(TermParameters):
@@ -95,3 +98,14 @@ class Insertion(Proposing):
 
     implementation: ClassVar[str] = "papers.diffcse.insertion:insertion"
     name: Literal["insertion"]
+
+
+_WAYS = (("all", "distinct"), ("forward", "backward", "both"))
+SUITES = {
+    "recall": Suite(
+        "papers.diffcse.recall",
+        "fast",
+        {**metrics_in(PERCENTAGE, *_WAYS, CUTOFFS), **metrics_in(COUNT, *_WAYS, ("n", "corpus"))},
+        rising=tuple(CUTOFFS),
+    )
+}

@@ -14,7 +14,8 @@ import numpy as np
 from replicse.data.sts import load_sts
 from replicse.evaluation.neighbours import cosine_matrix, unit_rows
 from replicse.evaluation.suites import Vectors
-from replicse.registry.suites import CUTOFFS
+
+from .method import CUTOFFS
 
 PERFECT = 5.0
 

@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
+from papers.cropping import knn
+from papers.cropping.method import ClassifiedTexts
 from sklearn.model_selection import train_test_split
 from small_stsb import RandomVectors
 
 from replicse.errors import BadInput
-from replicse.evaluation import knn
-from replicse.registry.suites import ClassifiedTexts
 
 GROUPS = {"a.x": (4.0, 0.0), "a.y": (0.0, 4.0), "b": (-4.0, -4.0)}
 

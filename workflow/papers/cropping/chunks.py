@@ -6,7 +6,8 @@ from pathlib import Path
 import numpy as np
 
 from replicse.data.corpora import Row, read_corpus
-from replicse.registry.corpora import Chunks
+
+from .method import Chunks
 
 
 def chunks(root: Path, corpus: Chunks) -> Iterator[Row]:

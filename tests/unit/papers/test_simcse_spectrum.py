@@ -2,9 +2,8 @@
 
 import numpy as np
 import pytest
+from papers.simcse import spectrum
 from small_stsb import RandomVectors, write_stsb
-
-from replicse.evaluation import spectrum
 
 PAIRS = {
     "train": [(1.0, "a", "b"), (2.0, "a", "c")],

@@ -13,7 +13,8 @@ import numpy as np
 from replicse.data.corpora import read_corpus
 from replicse.errors import BadInput
 from replicse.evaluation.suites import Vectors, focused
-from replicse.registry.suites import KNN_DISTANCES, ClassifiedTexts
+
+from .method import DISTANCES, ClassifiedTexts
 
 NEIGHBOURS, TEST_SHARE, SEED = 10, 0.1, 42
 
@@ -41,12 +42,12 @@ def evaluate(root: Path, vectors: Vectors, sets: Sets) -> dict[str, Any]:
                 f"knn/{name}: {len(texts)} texts are too few for {NEIGHBOURS} neighbours; add some"
             )
         rows = focused(vectors, texts)(texts)
-        scores[name] = {"n": len(texts), **dict.fromkeys(KNN_DISTANCES)}
+        scores[name] = {"n": len(texts), **dict.fromkeys(DISTANCES)}
         if np.isfinite(rows).all():
-            scores[name] |= {distance: 100 * accuracy(rows, classes, distance) for distance in KNN_DISTANCES}
+            scores[name] |= {distance: 100 * accuracy(rows, classes, distance) for distance in DISTANCES}
         else:
             reason = "a sentence vector is not finite"
-            failures |= {f"{name}/{distance}": reason for distance in KNN_DISTANCES}
+            failures |= {f"{name}/{distance}": reason for distance in DISTANCES}
     return {**scores, "failures": failures}
 
 

@@ -2,9 +2,8 @@
 
 import numpy as np
 import pytest
+from papers.diffcse import recall
 from small_stsb import RandomVectors, write_stsb
-
-from replicse.evaluation import recall
 
 
 def random_pairs(count, seed):
