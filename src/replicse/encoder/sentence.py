@@ -128,6 +128,9 @@ class SentenceEncoder:
         original = folder / ORIGINAL if (folder / ORIGINAL).is_dir() else folder
         if asked is None and (original / MODULES).is_file():
             return cls._as_declared(original, max_length, device, batch_tokens, engine)
+        if original != folder and asked == pooling_of("cls"):
+            # What a row of a study reads where it names no pooling.
+            raise BadInput(f"{folder}: declares a pooling of its own; write pooling: own, or another by name")
         if asked is not None and (folder / MODULES).is_file():
             log.info("%s: read by pooling %s as asked for, not by its own %s", folder, asked, MODULES)
         transformer = transformer_folder(folder)

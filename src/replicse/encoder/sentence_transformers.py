@@ -1,8 +1,9 @@
 """Folders of sentence-transformers: that library reads them, and says how sentences become vectors."""
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 
 from replicse.encoder.library import PROBE, check_marks, quiet_library
 from replicse.encoder.proof import TOLERANCE
+from replicse.encoder.vectors import CallableVectors
 from replicse.errors import BadInput
 from replicse.files import below, read_json
 
@@ -28,34 +30,19 @@ class Declared:
     normalised: bool
 
 
-class LibraryEncoder:
+class LibraryEncoder(CallableVectors):
     """Vectors of a model of sentence-transformers, for what no engine here computes; each distinct sentence once."""
 
     pooling = None
     engine = "sentence-transformers"
 
     def __init__(self, model: Any) -> None:
-        self.model, self.device, self.max_length = model, model.device, model.max_seq_length
-        self._vectors: dict[str, np.ndarray] = {}
-
-    def __call__(self, sentences: Sequence[str]) -> np.ndarray:
-        """Return float32 vectors (n, width) in the order of the sentences."""
-        self.prepare(sentences)
-        return np.stack([self._vectors[sentence] for sentence in sentences])
+        super().__init__(partial(encoded, model))
+        self.device, self.max_length = model.device, model.max_seq_length
 
     def encode(self, sentences: Sequence[str]) -> np.ndarray:
         """Return float32 vectors (n, width) in the order of the sentences; of one text, a vector (width,)."""
         return self([sentences])[0] if isinstance(sentences, str) else self(sentences)
-
-    def prepare(self, sentences: Iterable[str]) -> None:
-        """Encode all sentences that have no vector yet."""
-        distinct = [sentence for sentence in dict.fromkeys(sentences) if sentence not in self._vectors]
-        if distinct:
-            self._vectors.update(zip(distinct, encoded(self.model, distinct), strict=True))
-
-    def clear(self) -> None:
-        """Drop all vectors."""
-        self._vectors.clear()
 
 
 def transformer_folder(folder: Path) -> Path:

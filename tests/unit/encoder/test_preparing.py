@@ -61,3 +61,5 @@ def test_a_model_of_sentence_transformers_keeps_its_own_reading(source, tmp_path
     np.testing.assert_allclose(own(SENTENCES), model.encode(SENTENCES), rtol=1e-4, atol=1e-5)
     named = SentenceEncoder.open(tmp_path / "out", "mean")
     assert named(SENTENCES).shape == (6, 32)
+    with pytest.raises(BadInput, match="declares a pooling of its own; write pooling: own"):
+        SentenceEncoder.open(tmp_path / "out", "cls")

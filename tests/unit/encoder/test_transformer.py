@@ -252,7 +252,6 @@ def test_gradients_of_packed_attention_are_those_of_finite_differences(heads, be
     ("change", "words"),
     [
         ({"model_type": "robert"}, '"robert" is not supported; --engine'),
-        ({"position_embedding_type": "relative_key"}, '"relative_key" is not supported'),
         ({"tie_word_embeddings": False}, "tie_word_embeddings"),
         ({"num_attention_heads": 3}, "cannot be split"),
     ],
