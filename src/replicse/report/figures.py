@@ -194,7 +194,7 @@ def profile(records: "DataFrame") -> "Figure":
     for place, (axes, (group, part)) in enumerate(zip(grid, parts, strict=True)):
         joined = part["row"].str.fullmatch(r"(\S+ ?= ?)?[-+−]?\d*\.?\d+(e-?\d+)?%?")
         for source, colour, _, fill in LOOKS:
-            style = {"color": colour, "linestyle": "-" if fill else (0, (4, 2)), "zorder": 2}
+            style: dict[str, Any] = {"color": colour, "linestyle": "-" if fill else (0, (4, 2)), "zorder": 2}
             axes.plot(part.index, part[source].where(joined), **style)
         _beside(axes, part, upright=True)
         # What all rows set, as in `λ = 0.1`, is said once below the axis, where many such labels would overlap.
@@ -319,7 +319,7 @@ def _panels_by_source(records: "DataFrame") -> "tuple[Figure, list[tuple[Axes, D
 
 
 def _grid(
-    count: int, most: int, height: tuple[float, float], **shared: bool
+    count: int, most: int, height: tuple[float, float], **shared: Any
 ) -> "tuple[Figure, list[Axes], int]":
     """Return a figure of some panels, at most so many in a row, and its columns; `height` is fixed and of a row."""
     columns = min(most, count)

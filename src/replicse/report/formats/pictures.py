@@ -122,17 +122,17 @@ def _effect(effect: Effect, page: str, place: Place) -> dict[str, Any]:
 def slopes_svg(report: Report) -> str:
     """Return the order of the rows in print and in ours, a chart for each of the first columns that have one."""
     charts = [
-        (
-            f"{entry.name}, {column.label}: order of the rows, best first · {entry.item.standing}",
-            column,
-            entry.item,
-        )
+        (entry, column)
         for section in report.sections
         for entry in section.entries
         for column in shape_columns(entry.item)
         if len(column_values(entry.item, column)[0]) >= FEWEST_ROWS
     ]
-    return "".join(_drawn("slopes", title, list(_slopes(*of))) for title, *of in charts[:MOST_SLOPES])
+    drawn = []
+    for entry, column in charts[:MOST_SLOPES]:
+        title = f"{entry.name}, {column.label}: order of the rows, best first · {entry.item.standing}"
+        drawn.append(_drawn("slopes", title, list(_slopes(column, entry.item))))
+    return "".join(drawn)
 
 
 def _slopes(column: ColumnHead, item: ItemResult) -> Iterator[dict[str, Any]]:
@@ -143,7 +143,7 @@ def _slopes(column: ColumnHead, item: ItemResult) -> Iterator[dict[str, Any]]:
         for row, values in by_seed.items()
     }
     sides = [
-        sorted(numbers, key=lambda row, numbers=numbers: numbers[row], reverse=column.better == "higher")
+        sorted(numbers, key=numbers.__getitem__, reverse=column.better == "higher")
         for numbers in (reported, ours)
     ]
     for row in reported:
