@@ -4,13 +4,12 @@ import json
 import os
 import shutil
 import sys
-from argparse import ArgumentParser, Namespace
-from collections.abc import Callable
+from argparse import Namespace
+from collections.abc import Callable, Iterable
 from typing import Any
 
 Action = Callable[[Namespace], int | None]
 WIDTH = 80  # columns of what goes to no terminal
-__all__ = ["Action", "ArgumentParser", "Namespace", "coloured", "json_mapping", "print_json", "room"]
 
 
 def json_mapping(text: str) -> dict[str, Any]:
@@ -25,6 +24,14 @@ def print_json(document: object, **units: str) -> None:
     """Print what a program reads; `units` name the unit of its numbers by key."""
     whole = {**document, "units": units} if isinstance(document, dict) and units else document
     print(json.dumps(whole, indent=1, ensure_ascii=False))
+
+
+def answer(as_json: bool, document: object, lines: Iterable[str], **units: str) -> None:
+    """Print what a program reads, or the lines for a person."""
+    if as_json:
+        print_json(document, **units)
+    else:
+        print("\n".join(lines))
 
 
 def room() -> int:

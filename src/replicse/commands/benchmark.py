@@ -25,12 +25,7 @@ def benchmark_verb(parser: ArgumentParser) -> Action:
     add_study_arguments(parser, "replicse benchmark --scale paper --device cuda")
     add_items_argument(parser)
     parser.add_argument("--device", help="cpu, cuda, cuda:1, ...; default: the first GPU, else the CPU")
-    parser.add_argument("--name", help="how the record is called (default: the processor's or GPU's name)")
     parser.add_argument("--steps", type=int, default=50, help="so many steps of training (default 50)")
-    parser.add_argument("--seconds", type=float, default=120, help="at most so long (default 120)")
-    parser.add_argument(
-        "--threads", type=int, help="CPU threads (default: those that a job of this scale has)"
-    )
 
     def action(arguments: Namespace) -> int:
         if arguments.steps < 2:
@@ -61,7 +56,7 @@ def measured_here(plan: Plan, arguments: Namespace, say: Callable[[str], None]) 
     from replicse.runtime.machine import hardware
     from replicse.training.benchmark import Bench
 
-    torch.set_num_threads(arguments.threads or (4 if plan.scale.comparable else 1))
+    torch.set_num_threads(4 if plan.scale.comparable else 1)
     device, run = device_for(arguments.device), largest_run(plan)
     if device.type == "cpu" and run.precision == "fp16":
         raise BadInput(
@@ -71,7 +66,7 @@ def measured_here(plan: Plan, arguments: Namespace, say: Callable[[str], None]) 
     models = frozen_models(run.terms)
     frozen = [sizes_of(plan.sources[model.folder or ""], plan.sources) for model in models]
     with tempfile.TemporaryDirectory() as scratch:
-        bench = Bench(Path(scratch), device, arguments.steps, arguments.seconds, hardware()["memory_gib"])
+        bench = Bench(Path(scratch), device, arguments.steps, memory_gib=hardware()["memory_gib"])
         rate = bench.rate(run, (layers, width), frozen)
     machine = computed(device, run.precision)
     processor = f"{machine['hardware']['processor']}, threads: {machine['threads']}"
@@ -79,7 +74,7 @@ def measured_here(plan: Plan, arguments: Namespace, say: Callable[[str], None]) 
     encoder = f"{layers} layers of {width} in {run.precision}"
     say(f"{run.run_id}, {encoder}: {rate:,.1f} rows and {flops:.3g} operations a second")
     return Speed(
-        device=arguments.name or machine["accelerator"] or processor,
+        device=machine["accelerator"] or processor,
         flops=flops,
         when=f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}",
         commit=commit()[0],

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import psutil
 
-from replicse.commands import Action, coloured, print_json, room
+from replicse.commands import Action, answer, room
 from replicse.commands.fetch import way
 from replicse.commands.study import add_study_arguments, chosen_plan, hours_facts, interval_text, wrapped
 from replicse.data.sts import senteval_root
@@ -41,7 +41,6 @@ GIGABYTE = 1e9
 LEAST_DISK = {"micro": 1, "compact": 5, "paper": 200}
 LEAST_MEMORY = {"micro": 4, "compact": 8, "paper": 32}
 SYMBOLS = {"ok": "✓", "note": "○", "missing": "✗"}
-COLOURS = {"✓": 32, "✗": 31}  # of ECMA-48: green, red
 
 
 @dataclass(frozen=True)
@@ -66,25 +65,16 @@ def doctor_verb(parser: ArgumentParser) -> Action:
     def action(arguments: Namespace) -> int:
         plan = chosen_plan(arguments)
         findings = [*machine_findings(plan), *data_findings(plan)]
-        if arguments.json:
-            print_json({"scale": plan.scale.name, "findings": [asdict(one) for one in findings]})
-        else:
-            print("\n".join(wrapped([f"scale {plan.scale.name}: {plan.scale.title}"])))
-            rows = []
-            for one in findings:
-                rows.append((f"{SYMBOLS[one.state]} {one.what}", one.found))
-                rows += [("", one.remedy)] if one.remedy else []
-            lines = columns(rows, width=room())
-            print("\n".join(map(painted, lines) if coloured() else lines))
+        document = {"scale": plan.scale.name, "findings": [asdict(one) for one in findings]}
+        rows: list[tuple[str, str]] = []
+        for one in findings:
+            rows.append((f"{SYMBOLS[one.state]} {one.what}", one.found))
+            rows += [("", one.remedy)] if one.remedy else []
+        heading = wrapped([f"scale {plan.scale.name}: {plan.scale.title}"])
+        answer(arguments.json, document, [*heading, *columns(rows, width=room())])
         return int(any(one.state == "missing" for one in findings))
 
     return action
-
-
-def painted(line: str) -> str:
-    """Return a line whose symbol at its start is coloured."""
-    colour = COLOURS.get(line[:1])
-    return f"\x1b[{colour}m{line[0]}\x1b[0m{line[1:]}" if colour else line
 
 
 def judged(what: str, good: bool, text: str, remedy: str, otherwise: str = "note") -> Finding:

@@ -307,13 +307,8 @@ def tell_failures(outcome: Mapping[str, Any], out: Path) -> None:
     for path, reason in outcome["failures"].items():
         if not reason.startswith(LACKS_PART):
             print(f"{path}: {' '.join(reason.split())}", file=sys.stderr)
-    if not any_number(outcome["suites"]):
+    if not any(True for _ in _numbers(outcome["suites"])):
         raise Failed(f"nothing could be measured; {out} has the reason of each number that is missing")
-
-
-def any_number(numbers: Any) -> bool:
-    """Return whether anything below the suites of an outcome is there."""
-    return any(map(any_number, numbers.values())) if isinstance(numbers, Mapping) else numbers is not None
 
 
 def sets_of(asked: Sequence[Sequence[str]]) -> dict[str, EvaluationSet]:

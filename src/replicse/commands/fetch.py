@@ -9,7 +9,7 @@ from pathlib import Path
 
 from huggingface_hub import constants
 
-from replicse.commands import Action, print_json
+from replicse.commands import Action, answer
 from replicse.commands.lock import pin
 from replicse.commands.study import add_items_argument, add_study_arguments, chosen_plan, notes, wrapped
 from replicse.data.download import download
@@ -44,12 +44,10 @@ def fetch_verb(parser: ArgumentParser) -> Action:
             return
         plan = chosen_plan(arguments)
         ways = [(need, way(need, plan)) for need in needs(plan)]
-        if arguments.json:
-            keys = ("kind", "name", "bytes", "licence")
-            listing = [{key: getattr(need, key) for key in keys} for need, _ in ways]
-            print_json({"scale": plan.scale.name, "needs": listing}, bytes="bytes")
-        else:
-            print("\n".join(wrapped(listed(plan, ways))))
+        keys = ("kind", "name", "bytes", "licence")
+        listing = [{key: getattr(need, key) for key in keys} for need, _ in ways]
+        document = {"scale": plan.scale.name, "needs": listing}
+        answer(arguments.json, document, wrapped(listed(plan, ways)), bytes="bytes")
         if not arguments.dry_run:
             check_room([need for need, _ in ways])
             if any(need.kind in OF_HUB for need, _ in ways):

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from replicse.commands import Action, coloured, print_json, room
+from replicse.commands import Action, answer, coloured, print_json, room
 from replicse.commands.shown import Shown, shown_items, shown_study
 from replicse.commands.study import (
     add_study_argument,
@@ -19,6 +19,7 @@ from replicse.commands.study import (
 from replicse.errors import BadInput, nearest
 from replicse.printable import columns
 from replicse.registry.suites import unit_of
+from replicse.report.pages.audit import audit_text
 from replicse.report.pages.claims import FOR_OR_AGAINST, contradicted, probability_text
 from replicse.study.judge.adjudicate import Explained, adjudicate, adjudicated
 from replicse.study.judge.audit import audit, audit_plan, chosen, of_items
@@ -53,13 +54,11 @@ def claims_verb(parser: ArgumentParser) -> Action:
         read = cells_read(claims, plan.papers)
         results = results_of(plan, {key[0] for key in read}, shown.evaluations, read)
         rows = claim_rows(plan, claims, results)
-        if arguments.json:
-            judged = list(map(with_numbers, rows))
-            document = {"scale": plan.scale.name, "study": shown.folder, "claims": judged}
-            print_json(document, probability="1", n_seeds="count")
-        else:
-            lines = claim_lines(rows, room()) if rows else [f"{name or 'the study'} states no claim"]
-            print("\n".join([f"scale {plan.scale.name}", *lines]))
+        judged = list(map(with_numbers, rows))
+        document = {"scale": plan.scale.name, "study": shown.folder, "claims": judged}
+        lines = claim_lines(rows, room()) if rows else [f"{name or 'the study'} states no claim"]
+        lines = [f"scale {plan.scale.name}", *lines]
+        answer(arguments.json, document, lines, probability="1", n_seeds="count")
 
     return action
 
@@ -70,28 +69,15 @@ def with_numbers(row: Mapping[str, str]) -> dict[str, Any]:
 
 
 def claim_lines(rows: Sequence[Mapping[str, str]], room: int) -> Iterator[str]:
-    """Yield a line of outcomes per claim, aligned where they fit, and below it the sentence and its place."""
-    outcomes = [("claim", "in print", "reproduction", "ours", "P(holds)")]
+    """Yield each claim with its outcomes, and below them the sentence and its place."""
     for row in rows:
         ours = f"{row['ours']}, {row['ran']}" if row["ours"] in FOR_OR_AGAINST else row["ours"]
-        views = (row["reported"], row["reproduction"] or "-", ours)
-        outcomes.append((row["claim"], *views, probability_text(row["probability"])))
-    header, *lines = columns(outcomes)
-    if max(map(len, (header, *lines))) <= room:
-        yield header
-    else:
-        lines = list(map(narrow, outcomes[1:]))
-    for line, row in zip(lines, rows, strict=True):
-        yield from line.splitlines()
+        holds = probability_text(row["probability"])
+        chance = f"; P {holds}" if holds.startswith(("<", ">")) else f"; P = {holds}" if holds else ""
+        yield row["claim"]
+        yield f"  in print {row['reported']}; reproduction {row['reproduction'] or '-'}; ours {ours}{chance}"
         for text in (f"{row['text']} ({row['place']})", row["remark"], *contradicted(row, rows)):
             yield from textwrap.wrap(text, room, initial_indent="  ", subsequent_indent="  ")
-
-
-def narrow(outcomes: Sequence[str]) -> str:
-    """Return the outcomes of a claim below its name, which fit 80 columns."""
-    claim, reported, reproduction, ours, holds = outcomes
-    chance = f"; P {holds}" if holds.startswith(("<", ">")) else f"; P = {holds}" if holds else ""
-    return f"{claim}\n  in print {reported}; reproduction {reproduction}; ours {ours}{chance}"
 
 
 def adjudicate_verb(parser: ArgumentParser) -> Action:
@@ -179,12 +165,8 @@ def audit_verb(parser: ArgumentParser) -> Action:
             findings = of_items(findings, items)
         if arguments.name:
             findings = chosen(findings, arguments.name, plan)
-        if arguments.json:
-            print_json({"findings": [asdict(one) for one in findings]})
-        else:
-            from replicse.report.pages.audit import audit_text
-
-            print(audit_text([one.row() for one in findings], room()))
+        document = {"findings": [asdict(one) for one in findings]}
+        answer(arguments.json, document, [audit_text([one.row() for one in findings], room())])
 
     return action
 
@@ -198,12 +180,9 @@ def why_verb(parser: ArgumentParser) -> Action:
         shown = shown_study(arguments, item_of(arguments.cell))
         shown.announce(arguments.json)
         story, facts = told_of(shown, find_cell(shown.plan, arguments.cell))
-        if arguments.json:
-            document = {"study": shown.folder, **facts, "story": story}
-            print_json(document, result=unit_of(facts["result"]["metric_path"]), claims="1")
-        else:
-            width = room()
-            print("\n".join(story_lines(story, width)))
+        document = {"study": shown.folder, **facts, "story": story}
+        unit = unit_of(facts["result"]["metric_path"])
+        answer(arguments.json, document, story_lines(story, room()), result=unit, claims="1")
 
     return action
 

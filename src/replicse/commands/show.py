@@ -5,10 +5,10 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from replicse.commands import Action, coloured, print_json, room
+from replicse.commands import Action, answer, coloured, print_json, room
 from replicse.commands.shown import own_study, shown_study
-from replicse.commands.study import add_items_argument, add_study_arguments, chosen_config, shortened, wrapped
-from replicse.errors import BadInput, nearest
+from replicse.commands.study import add_items_argument, add_study_arguments, shortened, wrapped
+from replicse.errors import BadInput
 from replicse.files import read_json
 from replicse.printable import columns
 from replicse.registry.artefacts import METRICS
@@ -16,9 +16,7 @@ from replicse.registry.digests import digest
 from replicse.registry.suites import unit_of
 from replicse.runtime.progress import progress_text
 from replicse.study.judge.study import controlled_item, results_of, study_machines
-from replicse.study.paper.config import by_paper, checked_config
-from replicse.study.paper.papers import load_papers
-from replicse.study.plan.choose import chosen_items
+from replicse.study.paper.config import by_paper
 from replicse.study.plan.graph import Job
 from replicse.study.plan.jobs import Jobs
 from replicse.study.plan.plan import Plan
@@ -40,11 +38,10 @@ def status_verb(parser: ArgumentParser) -> Action:
             )
         shown.announce(arguments.json)
         status, begun = status_of(shown.plan)
-        if arguments.json:
-            document = {"scale": shown.plan.scale.name, "study": shown.folder, **status}
-            print_json(document, items="count of evaluations", total="count of evaluations and runs")
-        else:
-            print("\n".join(wrapped([f"scale {shown.plan.scale.name}", *status_lines(status, begun)])))
+        document = {"scale": shown.plan.scale.name, "study": shown.folder, **status}
+        lines = wrapped([f"scale {shown.plan.scale.name}", *status_lines(status, begun)])
+        units = {"items": "count of evaluations", "total": "count of evaluations and runs"}
+        answer(arguments.json, document, lines, **units)
 
     return action
 
@@ -136,15 +133,14 @@ def broken_evaluation(plan: Plan, file: str) -> str:
 
 
 def show_verb(parser: ArgumentParser) -> Action:
-    """Print one item as text, from the evaluations that are there, or list the items of a paper."""
+    """Print one item as text, from the evaluations that are there."""
     add_study_arguments(parser, "replicse show simcse/table3")
-    parser.add_argument("item", help="paper/item, for example simcse/table3; a paper lists its items")
+    parser.add_argument("item", help="paper/item, for example simcse/table3")
 
     def action(arguments: Namespace) -> None:
         ((paper, names),) = by_paper([arguments.item]).items()
         if names == "all":
-            print_items(arguments, paper)
-            return
+            raise BadInput(f'"{paper}" is no item; expected paper/item, as replicse plan lists them')
         item = f"{paper}/{names[0]}"
         shown = shown_study(arguments, item)
         shown.announce(arguments.json)
@@ -160,20 +156,3 @@ def show_verb(parser: ArgumentParser) -> Action:
         print(item_text(result, room(), coloured()), end="")
 
     return action
-
-
-def print_items(arguments: Namespace, paper: str) -> None:
-    """Print the items of a paper that the chosen study holds; BadInput names the nearest paper or item."""
-    config, file = chosen_config(arguments)
-    checked = checked_config(config, file)
-    papers = load_papers(arguments.workflow, checked.plugins)
-    items = list(chosen_items(checked, papers, file))
-    of_paper = [item for item in items if item.paper == paper]
-    if not of_paper:
-        names = [*dict.fromkeys(item.paper for item in items), *(item.id for item in items)]
-        raise BadInput(f'no paper or item "{paper}" in this study{nearest(paper, names)}')
-    if arguments.json:
-        print_json([{"item": item.id, "place": item.place, "title": item.title} for item in of_paper])
-        return
-    print(f"{paper}: {papers[paper].about.title}")
-    print("\n".join(columns(((f"  {item.id}", item.title) for item in of_paper), width=room())))

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from replicse.commands import Action, print_json, room
+from replicse.commands import Action, answer, room
 from replicse.errors import BadInput
 from replicse.printable import columns, several
 from replicse.registry.artefacts import CONFIG, DATA
@@ -227,10 +227,9 @@ def plan_verb(parser: ArgumentParser) -> Action:
             "unpinned": sorted(plan.unpinned),
             "notes": list(notes(plan)),
         }
-        if arguments.json:
-            print_json(document, hours="hours", download_bytes="bytes", disk_bytes="bytes")
-        else:
-            print("\n".join(wrapped(plan_lines(plan, document, wanted, room()))))
+        lines = wrapped(plan_lines(plan, document, wanted, room()))
+        units = {"hours": "hours", "download_bytes": "bytes", "disk_bytes": "bytes"}
+        answer(arguments.json, document, lines, **units)
 
     return action
 
@@ -376,12 +375,10 @@ def validate_verb(parser: ArgumentParser) -> Action:
             "runs": len(plan.runs),
             "claims": len(claims),
         }
-        if arguments.json:
-            print_json({"scale": plan.scale.name, **counts})
-        else:
-            totals = ", ".join(several(count, what.removesuffix("s")) for what, count in counts.items())
-            told = [f"{item} has no encoder at {', '.join(names)}" for item, names in elsewhere.items()]
-            print("\n".join(wrapped([f"ok: {totals}", *told, *notes(plan)])))
+        totals = ", ".join(several(count, what.removesuffix("s")) for what, count in counts.items())
+        told = [f"{item} has no encoder at {', '.join(names)}" for item, names in elsewhere.items()]
+        lines = wrapped([f"ok: {totals}", *told, *notes(plan)])
+        answer(arguments.json, {"scale": plan.scale.name, **counts}, lines)
 
     return action
 
