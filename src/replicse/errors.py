@@ -29,7 +29,7 @@ def nearest(name: object, choices: Iterable[str]) -> str:
     names = sorted(choices)
     folded = {each.casefold(): each for each in names}
     word = name.casefold() if isinstance(name, str) else ""
-    close = difflib.get_close_matches(word, folded, n=1, cutoff=0.5)
+    close = difflib.get_close_matches(word, folded, n=1, cutoff=0.65)
     if close:
         return f'; did you mean "{folded[close[0]]}"?'
     return f"; known: {textwrap.shorten(', '.join(names), 200, placeholder=' ...')}" if names else ""

@@ -195,7 +195,7 @@ def _unpack(archive: Path, target: Path) -> None:
             with tarfile.open(archive) as tar:
                 tar.extractall(aside, filter="data")
         except tarfile.TarError as error:
-            raise BadInput(f"{archive}: cannot be unpacked ({error}); delete it to fetch it again") from None
+            raise BadInput(f"{archive}: cannot be unpacked ({error}); name another revision") from None
         sts = min(aside.glob("**/STS"), key=lambda path: len(path.parts), default=None)
         if sts is None:
             raise BadInput(f"{archive}: no STS folder in it; expected an archive of SentEval's data")

@@ -94,7 +94,7 @@ def open_part(part: HubPart) -> "Dataset":
         what = (
             f"{part.path}: {files[0].name} cannot be read ({' '.join(str(error.__cause__ or error).split())})"
         )
-        raise BadInput(f"{what}; delete it to fetch it again") from None
+        raise BadInput(f"{what}; name other files of it, or another revision") from None
 
 
 def _part_rows(part: HubPart, corpus: HubDataset) -> Iterator[tuple[Any, ...]]:

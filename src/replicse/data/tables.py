@@ -86,9 +86,12 @@ def _check_saved(path: Path, separator: str) -> None:
     found = max((separator, *SEPARATORS), key=text.count)
     if found == separator and encoding == "utf-8":
         return
-    new, decimal = str(path.with_suffix(".utf8.csv")), ", decimal=','" if found == ";" else ""
-    read = f"read_csv({str(path)!r}, sep={found!r}, encoding={encoding!r}, keep_default_na=False{decimal})"
-    command = f"python -c {quote(f'import pandas; pandas.{read}.to_csv({new!r}, index=False)')}"
+    # In double quotes, so that the shell's single ones hold the command as it is.
+    texts = (str(path), str(path.with_suffix(".utf8.csv")), found)
+    old, new, sep = map(partial(json.dumps, ensure_ascii=False), texts)
+    decimal = ', decimal=","' if found == ";" else ""
+    read = f'read_csv({old}, sep={sep}, encoding="{encoding}", keep_default_na=False{decimal})'
+    command = f"python -c {quote(f'import pandas; pandas.{read}.to_csv({new}, index=False)')}"
     expected = f"{SEPARATORS[separator]} and utf-8, which this writes: {command}"
     raise BadInput(
         f"{path}: columns separated by {SEPARATORS[found]}, text in {encoding}; expected {expected}"

@@ -76,7 +76,7 @@ class TokenizerSettings(BaseModel):
         except ValidationError as error:
             problem = error.errors(include_url=False)[0]
             place = ".".join(map(str, problem["loc"])) or "the document"
-            raise BadInput(f"{file}: {place} is {shown(problem['input'])}; fetch the encoder again") from None
+            raise BadInput(f"{file}: {place} is {shown(problem['input'])}; correct it there") from None
 
 
 def load_tokenizer(file: Path, max_length: int | None) -> Tokenizer:
@@ -91,7 +91,9 @@ def load_tokenizer(file: Path, max_length: int | None) -> Tokenizer:
     try:
         tokenizer = Tokenizer.from_file(str(file))
     except Exception as error:  # the library raises nothing narrower
-        raise BadInput(f"{file}: not a tokenizer.json ({error}); fetch or train it again") from None
+        raise BadInput(
+            f"{file}: not a tokenizer.json ({error}); name one that the tokenizers library saved"
+        ) from None
     tokenizer.no_padding()
     tokenizer.no_truncation()
     if max_length is not None:
@@ -124,7 +126,7 @@ def tokenizer_from_vocabulary(vocabulary_file: Path, lowercase: bool = True) -> 
     """Return BERT's WordPiece tokenizer of a `vocab.txt`: one word-piece a line, in the order of ids."""
     vocabulary_file = Path(vocabulary_file)
     if not vocabulary_file.is_file():
-        raise MissingData(f"{vocabulary_file}: no such vocabulary; fetch the vocab.txt of the encoder")
+        raise MissingData(f"{vocabulary_file}: no such vocabulary; put the vocab.txt of the encoder there")
     vocabulary: dict[str, int] = {}
     for number, piece in read_lines(vocabulary_file):
         if piece in vocabulary:

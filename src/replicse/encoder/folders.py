@@ -37,8 +37,8 @@ def check_folder(folder: Path, run: str | None = None) -> None:
     A folder of a study must be of the run and the checkpoint that it is named by. Nothing is said of any other folder
     without a record, which neither has written.
     """
-    remedy = f"delete {folder} to have a study make it again, or copy all of it"
     named = _OF_STUDY.fullmatch(folder.absolute().as_posix())
+    remedy = f"delete {folder} to have the study make it again" if named else "copy all of the folder"
     if named and not (folder / RECORDS[0]).is_file():
         raise MissingData(f"{folder}: no {RECORDS[0]}, so not a checkpoint of run {named[1]}; {remedy}")
     for file in filter(Path.is_file, (folder / name for name in RECORDS)):

@@ -132,7 +132,7 @@ def stored_task_heads(folder: Path, width: int) -> nn.ModuleDict:
         heads.load_state_dict(read_tensors(folder / WEIGHTS))
     except RuntimeError as error:
         raise BadInput(
-            f"{folder / WEIGHTS}: cannot be read ({error}); delete the run's folder to train it again"
+            f"{folder / WEIGHTS}: cannot be read ({error}); expected the heads of {SETTINGS}"
         ) from None
     check_finite(heads, folder / WEIGHTS)
     return heads

@@ -8,7 +8,6 @@ from pydantic import AfterValidator, SerializerFunctionWrapHandler, model_serial
 from pydantic_core.core_schema import no_info_before_validator_function
 
 from replicse.checked import Count, Text, UserMessage
-from replicse.errors import nearest
 from replicse.registry.entries import Entry
 
 ENDS = ".?\"'"  # of a sentence, as PromptBERT's evaluation has them
@@ -25,7 +24,10 @@ def _spelt_out(value: object) -> object:
     if not isinstance(value, str):
         return value
     if value not in PoolingParameters.known:
-        raise UserMessage(f'no pooling is named "{value}"{nearest(value, PoolingParameters.known)}')
+        # A near name is another function, as mean for max.
+        raise UserMessage(
+            f'no pooling is named "{value}"; known: {", ".join(sorted(PoolingParameters.known))}'
+        )
     return {PoolingParameters.key: value}
 
 

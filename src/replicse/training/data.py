@@ -20,9 +20,7 @@ class TrainingData:
         self.columns: list[TokenColumn] = [open_store(store) for store in stores]
         rows = {len(column) for column in self.columns}
         if len(rows) != 1 or not rows.pop():
-            raise BadInput(
-                f"{stores[0]}: the views differ in rows or are empty; remove the stores and rebuild them"
-            )
+            raise BadInput(f"{stores[0]}: the views differ in rows or are empty; name stores of one corpus")
         self.rows = len(self.columns[0])
         self.batch_size, self.seed = batch_size, seed
         self.labels = self.columns[0].labels

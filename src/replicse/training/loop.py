@@ -159,7 +159,7 @@ class Trainer:
                     )
             if data.labels is None and any(term.reads_labels() for term in spec.objective):
                 raise BadInput(
-                    f"{source_stores[0]}: the store has no labels; delete the folder and prepare it again"
+                    f"{source_stores[0]}: the store has no labels; name one of a corpus with labels"
                 )
             repeated = len(spec.views) > 1 and spec.views[0].text == spec.views[1].text
             poolings = [self._pooling(pooling) for pooling in self.job.spec.poolings(spec)]

@@ -31,7 +31,7 @@ def test_a_lost_file_is_told(run):
     (run / "best" / "config.json").unlink()
     with pytest.raises(
         MissingData,
-        match=r"best/config.json: no such file, .* delete .*best to have a study make it again, or copy all of it",
+        match=r"best/config.json: no such file, but checkpoint.json names it; copy all of the folder",
     ):
         check_folder(run / "best", "one-run")
 
