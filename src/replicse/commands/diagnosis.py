@@ -156,40 +156,22 @@ def gives(score: float | None, found: Diagnosis | None) -> str:
     return " and ".join(name for name, value in sides if value is not None and abs(score - value) <= GIVES)
 
 
-def variant_rows(scores: Mapping[str, Any], task: str, found: Diagnosis | None) -> list[tuple[str, ...]]:
-    """Return a row per variant: its score, its difference to the encoder as it was opened, what it is."""
-    base = scores[AS_READ][task]
-    rows: list[tuple[str, ...]] = [("variant", task, "difference", "what it is")]
-    for name in (AS_READ, *VARIANTS):
-        if name not in scores:
-            continue
-        value = scores[name].get(task)
-        reason = scores.get("failures", {}).get(f"{name}/{task}", "")
-        text = VARIANTS.get(name, "the encoder as it was opened")
-        given = gives(value, found)
-        rows.append(
-            (
-                name,
-                "" if value is None else f"{value:.2f}",
-                "" if None in (value, base) else f"{value - base:+.2f}",
-                reason or (f"{text}: gives {given}" if given else text),
-            )
-        )
-    return rows
-
-
 def variant_lines(scores: Mapping[str, Any], task: str, found: Diagnosis | None) -> Iterator[str]:
-    """Yield an encoder's scores under the variants, and which of them gives a number."""
-    header, *rows = variant_rows(scores, task, found)
-    yield from columns([header, *rows], numbers=(1, 2), width=room())
-    if found is None:
-        return
-    number = found.number
-    given = [row[0] for row in rows if gives(scores[row[0]].get(task), found).startswith("your number")]
-    if given:
-        yield f"{' and '.join(given)}: gives {number:g} exactly, which is an answer."
-    numbers = {name: value for name, *_ in rows if (value := scores[name].get(task)) is not None}
-    if not given and number is not None and numbers:
+    """Yield an encoder's scores under the variants, each with its difference to the encoder as it was opened."""
+    variants = plain_variants(scores, task, found)["variants"]
+    numbers = {name: one["score"] for name, one in variants.items() if one["score"] is not None}
+    rows = [("variant", task, "difference", "what it is")]
+    for name, one in variants.items():
+        score, text = one["score"], VARIANTS.get(name, "the encoder as it was opened")
+        less = f"{score - numbers[AS_READ]:+.2f}" if {name, AS_READ} <= numbers.keys() else ""
+        given = f"{text}: gives {one['gives']}" if one["gives"] else text
+        rows.append((name, "" if score is None else f"{score:.2f}", less, one["reason"] or given))
+    yield from columns(rows, numbers=(1, 2), width=room())
+    number = found.number if found else None
+    yours = [name for name, one in variants.items() if one["gives"].startswith("your number")]
+    if yours:
+        yield f"{' and '.join(yours)}: gives {number:g} exactly, which is an answer."
+    elif number is not None and numbers:
         nearest = min(numbers, key=lambda name: abs(numbers[name] - number))
         yield f"No variant gives {number:g}; the nearest is {nearest} with {numbers[nearest]:.2f}."
 
