@@ -22,7 +22,7 @@ CALLS = {
         "plan simcse/tableA1 simcse/table3 simcse/table6 simcse/tableB2",
         "plan diffcse",
     ),
-    "some": ("show simcse", "show simsce"),
+    "some": ("show simcse",),
     "reduced": (
         "plan",
         "status",

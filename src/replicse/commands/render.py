@@ -50,14 +50,21 @@ def draw_item(item: ItemResult, out: Path) -> None:
     log.info("wrote=%s", ",".join(map(str, files)))
 
 
-def write_all(paths: Paths, study: dict[str, Any], items: Sequence[ItemResult], folder: Path) -> None:
-    """Write the report of a study into a folder, from its items, its judged files and its figures."""
+def write_all(
+    paths: Paths,
+    study: dict[str, Any],
+    items: Sequence[ItemResult],
+    folder: Path,
+    first: Sequence["Page"] = (),
+) -> None:
+    """Write the report of a study into a folder: some pages, its items, its judged files and the figures there are."""
     from replicse.report.document import write_report
 
-    drawings = {item.item: Path(paths.figure(item.item)).with_suffix("") for item in items if item.figure}
+    figures = {item.item: Path(paths.figure(item.item)) for item in items if item.figure}
+    drawings = {item: figure.with_suffix("") for item, figure in figures.items() if figure.is_file()}
     study = study | surroundings(study, items, paths, folder)
     shown, findings = pages(study, items, paths)
-    write_report(folder, study, items, shown, drawings, findings)
+    write_report(folder, study, items, [*first, *shown], drawings, findings)
 
 
 def surroundings(

@@ -9,23 +9,21 @@ from pathlib import Path
 from replicse.checked import Text
 from replicse.commands import Action, print_json
 from replicse.commands.job import Stage
-from replicse.commands.render import draw_item, pages, study_facts, surroundings, write_kept
+from replicse.commands.render import draw_item, study_facts, write_all, write_kept
 from replicse.commands.reporting import StudyJob
 from replicse.commands.study import add_study_arguments, chosen_plan, plan_of_file
-from replicse.errors import BadInput
 from replicse.files import read_json, write_json, write_rows
 from replicse.printable import columns
 from replicse.report.content.cells import SYMBOLS
-from replicse.study.judge.study import judge_study
+from replicse.study.judge.study import judge_study, results_of
 from replicse.study.paper.tables import Item
 from replicse.study.plan.jobs import Jobs
 from replicse.study.plan.paths import Paths
 from replicse.study.plan.plan import Plan
 from replicse.study.results.folder import committed
 from replicse.study.results.incomplete import AsFarAsDone, Incomplete, incomplete_items
-from replicse.study.results.made import outdated
 from replicse.study.results.table import ItemResult
-from replicse.study.results.tabulate import FIELDS, item_result, table_rows
+from replicse.study.results.tabulate import FIELDS, table_rows
 
 log = logging.getLogger(__name__)
 
@@ -100,43 +98,31 @@ def write_partial(
     plan: Plan, items: Sequence[Item], evaluations: AsFarAsDone, lacking: Sequence[Incomplete]
 ) -> Path:
     """Tabulate, judge, draw and report what there is of some items, into folders of its own; return the HTML."""
-    from replicse.report.document import write_report
     from replicse.report.pages.incomplete import incomplete_page
 
     paths = Paths(plan.scale.name, partial=True)
-    results = [item_result(plan, item, evaluations) for item in items]
-    for sentence in outdated(results, Path(plan.paths.results), plan.workflow):
-        log.warning("%s", sentence)
-    drawings: dict[str, Path] = {}
+    results = results_of(plan, [item.id for item in items], evaluations)
     for result in results:
         write_json(paths.item(result.item), result.plain())
         write_rows(paths.table(result.item), FIELDS, table_rows(result))
-        stem = Path(paths.figure(result.item)).with_suffix("")
-        if result.figure and drawn(result, stem):
-            drawings[result.item] = stem
+        if result.figure:
+            draw_if_possible(result, Path(paths.figure(result.item)))
     for name, (fields, rows) in judge_study(plan, results).items():
         write_rows(paths.judged(name), fields, rows)
-    try:
-        data = read_json(plan.paths.data)
-    except BadInput:
-        data = {"files": []}
+    data = read_json(plan.paths.data) if Path(plan.paths.data).is_file() else {"files": []}
     study = {**study_facts(plan.record, data), "incomplete": f"{len(lacking)} of {len(items)} items"}
     report = Path(paths.report("html"))
-    study |= surroundings(study, results, paths, report.parent)
-    shown, findings = pages(study, results, paths)
-    shown = [incomplete_page(lacking, study["incomplete"]), *shown]
-    write_report(report.parent, study, results, shown, drawings, findings)
+    write_all(paths, study, results, report.parent, [incomplete_page(lacking, study["incomplete"])])
     return report
 
 
-def drawn(item: ItemResult, stem: Path) -> bool:
-    """Draw what there is of an item's figure and return whether that could be done."""
+def draw_if_possible(item: ItemResult, out: Path) -> None:
+    """Draw what there is of an item's figure, or log why that cannot be done."""
+    out.unlink(missing_ok=True)
     try:
-        draw_item(item, stem.with_suffix(".svg"))
+        draw_item(item, out)
     except Exception as error:  # whatever it is: the report of what there is does not stop at one figure
         log.warning("%s is not drawn: %s", item.item, error)
-        return False
-    return True
 
 
 def incomplete_lines(lacking: Sequence[Incomplete], planned: int) -> Iterator[str]:

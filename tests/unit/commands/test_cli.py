@@ -68,11 +68,11 @@ def test_no_line_of_a_plan_is_wider_than_80_columns(capsys, tmp_path, monkeypatc
 
 
 def test_a_reader_that_has_enough_ends_the_output_and_nothing_is_said_of_it(monkeypatch):
-    """`replicse show ITEM --json | head` ended with a complaint of Python's about its last buffer."""
+    """`replicse plan | head` ended with a complaint of Python's about its last buffer."""
     reader, writer = os.pipe()
     os.close(reader)
     monkeypatch.setattr("sys.stdout", os.fdopen(writer, "w", encoding="utf-8"))
-    assert main(["show", "simcse", "--workflow", str(ROOT / "workflow")]) == 1
+    assert main(["plan", *STUDY]) == 1
     sys.stdout.close()
 
 
