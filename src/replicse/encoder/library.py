@@ -267,9 +267,10 @@ def _unread(
     left = [name for name in names if stored[name].is_floating_point() and not name.endswith(_COMPUTED)]
     inside = [name for name in left if name.removeprefix(base).partition(".")[0] in parts]
     if inside:
+        more = f" and {len(inside) - 1} more" if inside[1:] else ""
         raise LeftOver(
-            f'{file}: "{inside[0]}" and {len(inside) - 1} more have no place in an encoder of this config.json, which'
-            " would be another without them; merge adapters into the weights, or correct config.json"
+            f'{file}: no place for "{inside[0]}"{more} in an encoder of this config.json, which would be another'
+            " without; merge adapters into the weights, or correct config.json"
         )
     return tuple(name for name in left if not any(part in name for part in _OF_HEADS))
 
