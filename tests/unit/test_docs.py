@@ -138,6 +138,7 @@ def test_every_verb_and_option_that_is_printed_anywhere_exists():
         (verb, tuple(re.findall(r" (--[a-z-]+)", rest.partition(" -- ")[0])))
         for path, text in texts()
         if path != Path("docs/changelog.md")
+        and path.name != "verbs-nothing.txt"  # removed verbs, and a misspelt one
         for verb, rest in PRINTED.findall(text.replace("\\\n", " "))
     }
     assert {verb for verb, _ in found} == VERBS.keys() | {"job"}
