@@ -13,7 +13,7 @@ from replicse.commands import Action, answer
 from replicse.commands.lock import pin
 from replicse.commands.study import add_items_argument, add_study_arguments, chosen_plan, notes, wrapped
 from replicse.data.download import download
-from replicse.data.hub import cached_artefacts, cached_encoder, check_reached
+from replicse.data.hub import cached_artefact, cached_encoder, check_reached
 from replicse.errors import BadInput, Failed, MissingData
 from replicse.printable import columns
 from replicse.registry.corpora import SIMCSE_DATA
@@ -88,7 +88,7 @@ def _artefact(name: str, workflow: Path, folder: Path) -> None:
     commit = load_lock(workflow).revision(SIMCSE_DATA)
     if commit is None:
         raise MissingData(f"{workflow / LOCK}: no commit of {SIMCSE_DATA}; run replicse fetch --pin")
-    cached_artefacts([name], commit, folder)
+    cached_artefact(name, commit, folder / name)
 
 
 def _part(need: Need) -> None:

@@ -8,9 +8,10 @@ import yaml
 from huggingface_hub import HfApi
 
 from replicse.checked import read_yaml
-from replicse.data.hub import ABBREVIATED, ARTEFACTS, FAILURES, check_reached
+from replicse.data.hub import ABBREVIATED, FAILURES, SIMCSE_REVISION, check_reached
 from replicse.errors import BadInput, MissingData
 from replicse.files import write_text
+from replicse.registry.corpora import SIMCSE_DATA
 from replicse.study.paper.layers import mappings
 from replicse.study.paper.lock import LOCK, Lock, Pin, load_lock
 from replicse.study.plan.choose import load_scales
@@ -40,7 +41,7 @@ def artefacts(workflow: Path) -> dict[tuple[str, str], str]:
 
     Raises BadInput where a repository is wanted at two revisions: the lock has one commit of each.
     """
-    named = [(("dataset", one.repository), one.revision) for one in ARTEFACTS.values()]
+    named = [(("dataset", SIMCSE_DATA), SIMCSE_REVISION)]
     for path in load_scales(workflow).values():
         scale = read_yaml(path)
         for section in ("backbones", "released"):

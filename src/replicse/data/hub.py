@@ -6,20 +6,18 @@ import shutil
 import tarfile
 import tempfile
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any
 
-from huggingface_hub import constants, errors, get_session, hf_hub_download, snapshot_download
+from huggingface_hub import constants, errors, get_session, snapshot_download
 
 from replicse.data.sts import read_lines
 from replicse.data.tables import csv_records
 from replicse.errors import BadInput, MissingData, nearest
-from replicse.files import copy_file, read_json, sha256_of, write_json
+from replicse.files import copy_file, sha256_of
 from replicse.registry.corpora import SIMCSE_DATA
 
-RECORD = "hub.json"
 PATIENCE = 10.0  # seconds until the hub has answered at all
 FAILURES = (OSError, errors.HTTPError, errors.EntryNotFoundError)
 ABBREVIATED = re.compile("[0-9a-f]{7,39}")
@@ -31,40 +29,29 @@ ENCODER_FILES = ("*.json", "*.txt", "*.model", "*.jinja", "*.safetensors")
 OTHER_FORMATS = ("onnx/*", "openvino/*", "*.onnx")
 
 
-@dataclass(frozen=True)
-class Artefact:
-    """A file of a hub repository; `revision` is a commit, a tag or a branch."""
-
-    repository: str
-    path: str
-    revision: str
-    kind: str = "dataset"
-
-
 # The revision that `replicse fetch --pin` looks up and pins in full. SentEval archives before it lack data: SUBJ had
 # 20 subjective sentences (methods 6, pitfall 9).
 SIMCSE_REVISION = "e145e8b"
 
-# What a data root holds -> where it comes from (methods section 7).
+# What a data root holds -> the file of SIMCSE_DATA that it is (methods section 7).
 ARTEFACTS = {
-    "wiki/wiki1m_for_simcse.txt": Artefact(SIMCSE_DATA, "wiki1m_for_simcse.txt", SIMCSE_REVISION),
-    "nli/nli_for_simcse.csv": Artefact(SIMCSE_DATA, "nli_for_simcse.csv", SIMCSE_REVISION),
-    "SentEval": Artefact(SIMCSE_DATA, "senteval.tar", SIMCSE_REVISION),
+    "wiki/wiki1m_for_simcse.txt": "wiki1m_for_simcse.txt",
+    "nli/nli_for_simcse.csv": "nli_for_simcse.csv",
+    "SentEval": "senteval.tar",
 }
 
 
 def materialise(root: Path, wanted: Iterable[str], commit: str) -> list[dict[str, Any]]:
     """Download the wanted ARTEFACTS at a commit into a data root and return `{name, sha256, revision, rows}` of each.
 
-    `revision` is the commit; the sha256 of SentEval is that of its archive, its `rows` are None. The
-    records are also kept in `hub.json` in the root. Raises BadInput for an unknown name and a broken archive,
-    MissingData where the hub does not answer or does not have the file.
+    `revision` is the commit; the sha256 of SentEval is that of its archive, its `rows` are None. Raises BadInput for an
+    unknown name and a broken archive, MissingData where the hub does not answer or does not have the file.
     """
-    root, records = Path(root), []
+    records = []
     for name in wanted:
         if name not in ARTEFACTS:
             raise BadInput(f'the hub source has no "{name}"{nearest(name, ARTEFACTS)}')
-        source, commit = _fetch(replace(ARTEFACTS[name], revision=commit), root / name)
+        source = cached_artefact(name, commit, root / name)
         if source.suffix == ".tar":
             _unpack(source, root / name / "downstream")
         else:
@@ -72,13 +59,18 @@ def materialise(root: Path, wanted: Iterable[str], commit: str) -> list[dict[str
         records.append(
             {"name": name, "sha256": sha256_of(source), "revision": commit, "rows": _rows(root / name)}
         )
-        _remember(root / RECORD, records)
     return records
 
 
-def cached_artefacts(wanted: Iterable[str], commit: str, target: Path) -> list[Path]:
-    """Return the paths of the wanted ARTEFACTS in the hub's cache, fetched where they are not there."""
-    return [_fetch(replace(ARTEFACTS[name], revision=commit), target / name)[0] for name in wanted]
+def cached_artefact(name: str, commit: str, target: Path) -> Path:
+    """Return the file of one of the ARTEFACTS in the hub's cache, fetched where it is not there."""
+    remedy = f"connect to the hub, or put it at {target} and set data.source to local"
+    file = cached_folder(SIMCSE_DATA, commit, [ARTEFACTS[name]], remedy=remedy) / ARTEFACTS[name]
+    if not file.is_file():  # the cache may have the commit, but other files of it
+        raise MissingData(
+            f"{ARTEFACTS[name]} of {SIMCSE_DATA} at {commit} is not in the hub's cache; {remedy}"
+        )
+    return file
 
 
 def cached_encoder(repository: str, revision: str | None) -> tuple[Path, str]:
@@ -93,7 +85,13 @@ def cached_encoder(repository: str, revision: str | None) -> tuple[Path, str]:
     return folder, folder.name
 
 
-def cached_folder(repository: str, revision: str, patterns: Sequence[str], kind: str = "dataset") -> Path:
+def cached_folder(
+    repository: str,
+    revision: str,
+    patterns: Sequence[str],
+    kind: str = "dataset",
+    remedy: str = "connect to the hub",
+) -> Path:
     """Return the folder of a repository at a revision in the hub's cache, its files of these patterns fetched.
 
     Raises MissingData where the hub does not answer or refuses, and where a file is not what the hub says it is.
@@ -113,7 +111,7 @@ def cached_folder(repository: str, revision: str, patterns: Sequence[str], kind:
     except FAILURES as error:
         wanted = "the encoder" if kind == "model" else f"{' and '.join(patterns)} of"
         what = f"{wanted} {repository} at {revision}"
-        raise MissingData(_not_downloaded(what, repository, kind, error, "connect to the hub")) from error
+        raise MissingData(_not_downloaded(what, repository, kind, error, remedy)) from error
     for path in folder.rglob("*"):
         if any(fnmatchcase(path.relative_to(folder).as_posix(), pattern) for pattern in patterns):
             _check_content(path)
@@ -131,22 +129,6 @@ def check_reached() -> None:
             f"{constants.ENDPOINT} cannot be reached ({' '.join(str(error).split())}); connect to it, or set"
             " HTTPS_PROXY; with HF_HUB_OFFLINE=1 only its cache is read"
         ) from None
-
-
-def _fetch(artefact: Artefact, target: Path) -> tuple[Path, str]:
-    """Return the path of an artefact in the hub's cache and its full commit; MissingData where it fails."""
-    if ABBREVIATED.fullmatch(artefact.revision):
-        raise BadInput(f"{artefact.repository} at {artefact.revision}: an abbreviated commit; {FULL}")
-    try:
-        cached = _download(artefact)
-    except FAILURES as error:
-        what = f"{artefact.path} of {artefact.repository} at {artefact.revision}"
-        local = f", or put it at {target} and set data.source to local" if artefact.kind == "dataset" else ""
-        told = _not_downloaded(what, artefact.repository, artefact.kind, error, f"connect to the hub{local}")
-        raise MissingData(told) from error
-    _check_content(cached)
-    # The cache keeps a file under snapshots/<commit>, which says what a branch or tag stands for.
-    return cached, cached.parents[len(PurePosixPath(artefact.path).parts) - 1].name
 
 
 def _not_downloaded(what: str, repository: str, kind: str, error: Exception, remedy: str) -> str:
@@ -178,14 +160,6 @@ def _check_content(cached: Path) -> None:
         raise MissingData(f"{cached.name}: {sums}; it was removed, fetch it again")
 
 
-def _download(artefact: Artefact) -> Path:
-    return Path(
-        hf_hub_download(
-            artefact.repository, artefact.path, repo_type=artefact.kind, revision=artefact.revision
-        )
-    )
-
-
 def _unpack(archive: Path, target: Path) -> None:
     """Unpack the folder of an archive that holds STS as `target`; nothing may land outside of it."""
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -211,9 +185,3 @@ def _rows(path: Path) -> int | None:
     if path.suffix == ".csv":
         return sum(1 for _ in csv_records(path)) - 1
     return sum(1 for _ in read_lines(path))
-
-
-def _remember(path: Path, records: list[dict[str, Any]]) -> None:
-    by_name = {record["name"]: record for record in read_json(path)} if path.is_file() else {}
-    by_name |= {record["name"]: record for record in records}
-    write_json(path, [by_name[name] for name in sorted(by_name)])
