@@ -141,16 +141,6 @@ def nli_pairs(root: Path, corpus: registry.NliPairs) -> Iterator[Row]:
     return ((premise, hypothesis) for premise, hypothesis, label in rows if label in corpus.labels)
 
 
-def qqp(root: Path, corpus: registry.Qqp) -> Iterator[Row]:
-    """Yield the duplicate pairs of Quora Question Pairs: tabs, a header, no quoting."""
-    path = root / corpus.file
-    for number, (first, second, label) in read_table(path, ("question1", "question2", "is_duplicate")):
-        if label not in ("0", "1"):
-            raise BadInput(f'{path}:{number}: is_duplicate is "{label}"; expected 0 or 1')
-        if label == "1":
-            yield one_spaced(first), one_spaced(second)
-
-
 def pairs(root: Path, corpus: registry.Pairs) -> Iterator[Row]:
     """Yield the first two fields of each line of a tab-separated file without header (ParaNMT)."""
     path = root / corpus.file
@@ -189,11 +179,6 @@ def labelled(root: Path, corpus: registry.Labelled) -> Iterator[Row]:
     held_out = _held_out(rows, corpus.part)
     wanted = corpus.part.keep == "held-out"
     return (row for row, out in zip(rows, held_out, strict=True) if out == wanted)
-
-
-def labelled_lines(root: Path, corpus: registry.LabelledLines) -> Iterator[Row]:
-    """Yield the distinct sentences of labelled rows, one a row."""
-    return ((text,) for text in dict.fromkeys(text for *texts, _ in labelled(root, corpus) for text in texts))
 
 
 def transfer_sentences(root: Path, corpus: registry.TransferSentences) -> Iterator[Row]:

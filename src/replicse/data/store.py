@@ -57,13 +57,12 @@ def write_store(
 
     `change` makes the ids of a row out of its number, its ids, and 1 at the special ones among them.
     The same texts and tokenizer give the same bytes. `store.json` is written last: a folder without it is
-    not a store. Raises BadInput where there are no texts, or not as many as the corpus of the spec has rows.
+    not a store. Raises BadInput where there are no texts.
     """
     folder = Path(folder)
     tokenizer = load_tokenizer(tokenizer_file, max_length)
     if not texts:
         raise BadInput(f"{folder}: the corpus has no rows; check the files and filters of {dict(spec)}")
-    _check_rows(folder, len(texts), spec)
     folder.mkdir(parents=True, exist_ok=True)
     (folder / RECORD).unlink(missing_ok=True)
     tokens, lengths = _tokenised(tokenizer, texts, change)
@@ -104,17 +103,6 @@ def open_store(folder: Path) -> TokenColumn:
             )
     arrays = {name: np.load(folder / name, mmap_mode="r") for name in digests}
     return TokenColumn(arrays[TOKENS], arrays[OFFSETS], arrays.get(LABELS))
-
-
-def _check_rows(folder: Path, rows: int, spec: Mapping[str, Any]) -> None:
-    """Raise BadInput where a store has other rows than its spec says of the corpus."""
-    corpus = spec.get("corpus", {})
-    expected = None if corpus.get("about") else corpus.get("rows")
-    if expected not in (None, rows):
-        raise BadInput(
-            f"{folder}: {rows:,} rows, but its spec expects {expected:,} of corpus {corpus['name']}; delete the folder"
-            " and run the prepare stage again"
-        )
 
 
 def _tokenised(

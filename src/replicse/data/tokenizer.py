@@ -20,7 +20,7 @@ from tokenizers import (
 
 from replicse.checked import shown
 from replicse.data.sts import read_lines
-from replicse.errors import BadInput, MissingData, nearest
+from replicse.errors import BadInput, MissingData
 from replicse.files import check_fetched, check_there, read_json
 from replicse.registry.artefacts import TOKENIZER_CONFIG
 
@@ -111,10 +111,8 @@ def train_tokenizer(kind: str, lines: Iterable[str], vocabulary_size: int, lower
     The same lines give the same vocabulary. Raises BadInput where the vocabulary cannot hold the special
     tokens and the characters of the lines (`wordpiece`) or the 256 bytes (`byte-bpe`).
     """
-    trainers_by_kind = {"wordpiece": _trained_wordpiece, "byte-bpe": _trained_byte_bpe}
-    if kind not in trainers_by_kind:
-        raise BadInput(f'"{kind}" is no kind of tokenizer{nearest(kind, trainers_by_kind)}')
-    tokenizer = trainers_by_kind[kind](list(lines), vocabulary_size, lowercase)
+    trained = {"wordpiece": _trained_wordpiece, "byte-bpe": _trained_byte_bpe}[kind]
+    tokenizer = trained(list(lines), vocabulary_size, lowercase)
     least = tokenizer.get_vocab_size()
     if least > vocabulary_size:
         problem = f"{kind} needs {least} for the characters of this text alone"

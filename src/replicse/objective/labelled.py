@@ -1,4 +1,4 @@
-"""Losses on labels, through the head of a task: cross-entropy, binary cross-entropy, squared error of a cosine."""
+"""Losses on labels, through the head of a task: cross-entropy, squared error of a cosine."""
 
 from typing import TypeVar
 
@@ -26,17 +26,6 @@ class CrossEntropy(LabelledTerm[parameters.CrossEntropyParameters]):
     def forward(self, step: Step) -> Tensor:
         """Return the mean over the batch's rows."""
         return F.cross_entropy(self.predicted(step), step.labels.long())
-
-
-class BinaryCrossEntropy(LabelledTerm[parameters.BinaryCrossEntropyParameters]):
-    """Binary cross-entropy; several classes are as many questions."""
-
-    def forward(self, step: Step) -> Tensor:
-        """Return the mean over rows and questions."""
-        logits, wanted = self.predicted(step), step.labels[:, None]
-        if self.params.classes > 1:
-            wanted = F.one_hot(step.labels.long(), self.params.classes).float()
-        return F.binary_cross_entropy_with_logits(logits, wanted)
 
 
 class MeanSquaredError(LabelledTerm[parameters.MeanSquaredErrorParameters]):

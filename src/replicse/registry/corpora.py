@@ -163,12 +163,6 @@ class NliPairs(CorpusFormat):
     labels: Annotated[tuple[NliLabel, ...], Field(min_length=1)]
 
 
-class Qqp(OneFile):
-    """The duplicate pairs of Quora Question Pairs."""
-
-    format: Literal["qqp"]
-
-
 class Pairs(OneFile):
     """Two sentences a line, a tab between them."""
 
@@ -263,14 +257,6 @@ class Labelled(OneFile):
     def columns(self) -> tuple[str, ...]:
         """Return `first` and, where there are pairs, `second`."""
         return ("first", "second")[: len(self.sentences)]
-
-
-class LabelledLines(OneColumn, Labelled):
-    """The distinct sentences of a labelled file, both sides of its pairs, in file order."""
-
-    has_labels: ClassVar[bool] = False
-    # What tells formats apart: no reader of the other one is given it.
-    format: Literal["labelled-lines"]  # type: ignore[assignment]
 
 
 class Table(CorpusFormat):

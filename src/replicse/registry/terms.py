@@ -147,15 +147,6 @@ class CrossEntropyParameters(ClassifierParameters):
     sentences: Literal[1, 2] = 1
 
 
-class BinaryCrossEntropyParameters(ClassifierParameters):
-    """Binary cross-entropy of a logit of yes; with several classes, of each class against all others."""
-
-    implementation: ClassVar[str] = "replicse.objective.labelled:BinaryCrossEntropy"
-    term: Literal["binary-cross-entropy"]
-    classes: Annotated[Whole, Field(ge=1)] = 1
-    sentences: Literal[1, 2] = 2
-
-
 class MeanSquaredErrorParameters(LabelledParameters):
     """Squared error of a scaled cosine against human ratings from 0 to 5 (2-Tier SimCSE, Table 1)."""
 

@@ -63,7 +63,6 @@ def test_a_vocabulary_gives_bert_wordpieces(tmp_path):
         (lambda folder: special_ids(Tokenizer(BPE())), r"neither \[PAD\] nor <pad>; it needs one as pad"),
         (lambda folder: train_tokenizer("wordpiece", LINES, 20, True), r"size is 20, but wordpiece needs \d+"),
         (lambda folder: train_tokenizer("byte-bpe", LINES, 260, True), "size is 260, but byte-bpe needs 261"),
-        (lambda folder: train_tokenizer("bpe", LINES, 300, True), '"bpe" is no kind of tokenizer; known: byte-bpe'),
     ],
 )  # fmt: skip
 def test_what_is_no_tokenizer_is_bad_input(tmp_path, made, problem):
