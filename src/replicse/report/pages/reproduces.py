@@ -6,7 +6,6 @@ from dataclasses import replace
 from functools import partial
 from operator import attrgetter
 
-from replicse.registry.levels import FEWEST_SEEDS
 from replicse.report.content.cells import MINUS, SYMBOLS, effect_text, in_braces, printed_difference
 from replicse.report.content.contents import Page
 from replicse.report.content.effects import effects_of
@@ -71,7 +70,7 @@ def aggregate_sheet(aggregates: Iterable[RowAggregate]) -> Sheet:
         "Item": attrgetter("item"),
         "Row": attrgetter("label"),
         "Tasks": lambda entry: str(entry.n_tasks),
-        "Seeds": lambda entry: str(entry.n_seeds),
+        "Seeds": lambda entry: str(entry.ours.n),
         "Printed": lambda entry: "" if entry.reported is None else _number(entry.reported),
         "Ours": _interval,
     }
@@ -83,8 +82,7 @@ def _number(value: float) -> str:
 
 
 def _interval(entry: RowAggregate) -> str:
-    if entry.n_seeds == 1:
-        return _number(entry.ours.value)
-    if entry.n_seeds < FEWEST_SEEDS:
-        return f"{_number(entry.ours.value)} {in_braces(map(_number, entry.by_seed))}"
-    return f"{_number(entry.ours.value)} [{_number(entry.ours.low)}, {_number(entry.ours.high)}]"
+    ours = entry.ours
+    if ours.low is not None and ours.high is not None:
+        return f"{_number(ours.mean)} [{_number(ours.low)}, {_number(ours.high)}]"
+    return _number(ours.mean) + (f" {in_braces(map(_number, ours.by_seed))}" if ours.n > 1 else "")

@@ -4,15 +4,13 @@ After Agarwal et al. 2021 (rliable): a mean follows its outliers, a median forge
 interquartile mean does neither. One run is measured on all tasks, so each seed gives one number.
 """
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from replicse.evaluation.bootstrap import Estimate
 from replicse.study.results.shape import is_score, seed_values
-from replicse.study.results.statistics import mean_and_spread, spread_of, t_quantile
+from replicse.study.results.statistics import Paired, paired_difference
 from replicse.study.results.table import CellResult, ColumnHead, ItemResult
 
 FEWEST_TASKS = 4  # a quarter is cut at each end
@@ -20,19 +18,14 @@ FEWEST_TASKS = 4  # a quarter is cut at each end
 
 @dataclass(frozen=True)
 class RowAggregate:
-    """The interquartile means of one row over its tasks, in print (None where a number is missing) and ours.
-
-    `by_seed` is ours in each seed; below three seeds `ours` has no interval: its bounds are the value itself.
-    """
+    """The interquartile means of one row over its tasks, in print (None where a number is missing) and ours."""
 
     item: str
     row: str
     label: str
     n_tasks: int
-    n_seeds: int
     reported: float | None
-    ours: Estimate
-    by_seed: tuple[float, ...]
+    ours: Paired
 
 
 def aggregates(item: ItemResult) -> Iterator[RowAggregate]:
@@ -52,10 +45,8 @@ def aggregates(item: ItemResult) -> Iterator[RowAggregate]:
                 row=row.id,
                 label=names[row.id],
                 n_tasks=len(tasks),
-                n_seeds=len(scores),
                 reported=_printed(cells),
                 ours=aggregate_interval(scores),
-                by_seed=tuple(interquartile_mean(scores).tolist()),
             )
 
 
@@ -84,16 +75,10 @@ def interquartile_mean(scores: np.ndarray) -> np.ndarray:
     return np.sort(scores, axis=-1)[..., cut : count - cut].mean(axis=-1)
 
 
-def aggregate_interval(scores: Sequence[Sequence[float]] | np.ndarray) -> Estimate:
-    """Return the mean over seeds of the interquartile mean over tasks, with Student's 95% t interval.
+def aggregate_interval(scores: Sequence[Sequence[float]] | np.ndarray) -> Paired:
+    """Return the interquartile mean over tasks in each seed, and their mean with Student's 95% t interval.
 
-    Scores are (seeds, tasks): one run is measured on every task, so a seed gives one number. Below three seeds both
-    bounds are the value.
+    Scores are (seeds, tasks): one run is measured on every task, so a seed gives one number.
     """
-    table = np.asarray(scores, dtype=np.float64)
-    if table.ndim != 2 or table.size == 0 or not np.isfinite(table).all():
-        raise ValueError(f"scores of shape {table.shape}; expected finite numbers, seeds by tasks")
-    by_seed = interquartile_mean(table).tolist()
-    value, spread = mean_and_spread(by_seed)[0], spread_of(by_seed)
-    half = 0.0 if spread is None else t_quantile(len(by_seed) - 1) * spread / math.sqrt(len(by_seed))
-    return Estimate(value, value - half, value + half)
+    by_seed = interquartile_mean(np.asarray(scores)).tolist()
+    return paired_difference(by_seed, [0.0] * len(by_seed))
