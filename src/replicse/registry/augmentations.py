@@ -84,15 +84,6 @@ class Synonym(FromThesaurus):
         return self
 
 
-class EasyDataAugmentation(FromThesaurus):
-    """One random operation of EDA, letter case and punctuation kept, or taken away first as in its reference code."""
-
-    home: ClassVar[str] = "replicse.augment.eda"
-    name: Literal["eda"]
-    alpha: Part
-    cleaning: Literal["none", "reference"] = "none"
-
-
 class NextSentence(AugmentationParameters):
     """One of the `reach` following lines (SimCSE Table 2)."""
 
