@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from replicse.errors import BadInput
 from replicse.registry.digests import digest
 from replicse.registry.runs import Run
 from replicse.study.paper.models import Encoder
@@ -110,6 +111,8 @@ def test_a_spec_survives_its_own_plain_data():
 def test_a_missing_part_is_named():
     part = Run.of({key: BASE[key] for key in ("init", "views", "objective")}, "run")
     assert part.incomplete() == "corpus of the run" and not run().incomplete()
+    with pytest.raises(BadInput, match="exactly one of hub, folder, run, fresh"):
+        run(init={"hub": "a/b", "run": "c"})
 
 
 @given(st.dictionaries(st.text(max_size=4), st.integers() | st.text(max_size=4), max_size=6))
