@@ -195,3 +195,16 @@ def test_a_borrowed_spread_is_marked_at_any_number_of_seeds(tmp_path, monkeypatc
     assert not any(cell["borrowed"] for cell in cells.values()), "neither ablations nor variants borrow"
     if seeds == 1:
         assert {cell["verdict"] for cell in cells.values()} == {"undetermined"}
+
+
+def test_a_head_of_other_classes_cannot_be_kept(tmp_path):
+    def sst(classes):
+        return {"objective": [{"term": "cross-entropy", "task": "sst", "classes": classes}]}
+
+    before = {**RECIPE, "corpus": "course-sst", "views": [{"column": "first"}], **sst(5)}
+    after = {"like": "before", "init": {"use": "before", "keep_head": True}, **sst(2)}
+    columns = [{"id": "avg", "metric_path": "sts/avg", "metric": "spearman"}]
+    table = {"columns": columns, "rows": [{"id": "r", "encoder": {"use": "after"}}]}
+    write_paper(tmp_path, "made", {"table1": table}, recipes={"before": before, "after": after})
+    with pytest.raises(BadInput, match="the run of made/before has another head of task sst; take it away"):
+        made_plan(tmp_path)
