@@ -6,7 +6,7 @@ corpus below a data root, in file order; white space in them becomes single spac
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import combinations, groupby, islice
+from itertools import combinations, islice
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,6 @@ import numpy as np
 
 from replicse.data.sts import filled_lines, load_sts, one_spaced, read_lines, read_table, score_of
 from replicse.data.tables import csv_records, table_rows
-from replicse.data.transfer import load_transfer
 from replicse.errors import BadInput, nearest
 from replicse.registry import corpora as registry
 
@@ -179,24 +178,6 @@ def labelled(root: Path, corpus: registry.Labelled) -> Iterator[Row]:
     held_out = _held_out(rows, corpus.part)
     wanted = corpus.part.keep == "held-out"
     return (row for row, out in zip(rows, held_out, strict=True) if out == wanted)
-
-
-def transfer_sentences(root: Path, corpus: registry.TransferSentences) -> Iterator[Row]:
-    """Yield the sentences of a transfer set and their classes, its splits after each other."""
-    for split in load_transfer(root, corpus.task).splits.values():
-        yield from zip(split.first, map(str, split.labels), strict=True)
-
-
-def documents(root: Path, corpus: registry.Documents) -> Iterator[Row]:
-    """Yield texts on one line, each of their sentences with an end, and of a table with a `label` their classes."""
-    path = root / corpus.file
-    if corpus.text:
-        headings = [heading for heading in (corpus.text, corpus.label) if heading]
-        yield from (cells for _, cells in table_rows(str(path), headings, headings[1:]))
-        return
-    stripped = (line.strip() for _, line in read_lines(path))
-    ended = (line if not line or line[-1] in ".?!" else f"{line}." for line in stripped)
-    yield from ((one_spaced(" ".join(sentences)),) for is_text, sentences in groupby(ended, bool) if is_text)
 
 
 def _labelled_rows(path: Path, corpus: registry.Labelled) -> Iterator[list[str]]:

@@ -195,42 +195,6 @@ class StsSentences(OneColumn):
         return self
 
 
-class TransferSentences(CorpusFormat):
-    """The sentences of a transfer set, all its splits, and their classes."""
-
-    format: Literal["transfer-sentences"]
-    task: Literal["MR", "CR", "SUBJ", "MPQA", "SST2", "TREC"]
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """Return the sentence and its class."""
-        return ("text", "class")
-
-
-class Documents(OneFile):
-    """Texts of several sentences: of a file with a sentence a line, each text ends at a blank line.
-
-    Of a table `text` is the heading of the texts, `label` that of their classes, if it has any.
-    """
-
-    format: Literal["documents"]
-    text: Text | None = None
-    label: Text | None = None
-
-    @model_validator(mode="after")
-    def _has_headings_in_a_table(self) -> Self:
-        if (PurePosixPath(self.file).suffix.lower() in TABLE_KINDS) != bool(self.text):
-            raise ValueError(f"text, the heading of the texts, for {', '.join(TABLE_KINDS)}, and only there")
-        if self.label and not self.text:
-            raise ValueError("label only with text")
-        return self
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """Return the text and, where there are any, its class."""
-        return ("text", "class") if self.label else ("text",)
-
-
 class Part(Checked):
     """A part of labelled rows, so that no sentence is on both sides: `train`, or a `held_out` share of them."""
 

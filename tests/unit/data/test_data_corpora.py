@@ -6,7 +6,7 @@ from itertools import combinations, permutations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from papers.cropping.chunks import chunks_of
+from papers.cropping.texts import chunks_of
 
 from replicse.data.corpora import read_corpus
 from replicse.errors import BadInput

@@ -1,17 +1,55 @@
-"""The method of Gonzalez-Marquez et al. (2026): overlapping chunks of a text, accuracy of nearest neighbours."""
+"""The method of Gonzalez-Marquez et al. (2026): texts and their chunks, accuracy of nearest neighbours."""
 
 import math
 from collections.abc import Callable, Mapping
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
 from replicse.checked import Checked, Count, Id, Text, Whole
-from replicse.registry.corpora import Corpus, CorpusFormat, Documents, HubDataset, HubPart
+from replicse.registry.corpora import TABLE_KINDS, Corpus, CorpusFormat, HubDataset, HubPart, OneFile
 from replicse.registry.suites import COUNT, PERCENTAGE, Suite, SuiteOptions, metrics_in, only_sets
 
 DISTANCES = ("euclidean", "cosine")
+
+
+class TransferSentences(CorpusFormat):
+    """The sentences of a transfer set, all its splits, and their classes."""
+
+    implementation: ClassVar[str] = "papers.cropping.texts:transfer_sentences"
+    format: Literal["transfer-sentences"]
+    task: Literal["MR", "CR", "SUBJ", "MPQA", "SST2", "TREC"]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Return the sentence and its class."""
+        return ("text", "class")
+
+
+class Documents(OneFile):
+    """Texts of several sentences: of a file with a sentence a line, each text ends at a blank line.
+
+    Of a table `text` is the heading of the texts, `label` that of their classes, if it has any.
+    """
+
+    implementation: ClassVar[str] = "papers.cropping.texts:documents"
+    format: Literal["documents"]
+    text: Text | None = None
+    label: Text | None = None
+
+    @model_validator(mode="after")
+    def _has_headings_in_a_table(self) -> Self:
+        if (PurePosixPath(self.file).suffix.lower() in TABLE_KINDS) != bool(self.text):
+            raise ValueError(f"text, the heading of the texts, for {', '.join(TABLE_KINDS)}, and only there")
+        if self.label and not self.text:
+            raise ValueError("label only with text")
+        return self
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Return the text and, where there are any, its class."""
+        return ("text", "class") if self.label else ("text",)
 
 
 class Chunks(CorpusFormat):
@@ -21,7 +59,7 @@ class Chunks(CorpusFormat):
     `sentences` of them. Two chunks of each of the `documents` that have two are drawn, at each of `visits`.
     """
 
-    implementation: ClassVar[str] = "papers.cropping.chunks:chunks"
+    implementation: ClassVar[str] = "papers.cropping.texts:chunks"
     format: Literal["chunks"]
     documents: Annotated[Documents | HubDataset, Field(discriminator="format")]
     sentences: Count = 2

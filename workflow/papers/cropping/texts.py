@@ -1,13 +1,35 @@
-"""Chunks of documents: pairs of neighbouring sentences of one text, drawn again at each visit."""
+"""Texts of several sentences, and chunks of them: pairs of neighbouring sentences, drawn again at each visit."""
 
 from collections.abc import Iterator
+from itertools import groupby
 from pathlib import Path
 
 import numpy as np
 
 from replicse.data.corpora import Row, read_corpus
+from replicse.data.sts import one_spaced, read_lines
+from replicse.data.tables import table_rows
+from replicse.data.transfer import load_transfer
 
-from .method import Chunks
+from .method import Chunks, Documents, TransferSentences
+
+
+def transfer_sentences(root: Path, corpus: TransferSentences) -> Iterator[Row]:
+    """Yield the sentences of a transfer set and their classes, its splits after each other."""
+    for split in load_transfer(root, corpus.task).splits.values():
+        yield from zip(split.first, map(str, split.labels), strict=True)
+
+
+def documents(root: Path, corpus: Documents) -> Iterator[Row]:
+    """Yield texts on one line, each of their sentences with an end, and of a table with a `label` their classes."""
+    path = root / corpus.file
+    if corpus.text:
+        headings = [heading for heading in (corpus.text, corpus.label) if heading]
+        yield from (cells for _, cells in table_rows(str(path), headings, headings[1:]))
+        return
+    stripped = (line.strip() for _, line in read_lines(path))
+    ended = (line if not line or line[-1] in ".?!" else f"{line}." for line in stripped)
+    yield from ((one_spaced(" ".join(sentences)),) for is_text, sentences in groupby(ended, bool) if is_text)
 
 
 def chunks(root: Path, corpus: Chunks) -> Iterator[Row]:
