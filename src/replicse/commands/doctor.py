@@ -10,7 +10,7 @@ import subprocess
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import psutil
@@ -45,17 +45,12 @@ SYMBOLS = {"ok": "✓", "note": "○", "missing": "✗"}
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that was checked: `ok`, worth a `note`, or `missing`, with what was found and what to do.
-
-    `amount` is what was found as a number of `unit`, where it is one.
-    """
+    """One thing that was checked: `ok`, worth a `note`, or `missing`, with what was found and what to do."""
 
     what: str
     state: str
     found: str
     remedy: str = ""
-    amount: float | None = None
-    unit: str = ""
 
 
 def doctor_verb(parser: ArgumentParser) -> Action:
@@ -93,14 +88,14 @@ def machine_findings(plan: Plan) -> Iterator[Finding]:
     free = shutil.disk_usage(Path.cwd()).free / GIGABYTE
     yield _amount("disk free", free, LEAST_DISK.get(plan.scale.name, 0))
     cores = len(psutil.Process().cpu_affinity() or ())
-    yield Finding("cores", "ok", str(cores), amount=cores, unit="count")
+    yield Finding("cores", "ok", str(cores))
     yield _hub(plan)
     yield _slurm()
     yield from _extras(plan)
     cost = Cost(plan)
     hours = hours_facts(cost.hours(plan.runs))
     text = f"{several(len(plan.runs), 'run')}, about {interval_text(hours)} on {cost.speed.device}"
-    yield Finding("cost", "ok", text, amount=hours["hours"], unit="hours")
+    yield Finding("cost", "ok", text)
 
 
 def _torch() -> Finding:
@@ -130,8 +125,7 @@ def _gpu(plan: Plan) -> Finding:
 
 
 def _amount(what: str, amount: float, least: float) -> Finding:
-    finding = judged(what, amount >= least, f"{amount:.0f} GB", f"this scale needs about {least:.0f} GB")
-    return replace(finding, amount=amount, unit="GB")
+    return judged(what, amount >= least, f"{amount:.0f} GB", f"this scale needs about {least:.0f} GB")
 
 
 def _hub(plan: Plan) -> Finding:

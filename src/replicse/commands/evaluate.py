@@ -21,7 +21,6 @@ from replicse.registry.artefacts import DATA, METRICS
 from replicse.registry.encoders import ENGINES, MAX_LENGTH, Engine, WordVectors, postprocessing_of
 from replicse.registry.mteb import LACKS_PART
 from replicse.registry.plugins import use_plugins
-from replicse.registry.poolings import pooling_of
 from replicse.registry.sets import RESERVED, EvaluationSet
 from replicse.registry.suites import SUITES
 from replicse.study.paper.config import use_all_plugins
@@ -191,13 +190,7 @@ def opened(job: EncoderJob, folder: str, device: str | None) -> Any:
     """Return the sentence encoder of a folder or hub id with the pooling of a job."""
     from replicse.encoder.sentence import SentenceEncoder
 
-    return SentenceEncoder.open(
-        folder,
-        pooling_of(job.pooling, "pooling") if job.pooling else None,
-        max_length=job.max_length,
-        device=device,
-        engine=job.engine,
-    )
+    return SentenceEncoder.open(folder, job.pooling, job.max_length, device, engine=job.engine)
 
 
 def reading(source: Any, job: EncoderJob) -> dict[str, Any]:

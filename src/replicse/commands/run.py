@@ -194,21 +194,17 @@ def items_named(
 ) -> list[Item | str]:
     """Return the items, or targets of the workflow, that words name; BadInput names the nearest one.
 
-    An item may be written `simcse/table3`, `simcse_table3` or `simcse table3`; a paper alone is all of its items but
-    those that are too `large` to be run unless they are named.
+    An item may be written `simcse/table3` or `simcse_table3`; a paper alone is all of its items but those that are too
+    `large` to be run unless they are named.
     """
     by_name = {_plain(item.id): item for item in study_items}
     matches: list[Item | str] = []
-    pending = [part for word in words for part in word.split()]
-    while pending:
-        word = pending.pop(0)
+    for word in words:
         of_paper = [item for item in study_items if item.paper == word.lower() and item not in large]
         if word in TARGETS:
             matches.append(word)
         elif _plain(word) in by_name:
             matches.append(by_name[_plain(word)])
-        elif of_paper and pending and _plain(word + pending[0]) in by_name:
-            matches.append(by_name[_plain(word + pending.pop(0))])
         elif of_paper:
             matches += of_paper
         else:

@@ -425,8 +425,7 @@ def of_symbols(run: Run, beside: Collection[str] = ()) -> Run:
     """
     if name := next((key for key in ("seed", "trajectory") if key in run.model_fields_set - set(beside)), ""):
         raise UserMessage(f'unknown key "{name}"')
-    main = Source.model_construct(corpus=run.corpus, views=run.views or (), objective=run.objective or ())
-    for source in (main, *run.beside):
+    for source in run.sources:
         if problem := _resolved_in(source):
             raise UserMessage(problem)
     if run.init and (problem := _resolved_start(run.init)):

@@ -49,7 +49,6 @@ def test_the_micro_scale_needs_nothing_beyond_this_machine(found):
     } <= told.keys()
     assert told["hub"][0]["state"] == "note" and "no way there" in told["hub"][0]["found"]
     assert told["data"][0]["state"] == "ok"
-    assert told["memory"][0]["amount"] > 0 and told["memory"][0]["unit"] == "GB"
 
 
 def test_a_data_file_that_is_not_there_is_named_with_its_place(found, tmp_path):

@@ -154,7 +154,7 @@ def test_a_server_finishes_its_jobs_and_ends_after_its_parent(server, tmp_path):
 
 def test_the_server_of_a_study_stands_in_for_the_command_line(tmp_path):
     """With all that is imported before: a fork of it must be safe, or it would be gone."""
-    assert "torch" in PRELOADED
+    assert "replicse.training.loop" in PRELOADED
     environment = {**os.environ, **dict.fromkeys(THREADS, "1"), "PYTHONPATH": str(ROOT / "src")}
     ask = f"""
 import os, subprocess, sys

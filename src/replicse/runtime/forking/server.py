@@ -27,16 +27,9 @@ from replicse.runtime.machine import SETTINGS
 
 log = logging.getLogger(__name__)
 
+# With what these import: torch, scipy, pandas, tokenizers and the others.
 PRELOADED = (
-    "torch",
-    "scipy.stats",
-    "pandas",
-    "tokenizers",
-    "safetensors.torch",
     "sklearn.cluster",
-    "sklearn.linear_model",
-    "matplotlib.figure",
-    "matplotlib.backends.backend_agg",
     "matplotlib.backends.backend_pdf",
     "matplotlib.backends.backend_svg",
     "replicse.commands.evaluate",
@@ -44,13 +37,8 @@ PRELOADED = (
     "replicse.commands.reporting",
     "replicse.commands.train",
     "replicse.encoder.packed.checkpoints",
-    "replicse.encoder.packed.transformer",
     "replicse.training.loop",
     "replicse.evaluation.model",
-    "replicse.evaluation.suites",
-    "replicse.study.judge.study",
-    "replicse.study.plan.planner",
-    "replicse.study.results.tabulate",
     "replicse.report.figures",
 )
 # As Snakemake sets them for a job.
