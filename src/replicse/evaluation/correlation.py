@@ -15,8 +15,6 @@ def spearman(left: np.ndarray, right: np.ndarray) -> float | None:
 
     It is undefined for fewer than two values, where one side is constant, and where a value is not finite.
     """
-    if len(left) != len(right):
-        raise ValueError(f"{len(left)} values against {len(right)}")
     if len(left) < 2 or not (np.isfinite(left).all() and np.isfinite(right).all()):
         return None
     return pearson(*(average_ranks(np.asarray(side)) for side in (left, right)))

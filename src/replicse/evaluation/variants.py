@@ -55,8 +55,11 @@ def evaluate(
     """
     wanted = tuple(variants or VARIANTS)
     if not isinstance(vectors, SentenceEncoder):
-        return _refused((AS_READ, *wanted), "the encoder is no transformer, whose variants these are")
-    study = Study(root, vectors, _head_in(folder))
+        return _refused(
+            dict.fromkeys((AS_READ, *wanted), "the encoder is no transformer, whose variants these are")
+        )
+    head = stored_head(transformer_folder(encoder_folder(folder))) if folder else None
+    study = Study(root, vectors, head)
     scores = {AS_READ: study.scores(study.vectors(vectors.pooling))}
     refused: dict[str, str] = {}
     for variant in wanted:
@@ -64,23 +67,15 @@ def evaluate(
             refused[variant] = reason
         else:
             scores[variant] = study.variant(variant)
-    blank = _refused(tuple(refused))
-    reasons = {path: refused[path.partition("/")[0]] for path in blank["failures"]}
-    return {**blank, **scores, "failures": reasons}
+    return {**_refused(refused), **scores}
 
 
-def _head_in(folder: str) -> SentenceHead | None:
-    if not folder:
-        return None
-    return stored_head(transformer_folder(encoder_folder(folder)))
-
-
-def _refused(variants: Sequence[str], reason: str = "") -> dict[str, Any]:
-    parts = {name: (*(STS_DEV_TASKS if name == DEVELOPMENT else STS_TASKS), "avg") for name in variants}
-    paths = [f"{name}/{part}" for name in variants for part in parts[name]]
+def _refused(reasons: Mapping[str, str]) -> dict[str, Any]:
+    """Return blank scores of variants, and why they are so."""
+    parts = {name: (*(STS_DEV_TASKS if name == DEVELOPMENT else STS_TASKS), "avg") for name in reasons}
     return {
-        **{name: dict.fromkeys(parts[name]) for name in variants},
-        "failures": dict.fromkeys(paths, reason),
+        **{name: dict.fromkeys(parts[name]) for name in reasons},
+        "failures": {f"{name}/{part}": reason for name, reason in reasons.items() for part in parts[name]},
     }
 
 
@@ -221,11 +216,8 @@ class Study:
             self._read[name] = self._pass(backbone, self.rows, [own])[str(own)]
         return self._read[name]
 
-    def padded(self, variant: str, subsets: Sequence[StsSubset]) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Return both sides' vectors of each subset in SentEval's batches, padded to the longest row of each batch."""
-        return [tuple(self._padded_sides(variant, subset)) for subset in subsets]  # type: ignore[misc]
-
-    def _padded_sides(self, variant: str, subset: StsSubset) -> Iterator[np.ndarray]:
+    def padded(self, variant: str, subset: StsSubset) -> Iterator[np.ndarray]:
+        """Yield both sides' vectors of a subset in SentEval's batches, padded to the longest row of each batch."""
         words = [
             (len(one.split()), len(two.split())) for one, two in zip(subset.first, subset.second, strict=True)
         ]
@@ -285,7 +277,7 @@ class Study:
         )  # fmt: skip
 
     def _padded_score(self, variant: str, subsets: Sequence[StsSubset]) -> float | None:
-        predicted = [cosines(*sides) for sides in self.padded(variant, subsets)]
+        predicted = [cosines(*self.padded(variant, subset)) for subset in subsets]
         score: float | None = score_task(subsets, predicted)[0]["all"]
         return score
 

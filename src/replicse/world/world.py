@@ -369,14 +369,10 @@ def paraphrase_corpus(random: Random, count: Count) -> Files:
         lines = ["Quality\t#1 ID\t#2 ID\t#1 String\t#2 String"]
         for number in range(count(rows)):
             same = random.random() < 0.66
-            one, other = (" ".join(_shown(words)) for words in _duplicate(random, same))
+            one, other = (cased(words, " .") for words in _duplicate(random, same))
             lines.append(f"{int(same)}\t{700000 + 2 * number}\t{700001 + 2 * number}\t{one}\t{other}")
         files[f"{DOWNSTREAM}/MRPC/msr_paraphrase_{split}.txt"] = lines
     return files
-
-
-def _shown(words: Lines) -> Lines:
-    return [*cased(words, "").split(), "."]
 
 
 def _duplicate(random: Random, same: bool) -> tuple[Lines, Lines]:
