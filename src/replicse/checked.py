@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Annotated, Any, Self, TypeVar
 
 import yaml
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 from pydantic_core import ErrorDetails
 
 from replicse import files
@@ -109,6 +109,17 @@ class Checked(BaseModel):
 
 
 Model = TypeVar("Model", bound=Checked)
+
+
+def one_of(*keys: str) -> Any:
+    """Return a check of a model: exactly one of some keys is given."""
+
+    def check(model: Model) -> Model:
+        if sum(getattr(model, key) is not None for key in keys) != 1:
+            raise ValueError(f"exactly one of {', '.join(keys)}")
+        return model
+
+    return model_validator(mode="after")(check)
 
 
 # Mistakes as sentences

@@ -175,7 +175,7 @@ def test_an_extension_that_cannot_be_begun(workspace, capsys):
         (workspace / file).rename(workspace / file.replace("mine", "ours"))
     (workspace / "config.yaml").write_text("plugins:\n- plugins/ours.py\n")
     assert main(["init", "term", "mine"]) == 2
-    told = 'the term "mine" is there already, in plugins/ours.py; choose another name'
+    told = 'the term "mine" is there already; choose another name'
     assert told in capsys.readouterr().err and not (workspace / "plugins" / "mine.py").exists()
     (workspace / "plugins" / "ours.py").rename(workspace / "plugins" / "mine.py")
     (workspace / "config.yaml").write_text("plugins:\n- plugins/mine.py\n")

@@ -81,7 +81,7 @@ def machine_findings(plan: Plan) -> Iterator[Finding]:
     """Yield what is found of programs and hardware."""
     version, new = platform.python_version(), sys.version_info[:3] >= OLDEST
     yield judged("Python", new, version, "install Python 3.11.4 or newer", "missing")
-    yield _torch()
+    yield Finding("torch", "ok", importlib.metadata.version("torch"))
     yield _gpu(plan)
     memory = psutil.virtual_memory().total / GIGABYTE
     yield _amount("memory", memory, LEAST_MEMORY.get(plan.scale.name, 0))
@@ -98,18 +98,10 @@ def machine_findings(plan: Plan) -> Iterator[Finding]:
     yield Finding("cost", "ok", text)
 
 
-def _torch() -> Finding:
-    if importlib.util.find_spec("torch") is None:
-        return Finding("torch", "missing", "not installed", "pip install -r requirements/run.txt")
-    return Finding("torch", "ok", importlib.metadata.version("torch"))
-
-
 def _gpu(plan: Plan) -> Finding:
     """Return what torch can compute on; only this needs torch."""
-    try:
-        import torch
-    except ImportError:
-        return Finding("GPU", "note", "unknown without torch")
+    import torch
+
     if torch.cuda.is_available():
         cards = [torch.cuda.get_device_properties(place) for place in range(torch.cuda.device_count())]
         return Finding(

@@ -11,9 +11,9 @@ from replicse.commands import Action
 from replicse.errors import BadInput, nearest
 from replicse.files import write_text
 from replicse.registry.augmentations import AugmentationParameters
-from replicse.registry.plugins import check_module, plugins_of
+from replicse.registry.plugins import check_module
 from replicse.registry.poolings import PoolingParameters
-from replicse.registry.suites import OTHERS, SUITES, Suite
+from replicse.registry.suites import OTHERS, SUITES
 from replicse.registry.terms import TermParameters
 from replicse.study.paper.config import SHIPPED, use_all_plugins
 from replicse.study.paper.papers import PAPER_KEY
@@ -94,20 +94,13 @@ def begin_plugin(kind: str, name: str) -> None:
     # What the plug-in would be refused for, before anything of it is written.
     use_all_plugins()
     if name in TAKEN[kind] or (kind == "suite" and name in OTHERS):
-        home = plugin_of(TAKEN[kind].get(name))
-        raise BadInput(f'the {kind} "{name}" is there already{home and f", in {home}"}; choose another name')
+        raise BadInput(f'the {kind} "{name}" is there already; choose another name')
     check_module(Path("plugins", f"{module}.py"))
     meant = {"MODULE": module, "FUNCTION": module, "CLASS": "".join(words), "NAME": name}
     print(*write_skeleton(kind, Path(), meant), sep="\n")
     used = EXTENSIONS[kind].replace("NAME", name)
     named = named_in_config(f"plugins/{module}.py")
     print(f"next: {named}pip install pytest, then pytest tests/test_{module}.py; {used}")
-
-
-def plugin_of(entry: Any) -> str:
-    """Return the plug-in of the workspace or of a package that has brought an entry; blank for the package's own."""
-    code = entry.module if isinstance(entry, Suite) else getattr(entry, "__module__", "")
-    return next(iter(plugins_of([code])), "")
 
 
 def named_in_config(plugin: str) -> str:

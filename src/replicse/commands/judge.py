@@ -117,13 +117,9 @@ def adjudicate_verb(parser: ArgumentParser) -> Action:
             document = {"scale": plan.scale.name, "study": shown.folder, "variants": variants}
             print_json(document, share="1", n_seeds="count")
             return
-        absent = [
-            name
-            for name in results
-            if not committed and any(map(plan.paths.missing, plan.evaluation_files(plan.items[name])))
-        ]
-        for name in absent:
-            print(f"not all is run: replicse run {name} --config 'adjudicate=[{name}]'")
+        for name in () if committed else results:
+            if any(map(plan.paths.missing, plan.evaluation_files(plan.items[name]))):
+                print(f"not all is run: replicse run {name} --config 'adjudicate=[{name}]'")
         from replicse.report.formats.terminal import page_text
         from replicse.report.pages.adjudication import adjudication_page
 

@@ -3,7 +3,7 @@
 import json
 import textwrap
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -185,14 +185,13 @@ def plan_verb(parser: ArgumentParser) -> Action:
         plan = chosen_plan(arguments)
         cost = Cost(plan, arguments.device)
         searched = plan.searched()
-        told = gaps_told(plan)
+        told, released = gaps_told(plan), plan.downloaded()
         rows = [
             {
                 "item": item.id,
                 "cells": len(plan.cells[item.id]),
-                "runs": len(runs := plan.runs_of(item)),
+                **training_facts(cost, runs := plan.runs_of(item)),
                 "searched": len(runs & searched),
-                **hours_facts(cost.hours(runs)),
                 "evaluations": len(plan.evaluation_files(item)),
                 "gap_told": told.get(item.id),
                 "title": item.title,
@@ -207,17 +206,10 @@ def plan_verb(parser: ArgumentParser) -> Action:
             "device": cost.speed.device,
             "measured": cost.speed.when or None,
             "items": rows,
-            "runs": len(plan.runs),
-            **hours_facts(cost.hours(plan.runs)),
-            "searched": {"runs": len(searched), **hours_facts(cost.hours(searched))},
-            "not_searched": {
-                "runs": len(others := plan.runs.keys() - searched),
-                **hours_facts(cost.hours(others)),
-            },
-            "released": {
-                "encoders": len(released := plan.downloaded()),
-                **evaluation_facts(cost, released),
-            },
+            **training_facts(cost, plan.runs),
+            "searched": training_facts(cost, searched),
+            "not_searched": training_facts(cost, plan.runs.keys() - searched),
+            "released": {"encoders": len(released), **evaluation_facts(cost, released)},
             "encoders": len(plan.encoders),
             "evaluation": evaluation_facts(cost, plan.encoders),
             "stores": len(plan.stores),
@@ -294,6 +286,11 @@ def origin(plan: Plan, document: Mapping[str, Any]) -> str:
         f"hours are an estimate for {document['device']}, good to a factor of two; replicse benchmark --scale"
         f" {plan.scale.name} measures this machine"
     )
+
+
+def training_facts(cost: Cost, runs: Collection[str]) -> dict[str, Any]:
+    """Return how many runs there are, and the hours of training them, as plain data."""
+    return {"runs": len(runs), **hours_facts(cost.hours(runs))}
 
 
 def evaluation_facts(cost: Cost, encoders: Iterable[str]) -> dict[str, Any]:

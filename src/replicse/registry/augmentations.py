@@ -4,7 +4,7 @@ from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from replicse.checked import Count, Id, Number, Share, Text, Whole
+from replicse.checked import Count, Id, Number, Share, Text, Whole, one_of
 from replicse.registry.corpora import DataFile
 from replicse.registry.entries import Entry
 
@@ -77,11 +77,7 @@ class Synonym(FromThesaurus):
     rate: Part | None = None
     tagger: Literal["perceptron", "lexicon"] | None = None
 
-    @model_validator(mode="after")
-    def _is_one_amount(self) -> Self:
-        if (self.words is None) == (self.rate is None):
-            raise ValueError("one of words (a number of them) and rate (a share of them)")
-        return self
+    _is_one_amount = one_of("words", "rate")
 
 
 class NextSentence(AugmentationParameters):
@@ -100,11 +96,7 @@ class Proposing(AugmentationParameters):
     backbone: Id | None = None
     encoder: Text | None = None
 
-    @model_validator(mode="after")
-    def _is_one_model(self) -> Self:
-        if (self.backbone is None) == (self.encoder is None):
-            raise ValueError("one of backbone (a name in a scale) and encoder (a folder)")
-        return self
+    _is_one_model = one_of("backbone", "encoder")
 
 
 class MaskedLm(Proposing):

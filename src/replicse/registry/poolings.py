@@ -97,7 +97,7 @@ class PoolingParameters(Entry):
     @property
     def padded_to(self) -> int:
         """Return the length to which every row is filled up with padding that the pooling reads; 0 for none."""
-        return 0
+        return getattr(self, "pad_to", None) or 0
 
     def text(self, sentence: str) -> str:
         """Return a sentence as it is tokenised at test time."""
@@ -185,11 +185,6 @@ class Average(PoolingParameters):
         if self.pad_to and self.template:
             raise UserMessage(f"pad_to is {self.pad_to}, but a template is not padded; leave one of them out")
         return self
-
-    @property
-    def padded_to(self) -> int:
-        """Return the length to which every row is filled up; 0 for none."""
-        return self.pad_to or 0
 
 
 class Mean(Average):

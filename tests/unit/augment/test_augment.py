@@ -330,11 +330,11 @@ def test_eda_cleans_as_its_reference_code_where_that_is_asked_for(root):
         ({"name": "crop", "keep": 1.1}, "keep is 1.1; expected a number at most 1"),
         ({"name": "crop", "keep": 0.9, "position": 3}, "position is 3; known: prefix, window"),
         ({"name": "next-sentence", "reach": 0}, "reach is 0; expected a number at least 1"),
-        ({"name": "synonym"}, "expected one of words (a number of them) and rate (a share of them)"),
+        ({"name": "synonym"}, "expected exactly one of words, rate"),
         ({"name": "synonym", "words": 1, "source": "ppdb"}, "expected a file below the data root"),
         ({"name": "synonym", "words": 1, "file": "x"}, "with no other source"),
         ({"name": "eda", "alpha": 0}, "alpha is 0; expected a number above 0"),
-        ({"name": "masked-lm", "ratio": 0.1}, "expected one of backbone"),
+        ({"name": "masked-lm", "ratio": 0.1}, "expected exactly one of backbone"),
         ({"name": "masked-lm", "ratio": 2, "encoder": "x"}, "ratio is 2"),
     ],
 )

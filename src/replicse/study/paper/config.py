@@ -2,12 +2,12 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal
 
 import yaml
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, Field
 
-from replicse.checked import Checked, Id, Text, Whole, read_yaml
+from replicse.checked import Checked, Id, Text, Whole, one_of, read_yaml
 from replicse.errors import BadInput
 from replicse.files import check_there, read_json
 from replicse.registry.corpora import Corpus
@@ -76,11 +76,7 @@ class OwnRow(Checked):
     pooling: Pooling | None = None
     label: str = ""
 
-    @model_validator(mode="after")
-    def _is_one_source(self) -> Self:
-        if (self.folder is None) == (self.hub is None):
-            raise ValueError("exactly one of folder, hub")
-        return self
+    _is_one_source = one_of("folder", "hub")
 
 
 class Config(Plugins):

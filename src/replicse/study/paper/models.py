@@ -10,7 +10,7 @@ from typing import Annotated, Any, Self
 
 from pydantic import AfterValidator, Field, field_validator, model_validator
 
-from replicse.checked import Checked, Count, Id, Number, Positive, Text, UserMessage, Whole
+from replicse.checked import Checked, Count, Id, Number, Positive, Text, UserMessage, Whole, one_of
 from replicse.errors import nearest
 from replicse.registry.augmentations import AugmentationParameters
 from replicse.registry.digests import digest
@@ -294,12 +294,7 @@ class EncoderSource(Checked):
     words: WordVectors | None = None
     data: typing.Literal["counts"] | None = None
 
-    @model_validator(mode="after")
-    def _is_one_source(self) -> Self:
-        kinds = (self.run, self.hub, self.folder, self.vectors, self.data)
-        if sum(each is not None for each in kinds) != 1:
-            raise ValueError("exactly one of run, hub, folder, vectors, data")
-        return self
+    _is_one_source = one_of("run", "hub", "folder", "vectors", "data")
 
     @property
     def name(self) -> str:

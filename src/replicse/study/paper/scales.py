@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, PrivateAttr, field_validator, model_validator
 
-from replicse.checked import Checked, Count, Id, Positive, Text, UserMessage, Whole, read_yaml, shown
+from replicse.checked import Checked, Count, Id, Positive, Text, UserMessage, Whole, one_of, read_yaml, shown
 from replicse.errors import BadInput, nearest
 from replicse.registry.corpora import Corpus, DataFile, Download, HubDataset
 from replicse.registry.encoders import Engine, Precision, WordVectors
@@ -56,11 +56,7 @@ class BackboneSource(Checked):
     run: Pretraining | None = None
     engine: Engine = "auto"
 
-    @model_validator(mode="after")
-    def _is_one_source(self) -> Self:
-        if sum(each is not None for each in (self.hub, self.folder, self.run)) != 1:
-            raise ValueError("exactly one of hub, folder, run")
-        return self
+    _is_one_source = one_of("hub", "folder", "run")
 
 
 class Released(Checked):
@@ -70,11 +66,7 @@ class Released(Checked):
     pooling: Pooling = Cls(pooling="cls")
     stand_in: EncoderRequest | None = None
 
-    @model_validator(mode="after")
-    def _is_one_source(self) -> Self:
-        if (self.hub is None) == (self.stand_in is None):
-            raise ValueError("exactly one of hub, stand_in")
-        return self
+    _is_one_source = one_of("hub", "stand_in")
 
 
 class TokenizerRecipe(Checked):
