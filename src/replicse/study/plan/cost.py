@@ -189,7 +189,7 @@ class Cost:
             suites = plan.groups(name)
             others |= {suite for group, each in suites.items() if not sentences.get(group) for suite in each}
             made = plan.sources.get(plan.encoder_folder(plan.encoders[name]))
-            size = made and sizes_of(made, plan.sources)
+            size = sizes_of(made, plan.sources) if made else None
             if size is None:
                 unknown += 1
             else:
