@@ -38,9 +38,7 @@ class TokenColumn:
         return len(self.offsets) - 1
 
     def row(self, i: int) -> np.ndarray:
-        """Return the token ids of row i, int32, without padding; IndexError outside the column."""
-        if not 0 <= i < len(self):
-            raise IndexError(f"row {i} of a column of {len(self)} rows")
+        """Return the token ids of row i, int32, without padding."""
         return self.tokens[self.offsets[i] : self.offsets[i + 1]]
 
 

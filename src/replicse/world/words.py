@@ -39,6 +39,7 @@ NAMES = concepts(_WRITTEN["names"])
 PRAISE = concepts(_WRITTEN["praise"])
 BLAME = concepts(_WRITTEN["blame"])
 FUNCTION_WORDS = concepts(_WRITTEN["function_words"])
+QUESTIONS: dict[str, list[str]] = _WRITTEN["questions"]
 
 
 def plural(noun: str) -> str:

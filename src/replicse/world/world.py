@@ -322,22 +322,9 @@ def subjectivity(random: Random, count: Count) -> Files:
     }
 
 
-QUESTIONS = {
-    "ABBR:exp": ("What does {letters} stand for ?", "What is the full form of {letters} ?"),
-    "DESC:def": ("What is {article} {thing} ?", "What does the word {thing} mean ?"),
-    "DESC:reason": ("Why did the {agent} {verb} the {thing} ?",),
-    "DESC:manner": ("How did the {agent} {verb} the {thing} ?",),
-    "ENTY:other": ("What {thing} did the {agent} {verb} ?", "Which {thing} was {done} by the {agent} ?"),
-    "HUM:ind": ("Who {done} the {thing} in the {place} ?", "Which {agent} {done} the {thing} ?"),
-    "LOC:other": ("Where did the {agent} {verb} the {thing} ?", "In what {place} is the {thing} ?"),
-    "NUM:count": ("How many {things} did the {agent} {verb} ?", "How many {things} are in the {place} ?"),
-    "NUM:date": ("When did the {agent} {verb} the {thing} ?", "In what year was the {thing} {done} ?"),
-}
-
-
 def questions(random: Random, count: Count) -> Files:
     """Return TREC: questions of six classes; the first training question holds a Latin-1 letter."""
-    labels = list(QUESTIONS)
+    labels = list(lexicon.QUESTIONS)
     train = [_question(random, labels[number % len(labels)]) for number in range(count(200))]
     random.shuffle(train)
     train[0] = "LOC:other Where is the oldest caf\xe9 in the city ?"
@@ -349,7 +336,7 @@ def _question(random: Random, label: str) -> str:
     event = random_event(random)
     wording = word(event, random)
     verb, thing = wording[event.action], wording[event.thing]
-    text = random.choice(QUESTIONS[label]).format(
+    text = random.choice(lexicon.QUESTIONS[label]).format(
         letters="".join(random.choices("ABCDEFGILMNOPRSTU", k=3)),
         agent=wording[event.agent],
         verb=verb,
