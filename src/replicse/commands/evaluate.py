@@ -263,14 +263,10 @@ def write_result(
 
 def write_scores(out: Path, result: dict[str, Any]) -> None:
     """Write a result with its scores first; cosines and labels of its pairs go to a file next to it."""
-    pairs, file = result.pop("pairs"), out.with_suffix(".pairs.json")
+    pairs = result.pop("pairs")
+    write_ordered(out, {"suites": result.pop("suites"), **result})
     if pairs:
-        write_json(file, pairs)
-    try:
-        write_ordered(out, {"suites": result.pop("suites"), **result})
-    except Failed:
-        file.unlink(missing_ok=True)
-        raise
+        write_json(out.with_suffix(".pairs.json"), pairs)
 
 
 def score_lines(suites: Mapping[str, Any]) -> Iterator[str]:

@@ -20,18 +20,12 @@ from replicse.study.paper.papers import PAPER_KEY
 from replicse.workspace import PACKAGE, workflow_folder
 
 SKELETONS = PACKAGE / "skeletons"
-# How each kind of plug-in is used.
-EXTENSIONS = {
-    "term": "in a recipe, objective: - term: NAME",
-    "augmentation": "in a view, augment: name: NAME",
-    "pooling": "in a recipe, pooling: train: NAME",
-    "suite": "in a column, metric_path: NAME/mean_cosine",
-}
-TAKEN: dict[str, Mapping[str, Any]] = {
-    "term": TermParameters.known,
-    "augmentation": AugmentationParameters.known,
-    "pooling": PoolingParameters.known,
-    "suite": SUITES,
+# How each kind of plug-in is used, and the names that are taken.
+EXTENSIONS: dict[str, tuple[str, Mapping[str, Any]]] = {
+    "term": ("in a recipe, objective: - term: NAME", TermParameters.known),
+    "augmentation": ("in a view, augment: name: NAME", AugmentationParameters.known),
+    "pooling": ("in a recipe, pooling: train: NAME", PoolingParameters.known),
+    "suite": ("in a column, metric_path: NAME/mean_cosine", SUITES),
 }
 EXTENSION_NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 # Kept without the dot, as tools read the dotted ones. Code is kept as .txt: it is none before its words are replaced.
@@ -93,14 +87,16 @@ def begin_plugin(kind: str, name: str) -> None:
         )
     # What the plug-in would be refused for, before anything of it is written.
     use_all_plugins()
-    if name in TAKEN[kind] or (kind == "suite" and name in OTHERS):
+    used, taken = EXTENSIONS[kind]
+    if name in taken or (kind == "suite" and name in OTHERS):
         raise BadInput(f'the {kind} "{name}" is there already; choose another name')
     check_module(Path("plugins", f"{module}.py"))
     meant = {"MODULE": module, "FUNCTION": module, "CLASS": "".join(words), "NAME": name}
     print(*write_skeleton(kind, Path(), meant), sep="\n")
-    used = EXTENSIONS[kind].replace("NAME", name)
     named = named_in_config(f"plugins/{module}.py")
-    print(f"next: {named}pip install pytest, then pytest tests/test_{module}.py; {used}")
+    print(
+        f"next: {named}pip install pytest, then pytest tests/test_{module}.py; {used.replace('NAME', name)}"
+    )
 
 
 def named_in_config(plugin: str) -> str:

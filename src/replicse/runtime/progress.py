@@ -72,30 +72,21 @@ class Progress:
     def __init__(self) -> None:
         self.file, self.noted, self.logged = _own_heartbeat(), -math.inf, -math.inf
 
-    def tell(
-        self, step: int, steps: int, loss: float, sentences_per_second: float, seconds_left: float
-    ) -> None:
-        """Tell of a step."""
+    def tell(self, **facts: float) -> None:
+        """Tell of a step: `step` of `steps`, `loss`, `rate` (sentences a second) and seconds `left`."""
         now = time.monotonic()
-        facts = {
-            "step": step,
-            "steps": steps,
-            "loss": loss,
-            "rate": sentences_per_second,
-            "left": seconds_left,
-        }
         if self.file and now - self.noted > BEAT:
             self.noted = now
             with contextlib.suppress(Exception):
                 write_json(self.file, {**read_json(self.file), **facts})
         if sys.stderr.isatty():
-            end = "\n" if step == steps else "\r"
+            end = "\n" if facts["step"] == facts["steps"] else "\r"
             print(f"{CLEARED}{progress_text(facts)}", end=end, file=sys.stderr, flush=True)
         elif now - self.logged > LINE:
             self.logged = now
             log.info(
                 "step=%d of=%d loss=%.4f sentences_per_second=%.0f eta_s=%.0f",
-                *(step, steps, loss, sentences_per_second, seconds_left),
+                *(facts[name] for name in ("step", "steps", "loss", "rate", "left")),
             )
 
 

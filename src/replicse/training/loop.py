@@ -303,7 +303,8 @@ class Trainer:
     def _tell(self, step: int, loss: Tensor, per_second: float) -> None:
         self.guard.check(step, loss)
         rate = per_second * self.job.spec.optimisation.batch_size
-        self.progress.tell(step, self.steps, float(loss), rate, (self.steps - step) / per_second)
+        left = (self.steps - step) / per_second
+        self.progress.tell(step=step, steps=self.steps, loss=float(loss), rate=rate, left=left)
 
     def _finish(self, step: int, seconds: float, done: int) -> None:
         spec = self.job.spec

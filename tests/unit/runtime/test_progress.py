@@ -30,7 +30,7 @@ def test_a_job_has_a_heartbeat_while_it_lives(job_log, monkeypatch):
         until(lambda: progress.alive(job_log))
         assert progress.alive(job_log)["pid"] == os.getpid()
         assert progress.progress_text(progress.alive(job_log)) == ""
-        progress.Progress().tell(3, 12, 0.25, 1234.5, 100.0)
+        progress.Progress().tell(step=3, steps=12, loss=0.25, rate=1234.5, left=100.0)
         written = file.stat().st_mtime_ns
         until(lambda: file.stat().st_mtime_ns > written)
         told = progress.progress_text(progress.alive(job_log))
@@ -64,7 +64,7 @@ def test_a_terminal_gets_one_live_line(monkeypatch):
     monkeypatch.setattr(sys, "stderr", terminal)
     told = progress.Progress()
     for step in (1, 2):
-        told.tell(step, 2, 0.5, 100.0, 2.0 - step)
+        told.tell(step=step, steps=2, loss=0.5, rate=100.0, left=2.0 - step)
     first, second = terminal.getvalue().split("\r")
     assert "step 1 of 2" in first and second.endswith("step 2 of 2, loss 0.5, 100 sentences/s, 0 s left\n")
     assert terminal.getvalue().count("\n") == 1
