@@ -112,10 +112,18 @@ def cached_folder(
         wanted = "the encoder" if kind == "model" else f"{' and '.join(patterns)} of"
         what = f"{wanted} {repository} at {revision}"
         raise MissingData(_not_downloaded(what, repository, kind, error, remedy)) from error
-    for path in folder.rglob("*"):
-        if any(fnmatchcase(path.relative_to(folder).as_posix(), pattern) for pattern in patterns):
-            _check_content(path)
+    for path in matching_files(folder, patterns):
+        _check_content(path)
     return folder
+
+
+def matching_files(folder: Path, patterns: Sequence[str]) -> list[Path]:
+    """Return the files below a folder whose relative paths fit one of some patterns, sorted by name."""
+    return sorted(
+        path
+        for path in folder.rglob("*")
+        if path.is_file() and any(fnmatchcase(path.relative_to(folder).as_posix(), each) for each in patterns)
+    )
 
 
 def check_reached() -> None:

@@ -1,7 +1,6 @@
 """Corpora of the hub: their files at a pinned commit, read by the library `datasets` through its Arrow cache."""
 
 from collections.abc import Callable, Iterator
-from fnmatch import fnmatchcase
 from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from huggingface_hub import DatasetCard
 
 from replicse.data.corpora import Row, by_premise
-from replicse.data.hub import CARD, cached_folder
+from replicse.data.hub import CARD, cached_folder, matching_files
 from replicse.data.sts import one_spaced
 from replicse.errors import BadInput, MissingData, nearest
 from replicse.registry.corpora import HubDataset, HubPart
@@ -47,12 +46,7 @@ def part_files(part: HubPart) -> list[Path]:
     The split's files are those that the card of the data set names, or `files`. Raises BadInput where there are none.
     """
     patterns = [part.files] if part.files else _card_patterns(part)
-    folder = cached_folder(part.path, part.revision, patterns)
-    files = sorted(
-        path
-        for path in folder.rglob("*")
-        if path.is_file() and any(fnmatchcase(path.relative_to(folder).as_posix(), each) for each in patterns)
-    )
+    files = matching_files(cached_folder(part.path, part.revision, patterns), patterns)
     if not files:
         raise MissingData(
             f"{part.path} at {part.revision}: no file {' or '.join(patterns)}; fix files, name or split of the corpus"
