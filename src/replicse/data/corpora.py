@@ -150,7 +150,7 @@ def pairs(root: Path, corpus: registry.Pairs) -> Iterator[Row]:
         yield fields[0], fields[1]
 
 
-def _image_captions(path: Path) -> Iterator[tuple[str, str]]:
+def image_captions(path: Path) -> Iterator[tuple[str, str]]:
     """Yield image and caption of each line `image#k<TAB>caption`."""
     for number, line in filled_lines(path):
         image, _, caption = line.partition("\t")
@@ -163,7 +163,7 @@ def _image_captions(path: Path) -> Iterator[tuple[str, str]]:
 def captions(root: Path, corpus: registry.Captions) -> Iterator[Row]:
     """Yield all pairs of captions of one image: 10 where an image has five (methods 1.9)."""
     by_image: dict[str, list[str]] = {}
-    for image, caption in _image_captions(root / corpus.file):
+    for image, caption in image_captions(root / corpus.file):
         by_image.setdefault(image, []).append(caption)
     for together in by_image.values():
         yield from combinations(together, 2)
@@ -205,11 +205,6 @@ def _held_out(rows: Sequence[Row], part: registry.Part) -> np.ndarray:
             break
         chosen[subsets[place]] = True
     return chosen
-
-
-def caption_lines(root: Path, corpus: registry.CaptionLines) -> Iterator[Row]:
-    """Yield every caption by itself."""
-    return ((caption,) for _, caption in _image_captions(root / corpus.file))
 
 
 def sts_sentences(root: Path, corpus: registry.StsSentences) -> Iterator[Row]:

@@ -175,12 +175,6 @@ class Captions(OneFile):
     format: Literal["captions"]
 
 
-class CaptionLines(OneColumn, OneFile):
-    """Every caption by itself."""
-
-    format: Literal["caption-lines"]
-
-
 class StsSentences(OneColumn):
     """The sentences of a similarity set."""
 

@@ -1,11 +1,11 @@
-"""What SimCSE (Gao et al. 2021) alone has: Quora's question pairs (Table 4), the spectrum of vectors (Figure F.1)."""
+"""What SimCSE (Gao et al. 2021) alone has: question pairs of Quora, captions one by one, the spectrum of vectors."""
 
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
 
 from replicse.errors import BadInput
-from replicse.registry.corpora import OneFile
+from replicse.registry.corpora import OneColumn, OneFile
 from replicse.registry.suites import COUNT, Range, Suite
 
 SUITES = {
@@ -33,3 +33,16 @@ def qqp(root: Path, corpus: Qqp) -> Iterator[tuple[str, str]]:
             raise BadInput(f'{path}:{number}: is_duplicate is "{label}"; expected 0 or 1')
         if label == "1":
             yield one_spaced(first), one_spaced(second)
+
+
+class CaptionLines(OneColumn, OneFile):
+    """Every caption by itself."""
+
+    format: Literal["caption-lines"]
+
+
+def caption_lines(root: Path, corpus: CaptionLines) -> Iterator[tuple[str]]:
+    """Yield every caption by itself."""
+    from replicse.data.corpora import image_captions
+
+    return ((caption,) for _, caption in image_captions(root / corpus.file))
