@@ -76,7 +76,7 @@ onstart:
     note_holder(Path.cwd())
     restore_world()
     wake_for_jobs_only()
-    tell_groups_why()
+    tell_refusals()
     share_gpus()
     serve_jobs()
 

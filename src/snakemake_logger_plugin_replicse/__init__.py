@@ -1,7 +1,6 @@
 """What Snakemake tells of a study, as `snakemake --logger replicse`: a line per stage, the end of a failed log."""
 
 import logging
-import re
 import sys
 import time
 from collections.abc import Iterator, Mapping
@@ -18,7 +17,6 @@ from rich.text import Text
 from snakemake_interface_logger_plugins.base import LogHandlerBase
 from snakemake_interface_logger_plugins.common import LogEvent
 
-from replicse.files import write_text
 from replicse.runtime.progress import alive, progress_text, span
 
 STAGES = {
@@ -38,12 +36,6 @@ HIDDEN = (
     "Exiting because a job execution failed",
     "Exception in run_job for rule",
     "RuleException:\nCalledProcessError",
-)
-# What Snakemake and its executors write before and behind a scheduler's own words.
-ADDED = re.compile(
-    r"SLURM sbatch failed\. The error message was|Job submission failed with exception:"
-    r"|\n *sbatch call:.*|For further error details.*",
-    re.DOTALL,
 )
 
 
@@ -140,13 +132,8 @@ class LogHandler(LogHandlerBase):
         logs = [str(file) for file in said.get("log") or ()]
         name = self.jobs.get(said["jobid"], ("", said.get("rule_name", "job")))[1]
         self.console.print(f"✗ {name} failed{': ' + ', '.join(logs) if logs else ''}", style="red")
-        # Of a local job nothing is said; one that no scheduler took has no number there, and wrote no log.
-        refused = said.get("rule_msg") if "external_jobid" not in said.get("aux", {}) else None
         for file in logs:
             try:
-                if refused:
-                    words = " ".join(ADDED.sub("", refused).strip(" '.\n").split())
-                    write_text(file, f"error: not submitted: {words}\n")
                 lines = Path(file).read_text(encoding="utf-8", errors="replace").splitlines()
             except OSError:
                 continue

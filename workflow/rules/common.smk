@@ -10,7 +10,7 @@ from itertools import chain, takewhile
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
-from snakemake.jobs import GroupJob
+from snakemake.jobs import GroupJob, Job
 
 # A plan and its DAG are millions of objects that all stay: each look for garbage among them finds none.
 gc.set_threshold(100_000, 50, 100)
@@ -29,6 +29,7 @@ from replicse.files import read_json, sha256_of
 from replicse.registry.suites import Suite, groups, to_install
 from replicse.runtime.forking import ADDRESS
 from replicse.runtime.locks import note_holder
+from replicse.runtime.slurm import keep_refusal
 from replicse.provenance.source import contents_digest
 from replicse.study.paper.layers import mappings, named_files, workspace_files
 from replicse.study.plan.graph import DRAWINGS, graph_of, log_of, outputs_of
@@ -146,14 +147,24 @@ def wake_for_jobs_only():
         workflow.scheduler.job_rate_limiter = None
 
 
-def tell_groups_why():
-    """Tell of each job of a failed group what its executor says, which Snakemake drops where it reports a group."""
+def tell_refusals():
+    """Keep in the log of a job that no scheduler took, so that it has no number there, what its executor says.
 
-    def log_error(group, msg=None, aux_logs=None, **said):
+    Snakemake drops that of a group. It makes logs that are absent once it has reported, so they are written before.
+    """
+    log_error = Job.log_error
+
+    def of_job(job, msg=None, *given, **said):
+        if msg and "external_jobid" not in said:
+            for log in job.log:
+                keep_refusal(log, msg)
+        log_error(job, msg, *given, **said)
+
+    def of_group(group, msg=None, aux_logs=None, **said):
         for job in sorted(group.jobs, key=lambda job: job.rule.name):
             job.log_error(msg, indent=True, **said)
 
-    GroupJob.log_error = log_error
+    Job.log_error, GroupJob.log_error = of_job, of_group
 
 
 def refuse_until(words):

@@ -1,4 +1,4 @@
-"""Jobs that a killed study left with Slurm: together with those of the next one they would make the same files."""
+"""Jobs that a killed study left with Slurm, which the next one's must not meet, and those that it did not take."""
 
 import re
 import subprocess
@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 
 from replicse.errors import BadInput
+from replicse.files import write_text
 
 # What Slurm's plugin calls the jobs of one study, behind the prefix that the profiles give it.
 NAME = re.compile(r"replicse_[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -15,6 +16,18 @@ LOGS = Path(".snakemake", "slurm_logs")
 PATIENCE = 300.0
 # Seconds within which Slurm answers, or is away.
 ANSWER = 60.0
+# What Snakemake and its executors write around a scheduler's own words.
+ADDED = re.compile(
+    r"SLURM sbatch failed\. The error message was|Job submission failed with exception:"
+    r"|\n *sbatch call:.*|For further error details.*",
+    re.DOTALL,
+)
+
+
+def keep_refusal(log: Path | str, said: str) -> None:
+    """Write a scheduler's own words of a job that it did not take into the job's log, of what an executor says."""
+    words = " ".join(ADDED.sub("", said).strip(" '.\n").split())
+    write_text(log, f"error: not submitted: {words}\n")
 
 
 def jobs_left(folder: Path) -> list[str]:
