@@ -71,17 +71,13 @@ def evaluate_verb(parser: ArgumentParser) -> Action:
         type=pooling,
         help="a name, or JSON with parameters; default: a sentence-transformers folder's own, else cls",
     )
-    parser.add_argument(
-        "--engine", choices=ENGINES, default="auto", help="default: packed for BERT, RoBERTa, DistilBERT"
-    )
+    parser.add_argument("--engine", choices=ENGINES, default="auto", help="auto: packed where it fits")
     parser.add_argument(
         "--max-length",
         type=int,
         help=f"tokens; default: with the folder's own pooling its own, else {MAX_LENGTH}",
     )
-    parser.add_argument(
-        "--suite", action="append", default=[], help="sts, sts-dev, geometry, ...; repeatable"
-    )
+    parser.add_argument("--suite", action="append", default=[], help="sts, geometry, ...; repeatable")
     parser.add_argument(
         "--set",
         action="append",
@@ -91,12 +87,7 @@ def evaluate_verb(parser: ArgumentParser) -> Action:
         help="a table of your own: first, second, score, range=0,5 and perhaps subset; or text, label and perhaps"
         " split; repeatable",
     )
-    parser.add_argument(
-        "--options",
-        type=json_mapping,
-        default={},
-        help="JSON: suite to its further options, as retrieval's queries",
-    )
+    parser.add_argument("--options", type=json_mapping, default={}, help="JSON: suite to further options")
     parser.add_argument(
         "--data",
         type=Path,
@@ -111,12 +102,7 @@ def evaluate_verb(parser: ArgumentParser) -> Action:
     )
     parser.add_argument("--threads", type=int, default=0, help="CPU threads (default: all)")
     parser.add_argument("--device", help="cpu, cuda, cuda:1, ...; default: the first GPU, else the CPU")
-    parser.add_argument(
-        "--plugin",
-        action="append",
-        default=[],
-        help="a plug-in to use; repeatable (default: for an unknown suite those of config.yaml)",
-    )
+    parser.add_argument("--plugin", action="append", default=[], help="default: as config.yaml; repeatable")
 
     def action(arguments: Namespace) -> None:
         from replicse.evaluation.suites import suite

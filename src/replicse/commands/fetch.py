@@ -69,7 +69,9 @@ def way(need: Need, plan: Plan) -> Way:
         case "artefact":
             return partial(_artefact, need.name, plan.workflow, folder)
         case "part":
-            return partial(_part, need)
+            from replicse.data.hub_datasets import open_part
+
+            return partial(open_part, need.source)
         case "encoder":
             return partial(cached_encoder, need.source["hub"], need.source["revision"])
         case "suite":
@@ -89,12 +91,6 @@ def _artefact(name: str, workflow: Path, folder: Path) -> None:
     if commit is None:
         raise MissingData(f"{workflow / LOCK}: no commit of {SIMCSE_DATA}; run replicse fetch --pin")
     cached_artefact(name, commit, folder / name)
-
-
-def _part(need: Need) -> None:
-    from replicse.data.hub_datasets import open_part
-
-    open_part(need.source)
 
 
 def listed(plan: Plan, ways: list[tuple[Need, Way]]) -> Iterator[str]:

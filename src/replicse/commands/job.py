@@ -50,24 +50,12 @@ def job_verb(parser: ArgumentParser) -> Action:
     parser.add_argument("--threads", type=int, default=0, help="CPU threads (default: all; train: 1)")
     parser.add_argument("--device", help="cpu, cuda, cuda:1, ...; default: the first GPU, else the CPU")
     parser.add_argument("--state", type=Path, default=Path("state"), help="train: folder of the resume state")
+    parser.add_argument("--processes", type=int, default=1, help="train: processes that share each batch")
     parser.add_argument(
-        "--processes",
-        type=int,
-        default=1,
-        help="train: processes that share each batch, one a GPU (default 1, or torchrun's); same gradients",
+        "--chunk", type=int, default=0, help="train: rows that are encoded at a time (0: all)"
     )
-    parser.add_argument(
-        "--chunk",
-        type=int,
-        default=0,
-        help="train: encode at most so many rows at a time, to save memory; same gradients",
-    )
-    parser.add_argument(
-        "--code", default="", help="train: digest of the run's code: a state saved by other code is dropped"
-    )
-    parser.add_argument(
-        "--made", type=json_mapping, help="JSON: what it is made from, recorded next to the output"
-    )
+    parser.add_argument("--code", default="", help="train: digest of the code whose saved state is resumed")
+    parser.add_argument("--made", type=json_mapping, help="JSON: what it is made from, for its record")
 
     def action(arguments: Namespace) -> int | None:
         module = importlib.import_module(f"replicse.commands.{STAGES[arguments.stage]}")

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from replicse.checked import Text
-from replicse.commands import Action, print_json
+from replicse.commands import Action, answer
 from replicse.commands.job import Stage
 from replicse.commands.render import draw_item, study_facts, write_all, write_kept
 from replicse.commands.reporting import StudyJob
@@ -48,12 +48,10 @@ def report_verb(parser: ArgumentParser) -> Action:
             return 0
         plan = chosen_plan(arguments)
         lacking, written = report_partly(plan, list(plan.items.values()))
-        if arguments.json:
-            keys = ("item", "state", "why", "remedy")
-            rows = [{key: getattr(one, key) for key in keys} for one in lacking]
-            print_json({"report": str(written), "incomplete": rows})
-        else:
-            tell_partial(lacking, len(plan.items), written)
+        keys = ("item", "state", "why", "remedy")
+        rows = [{key: getattr(one, key) for key in keys} for one in lacking]
+        lines = partial_lines(lacking, len(plan.items), written)
+        answer(arguments.json, {"report": str(written), "incomplete": rows}, lines)
         return 1 if lacking else 0
 
     return action
@@ -64,7 +62,7 @@ def _finish(job: FinishJob, _: Namespace) -> int:
     plan = plan_of_file(job.study)
     items = [plan.item(name) for name in job.items] or list(plan.items.values())
     lacking, written = report_partly(plan, items, job.since)
-    tell_partial(lacking, len(items), written)
+    print("\n".join(partial_lines(lacking, len(items), written)))
     return 1 if lacking else 0
 
 
@@ -76,10 +74,9 @@ def report_partly(plan: Plan, items: Sequence[Item], since: float = 0.0) -> tupl
         return lacking, write_partial(plan, items, evaluations, lacking)
 
 
-def tell_partial(lacking: Sequence[Incomplete], planned: int, written: Path) -> None:
-    """Print which items are not complete, and where the report of what there is is."""
-    print("\n".join(incomplete_lines(lacking, planned)))
-    print(f"report of what there is: {written}")
+def partial_lines(lacking: Sequence[Incomplete], planned: int, written: Path) -> list[str]:
+    """Return lines that say which items are not complete, and where the report of what there is is."""
+    return [*incomplete_lines(lacking, planned), f"report of what there is: {written}"]
 
 
 @contextmanager

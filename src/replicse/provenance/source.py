@@ -233,10 +233,8 @@ def _forms(cache: Path | None) -> dict[str, Any]:
         return {}
 
 
-def _files(part: Path) -> list[Path]:
-    if not part.exists():
-        raise FileNotFoundError(f"{part}: the package has no such folder or file")
-    files = [part] if part.is_file() else sorted(path for path in part.rglob("*") if path.is_file())
+def _files(folder: Path) -> list[Path]:
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
     return [path for path in files if "__pycache__" not in path.parts]
 
 
