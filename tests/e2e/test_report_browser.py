@@ -54,7 +54,7 @@ document.title = JSON.stringify(seen);
 
 @with_browser
 def test_a_cell_is_reached_and_its_command_copied_by_keyboard(tmp_path):
-    items = [example.dropout_table(), example.sts_table()]
+    items = [example.item("dropout"), example.item("sts")]
     run = items[0].described["p0.1", "stsb-dev", "spearman"].values[0].run
     report = make_report(example.STUDY | {"root": "../.."}, items)
     text = html.paper(report, report.sections[0], {item.item: "" for item in items})
@@ -79,7 +79,7 @@ FINDING = {
 
 def shown_pages():
     """Return each kind of page by name: the first one, a paper, an item alone."""
-    items = [example.dropout_table(), example.augmentation_table(), example.trajectory_figure()]
+    items = [example.item("dropout"), example.item("augmentation"), example.item("trajectory")]
     items[0] = example.percentages(items[0])
     findings = [Finding("All cells.", "all of them", "counts"), Finding("Gaps.", "one", "adjudication")]
     audit = audit_page([FINDING | {"paper": paper} for paper in ("simcse", "diffcse")], {"simcse"})

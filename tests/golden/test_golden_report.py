@@ -8,15 +8,6 @@ from replicse.report.content.tables import Sheet, grid_of
 from replicse.report.formats import html, latex, markdown
 from replicse.report.formats.terminal import item_text, page_text
 
-CASES = {
-    "dropout": example.dropout_table,
-    "sts": example.sts_table,
-    "temperature": example.temperature_table,
-    "augmentation": example.augmentation_table,
-    "trajectory": example.trajectory_figure,
-    "retrieval": example.retrieval_table,
-    "scatter": example.scatter_figure,
-}
 FORMATS = {"md": markdown.grid, "tex": latex.grid, "html": html.grid}
 CLAIMS = Sheet(
     "Claims",
@@ -30,15 +21,15 @@ CLAIMS = Sheet(
 PAGE = Page("What the papers state", ("Each sentence under three sets of *numbers*.",), (CLAIMS,))
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", example.REPORTED)
 @pytest.mark.parametrize("suffix", FORMATS)
 def test_table(golden, name, suffix):
-    golden(f"{name}.{suffix}", FORMATS[suffix](grid_of(CASES[name]())))
+    golden(f"{name}.{suffix}", FORMATS[suffix](grid_of(example.item(name))))
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", example.REPORTED)
 def test_terminal(golden, name):
-    golden(f"{name}.txt", item_text(CASES[name]()))
+    golden(f"{name}.txt", item_text(example.item(name)))
 
 
 @pytest.mark.parametrize("suffix", ("md", "tex", "html"))
@@ -61,22 +52,22 @@ def test_page_in_a_terminal(golden, scale):
 
 
 def test_smaller_scale_shows_no_verdict(golden):
-    golden("dropout-micro.md", markdown.grid(grid_of(example.dropout_table("micro"))))
+    golden("dropout-micro.md", markdown.grid(grid_of(example.item("dropout", "micro"))))
 
 
 @pytest.mark.parametrize("suffix", FORMATS)
 def test_two_seeds_are_shown_themselves_and_differences_carry_the_scale(golden, suffix):
-    golden(f"two-seeds.{suffix}", FORMATS[suffix](grid_of(example.few_seeds(example.temperature_table))))
+    golden(f"two-seeds.{suffix}", FORMATS[suffix](grid_of(example.few_seeds("temperature"))))
 
 
 def test_two_seeds_in_a_terminal(golden):
-    items = (example.few_seeds(make) for make in (example.dropout_table, example.temperature_table))
+    items = map(example.few_seeds, ("dropout", "temperature"))
     golden("two-seeds.txt", "\n".join(item_text(item, 80) for item in items))
 
 
 @pytest.mark.parametrize("suffix", ("md", "tex", "html", "paper.html"))
 def test_report(golden, suffix):
-    items = [example.dropout_table("compact"), example.augmentation_table("compact")]
+    items = [example.item("dropout", "compact"), example.item("augmentation", "compact")]
     study = {**example.STUDY, "scale": "compact", "shows": "Orders and *no* numbers.", "dirty": True}
     report = make_report(
         study,

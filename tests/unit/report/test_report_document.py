@@ -51,7 +51,7 @@ class Page(HTMLParser):
 def drawn(tmp_path_factory):
     """The examples with their figures: items, and the path of each figure by item."""
     folder = tmp_path_factory.mktemp("figures")
-    items = example.items()
+    items = [example.item(name) for name in example.REPORTED]
     drawings = {item.item: folder / item.item for item in items if item.figure}
     for item in items:
         if item.figure:
@@ -120,14 +120,14 @@ def test_the_html_pages_are_self_contained_and_lead_to_each_other(tmp_path, draw
 
 def test_the_picture_of_a_smaller_scale_is_of_effects_or_orders_never_of_absolute_differences():
     study = example.STUDY | {"scale": "compact", "comparable": False, "judges_orders": True}
-    item = example.dropout_table("compact")
+    item = example.item("dropout", "compact")
     effects = html.document(make_report(study, [example.percentages(item)]))
     assert '<svg class="effects"' in effects and "Fixed 0.1 less 0.1" in effects
     assert "points against the baseline row" in effects and '<svg class="deltas"' not in effects
     orders = html.document(make_report(study, [item]))
     assert orders.count('<svg class="slopes"') == 1 and "order of the rows, best first" in orders
     assert "compact: not comparable" in orders
-    judged = html.document(make_report(example.STUDY, [example.percentages(example.dropout_table())]))
+    judged = html.document(make_report(example.STUDY, [example.percentages(example.item("dropout"))]))
     assert '<svg class="deltas"' in judged and "logarithmic beyond" in judged
     micro = study | {"scale": "micro", "judges_orders": False}
     machine = html.document(make_report(micro, [example.percentages(item)]))

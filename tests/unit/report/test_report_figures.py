@@ -14,25 +14,28 @@ from replicse.report import figures
 from replicse.report.content.records import records_of
 from replicse.report.figures import draw, frame
 
-ITEMS = {
-    "trajectory": example.trajectory_figure,
-    "scatter": example.scatter_figure,
-    "profile": example.dropout_table,
-    "bars": example.augmentation_table,
-    "spectrum": example.spectrum_figure,
-    "density": example.density_figure,
-    "density-own-scales": example.density_figure,
-    "effects": lambda *scale: changed(example.percentages(example.dropout_table(*scale)), figure="effects"),
+# By kind of figure, the example that is drawn so.
+DRAWN = {
+    "trajectory": "trajectory",
+    "scatter": "scatter",
+    "profile": "dropout",
+    "bars": "augmentation",
+    "spectrum": "spectrum",
+    "density": "density",
+    "density-own-scales": "density",
+    "effects": "dropout",
 }
 
 
-def changed(item, **fields):
-    return type(item).of({**item.plain(), **fields}, item.item)
+def item_of(kind, scale="paper"):
+    """Return the example that is drawn as a kind of figure; effects need a baseline row."""
+    item = example.item(DRAWN[kind], scale)
+    return example.percentages(item).model_copy(update={"figure": kind}) if kind == "effects" else item
 
 
 @pytest.mark.parametrize("kind", ["profile", "density"])
 def test_a_kind_is_written_with_its_data_and_the_same_bytes_twice(kind, tmp_path):
-    records = records_of(ITEMS[kind]())
+    records = records_of(item_of(kind))
     files = draw(kind, records, tmp_path / "one" / "table.3", title="A title")
     assert [path.name for path in files] == [f"table.3.{suffix}" for suffix in ("svg", "png", "pdf", "csv")]
     again = draw(kind, records, tmp_path / "two" / "table.3", title="A title")
@@ -48,7 +51,7 @@ def test_a_kind_is_written_with_its_data_and_the_same_bytes_twice(kind, tmp_path
 
 
 def test_effects_are_the_differences_to_the_baseline_row_under_the_same_seed():
-    item = ITEMS["effects"]()
+    item = item_of("effects")
     records = {record["row"]: record for record in records_of(item)}
     (column,) = item.columns
     assert len(records) > 2 and item.row_names[item.baseline] not in records
@@ -64,17 +67,17 @@ def test_mistakes_are_named(tmp_path):
     with pytest.raises(BadInput, match="nothing to draw"):
         draw("scatter", [], tmp_path / "x")
     with pytest.raises(BadInput, match='figure "" is unknown'):
-        draw("", records_of(example.temperature_table()), tmp_path / "x")
+        draw("", records_of(example.item("temperature")), tmp_path / "x")
     assert not list(tmp_path.iterdir())
 
 
 def test_a_trajectory_keeps_the_order_of_training_and_shows_its_variants():
-    records = records_of(example.trajectory_figure())
+    records = records_of(example.item("trajectory"))
     first = [record for record in records if record["method"] == "Unsup. SimCSE"]
     steps = [f"step {step}" for step in range(0, 201, 10)] + ["final"]
     assert [record["step"] for record in first] == 2 * steps
     assert [record["source"] for record in records] == ["reproduced"] * 88 + ["All pairs of sentences"] * 88
-    by_protocol = {cell.protocol: cell.reproduced for cell in example.trajectory_figure().cells[:2]}
+    by_protocol = {cell.protocol: cell.reproduced for cell in example.item("trajectory").cells[:2]}
     assert [first[0]["alignment"], first[22]["alignment"]] == [
         by_protocol["as-described"],
         by_protocol["all-pairs"],
@@ -91,7 +94,7 @@ def titles(axes):
 
 @pytest.mark.parametrize("kind", ["trajectory", "profile", "spectrum"])
 def test_the_one_title_of_a_figure_says_that_a_smaller_scale_is_not_comparable(kind, monkeypatch):
-    item = ITEMS[kind]("micro")
+    item = item_of(kind, "micro")
     assert item.caveat == "micro: not comparable"
     drawn = []
     monkeypatch.setattr(figures, "_save", lambda figure, *_: drawn.append(figure) or [])
@@ -102,7 +105,7 @@ def test_the_one_title_of_a_figure_says_that_a_smaller_scale_is_not_comparable(k
 
 @pytest.mark.parametrize("kind", ["profile", "bars"])
 def test_two_seeds_are_dots_and_no_interval(kind):
-    item = example.few_seeds(ITEMS[kind])
+    item = example.few_seeds(DRAWN[kind])
     records = records_of(item)
     cell = item.cells[0]
     assert records[0]["seeds"] == " ".join(str(value.value) for value in cell.values)
@@ -124,16 +127,16 @@ def test_rows_that_set_a_number_are_joined(row, on):
 
 
 def test_records_of_a_profile_leave_blanks():
-    (record,) = [each for each in records_of(example.dropout_table()) if each["row"] == "0.2"]
+    (record,) = [each for each in records_of(example.item("dropout")) if each["row"] == "0.2"]
     assert (record["reported"], record["reproduced"], record["low"]) == (80.5, None, None)
 
 
-@pytest.mark.parametrize("kind", ITEMS)
+@pytest.mark.parametrize("kind", DRAWN)
 def test_nothing_is_cut_off(kind):
     import matplotlib
 
     with matplotlib.rc_context(fname=figures.STYLE):
-        drawn = figures.DRAWERS[kind](frame(records_of(ITEMS[kind]())))
+        drawn = figures.DRAWERS[kind](frame(records_of(item_of(kind))))
         drawn.canvas.draw()
         whole = drawn.get_tightbbox(drawn.canvas.get_renderer())
     width, height = drawn.get_size_inches()
@@ -178,6 +181,6 @@ def legend_of_axes(drawn):
 
 @pytest.mark.parametrize("label", [r"$\textsc{cls}$", "a_b^c $x_$", "100% {}"])
 def test_labels_of_people_are_text_and_no_formulas(label, tmp_path):
-    first, *others = records_of(ITEMS["bars"]())
+    first, *others = records_of(item_of("bars"))
     records = [{**first, "row": label}, *others]
     draw("bars", records, tmp_path / "table", title=label)

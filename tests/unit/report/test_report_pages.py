@@ -74,7 +74,7 @@ FINDING = dict.fromkeys(FINDING_FIELDS, "x")
 def study(tmp_path, monkeypatch):
     """A study as its jobs leave it: record, items, claims, audit, adjudication; and what `study.json` holds."""
     monkeypatch.chdir(tmp_path)
-    items = [example.dropout_table(), example.adjudicated_table()]
+    items = [example.item("dropout"), example.item("adjudicated")]
     for item in items:
         write_json(f"results/paper/items/{item.item}.json", item.plain())
     for what, rows in {

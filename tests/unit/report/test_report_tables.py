@@ -72,7 +72,7 @@ def facts_of(item, line):
 
 
 def test_an_item_says_how_it_is_run_again_and_a_cell_names_a_few_of_its_encoders():
-    item = example.dropout_table()
+    item = example.item("dropout")
     assert run_command(item) == "replicse run simcse/table3 --config results/paper/config.json"
     kept = item.model_copy(update={"kept": "mine"})
     assert run_command(kept) == "replicse run simcse/table3 --config reports/studies/mine/config.json"
