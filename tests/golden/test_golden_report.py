@@ -2,8 +2,10 @@
 
 import pytest
 from golden import example_report as example
+from pandas import DataFrame
 
 from replicse.report.content.contents import Finding, Page, make_report
+from replicse.report.content.records import records_of
 from replicse.report.content.tables import Sheet, grid_of
 from replicse.report.formats import html, latex, markdown
 from replicse.report.formats.terminal import item_text, page_text
@@ -30,6 +32,12 @@ def test_table(golden, name, suffix):
 @pytest.mark.parametrize("name", example.REPORTED)
 def test_terminal(golden, name):
     golden(f"{name}.txt", item_text(example.item(name)))
+
+
+@pytest.mark.parametrize("name", ("trajectory", "scatter", "dropout", "augmentation", "spectrum", "density"))
+def test_what_a_figure_is_drawn_from(golden, name):
+    records = records_of(example.item(name))
+    golden(f"{name}.csv", DataFrame(records).to_csv(index=False, float_format="%.4f"))
 
 
 @pytest.mark.parametrize("suffix", ("md", "tex", "html"))
