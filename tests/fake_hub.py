@@ -1,7 +1,7 @@
 """A hub on this machine: it answers as the hub does, and fails as it is told to.
 
-Repository info, the tree, `resolve` with redirects and ETags, ranges, rate limits, connections that break in the
-middle, content that is not what its checksum says, gated repositories; and plain files below `/files/`.
+Repository info, the tree, `resolve` with redirects and ETags, ranges, connections that break in the middle, content
+that is not what its checksum says, gated repositories; and plain files below `/files/`.
 """
 
 import hashlib
@@ -21,7 +21,6 @@ class FakeHub:
         self.repositories = {}  # (kind, name): (commit, {file: content})
         self.files = {}
         self.gated = {}  # name: 401 or 403
-        self.busy = {}  # part of a path: how many times 429 is answered
         self.breaks = {}  # part of a path: after how many bytes a connection breaks, once
         self.wrong = set()  # contents (by sha256) that arrive changed
         self.gone = ""  # part of the paths at which no connection is answered, as if the server had died
@@ -66,10 +65,6 @@ class Handler(BaseHTTPRequestHandler):
         if hub.gone and hub.gone in path:
             self.close_connection = True
             return self.connection.shutdown(2)
-        for part, left in hub.busy.items():
-            if part in path and left:
-                hub.busy[part] -= 1
-                return self.send(429, b"slow down", {"Retry-After": "0"})
         if path.startswith("/files/"):
             return self.content(path, hub.files.get(path.removeprefix("/files/")))
         if path.startswith("/cdn/"):

@@ -13,6 +13,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+import yaml
 from places import ROOT
 from rich.console import Console
 from snakemake_interface_logger_plugins.common import LogEvent
@@ -35,10 +36,7 @@ CONFIG = "scale: micro\npapers: {simcse: [table3, figure2], repro: [table5]}\nse
 
 @pytest.fixture(scope="module")
 def items():
-    config = checked_config(
-        {"scale": "micro", "papers": {"simcse": ["table3", "figure2"], "repro": ["table5"]}, "seeds": [0]},
-        "x",
-    )
+    config = checked_config(yaml.safe_load(CONFIG), "x")
     return list(chosen_items(config, load_papers(ROOT / "workflow"), "x"))
 
 

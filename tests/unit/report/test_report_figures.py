@@ -138,9 +138,10 @@ PLACE = {
 }
 
 
-def legend_of(drawn):
-    (legend,) = drawn.legends
-    return dict(zip((text.get_text() for text in legend.get_texts()), legend.legend_handles, strict=True))
+def looks_of(legend):
+    """Return colour and marker by label."""
+    handles = zip(legend.get_texts(), legend.legend_handles, strict=True)
+    return {text.get_text(): (handle.get_color(), handle.get_marker()) for text, handle in handles}
 
 
 def test_a_method_has_one_colour_and_marker_in_every_figure():
@@ -148,19 +149,13 @@ def test_a_method_has_one_colour_and_marker_in_every_figure():
     drawn = figures.trajectory(frame([{**PLACE, "method": method} for method in some]))
     others = ["Unsup. SimCSE", "SBERT-base", "Sup. SimCSE", "VICReg"]
     lines = [{"encoder": name, "index": 1, "value": 1.0} for name in others]
-    first, second = legend_of(drawn), legend_of_axes(figures.spectrum(frame(lines)))
-    look = {name: (handle.get_color(), handle.get_marker()) for name, handle in (first | second).items()}
+    look = looks_of(*drawn.legends) | looks_of(figures.spectrum(frame(lines)).axes[0].get_legend())
     assert look["BERT, SimCSE"] == look["Unsup. SimCSE"] and look["VICReg"] == look["BERT, VICReg (dropout)"]
     assert len({look[name] for name in ("Unsup. SimCSE", "Sup. SimCSE", "SBERT-base", "VICReg")}) == 4
     ridges = [
         {"encoder": "SimCSE", "group": "0-1", "cosine": place / 4, "density": 1.0} for place in range(4)
     ]
     assert figures.density(frame(ridges)).axes[0].lines[0].get_color() == look["Unsup. SimCSE"][0]
-
-
-def legend_of_axes(drawn):
-    legend = drawn.axes[0].get_legend()
-    return dict(zip((text.get_text() for text in legend.get_texts()), legend.legend_handles, strict=True))
 
 
 @pytest.mark.parametrize("label", [r"$\textsc{cls}$", "a_b^c $x_$", "100% {}"])
