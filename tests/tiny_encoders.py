@@ -1,5 +1,6 @@
 """Small random encoders, ours and those of `transformers`, for the tests of everything that encodes."""
 
+import micro
 import numpy as np
 import torch
 
@@ -38,6 +39,15 @@ def tiny(family="bert", layers=3, token_head=False, **sizes):
     return encoder
 
 
+def written(folder, head=False, **sizes):
+    """Write a small encoder of BERT and its tokenizer into a folder, a dense head too if asked; return the folder."""
+    folder.mkdir(exist_ok=True)
+    tokenizer = micro.tokenizer_file(folder)
+    torch.manual_seed(0)
+    tiny(vocabulary=micro.load_size(tokenizer), **sizes).save(folder, mlp(32) if head else None, tokenizer)
+    return folder
+
+
 def mlp(hidden, generator=None):
     """Return a freshly drawn dense head."""
     return make_head(MlpHead(kind="mlp"), hidden, generator)
@@ -51,6 +61,30 @@ def pooled_by(pooling, backbone):
 def batch_of(lengths=LENGTHS, seed=0):
     generator = np.random.default_rng(seed)
     return TokenBatch.from_rows([generator.integers(5, 97, length) for length in lengths])
+
+
+def padded(batch, family="bert"):
+    """Return what a model of `transformers` is called with for a batch."""
+    tokens = torch.full((batch.rows, batch.longest), PAD[family])
+    tokens[batch.padded_mask] = batch.tokens
+    return {"input_ids": tokens, "attention_mask": batch.padded_mask.long()}
+
+
+def states_by_hand(model, rows, positions=None):
+    """Return the last hidden states of rows of ids, padded, with attention mask and position ids written out."""
+    longest, pad = max(map(len, rows)), model.config.pad_token_id or 0
+    first = pad + 1 if model.config.model_type == "roberta" else 0
+    positions = positions or [range(len(row)) for row in rows]
+    ids, mask, places = (
+        torch.tensor([[*each, *[fill] * (longest - len(each))] for each in values])
+        for values, fill in (
+            (rows, pad),
+            ([[1] * len(row) for row in rows], 0),
+            ([[first + place for place in each] for each in positions], first),
+        )
+    )
+    with torch.no_grad():
+        return model(input_ids=ids, attention_mask=mask, position_ids=places).last_hidden_state
 
 
 def huggingface(family, activation="gelu", vocabulary=97):

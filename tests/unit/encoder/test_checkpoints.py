@@ -2,28 +2,24 @@ import json
 import subprocess
 import sys
 
+import micro
 import pytest
 import torch
 from places import ROOT
 from safetensors.torch import load_file, save_file
-from tiny_encoders import FAMILIES, PAD, batch_of, huggingface, mlp, tiny
+from tiny_encoders import FAMILIES, batch_of, huggingface, mlp, padded, tiny
 
-from replicse.data.tokenizer import train_tokenizer
 from replicse.encoder.folders import record_folder
 from replicse.encoder.heads import stored_head
 from replicse.encoder.opening import open_backbone
 from replicse.encoder.packed.checkpoints import load_packed
 from replicse.errors import BadInput
 
-LINES = ["A man is playing a guitar.", "Two dogs run over the green grass", "It's 1999, isn't it?"] * 3
-
 
 @pytest.fixture
 def tokenizer_file(tmp_path):
-    file = tmp_path / "tokenizer" / "tokenizer.json"
-    file.parent.mkdir()
-    train_tokenizer("wordpiece", LINES, 97, lowercase=True).save(str(file))
-    return file
+    (tmp_path / "tokenizer").mkdir()
+    return micro.tokenizer_file(tmp_path / "tokenizer")
 
 
 def parts(family):
@@ -37,14 +33,10 @@ def same_weights(left, right):
     return left.keys() == right.keys() and all(torch.equal(left[name], right[name]) for name in left)
 
 
-def padded(batch, family):
-    tokens = torch.full((batch.rows, batch.longest), PAD[family])
-    tokens[batch.padded_mask] = batch.tokens
-    return {"input_ids": tokens, "attention_mask": batch.padded_mask.long()}
-
-
 @pytest.mark.parametrize("family", FAMILIES)
-def test_a_saved_folder_comes_back_bit_for_bit(family, tmp_path, tokenizer_file):
+def test_a_saved_folder_comes_back_bit_for_bit_and_transformers_reads_it(family, tmp_path, tokenizer_file):
+    import transformers
+
     encoder, head = parts(family)
     encoder.save(tmp_path / "out", head, tokenizer_file)
     loaded = load_packed(tmp_path / "out")
@@ -53,29 +45,21 @@ def test_a_saved_folder_comes_back_bit_for_bit(family, tmp_path, tokenizer_file)
     assert same_weights(stored_head(tmp_path / "out"), head)
     assert loaded.training and all(weight.requires_grad for weight in loaded.parameters())
     assert not list((tmp_path / "out").glob(".*"))
-
-
-@pytest.mark.parametrize("family", FAMILIES)
-def test_transformers_loads_what_was_saved(family, tmp_path, tokenizer_file):
-    import transformers
-
-    encoder, head = parts(family)
-    encoder.save(tmp_path / "out", head, tokenizer_file)
     encoder.eval()
-    batch = batch_of()
-    theirs, report = transformers.AutoModel.from_pretrained(tmp_path / "out", output_loading_info=True)
-    assert not report["missing_keys"] and not report["mismatched_keys"]
+    batch, theirs = batch_of(), []
+    for kind in (transformers.AutoModel, transformers.AutoModelForMaskedLM):
+        model, report = kind.from_pretrained(tmp_path / "out", output_loading_info=True)
+        assert not report["missing_keys"] and not report["mismatched_keys"]
+        with torch.no_grad():
+            theirs.append(model.eval()(**padded(batch, family)))
     with torch.no_grad():
         ours = encoder(batch).last
-        found = theirs.eval()(**padded(batch, family))
-        torch.testing.assert_close(found.last_hidden_state[batch.padded_mask], ours, rtol=1e-5, atol=1e-5)
+        found = theirs[0].last_hidden_state[batch.padded_mask]
+        torch.testing.assert_close(found, ours, rtol=1e-5, atol=1e-5)
         if family != "distilbert":  # it has no pooler
-            torch.testing.assert_close(found.pooler_output, head(ours[batch.first]), rtol=1e-5, atol=1e-5)
-        with_head, report = transformers.AutoModelForMaskedLM.from_pretrained(
-            tmp_path / "out", output_loading_info=True
-        )
-        assert not report["missing_keys"] and not report["mismatched_keys"]
-        logits = with_head.eval()(**padded(batch, family)).logits[batch.padded_mask]
+            pooled = head(ours[batch.first])
+            torch.testing.assert_close(theirs[0].pooler_output, pooled, rtol=1e-5, atol=1e-5)
+        logits = theirs[1].logits[batch.padded_mask]
         torch.testing.assert_close(logits, encoder.token_logits(ours), rtol=1e-5, atol=1e-5)
 
 
@@ -140,19 +124,14 @@ def test_of_a_file_that_holds_several_models_only_the_encoder_is_taken(
     discriminator.save(tmp_path / "aux", mlp(32), tokenizer_file)
     generator.save(tmp_path / "generator", None, tokenizer_file)
     encoder.save(tmp_path, None, tokenizer_file)
-    whole = {
-        **{
-            name.replace(f"{family}.", "aux_bert.", 1): value
-            for name, value in load_file(tmp_path / "aux" / "model.safetensors").items()
-        },
-        **{
-            f"generator.{name}": value
-            for name, value in load_file(tmp_path / "generator" / "model.safetensors").items()
-        },
-        "mlp.net.0.weight": torch.randn(64, 32),
-        "electra_head.weight": torch.randn(2, 32),
-        **load_file(tmp_path / "model.safetensors"),
-    }
+    whole = {"mlp.net.0.weight": torch.randn(64, 32), "electra_head.weight": torch.randn(2, 32)}
+    for folder, base, named in (
+        ("aux", f"{family}.", "aux_bert."),
+        ("generator", "", "generator."),
+        ("", "", ""),
+    ):
+        stored = load_file(tmp_path / folder / "model.safetensors")
+        whole |= {named + name.removeprefix(base): value for name, value in stored.items()}
     save_file(whole, tmp_path / "model.safetensors")
     rewritten(tmp_path, file=file)
     loaded = open_backbone(tmp_path)
@@ -226,37 +205,20 @@ def test_broken_folders_say_what_is_wrong(tmp_path, tokenizer_file, change, word
         open_backbone(tmp_path)
 
 
-def test_the_real_compact_encoder_agrees_with_transformers(real_data):
-    import transformers
-
-    folder = real_data / "models" / "bert-l2-h128-wiki"
-    if not folder.is_dir():
-        pytest.skip("models/bert-l2-h128-wiki is not among the real data")
-    loaded = open_backbone(folder).eval()
-    theirs = transformers.AutoModelForMaskedLM.from_pretrained(folder).eval()
-    batch = batch_of((30, 7, 12))
-    with torch.no_grad():
-        expected = theirs(**padded(batch, "bert")).logits[batch.padded_mask]
-        found = loaded.token_logits(loaded(batch).last)
-    torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-4)
-
-
 def test_opening_an_encoder_imports_nothing_heavy(tmp_path, tokenizer_file):
     """`transformers` costs 6 s; torch._dynamo, which a normal_ on the meta device would import, 1.5 s."""
-    encoder, head = parts("bert")
-    encoder.save(tmp_path / "out", head, tokenizer_file)
+    tiny(vocabulary=120).save(tmp_path / "out", None, tokenizer_file)
     record_folder(tmp_path / "out", "run", "best")
     code = (
         "import sys; from replicse.encoder.sentence import SentenceEncoder;"
         "SentenceEncoder.open(sys.argv[1], 'cls')(['a man']);"
         "print({'transformers', 'torch._dynamo', 'scipy', 'pandas'} & sys.modules.keys())"
     )
-    source = ROOT / "src"
     found = subprocess.run(
         [sys.executable, "-c", code, str(tmp_path / "out")],
         capture_output=True,
         text=True,
         check=True,
-        env={"PYTHONPATH": str(source), "OMP_NUM_THREADS": "1"},
+        env={"PYTHONPATH": str(ROOT / "src"), "OMP_NUM_THREADS": "1"},
     )
     assert found.stdout.strip() == "set()"
