@@ -39,12 +39,12 @@ def tiny(family="bert", layers=3, token_head=False, **sizes):
     return encoder
 
 
-def written(folder, head=False, **sizes):
+def written(folder, head=False):
     """Write a small encoder of BERT and its tokenizer into a folder, a dense head too if asked; return the folder."""
     folder.mkdir(exist_ok=True)
     tokenizer = micro.tokenizer_file(folder)
     torch.manual_seed(0)
-    tiny(vocabulary=micro.load_size(tokenizer), **sizes).save(folder, mlp(32) if head else None, tokenizer)
+    tiny(vocabulary=120).save(folder, mlp(32) if head else None, tokenizer)
     return folder
 
 

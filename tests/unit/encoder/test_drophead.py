@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from tiny_encoders import batch_of, tiny
+from tiny_encoders import batch_of, padded, written
 
 from replicse.encoder.backbone import FIRST_TOKEN
 from replicse.encoder.opening import open_backbone
@@ -39,30 +39,20 @@ def of_transformers(folder, batch, kept):
 
     for number, layer in enumerate(model.encoder.layer):
         layer.attention.self.register_forward_hook(hook(number))
-    tokens = batch.pad(batch.tokens[:, None].float()).squeeze(-1).long()
-    return model(input_ids=tokens, attention_mask=batch.padded_mask.long()).last_hidden_state
+    return model(**padded(batch)).last_hidden_state
 
 
 @pytest.mark.parametrize("first", [False, True])
-def test_heads_are_dropped_by_row_and_the_kept_ones_scaled(tmp_path, tokenizer_folder, monkeypatch, first):
+def test_heads_are_dropped_by_row_and_the_kept_ones_scaled(tmp_path, monkeypatch, first):
+    folder = written(tmp_path)
     batch = batch_of()
     kept = kept_heads(batch.rows)
-    encoder = open_backbone(tokenizer_folder)
+    encoder = open_backbone(folder)
     encoder.train().set_dropout(0, 0, 0.5)
     drawn = iter(kept)
     monkeypatch.setattr(HeadDropout, "_drawn", lambda self, ones: next(drawn))
-    expected = of_transformers(tokenizer_folder, batch, kept)
+    expected = of_transformers(folder, batch, kept)
     if first:
         torch.testing.assert_close(encoder(batch, FIRST_TOKEN).last, expected[:, 0], rtol=1e-4, atol=1e-5)
     else:
         torch.testing.assert_close(encoder(batch).last, batch.unpad(expected), rtol=1e-4, atol=1e-5)
-
-
-@pytest.fixture(scope="module")
-def tokenizer_folder(tmp_path_factory):
-    import micro
-
-    folder = tmp_path_factory.mktemp("encoder")
-    torch.manual_seed(0)
-    tiny(layers=LAYERS, vocabulary=120).save(folder, None, micro.tokenizer_file(folder))
-    return folder

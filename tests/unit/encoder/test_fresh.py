@@ -9,10 +9,9 @@ from replicse.encoder.fresh import fresh_backbone
 from replicse.encoder.opening import open_backbone
 from replicse.errors import BadInput
 from replicse.registry.encoders import Architecture
-from replicse.training.loop import Trainer, TrainJob
 
 SIZES = {"layers": 2, "hidden": 32, "heads": 4, "intermediate": 48, "positions": 40}
-CPU = torch.device("cpu")
+MASKED = ("electra", "modernbert", "deberta-v2", "mpnet", "albert", "xlm-roberta")
 
 
 def tokenizer_of(folder, kind="byte-bpe"):
@@ -29,12 +28,11 @@ def made(folder, family, kind="byte-bpe", engine="auto", **sizes):
 @pytest.mark.parametrize(
     ("family", "engine", "token_head"),
     [
-        ("bert", "packed", True), ("distilbert", "packed", True), ("electra", "transformers", True),
-        ("modernbert", "transformers", True), ("deberta-v2", "transformers", True), ("mpnet", "transformers", True),
-        ("albert", "transformers", True), ("xlm-roberta", "transformers", True), ("llama", "transformers", False),
-        ("qwen2", "transformers", False),
+        *((family, "packed", True) for family in ("bert", "distilbert")),
+        *((family, "transformers", True) for family in MASKED),
+        *((family, "transformers", False) for family in ("llama", "qwen2")),
     ],
-)  # fmt: skip
+)
 def test_an_encoder_of_a_family_has_the_sizes_that_are_asked_for(tmp_path, family, engine, token_head):
     backbone = made(tmp_path, family)
     assert (backbone.engine, backbone.hidden, backbone.layer_count) == (engine, 32, 2)
@@ -48,24 +46,17 @@ def test_an_encoder_of_a_family_has_the_sizes_that_are_asked_for(tmp_path, famil
 
 def test_a_run_from_one_is_trained_saved_and_opened_again(tmp_path):
     """Others were run as the documentation says."""
-    job = micro.job(tmp_path, selection={"every": 10}, pooling={"train": "mean", "test": "mean"})
     fresh = {"architecture": {"family": "electra", **SIZES}, "tokenizer": {"name": "test"}}
-    spec = type(job.spec).of({**job.spec.plain(), "init": {"fresh": fresh}}, "run")
-    root = micro.dev_root(tmp_path / "data")
-    trainer = Trainer(
-        TrainJob(spec, "run", None, job.tokenizer, job.stores),
-        root,
-        tmp_path / "out",
-        tmp_path / "state",
-        CPU,
-    )
+    pooling = {"train": "mean", "test": "mean"}
+    job = micro.job(tmp_path, init={"fresh": fresh}, selection={"every": 10}, pooling=pooling)
+    trainer = micro.trainer_of(job, tmp_path, micro.dev_root(tmp_path / "data"))
     trainer.run()
     again = open_backbone(tmp_path / "out" / "last")
     assert again.model.config.model_type == "electra" and again.predicts_tokens
     for name, weight in trainer.model.backbone.state_dict().items():
         assert torch.equal(again.state_dict()[name], weight)
-    torch.manual_seed(spec.seed)
-    first = fresh_backbone(spec.init.fresh.architecture, job.tokenizer).input_embeddings
+    torch.manual_seed(job.spec.seed)
+    first = fresh_backbone(job.spec.init.fresh.architecture, job.tokenizer).input_embeddings
     assert not torch.equal(first, trainer.model.backbone.input_embeddings)
 
 
@@ -77,11 +68,7 @@ def test_a_run_from_one_is_trained_saved_and_opened_again(tmp_path):
         ("electra", {"hidden": 30}, "hidden size 30 cannot be split over 4 attention heads"),
         ("electra", {"engine": "packed"}, "engine packed has bert, roberta, distilbert, not electra"),
         ("bert", {"config": {"a": 1}}, "architecture.config is for engine transformers"),
-        (
-            "electra",
-            {"config": {"embeding_size": 1}},
-            'no key "embeding_size"; did you mean "embedding_size"',
-        ),
+        ("electra", {"config": {"embeding_size": 1}}, 'no key "embeding_size"; did you mean "embedding_'),
         ("modernbrt", {}, 'has a family "modernbrt"; did you mean "modernbert"'),
     ],
 )

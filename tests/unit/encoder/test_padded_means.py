@@ -4,7 +4,7 @@ import micro
 import numpy as np
 import pytest
 import torch
-from tiny_encoders import batch_of, pooled_by, tiny
+from tiny_encoders import batch_of, pooled_by, written
 
 from replicse.encoder.batch import TokenBatch
 from replicse.encoder.opening import open_backbone
@@ -18,10 +18,7 @@ LENGTH = 20
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("encoder")
-    torch.manual_seed(0)
-    tiny(vocabulary=120).save(folder, None, micro.tokenizer_file(folder))
-    return folder
+    return written(tmp_path_factory.mktemp("encoder"))
 
 
 def reference(folder, rows, length):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file
-from tiny_encoders import mlp, tiny
+from tiny_encoders import written
 
 from replicse.encoder.packed.transformer import PackedBackbone
 from replicse.encoder.preparing import prepare_encoder
@@ -20,22 +20,15 @@ SENTENCES = micro.sentences(6, 3)
 
 @pytest.fixture
 def source(tmp_path):
-    folder = tmp_path / "source"
-    folder.mkdir()
-    size = micro.load_size(micro.tokenizer_file(folder))
-    torch.manual_seed(0)
-    tiny(vocabulary=size).save(folder, mlp(32), folder / "tokenizer.json")
-    return folder
+    return written(tmp_path / "source", head=True)
 
 
 def test_training_code_leaves_weights_in_many_ways_and_all_are_kept_alike(source, tmp_path):
     expected = SentenceEncoder.open(source, "cls-head")(SENTENCES)
     stored = load_file(source / "model.safetensors")
     (source / "model.safetensors").unlink()
-    torch.save(
-        {"state_dict": {f"model.{name}": value for name, value in stored.items()}},
-        source / "pytorch_model.bin",
-    )
+    stored = {f"model.{name}": value for name, value in stored.items()}
+    torch.save({"state_dict": stored}, source / "pytorch_model.bin")
     prepare_encoder(source, tmp_path / "out", {"folder": "./source"})
     record = json.loads((tmp_path / "out" / "hub.json").read_text())
     assert record["folder"] == "./source"

@@ -6,14 +6,12 @@ import micro
 import pytest
 import torch
 from safetensors.torch import load_file
-from tiny_encoders import mlp, pooled_by, tiny
+from tiny_encoders import pooled_by, tiny
 from torch import nn
 
-from replicse.data.tokenizer import train_tokenizer
-from replicse.encoder.heads import Mlp, Projector, make_head, stored_head
+from replicse.encoder.heads import Projector, make_head, stored_head
 from replicse.encoder.sentence import SentenceEncoder
 from replicse.registry.encoders import ProjectorHead
-from replicse.training.loop import Trainer
 
 DEFAULT = ProjectorHead(kind="projector")
 TWO = [{"column": "text"}, {"column": "other"}]
@@ -30,13 +28,6 @@ def reference(projector, hidden=32):
     )
     layers.load_state_dict(projector.layers.state_dict())
     return layers
-
-
-@pytest.fixture
-def tokenizer_file(tmp_path):
-    file = tmp_path / "tokenizer.json"
-    train_tokenizer("wordpiece", ["A man is playing a guitar."] * 3, 97, lowercase=True).save(str(file))
-    return file
 
 
 def shifted():
@@ -65,7 +56,7 @@ def test_a_batch_is_normalised_over_all_rows_of_all_views_or_each_view_by_itself
     head = {"kind": "projector", "layers": 3, "width": 8, "output": 12, "final_norm": False}
     head |= {"statistics": "view"} if statistics == "view" else {}
     job = micro.job(tmp_path, head=head, dropout={"hidden": 0, "attention": 0}, views=TWO)
-    trainer = Trainer(job, tmp_path, tmp_path / "out", tmp_path / "state", torch.device("cpu"))
+    trainer = micro.trainer_of(job, tmp_path)
     layers = trainer.model.head.layers
     names = [type(layer).__name__ for layer in layers]
     assert names == ["Linear", "BatchNorm1d", "ReLU", "Linear", "BatchNorm1d", "ReLU", "Linear"]
@@ -88,9 +79,10 @@ def test_a_batch_is_normalised_over_all_rows_of_all_views_or_each_view_by_itself
             assert torch.allclose(view, hidden @ layers[6].weight.T, atol=1e-4)
 
 
-def test_a_saved_projector_comes_back_with_its_statistics(tmp_path, tokenizer_file):
-    encoder, projector = tiny(), shifted()
-    encoder.save(tmp_path / "out", projector, tokenizer_file)
+def test_a_saved_projector_comes_back_with_its_statistics_which_are_those_of_the_test(tmp_path):
+    """At test time a sentence's vector depends on no other."""
+    encoder, projector = tiny(vocabulary=120), shifted()
+    encoder.save(tmp_path / "out", projector, micro.tokenizer_file(tmp_path))
     config = json.loads((tmp_path / "out" / "config.json").read_text())
     assert config["sentence_head"] == {"kind": "projector"}
     stored = load_file(tmp_path / "out" / "model.safetensors")
@@ -102,18 +94,9 @@ def test_a_saved_projector_comes_back_with_its_statistics(tmp_path, tokenizer_fi
     assert not torch.allclose(projector(values), make_head(DEFAULT, 32).eval()(values))
     head.train()(values)  # it can be trained on
 
-    encoder.save(tmp_path / "plain", mlp(32), tokenizer_file)
-    assert isinstance(stored_head(tmp_path / "plain"), Mlp)
-
-
-def test_at_test_time_a_sentences_vector_depends_on_no_other(tmp_path, tokenizer_file):
-    projector = shifted()
-    tiny().save(tmp_path / "out", projector, tokenizer_file)
-    together = SentenceEncoder.open(tmp_path / "out", "cls-head", device="cpu")
-    alone = SentenceEncoder.open(tmp_path / "out", "cls-head", device="cpu")
-    texts = ["A man is playing a guitar.", "A guitar", "man is"]
+    together, alone = (SentenceEncoder.open(tmp_path / "out", "cls-head") for _ in range(2))
+    texts = micro.sentences(3)
     for text, vector in zip(texts, together(texts), strict=True):
         assert alone([text])[0] == pytest.approx(vector, abs=1e-5)
-    statistics = together.head.layers[1].running_mean
-    assert torch.equal(statistics, projector.layers[1].running_mean)
+    assert torch.equal(together.head.layers[1].running_mean, projector.layers[1].running_mean)
     assert together.head.training, "encoding leaves the mode as it found it"

@@ -2,26 +2,21 @@
 
 import json
 
+import micro
 import numpy as np
 import pytest
-import torch
-from tiny_encoders import mlp, tiny
+from tiny_encoders import written
 
-from replicse.data.tokenizer import train_tokenizer
 from replicse.encoder.sentence import SentenceEncoder
 from replicse.errors import BadInput
 
-SENTENCES = ["A man is playing a guitar.", "dogs", "Two dogs run over the green grass while a man is playing"]
+SENTENCES = [*micro.sentences(3), " ".join(micro.WORDS[:15])]
 
 
 @pytest.fixture(scope="module")
 def plain(tmp_path_factory):
     """Return the folder of a small encoder, without modules."""
-    folder = tmp_path_factory.mktemp("plain")
-    train_tokenizer("wordpiece", SENTENCES * 2, 97, lowercase=True).save(str(folder / "tokenizer.json"))
-    torch.manual_seed(0)
-    tiny().save(folder, mlp(32), folder / "tokenizer.json")
-    return folder
+    return written(tmp_path_factory.mktemp("plain"), head=True)
 
 
 def saved(plain, folder, mode="mean", *more, **options):
@@ -35,16 +30,11 @@ def saved(plain, folder, mode="mean", *more, **options):
     return folder
 
 
-def dense():
-    from sentence_transformers.sentence_transformer.modules import Dense
+def module(name, *sizes):
+    """Return a module of the library behind its pooling."""
+    from sentence_transformers.sentence_transformer import modules
 
-    return Dense(32, 8)
-
-
-def normalised():
-    from sentence_transformers.sentence_transformer.modules import Normalize
-
-    return Normalize()
+    return getattr(modules, name)(*sizes)
 
 
 def older_length(folder):
@@ -55,27 +45,27 @@ def older_length(folder):
 
 def default_prompt(folder):
     file = folder / "config_sentence_transformers.json"
-    settings = {"prompts": {"query": "a man: "}, "default_prompt_name": "query"}
+    settings = {"prompts": {"query": "bal kon "}, "default_prompt_name": "query"}
     file.write_text(json.dumps({**json.loads(file.read_text()), **settings}))
 
 
 @pytest.mark.parametrize(
     ("engine", "mode", "more", "options", "change"),
     [
-        ("packed", "mean", (normalised,), {}, None),
-        ("packed", "cls", (), {}, None),
-        ("packed", "mean", (), {}, older_length),
-        ("sentence-transformers", "max", (), {}, None),
-        ("sentence-transformers", ["cls", "mean"], (), {}, None),
-        ("sentence-transformers", "mean", (dense, normalised), {}, None),
-        ("sentence-transformers", "mean", (), {"truncate_dim": 8}, None),
-        ("sentence-transformers", "mean", (), {}, default_prompt),
+        ("packed", "mean", [["Normalize"]], {}, None),
+        ("packed", "cls", [], {}, None),
+        ("packed", "mean", [], {}, older_length),
+        ("sentence-transformers", "max", [], {}, None),
+        ("sentence-transformers", ["cls", "mean"], [], {}, None),
+        ("sentence-transformers", "mean", [["Dense", 32, 8], ["Normalize"]], {}, None),
+        ("sentence-transformers", "mean", [], {"truncate_dim": 8}, None),
+        ("sentence-transformers", "mean", [], {}, default_prompt),
     ],
 )
 def test_vectors_are_those_of_the_library(plain, tmp_path, engine, mode, more, options, change):
     from sentence_transformers import SentenceTransformer
 
-    folder = saved(plain, tmp_path, mode, *(module() for module in more), **options)
+    folder = saved(plain, tmp_path, mode, *(module(*named) for named in more), **options)
     if change:
         change(folder)
     expected = SentenceTransformer(str(folder), device="cpu").encode(SENTENCES)
@@ -92,20 +82,15 @@ def test_vectors_are_those_of_the_library(plain, tmp_path, engine, mode, more, o
 
 def test_a_pooling_that_is_named_reads_the_transformer_alone(plain, tmp_path, caplog):
     caplog.set_level("INFO")
-    folder = saved(plain, tmp_path, "mean", normalised())
-    named, bare = (
-        SentenceEncoder.open(folder, "cls", max_length=40),
-        SentenceEncoder.open(plain, max_length=40),
-    )
-    assert (
-        not named.normalised
-        and "read by pooling cls as asked for, not by its own modules.json" in caplog.text
-    )
+    folder = saved(plain, tmp_path, "mean", module("Normalize"))
+    named = SentenceEncoder.open(folder, "cls", max_length=40)
+    bare = SentenceEncoder.open(plain, max_length=40)
+    assert "read by pooling cls as asked for, not by its own modules.json" in caplog.text
     np.testing.assert_allclose(named(SENTENCES), bare(SENTENCES), rtol=1e-5, atol=1e-6)
 
 
 def test_modules_without_a_pooling_are_refused_with_what_to_give(plain, tmp_path):
-    folder = saved(plain, tmp_path, "mean", normalised())
+    folder = saved(plain, tmp_path, "mean", module("Normalize"))
     listed = json.loads((folder / "modules.json").read_text())
     (folder / "modules.json").write_text(json.dumps([listed[0], listed[2]]))
     with pytest.raises(BadInput, match="no Pooling among them: give --pooling"):
