@@ -80,6 +80,15 @@ class Synonym(FromThesaurus):
     _is_one_amount = one_of("words", "rate")
 
 
+class EasyDataAugmentation(FromThesaurus):
+    """One random operation of EDA, letter case and punctuation kept, or taken away first as in its reference code."""
+
+    home: ClassVar[str] = "replicse.augment.eda"
+    name: Literal["eda"]
+    alpha: Part
+    cleaning: Literal["none", "reference"] = "none"
+
+
 class NextSentence(AugmentationParameters):
     """One of the `reach` following lines (SimCSE Table 2)."""
 

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from papers.noncontrastive import eda as eda_module
 
 from replicse.augment import augment
+from replicse.augment import eda as eda_module
 from replicse.augment import synonyms as synonyms_module
 from replicse.errors import BadInput, MissingData
 

@@ -1,11 +1,11 @@
-"""The method of Pappadopulo and Farina (2024): Barlow Twins and VICReg on sentences, EDA, shuffled tokens."""
+"""The method of Pappadopulo and Farina (2024): Barlow Twins and VICReg on sentences, and shuffled tokens."""
 
 from collections.abc import Sequence
 from random import Random
 from typing import ClassVar, Literal
 
 from replicse.checked import Positive, Share
-from replicse.registry.augmentations import AugmentationParameters, FromThesaurus, Part
+from replicse.registry.augmentations import AugmentationParameters
 from replicse.registry.terms import TwoViews, Weight
 
 
@@ -28,15 +28,6 @@ class VICRegParameters(TwoViews):
     covariance: Weight = 1
     gamma: Positive = 1
     epsilon: Positive = 1e-4
-
-
-class EasyDataAugmentation(FromThesaurus):
-    """One random operation of EDA, letter case and punctuation kept, or taken away first as in its reference code."""
-
-    implementation: ClassVar[str] = "papers.noncontrastive.eda:eda"
-    name: Literal["eda"]
-    alpha: Part
-    cleaning: Literal["none", "reference"] = "none"
 
 
 class Shuffle(AugmentationParameters):

@@ -10,7 +10,7 @@ from random import Random
 from replicse.augment.lines import each_words
 from replicse.augment.synonyms import FUNCTION_WORDS, open_thesaurus
 
-MARKED = re.compile(r"(\W*)(.*?)(\W*)", re.DOTALL)
+MARKED = re.compile(r"(\W*)(.*?)(\W*)", re.DOTALL)  # marks before, word, marks after
 
 Synonyms = Callable[[str], tuple[str, ...]]
 Words = list[str]
@@ -58,16 +58,9 @@ def _many(words: Words, alpha: float) -> int:
     return max(1, math.floor(alpha * len(words) + 1e-9))
 
 
-def _parted(marked: str) -> tuple[str, ...]:
-    """Return the marks before a word, the word, and the marks after it."""
-    found = MARKED.fullmatch(marked)
-    assert found is not None, "any text fits"
-    return found.groups()
-
-
 def _synonyms_of(marked: str, synonyms: Synonyms) -> tuple[str, ...]:
     """Return the synonyms of a word that may carry punctuation, in its own letter case and with its marks."""
-    before, word, after = _parted(marked)
+    before, word, after = MARKED.fullmatch(marked).groups()
     names = synonyms(word.lower())
     if word[:1].isupper():
         names = tuple(name[:1].upper() + name[1:] for name in names)
@@ -83,7 +76,7 @@ def replace_synonyms(words: Words, alpha: float, random: Random, synonyms: Synon
 
 def insert_synonyms(words: Words, alpha: float, random: Random, synonyms: Synonyms) -> Words:
     """Return the words with synonyms of `alpha` of them, each at a random place."""
-    cores = [_parted(word)[1].lower() for word in words]
+    cores = [MARKED.fullmatch(word).group(2).lower() for word in words]
     options = [names for core in cores if (names := synonyms(core))]
     longer = list(words)
     for _ in range(_many(words, alpha) if options else 0):
