@@ -62,7 +62,7 @@ def _separated_rows(
 ) -> Iterator[Record]:
     _check_saved(path, separator)
     records = csv_records(path, separator)
-    _, header = next(records, (0, []))
+    header = next(records, (0, []))[1]
     if not header:
         raise BadInput(f"{path}: it is empty; give it a header, and rows below")
     _check_headings(path, headings, header)

@@ -22,6 +22,7 @@ MADE_BY = ("src", "workflow", "Snakefile")
 PACKAGES = (
     "torch", "numpy", "scipy", "tokenizers", "transformers", "safetensors", "huggingface_hub", "datasets", "mteb",
     "nltk", "nlpaug", "scikit-learn", "zuko", "pandas", "pyarrow", "pydantic", "pyyaml", "snakemake",
+    "sentence-transformers", "peft",
 )  # fmt: skip
 
 
