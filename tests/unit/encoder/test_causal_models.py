@@ -85,7 +85,6 @@ def test_it_is_trained_kept_and_read_back(decoder, tmp_path, pooling):
     out = tmp_path / "out"
     micro.trainer_of(job, tmp_path, micro.dev_root(tmp_path / "data")).run()
     history = micro.metrics(out)["history"]
-    assert [entry["step"] for entry in history] == [5, 10]
     assert np.isfinite([entry["loss"] for entry in history]).all()
     assert not micro.equal_weights(out / "last", folder)
     vectors = SentenceEncoder.open(out / "best", pooling, device="cpu")(SENTENCES)

@@ -76,7 +76,12 @@ def test_both_engines_give_equal_losses_and_gradients(tmp_path, family, term):
 
 @pytest.mark.parametrize(
     ("family", "activation"),
-    [*zip(FAMILIES, ["gelu"] * 3, strict=True), ("bert", "gelu_new"), ("distilbert", "relu")],
+    [
+        *zip(FAMILIES, ["gelu"] * 3, strict=True),
+        ("bert", "gelu_new"),
+        ("roberta", "relu"),
+        ("distilbert", "relu"),
+    ],
 )
 def test_hidden_states_mean_the_same_in_both_engines(tmp_path, family, activation):
     folder = saved(huggingface(family, activation), tmp_path)

@@ -116,10 +116,6 @@ def test_batches_hold_all_rows_and_stay_within_the_budget(lengths, budget, padde
         assert half_full or (len(batch) + 1) * longer > budget
 
 
-def with_modules(modules):
-    return lambda folder: (folder / "modules.json").write_text(json.dumps(modules))
-
-
 def without_head(folder):
     tiny(vocabulary=120).save(folder, None, folder / "tokenizer.json")
 
@@ -138,8 +134,6 @@ def with_a_gap(folder):
         (without_head, {"pooling": "cls-head"}, "no head"),
         (without_head, {"pooling": "means"}, "known: .*mean"),
         (with_a_gap, {}, "token ids up to 4000, but the encoder knows 120"),
-        (with_modules([{"path": "../other"}]), {}, r"modules\.json"),
-        (with_modules([{}]), {}, r"modules\.json"),
     ],
 )
 def test_what_cannot_be_read_is_refused(folder, tmp_path, change, options, problem):

@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from replicse.encoder.baselines.word_vectors import AverageWordVectors, read_word_vectors
-from replicse.errors import BadInput, MissingData
-from replicse.registry.encoders import WordVectors
+from replicse.errors import BadInput
 
 WORDS = ["dog", "Dog", "cat", "dog!", "the", "n't"]
 MATRIX = np.arange(12, dtype=np.float32).reshape(6, 2) ** 2
@@ -69,8 +68,3 @@ def test_files_are_read(tmp_path):
 def test_malformed_lines_are_named(tmp_path, lines, message):
     with pytest.raises(BadInput, match=message):
         read_word_vectors(write(tmp_path / "glove.txt", lines))
-
-
-def test_an_absent_file_is_named(tmp_path):
-    with pytest.raises(MissingData, match=r"nowhere\.txt"):
-        AverageWordVectors.open(tmp_path, WordVectors(file="nowhere.txt"))
