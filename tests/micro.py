@@ -8,7 +8,7 @@ import numpy as np
 import torch
 
 from replicse.data.store import write_store
-from replicse.data.tokenizer import load_tokenizer, special_tokens, train_tokenizer
+from replicse.data.tokenizer import special_tokens, train_tokenizer
 from replicse.registry.artefacts import DATA
 from replicse.registry.runs import Run
 from replicse.training.loop import Trainer, TrainJob
@@ -34,11 +34,6 @@ def rated_pairs(count: int) -> list[tuple[str, str, int]]:
 def tokenizer_file(folder: Path) -> Path:
     """Train and write a tokenizer."""
     return save_tokenizer(train_tokenizer("wordpiece", sentences(200), 120, True), folder)
-
-
-def load_size(file: Path) -> int:
-    """Return how many tokens a tokenizer has."""
-    return load_tokenizer(file, None).get_vocab_size()
 
 
 def save_tokenizer(tokenizer, folder: Path) -> Path:

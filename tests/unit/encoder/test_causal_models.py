@@ -15,7 +15,7 @@ from replicse.errors import BadInput
 
 FAMILIES = ("Qwen2", "Llama")
 SENTENCES = [*micro.sentences(6, 9), "bal"]
-PROMPT = 'This sentence : "{text}" means in one word : "'
+PROMPT = 'This sentence : {text} means in one word : "'
 
 
 @pytest.fixture(params=FAMILIES)
@@ -36,7 +36,7 @@ def test_a_prompt_ends_with_the_token_that_is_read_and_can_be_denoised(decoder):
     folder, model = decoder
     tokenizer = load_tokenizer(folder / "tokenizer.json", None)
     start = [0] if model.config.model_type == "llama" else []
-    before, after = (tokenizer.encode(part, add_special_tokens=False).ids for part in PROMPT.split("{text}"))
+    before, after = (tokenizer.encode(part, add_special_tokens=False).ids for part in PROMPT.split(" {text}"))
     each = [tokenizer.encode(sentence, add_special_tokens=False).ids for sentence in SENTENCES]
     each = [ids[: 64 - len(start) - len(before) - len(after)] for ids in each]
     rows = [[*start, *before, *ids, *after] for ids in each]
