@@ -357,7 +357,7 @@ def test_a_checkpoint_that_is_not_the_one_that_was_written_is_refused(tmp_path, 
     other = trained(other_job, root, tmp_path / "other")
     chained = replace(job, init=first / "best", spec=changed(job, init={"run": job.run_id}))
     micro.trainer_of(chained, tmp_path)
-    told = f"a checkpoint of run {other_job.run_id}, not of {job.run_id}; delete"
+    told = f"a checkpoint of run {other_job.run_id}, not of {job.run_id}; copy all of the folder"
     with pytest.raises(BadInput, match=told):
         micro.trainer_of(replace(chained, init=other / "best"), tmp_path)
     shutil.copy(other / "best" / "model.safetensors", first / "best")
