@@ -101,13 +101,18 @@ def test_a_damaged_state_is_never_gone_on_from(study, tmp_path, caplog, damage, 
 
 @contextmanager
 def files_of_at_most(size):
-    """Let no file grow beyond a number of bytes, as on a full disk."""
+    """Let no file grow beyond a number of bytes, as on a full disk.
+
+    Python before 3.12 would leave cut bytecode of what is imported meanwhile, and read it ever after.
+    """
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    before, sys.dont_write_bytecode = sys.dont_write_bytecode, True
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
     try:
         yield
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        sys.dont_write_bytecode = before
 
 
 def test_a_full_disk_is_one_sentence_and_leaves_the_state_before(study, tmp_path, capsys):
