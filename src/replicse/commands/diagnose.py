@@ -177,7 +177,8 @@ def variants_of(arguments: Namespace, checks: Sequence[str] = ()) -> tuple[Mappi
     """Return the scores of an encoder by variant, and the task that the number is of."""
     from replicse.commands.evaluate import set_threads
     from replicse.data.sets import data_folder
-    from replicse.encoder.sentence import SentenceEncoder
+    from replicse.encoder.sentence import SentenceEncoder, encoder_folder
+    from replicse.encoder.sentence_transformers import MODULES
     from replicse.evaluation.variants import evaluate
 
     known = compared_with(arguments) if arguments.item or arguments.printed else None
@@ -189,9 +190,11 @@ def variants_of(arguments: Namespace, checks: Sequence[str] = ()) -> tuple[Mappi
         raise BadInput("an encoder is scored on test sets; add --data DIR, or set REPLICSE_DATA")
     root = data_folder(Path(place))
     set_threads(arguments.threads)
-    pooling = arguments.pooling or (known.settings.get("pooling") if known else None) or "cls"
-    vectors = SentenceEncoder.open(arguments.encoder, pooling)
-    return evaluate(root, vectors, tuple(checks) or None, arguments.encoder), task
+    folder = encoder_folder(arguments.encoder)
+    # What an encoder declares itself is how it is read, be the cell's row read otherwise.
+    usual = known.settings.get("pooling") if known and not (folder / MODULES).is_file() else None
+    vectors = SentenceEncoder.open(folder, arguments.pooling or usual)
+    return evaluate(root, vectors, tuple(checks) or None, str(folder)), task
 
 
 def task_of(metric_path: str) -> str:
