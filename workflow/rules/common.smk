@@ -168,7 +168,7 @@ def tell_refusals():
 
 
 def refuse_until(words):
-    """Refuse --until for a rule whose jobs read what others of it make: Snakemake never starts those."""
+    """Refuse --until for a rule whose jobs read what others of it make, for Snakemake never starts those."""
     asked = [words.index(word) for word in ("--until", "-U") if word in words]
     rules = {word for at in asked for word in words[at + 1 :]} & INSTEAD.keys()
     made = {file: job for job in GRAPH.values() for file in job.outputs}
