@@ -62,7 +62,7 @@ def test_the_commands_are_found_and_few_are_left_out():
     found = commands()
     assert {words[0] for words in found} <= {*VERBS, *INTERNAL, "--help"}
     assert ("why", "simcse/table3/p0.1/stsb-dev", "--scale", "compact") in found
-    assert sum(map(runs_here, found)) >= len(found) / 2
+    assert sum(map(runs_here, found)) >= 40
 
 
 @pytest.mark.parametrize("name", ["README.md", "docs/tutorial.md"])
