@@ -1,11 +1,12 @@
 """Numbers that were collected of further papers, next to the folder of real data, and those of a paper's own file."""
 
-import csv
 import os
 from pathlib import Path
 
 import pytest
 from places import CHECKOUT, ROOT
+
+from replicse.files import read_rows
 
 
 def collected(*papers: str) -> list[dict[str, str]]:
@@ -14,16 +15,10 @@ def collected(*papers: str) -> list[dict[str, str]]:
     file = CHECKOUT / data.parent / "next" / "reported.csv"
     if not file.is_file():
         pytest.skip("the collected numbers are absent: no next/reported.csv next to the folder of real data")
-    return [row for row in rows_of(file) if row["paper"] in papers]
+    return [row for row in read_rows(file) if row["paper"] in papers]
 
 
 def printed_of(paper: str) -> dict[tuple[str, str, str], dict[str, str]]:
     """Return the rows of a paper's reported.csv by item, row and column."""
-    rows = rows_of(ROOT / "workflow" / "papers" / paper / "reported.csv")
+    rows = read_rows(ROOT / "workflow" / "papers" / paper / "reported.csv")
     return {(row["item"], row["row"], row["column"]): row for row in rows}
-
-
-def rows_of(file: Path) -> list[dict[str, str]]:
-    """Return the rows of a CSV file."""
-    with file.open(encoding="utf-8", newline="") as stream:
-        return list(csv.DictReader(stream))

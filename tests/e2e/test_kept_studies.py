@@ -9,13 +9,12 @@ from argparse import ArgumentParser
 from pathlib import Path
 
 import pytest
-from collected import rows_of
 from places import ROOT
 
 from replicse.commands.render import write_kept
 from replicse.commands.run import run_verb
 from replicse.commands.study import chosen_config
-from replicse.files import read_json, write_json
+from replicse.files import read_json, read_rows, write_json
 from replicse.study.judge.story import find_cell
 from replicse.study.plan.planner import load_plan
 
@@ -60,7 +59,7 @@ def printed(pages, pattern):
 def runs_shown(name):
     """Return the runs behind the cells of each item, as cells.csv names them."""
     shown = {item: set() for item in read_json(f"reports/studies/{name}/study.json")["items"]}
-    for row in rows_of(Path(f"reports/studies/{name}/cells.csv")):
+    for row in read_rows(Path(f"reports/studies/{name}/cells.csv")):
         shown[f"{row['paper']}/{row['item']}"] |= set(filter(None, [row["run"]]))
     return shown
 

@@ -7,11 +7,12 @@ import sys
 
 import pytest
 import yaml
-from collected import rows_of
 from made_up import plugins_of, write_electra, write_workflow, write_workspace
 from micro import sentences
 from places import ROOT
 from snakemake_runs import copied, ran
+
+from replicse.files import read_rows
 
 PLUGINS = sorted(folder.name for folder in (ROOT / "tests" / "papers").glob("*/") if plugins_of(folder))
 
@@ -24,7 +25,7 @@ def run(folder, *words):
     found = {}
     for table in folder.glob("results/micro/tables/*/*.csv"):
         found |= {
-            (table.stem, cell["row"], cell["column"]): float(cell["reproduced"]) for cell in rows_of(table)
+            (table.stem, cell["row"], cell["column"]): float(cell["reproduced"]) for cell in read_rows(table)
         }
     assert all(-100 <= value <= 100 for value in found.values())
     return found

@@ -6,10 +6,10 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from collected import rows_of
 from places import ROOT
 
 from replicse.cli import main
+from replicse.files import read_rows
 
 
 def minilm() -> Path:
@@ -42,7 +42,7 @@ def test_the_published_scores_of_a_public_encoder(real_data, tmp_path):
 
 def committed(variant):
     """Return the committed scores of the public encoder under one variant, by task."""
-    (row,) = (row for row in rows_of(ROOT / "workflow" / "causes-minilm.csv") if row["variant"] == variant)
+    (row,) = (row for row in read_rows(ROOT / "workflow" / "causes-minilm.csv") if row["variant"] == variant)
     return {task: float(value) for task, value in row.items() if task != "variant" and value}
 
 

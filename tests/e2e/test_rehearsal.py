@@ -15,7 +15,6 @@ from pathlib import Path
 
 import pytest
 import yaml
-from collected import rows_of
 from fake_hub import FakeHub
 from snakemake_runs import copied, ran
 
@@ -23,6 +22,7 @@ from replicse.data.corpora import read_corpus
 from replicse.data.hub import SIMCSE_DATA, SIMCSE_REVISION
 from replicse.data.sets import recorded_sets
 from replicse.data.tokenizer import train_tokenizer
+from replicse.files import read_rows
 from replicse.world.world import write_world
 
 BERT, SIMCSE = "bert-base-uncased", "princeton-nlp/unsup-simcse-bert-base-uncased"
@@ -205,7 +205,7 @@ def finished(study, fetched):
 
 
 def test_cells_have_intervals_and_verdicts_and_the_released_checkpoint_stands_beside(finished):
-    cells = rows_of(finished / "results/rehearsal/tables/simcse/table5.csv")
+    cells = read_rows(finished / "results/rehearsal/tables/simcse/table5.csv")
     described = ("unsup-simcse-bert-base", "as-described")
     retrained = [cell for cell in cells if (cell["row"], cell["protocol"]) == described]
     assert len({cell["column"] for cell in retrained}) == len(retrained) == 8
@@ -221,11 +221,11 @@ def test_cells_have_intervals_and_verdicts_and_the_released_checkpoint_stands_be
 
 
 def test_variants_have_their_share_and_claims_are_judged(finished):
-    shares = rows_of(finished / "results/rehearsal/adjudication.csv")
+    shares = read_rows(finished / "results/rehearsal/adjudication.csv")
     assert VARIANT in {row["protocol"] for row in shares}
     assert all(row["n_seeds"] == "5" and row["effect"] for row in shares)
     assert any(row["share"] for row in shares)
-    judged = {row["ours"] for row in rows_of(finished / "results/rehearsal/claims.csv")}
+    judged = {row["ours"] for row in read_rows(finished / "results/rehearsal/claims.csv")}
     assert judged & {"supported", "contradicted", "undetermined"}
     report = (finished / "reports/rehearsal/report.html").read_text(encoding="utf-8")
     assert "not comparable" not in report.partition("</table>")[0]

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 from collected import collected
-from collected import rows_of as collected_rows
 from places import ROOT
 
+from replicse.files import read_rows
 from replicse.registry.suites import file_of
 from replicse.study.paper.papers import load_papers
 from replicse.study.plan.graph import graph_of
@@ -64,7 +64,7 @@ def plan_at(scale):
 
 @cache
 def rows_of(key):
-    return collected_rows(WORKFLOW / "papers" / key / "reported.csv")
+    return read_rows(WORKFLOW / "papers" / key / "reported.csv")
 
 
 def cells_of(plan, key):
