@@ -74,5 +74,7 @@ def test_the_command_line_gives_rows_as_a_config_does(folder, capsys):
         with pytest.raises(BadInput, match="expected NAME=FOLDER or NAME=HUB-ID"):
             own_rows([word])
     assert main(["init", "."]) == 0
+    assert main(["run", "--row", "mine=models/mine", "-n"]) == 2
+    assert "--row is for an item; name one" in capsys.readouterr().err
     assert main(["run", ITEM, "--row", "mine=./models/none", "-n"]) == 2
     assert "no folder models/none here" in capsys.readouterr().err
