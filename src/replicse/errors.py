@@ -17,6 +17,11 @@ class Failed(Exception):
     """A step could not be done although its input was right; the command line exits with code 1."""
 
 
+def one_line(error: Exception) -> str:
+    """Return what another library's error says, on one line and cut; its class where it says nothing."""
+    return " ".join(str(error).split())[:200] or type(error).__name__
+
+
 def check_names(where: str, names: Iterable[str], choices: Collection[str]) -> None:
     """Raise BadInput, with its place and the nearest known one, for the first of some names that is not known."""
     for name in names:

@@ -9,7 +9,7 @@ from shlex import quote
 from typing import Any
 
 from replicse.data.sts import filled_lines, one_spaced, read_lines
-from replicse.errors import BadInput, MissingData, nearest
+from replicse.errors import BadInput, MissingData, nearest, one_line
 
 Record = tuple[int, list[str]]  # number of its first line, cells
 SEPARATORS = {",": "commas", "\t": "tabs", ";": "semicolons"}
@@ -121,7 +121,7 @@ def _parquet_rows(path: Path, headings: Sequence[str], values: Collection[str]) 
         _check_headings(path, headings, file.schema_arrow.names)
         columns = file.read(columns=list(headings)).to_pydict()
     except (ArrowException, OSError) as error:
-        why = " ".join(str(error).split())[:200]
+        why = one_line(error)
         raise BadInput(f"{path}: not Parquet ({why}); write the file again") from None
     for number, cells in enumerate(zip(*(columns[heading] for heading in headings), strict=True), start=1):
         try:

@@ -1,6 +1,7 @@
 """What the folders of trained and downloaded encoders hold: recorded, and checked."""
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +17,15 @@ _OF_STUDY = re.compile(r".*/([^/]+-s\d+-[0-9a-f]{12})/(best|last|trajectory/step
 
 def record_folder(folder: Path, run: str, checkpoint: str) -> None:
     """Write what a folder of a run holds: the run, which checkpoint of it, and the sha256 of each file."""
-    files = sorted(path for path in folder.iterdir() if path.is_file() and path.name[0] != ".")
-    digests = {path.name: sha256_of(path) for path in files if path.name != RECORDS[0]}
-    write_json(folder / RECORDS[0], {"run": run, "checkpoint": checkpoint, "sha256": digests})
+    write_record(folder / RECORDS[0], {"run": run, "checkpoint": checkpoint})
+
+
+def write_record(record: Path, facts: Mapping[str, str]) -> None:
+    """Write what a folder is made of into a record in it: some facts, and the sha256 of each file below the folder."""
+    folder = record.parent
+    files = sorted(path for path in folder.rglob("*") if path.is_file() and path.name[0] != ".")
+    digests = {str(path.relative_to(folder)): sha256_of(path) for path in files if path != record}
+    write_json(record, {**facts, "sha256": digests})
 
 
 def is_recorded(folder: Path) -> bool:

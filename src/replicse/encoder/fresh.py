@@ -8,7 +8,7 @@ import torch
 
 from replicse.data.tokenizer import SpecialIds, load_tokenizer, special_ids
 from replicse.encoder.backbone import Backbone
-from replicse.errors import BadInput, nearest
+from replicse.errors import BadInput, nearest, one_line
 from replicse.registry.encoders import PACKED, Architecture, Engine
 
 # Our name of each size -> its keys in the configurations of `transformers`, which know some by other names themselves.
@@ -65,7 +65,7 @@ def _of_transformers(architecture: Architecture, vocabulary: int, special: Speci
         network = opened.from_config(AutoConfig.for_model(family, **values))
     # Each family refuses what it cannot be by an exception of its own.
     except Exception as error:
-        why = " ".join(str(error).split())[:200]
+        why = one_line(error)
         raise BadInput(f"transformers cannot make such an encoder of family {family} ({why})") from None
     if first not in (0, special.pad + 1):
         raise BadInput(

@@ -20,7 +20,7 @@ from torch import Tensor, nn
 from replicse.data.tokenizer import SpecialIds
 from replicse.encoder.huggingface import TransformersBackbone, heads_of_family
 from replicse.encoder.stored import read_config, read_weights
-from replicse.errors import BadInput
+from replicse.errors import BadInput, one_line
 from replicse.files import read_json
 from replicse.registry.artefacts import CONFIG, TOKENIZER, TOKENIZER_CONFIG
 
@@ -121,7 +121,9 @@ def read_tokenizer(folder: Path) -> Any:
         # Each family raises what it likes for a broken file.
         except Exception as error:
             if not (folder / TOKENIZER).is_file() or (folder / TOKENIZER_CONFIG).is_file():
-                raise BadInput(f"{folder}: transformers cannot open its tokenizer ({_line(error)})") from None
+                raise BadInput(
+                    f"{folder}: transformers cannot open its tokenizer ({one_line(error)})"
+                ) from None
             # Without settings the library expects the kind of tokenizer that the family usually has.
             theirs = PreTrainedTokenizerFast(tokenizer_file=str(folder / TOKENIZER))
     files = {*type(theirs).vocab_files_names.values()}
@@ -148,6 +150,13 @@ def usable_tokenizer(theirs: Any) -> Tokenizer | CalledTokenizer:
         own.no_truncation()
         return own
     return CalledTokenizer(theirs)
+
+
+def checked_fast(tokenizer: Tokenizer | CalledTokenizer, folder: Path) -> Tokenizer:
+    """Return a tokenizer that a tokenizer.json can hold, as a training needs it; BadInput for one that it cannot."""
+    if isinstance(tokenizer, Tokenizer):
+        return tokenizer
+    raise BadInput(f"{folder}: its tokenizer is none of the library tokenizers; add its {TOKENIZER}")
 
 
 def special_ids_of(theirs: Any) -> SpecialIds | None:
@@ -178,7 +187,9 @@ def read_network(folder: Path) -> TransformersBackbone:
             empty = made(config)
     # Each family refuses what it cannot be by an exception of its own.
     except Exception as error:
-        raise BadInput(f"{folder / CONFIG}: transformers cannot make the encoder ({_line(error)})") from None
+        raise BadInput(
+            f"{folder / CONFIG}: transformers cannot make the encoder ({one_line(error)})"
+        ) from None
     stored = _aligned(file, stored, empty.base_model, family)
     options = {"add_pooling_layer": False} if "add_pooling_layer" in signature(made).parameters else {}
     with quiet_library():
@@ -193,7 +204,7 @@ def read_network(folder: Path) -> TransformersBackbone:
                 **options,
             )
         except Exception as error:
-            raise BadInput(f"{file}: transformers cannot read the weights ({_line(error)})") from None
+            raise BadInput(f"{file}: transformers cannot read the weights ({one_line(error)})") from None
     for name, shape, _ in found["mismatched_keys"]:
         raise BadInput(
             f'{file}: "{name}" has shape {tuple(shape)}, which config.json contradicts; correct either'
@@ -230,7 +241,7 @@ def _made(folder: Path, family: str, values: Mapping[str, Any], with_head: bool)
     try:
         return kind.from_dict(dict(values)), made[0] if isinstance(made, tuple) else made
     except Exception as error:
-        raise BadInput(f"{folder / CONFIG}: transformers cannot read it ({_line(error)})") from None
+        raise BadInput(f"{folder / CONFIG}: transformers cannot read it ({one_line(error)})") from None
 
 
 def _aligned(file: Path, stored: Mapping[str, Tensor], model: Any, family: str) -> dict[str, Tensor]:
@@ -306,7 +317,9 @@ def _with_adapter(folder: Path) -> TransformersBackbone:
             backbone.network = _with_model(backbone, adapted.merge_and_unload())
         # Each kind of adapter raises what it likes.
         except Exception as error:
-            raise BadInput(f"{settings}: peft cannot merge the adapter ({_line(error)}); merge it") from None
+            raise BadInput(
+                f"{settings}: peft cannot merge the adapter ({one_line(error)}); merge it"
+            ) from None
     if left:
         raise LeftOver(f'{settings}: "{left[0]}" has no place in its encoder; merge it and save the encoder')
     return backbone.train()
@@ -347,7 +360,3 @@ def quiet_library() -> Iterator[None]:
             yield
     finally:
         logging.set_verbosity(before)
-
-
-def _line(error: Exception) -> str:
-    return " ".join(str(error).split())[:200] or type(error).__name__

@@ -24,7 +24,6 @@ def open_backbone(folder: Path, engine: Engine = "auto", tokenizer: Path | None 
     folder = Path(folder)
     check_folder(folder)
     backbone = _recorded(folder, engine) if is_recorded(folder) else _of_others(folder, engine)
-    check_finite(backbone, folder)
     backbone.tokenizer_file = tokenizer or folder / TOKENIZER
     return backbone
 
@@ -33,7 +32,9 @@ def _recorded(folder: Path, engine: Engine) -> Backbone:
     if engine == "packed" or (engine == "auto" and read_config(folder).get("model_type") in PACKED):
         from replicse.encoder.packed.checkpoints import load_packed
 
-        return load_packed(folder)
+        backbone = load_packed(folder)
+        check_finite(backbone, folder)
+        return backbone
     return _of_others(folder, "transformers")
 
 

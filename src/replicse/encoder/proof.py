@@ -9,7 +9,7 @@ from torch import Tensor
 from replicse.encoder.backbone import Backbone
 from replicse.encoder.batch import TokenBatch
 from replicse.encoder.huggingface import TransformersBackbone
-from replicse.errors import BadInput
+from replicse.errors import BadInput, one_line
 
 TOLERANCE = 1e-5  # of the length of a token's vector
 _LENGTHS = (1, 2, 5, 5, 9, 17, 33, 64, 128)
@@ -36,7 +36,7 @@ def states_alone(theirs: TransformersBackbone, rows: Sequence[np.ndarray]) -> li
             output = theirs.model(input_ids=ids, attention_mask=torch.ones_like(ids), **options)
         # What a family cannot encode ends in an exception of any class.
         except Exception as error:
-            family, why = theirs.model.config.model_type, " ".join(str(error).split())[:200]
+            family, why = theirs.model.config.model_type, one_line(error)
             raise BadInput(
                 f"{family}: transformers cannot encode {len(row)} tokens with it ({why})"
             ) from None
@@ -48,11 +48,15 @@ def states_alone(theirs: TransformersBackbone, rows: Sequence[np.ndarray]) -> li
 def differs(ours: Backbone, rows: Sequence[np.ndarray], expected: Sequence[Tensor]) -> bool:
     """Return whether rows encoded in one batch become other states than expected."""
     found = ours(TokenBatch.from_rows(rows)).last
-    wanted = torch.cat(list(expected))
-    if found.shape != wanted.shape:
-        return True
-    distance, length = (found - wanted).norm(dim=1), wanted.norm(dim=1)
-    return not bool((distance <= TOLERANCE * length.clamp_min(1e-6)).all())
+    return not equal(found.numpy(), torch.cat(list(expected)).numpy())
+
+
+def equal(ours: np.ndarray, theirs: np.ndarray) -> bool:
+    """Return whether vectors are equal to rounding, row by row."""
+    if ours.shape != theirs.shape:
+        return False
+    length = np.linalg.norm(theirs, axis=1).clip(1e-6)
+    return bool((np.linalg.norm(ours - theirs, axis=1) <= TOLERANCE * length).all())
 
 
 def prove_batches(theirs: TransformersBackbone) -> tuple[list[np.ndarray], list[Tensor]]:

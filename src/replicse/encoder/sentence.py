@@ -28,12 +28,12 @@ from replicse.encoder.library import (
 )
 from replicse.encoder.opening import open_backbone
 from replicse.encoder.pooling import SentencePooling
+from replicse.encoder.proof import equal
 from replicse.encoder.sentence_transformers import (
     MODULES,
     LibraryEncoder,
     declared_by,
     encoded,
-    equal,
     open_model,
     transformer_folder,
 )
@@ -125,7 +125,7 @@ class SentenceEncoder:
         asked = pooling_of(pooling) if pooling else None
         if isinstance(asked, Own):
             asked = None
-        original = folder / ORIGINAL if (folder / ORIGINAL).is_dir() else folder
+        original = folder / ORIGINAL if (folder / ORIGINAL / MODULES).is_file() else folder
         if asked is None and (original / MODULES).is_file():
             return cls._as_declared(original, max_length, device, batch_tokens, engine)
         if original != folder and asked == pooling_of("cls"):

@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 
 from replicse.encoder.library import PROBE, check_marks, quiet_library
-from replicse.encoder.proof import TOLERANCE
 from replicse.encoder.vectors import CallableVectors
-from replicse.errors import BadInput
+from replicse.errors import BadInput, one_line
 from replicse.files import below, read_json
 
 log = logging.getLogger(__name__)
@@ -71,8 +70,7 @@ def open_model(folder: Path, device: str, max_length: int | None) -> Any:
             kinds = [type(module).__name__ for module in model]
         # Each module raises what it likes for a broken file.
         except Exception as error:
-            why = " ".join(str(error).split())[:200]
-            raise BadInput(f"{folder}: sentence-transformers cannot open it ({why})") from None
+            raise BadInput(f"{folder}: sentence-transformers cannot open it ({one_line(error)})") from None
     try:
         encoded(model, PROBE[:1])
     except Exception as error:
@@ -99,11 +97,3 @@ def declared_by(model: Any) -> Declared | None:
     mode = others[0].pooling_mode
     name = POOLINGS.get(mode) if isinstance(mode, str) else None
     return Declared(name, model.max_seq_length, "Normalize" in kinds) if name else None
-
-
-def equal(ours: np.ndarray, theirs: np.ndarray) -> bool:
-    """Return whether vectors are equal to rounding, row by row."""
-    if ours.shape != theirs.shape:
-        return False
-    length = np.linalg.norm(theirs, axis=1).clip(1e-6)
-    return bool((np.linalg.norm(ours - theirs, axis=1) <= TOLERANCE * length).all())

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from replicse.checked import shown
 from replicse.data.tokenizer import load_tokenizer, special_tokens
-from replicse.errors import BadInput, MissingData
+from replicse.errors import BadInput, MissingData, one_line
 from replicse.files import atomic_write, below, check_fetched, check_there, not_written, read_json, write_json
 from replicse.registry.artefacts import CONFIG, TOKENIZER, TOKENIZER_CONFIG, WEIGHTS
 
@@ -92,7 +92,7 @@ def read_tensors(file: Path) -> dict[str, Tensor]:
         ) from None
     # What the readers of two formats raise for bytes that are neither: no narrower class has all of it.
     except Exception as error:
-        why = " ".join(str(error).split())[:200]
+        why = one_line(error)
         raise BadInput(f"{file}: cannot be read ({why}); it is cut, or of another format") from None
     if isinstance(stored, Mapping) and isinstance(stored.get("state_dict"), Mapping):
         stored = stored["state_dict"]

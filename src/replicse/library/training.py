@@ -9,11 +9,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from tokenizers import Tokenizer
-
 from replicse.augment import augment, token_change
 from replicse.data.corpora import labels_of, read_corpus
 from replicse.data.store import write_store
+from replicse.encoder.library import checked_fast
 from replicse.encoder.sentence import SentenceEncoder, encoder_folder, folder_tokenizer
 from replicse.encoder.sentence_transformers import transformer_folder
 from replicse.encoder.stored import has_weights, weight_files
@@ -100,9 +99,7 @@ def train(
     if _is_complete(out, spec.run_id):
         return _opened(out, spec, device)
     tokenizer, *_ = folder_tokenizer(initial)
-    if not isinstance(tokenizer, Tokenizer):
-        raise BadInput(f"{initial}: its tokenizer is none of the library tokenizers; add its {TOKENIZER}")
-    write_text(out / TOKENIZER, tokenizer.to_str(pretty=True))
+    write_text(out / TOKENIZER, checked_fast(tokenizer, initial).to_str(pretty=True))
     stores = _stores(out, spec, columns, Path(data or out))
     job = {
         "run": spec.plain(),
