@@ -171,6 +171,8 @@ def refuse_until(words):
     """Refuse --until for a rule whose jobs read what others of it make, for Snakemake never starts those."""
     asked = [words.index(word) for word in ("--until", "-U") if word in words]
     rules = {word for at in asked for word in words[at + 1 :]} & INSTEAD.keys()
+    if not rules:
+        return
     made = {file: job for job in GRAPH.values() for file in job.outputs}
 
     @cache
