@@ -101,9 +101,9 @@ def dry_run(profile: str, seeds: int) -> dict[str, float]:
 
 def shape(seeds: int) -> dict[str, dict]:
     """Return by stage how many files a job makes, and what each job needs: the first file of others."""
-    from replicse.study.paper.config import read_config
-    from replicse.study.plan.jobs import Jobs
-    from replicse.study.plan.planner import load_plan
+    from replicse.compile.jobs import Jobs
+    from replicse.compile.planner import load_plan
+    from replicse.spec.config import read_config
 
     config = read_config([ROOT / "config.yaml"], "paper", seeds, {})
     jobs = Jobs(load_plan(config, ROOT / "workflow")).all

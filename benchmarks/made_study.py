@@ -76,7 +76,7 @@ def _score(*key: object) -> float:
 
 def planned() -> Any:
     """Return the plan of the study in the working directory."""
-    from replicse.study.plan.planner import load_plan
+    from replicse.compile.planner import load_plan
 
     return load_plan(yaml.safe_load(Path("config.yaml").read_text(encoding="utf-8")), Path("workflow"))
 
@@ -103,8 +103,8 @@ def judge() -> dict[str, Any]:
     from made_up import write_scores
 
     from replicse.files import write_json, write_rows
-    from replicse.study.judge.study import judge_study, results_of
-    from replicse.study.results.values import Evaluations
+    from replicse.judge.study import judge_study, results_of
+    from replicse.judge.values import Evaluations
 
     study = planned()
     write_scores(
@@ -126,10 +126,10 @@ def judge() -> dict[str, Any]:
 
 def report() -> dict[str, Any]:
     """Write the report of what `judge` wrote; return the sizes of the pages."""
-    from replicse.commands.render import study_facts, write_all
+    from replicse.cli.render import study_facts, write_all
+    from replicse.compile.paths import Paths
     from replicse.files import read_json
-    from replicse.study.plan.paths import Paths
-    from replicse.study.results.table import ItemResult
+    from replicse.judge.table import ItemResult
 
     paths = Paths("paper")
     facts = study_facts(read_json(paths.study), {"files": []})

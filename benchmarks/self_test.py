@@ -34,6 +34,7 @@ from term_errors import NOT_FINITE, TermErrors, relative_error, spread
 from torch import Tensor
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
+from replicse.compile.planner import load_plan
 from replicse.data.store import write_store
 from replicse.encoder.backbone import ALL_TOKENS, Backbone
 from replicse.encoder.batch import TokenBatch
@@ -46,7 +47,6 @@ from replicse.provenance.record import commit, computed, versions
 from replicse.registry.runs import Run
 from replicse.registry.terms import Term
 from replicse.runtime.devices import device_for, waited_for
-from replicse.study.plan.planner import load_plan
 from replicse.training.benchmark import Bench, Enough, Timed, architecture_of
 from replicse.training.data import in_turn
 from replicse.training.loop import DTYPES, TrainJob

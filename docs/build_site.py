@@ -21,14 +21,14 @@ from pydantic import TypeAdapter
 
 import replicse
 from replicse.cli import GROUPS, verb_parser
-from replicse.study.paper.claims import Claim
-from replicse.study.paper.config import Config
-from replicse.study.paper.datasets import Datasets
-from replicse.study.paper.models import Recipe
-from replicse.study.paper.papers import About, Corpora, Sets
-from replicse.study.paper.protocols import Protocol
-from replicse.study.paper.scales import Scale
-from replicse.study.paper.tables import Item
+from replicse.spec.claims import Claim
+from replicse.spec.config import Config
+from replicse.spec.datasets import Datasets
+from replicse.spec.models import Recipe
+from replicse.spec.papers import About, Corpora, Sets
+from replicse.spec.protocols import Protocol
+from replicse.spec.scales import Scale
+from replicse.spec.tables import Item
 
 ROOT = Path(__file__).resolve().parents[1]
 # A study that was kept here has no README.md before somebody writes it.

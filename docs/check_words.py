@@ -17,7 +17,7 @@ MARKDOWN = (
     "README.md", "CONTRIBUTING.md", "docs/*.md", "config/README.md", "workflow/profiles/README.md",
     "workflow/papers/*/deviations.md", "reports/studies/**/README.md", "src/replicse/skeletons/**/*.md",
 )  # fmt: skip
-TEMPLATES = ("src/replicse/report/formats/templates/*.j2", "src/replicse/skeletons/**/*.yaml")
+TEMPLATES = ("src/replicse/show/formats/templates/*.j2", "src/replicse/skeletons/**/*.yaml")
 PAPERS = tuple(f"workflow/papers/*/{name}.yaml" for name in ("paper", "protocols", "tables/*"))
 NOTEBOOKS = ("examples/*.ipynb",)
 # Sentences that are data: the embedded English, and prepositions of augmentation.

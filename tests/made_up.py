@@ -9,12 +9,12 @@ from pathlib import Path
 import yaml
 from places import ROOT
 
+from replicse.compile.planner import load_plan
 from replicse.files import write_json
+from replicse.judge.table import ItemResult
 from replicse.registry.digests import digest
 from replicse.registry.suites import file_of
-from replicse.study.paper.config import Config
-from replicse.study.plan.planner import load_plan
-from replicse.study.results.table import ItemResult
+from replicse.spec.config import Config
 
 
 def write_evaluation(plan, path, values, failures=None, pairs=None):

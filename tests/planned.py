@@ -6,11 +6,11 @@ from typing import Any
 
 from places import ROOT
 
-from replicse.study.judge.audit import audit, audit_plan
-from replicse.study.judge.findings import Finding
-from replicse.study.paper.papers import load_papers
-from replicse.study.plan.plan import Plan
-from replicse.study.plan.planner import load_plan
+from replicse.compile.plan import Plan
+from replicse.compile.planner import load_plan
+from replicse.judge.audit import audit, audit_plan
+from replicse.judge.findings import Finding
+from replicse.spec.papers import load_papers
 
 WORKFLOW = ROOT / "workflow"
 

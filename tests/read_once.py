@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from replicse.study.paper import papers
+from replicse.spec import papers
 
 
 def once_per_content(load: Callable[..., Any]) -> Callable[..., Any]:

@@ -12,14 +12,15 @@ from pathlib import Path
 from typing import Any, get_args
 
 from replicse.checked import read_yaml
-from replicse.commands import diagnose as verb
+from replicse.cli.answers import diagnose as verb
 from replicse.files import read_rows, write_rows
+from replicse.judge.statistics import paired_difference
 from replicse.registry.suites import AS_READ, STS_TASKS, VARIANTS
-from replicse.report.content.cells import MINUS
-from replicse.report.content.texts import paragraphs
-from replicse.report.figures import draw
-from replicse.report.pages.causes import TITLE, effect_text, threads_text
-from replicse.study.paper.causes import (
+from replicse.show.content.cells import MINUS
+from replicse.show.content.texts import paragraphs
+from replicse.show.figures import draw
+from replicse.show.pages.causes import TITLE, effect_text, threads_text
+from replicse.spec.causes import (
     MEASURED,
     MEASURED_FIELDS,
     Cause,
@@ -30,8 +31,7 @@ from replicse.study.paper.causes import (
     load_causes,
     load_measured,
 )
-from replicse.study.paper.papers import load_papers
-from replicse.study.results.statistics import paired_difference
+from replicse.spec.papers import load_papers
 
 ROOT = Path(__file__).resolve().parents[1]
 WORKFLOW = ROOT / "workflow"

@@ -10,10 +10,10 @@ if TYPE_CHECKING:
     from replicse.encoder.sentence import SentenceEncoder as Encoder
     from replicse.errors import BadInput, Failed
     from replicse.evaluation.geometry import alignment, uniformity
+    from replicse.judge.loading import Study, load
+    from replicse.judge.verdict import Judgement, verdict
     from replicse.library.evaluation import evaluate
     from replicse.library.training import train
-    from replicse.study.results.loading import Study, load
-    from replicse.study.results.verdict import Judgement, verdict
 
     __version__: str
 
@@ -22,14 +22,14 @@ _HOMES = {
     "Encoder": "encoder.sentence:SentenceEncoder",
     "BadInput": "errors:BadInput",
     "Failed": "errors:Failed",
-    "Judgement": "study.results.verdict:Judgement",
-    "Study": "study.results.loading:Study",
+    "Judgement": "judge.verdict:Judgement",
+    "Study": "judge.loading:Study",
     "alignment": "evaluation.geometry:alignment",
     "evaluate": "library.evaluation:evaluate",
-    "load": "study.results.loading:load",
+    "load": "judge.loading:load",
     "train": "library.training:train",
     "uniformity": "evaluation.geometry:uniformity",
-    "verdict": "study.results.verdict:verdict",
+    "verdict": "judge.verdict:verdict",
 }
 __all__ = [
     "BadInput",

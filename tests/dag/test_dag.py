@@ -9,9 +9,9 @@ import pytest
 from places import ROOT
 from snakemake_runs import copied, jobs, snakemake
 
-from replicse.study.paper.config import read_config
-from replicse.study.plan.jobs import Jobs
-from replicse.study.plan.planner import load_plan
+from replicse.compile.jobs import Jobs
+from replicse.compile.planner import load_plan
+from replicse.spec.config import read_config
 
 
 @pytest.fixture(scope="module")
@@ -105,7 +105,7 @@ def test_run_plans_and_makes_the_papers_of_one_workflow(checkout, tmp_path_facto
 
 
 def test_the_jobs_that_explain_a_failure_are_those_of_the_rules(reduced):
-    """What failed is told by a job's log and its outputs: both are named in study/plan/graph.py alone."""
+    """What failed is told by a job's log and its outputs: both are named in compile/graph.py alone."""
     rules = re.findall(r"    output: (.*)\n    log: (\S+)", reduced)
     ruled = {file: log for outputs, log in rules for file in outputs.split(", ")}
     config = read_config([ROOT / "config.yaml", ROOT / "tests/e2e/reduced.yaml"])

@@ -9,7 +9,7 @@ from places import ROOT
 from read_once import papers_read_once
 
 from replicse.cli import INTERNAL, VERBS, main
-from replicse.commands import run
+from replicse.cli.answers import run
 
 pytestmark = pytest.mark.usefixtures("papers_read_once")
 __all__ = ["papers_read_once"]

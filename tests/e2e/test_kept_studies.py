@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 from places import ROOT
 
-from replicse.commands.render import write_kept
-from replicse.commands.run import run_verb
-from replicse.commands.study import chosen_config
+from replicse.cli.render import write_kept
+from replicse.cli.run import run_verb
+from replicse.cli.study import chosen_config
+from replicse.compile.planner import load_plan
 from replicse.files import read_json, read_rows, write_json
-from replicse.study.judge.story import find_cell
-from replicse.study.plan.planner import load_plan
+from replicse.judge.story import find_cell
 
 WORKFLOW = ROOT / "workflow"
 STUDIES = sorted(folder.name for folder in (ROOT / "reports/studies").iterdir())

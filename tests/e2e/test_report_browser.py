@@ -6,9 +6,9 @@ import pytest
 from browser import faults, title_of, with_axe, with_browser
 from golden import example_report as example
 
-from replicse.report.content.contents import Finding, make_report
-from replicse.report.formats import html
-from replicse.report.pages.audit import audit_page
+from replicse.show.content.contents import Finding, make_report
+from replicse.show.formats import html
+from replicse.show.pages.audit import audit_page
 
 # What a person would do, one after the other; what is seen goes into the title.
 ACTS = """

@@ -30,8 +30,8 @@ COLUMNS = """\
   - {id: rated, label: Rated pairs, metric_path: sets/rated/spearman/all}
 """
 SPREAD = """
-from replicse.study.plan.planner import load_plan
-from replicse.study.results.tabulate import borrowed_spread
+from replicse.compile.planner import load_plan
+from replicse.judge.tabulate import borrowed_spread
 from replicse.workspace import workflow_folder
 
 plan = load_plan({"scale": "paper", "papers": {"mine": "all"}, "seeds": [0]}, workflow_folder())

@@ -6,11 +6,11 @@ from pathlib import Path
 
 from replicse.checked import read_yaml
 from replicse.files import read_rows
-from replicse.report.pages.adjudication import adjudication_page
-from replicse.study.paper.printed import Reported, Spread
-from replicse.study.paper.tables import Reducer
-from replicse.study.results.table import ItemResult
-from replicse.study.results.verdict import judge
+from replicse.judge.table import ItemResult
+from replicse.judge.verdict import judge
+from replicse.show.pages.adjudication import adjudication_page
+from replicse.spec.printed import Reported, Spread
+from replicse.spec.tables import Reducer
 
 FOLDER = Path(__file__).with_name("example")
 STUDY = read_yaml(Path(__file__).with_name("study.yaml"))

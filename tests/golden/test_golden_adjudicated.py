@@ -4,9 +4,9 @@ from pathlib import Path
 
 import yaml
 
-from replicse.study.judge.adjudicate import explained
-from replicse.study.paper.printed import Reported
-from replicse.study.results.table import CellResult, ItemResult, SeedValue
+from replicse.judge.adjudicate import explained
+from replicse.judge.table import CellResult, ItemResult, SeedValue
+from replicse.spec.printed import Reported
 
 CASES = yaml.safe_load(Path(__file__).with_name("adjudicated.yaml").read_text(encoding="utf-8"))
 ITEM = ItemResult(

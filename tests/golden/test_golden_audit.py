@@ -8,9 +8,9 @@ import pytest
 import yaml
 from planned import WORKFLOW
 
-from replicse.study.judge.audit import audit, audit_plan
-from replicse.study.paper.papers import load_papers
-from replicse.study.paper.printed import Reported
+from replicse.judge.audit import audit, audit_plan
+from replicse.spec.papers import load_papers
+from replicse.spec.printed import Reported
 
 AUDITED = Path(__file__).with_name("audited")
 # What `made` prints instead, by item, row and column: a value, or further fields too. The mean of the seven is 74.857.

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import yaml
 
-from replicse.study.judge.claims import judge_claim
-from replicse.study.judge.readings import Reading
-from replicse.study.paper.claims import Claim
+from replicse.judge.claims import judge_claim
+from replicse.judge.readings import Reading
+from replicse.spec.claims import Claim
 
 CASES = yaml.safe_load(Path(__file__).with_name("claims.yaml").read_text(encoding="utf-8"))
 

@@ -3,10 +3,10 @@
 import numpy as np
 from golden import example_report as example
 
-from replicse.report.pages.costs import seconds_picture
-from replicse.report.pages.findings import findings
-from replicse.study.paper.protocols import ON_BACKBONE
-from replicse.study.results.multiplicity import controlled
+from replicse.judge.multiplicity import controlled
+from replicse.show.pages.costs import seconds_picture
+from replicse.show.pages.findings import findings
+from replicse.spec.protocols import ON_BACKBONE
 
 COMPACT = {**example.STUDY, "scale": "compact", "comparable": False, "judges_orders": True}
 MICRO = {**example.STUDY, "scale": "micro", "comparable": False, "judges_orders": False}

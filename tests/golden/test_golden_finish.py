@@ -13,11 +13,11 @@ from places import ROOT
 from planned import shipped_audit
 
 from replicse.cli import main
+from replicse.compile.jobs import Jobs
+from replicse.compile.planner import load_plan
 from replicse.files import write_json
 from replicse.runtime.progress import heartbeat_of
-from replicse.study.paper.config import read_config
-from replicse.study.plan.jobs import Jobs
-from replicse.study.plan.planner import load_plan
+from replicse.spec.config import read_config
 
 CONFIG = Path("own.yaml")
 STUDY = ["--study", str(CONFIG), "--workflow", str(ROOT / "workflow")]
@@ -34,7 +34,7 @@ ERROR = "replicse job train: the store is cut; delete its folder"
 def study(tmp_path, monkeypatch):
     """A study of made-up scores; returns its plan and the evaluation files of SimCSE's Table 3."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("replicse.study.judge.study.audit_plan", lambda *_, **__: shipped_audit()[0])
+    monkeypatch.setattr("replicse.judge.study.audit_plan", lambda *_, **__: shipped_audit()[0])
     CONFIG.write_text(ASKED)
     plan = load_plan(read_config([CONFIG]), ROOT / "workflow")
     write_scores(plan, plan.items, lambda cell, place: -1.25 if "uniformity" in cell.metric_path else 1.25)

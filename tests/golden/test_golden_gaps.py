@@ -2,9 +2,9 @@
 
 from golden import example_report as example
 
-from replicse.report.formats.pictures import waterfall_svg
-from replicse.report.formats.terminal import page_text
-from replicse.report.pages.adjudication import adjudication_page
+from replicse.show.formats.pictures import waterfall_svg
+from replicse.show.formats.terminal import page_text
+from replicse.show.pages.adjudication import adjudication_page
 
 ITEM = example.result(
     "repro/table4",

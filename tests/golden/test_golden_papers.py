@@ -8,11 +8,11 @@ import pytest
 import yaml
 from planned import WORKFLOW, shipped_plan
 
-from replicse.study.judge.claims import judged_in_print, study_claims
-from replicse.study.paper.cell_names import CellNames
-from replicse.study.paper.papers import load_papers
-from replicse.study.plan.planner import load_plan
-from replicse.study.results.tabulate import borrowed_spread
+from replicse.compile.planner import load_plan
+from replicse.judge.claims import judged_in_print, study_claims
+from replicse.judge.tabulate import borrowed_spread
+from replicse.spec.cell_names import CellNames
+from replicse.spec.papers import load_papers
 
 SCALES = ("micro", "short", "compact", "paper")
 METHODS = ("diffcse", "esimcse", "mirrorbert", "noncontrastive", "promptbert", "rankcse")

@@ -4,11 +4,11 @@ import pytest
 from golden import example_report as example
 from pandas import DataFrame
 
-from replicse.report.content.contents import Finding, Page, make_report
-from replicse.report.content.records import records_of
-from replicse.report.content.tables import Sheet, grid_of
-from replicse.report.formats import html, latex, markdown
-from replicse.report.formats.terminal import item_text, page_text
+from replicse.show.content.contents import Finding, Page, make_report
+from replicse.show.content.records import records_of
+from replicse.show.content.tables import Sheet, grid_of
+from replicse.show.formats import html, latex, markdown
+from replicse.show.formats.terminal import item_text, page_text
 
 FORMATS = {"md": markdown.grid, "tex": latex.grid, "html": html.grid}
 CLAIMS = Sheet(

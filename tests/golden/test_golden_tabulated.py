@@ -5,9 +5,9 @@ from pathlib import Path
 import yaml
 from made_up import made_plan, write_evaluation, write_paper
 
+from replicse.judge.tabulate import item_result, table_rows
+from replicse.judge.values import Evaluations
 from replicse.registry.suites import file_of
-from replicse.study.results.tabulate import item_result, table_rows
-from replicse.study.results.values import Evaluations
 
 CASES = yaml.safe_load(Path(__file__).with_name("tabulated.yaml").read_text(encoding="utf-8"))
 PATH = "sts/STS12/all"

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import yaml
 
-from replicse.study.paper.printed import Reported, Spread
-from replicse.study.paper.tables import Reducer
-from replicse.study.results.verdict import judge
+from replicse.judge.verdict import judge
+from replicse.spec.printed import Reported, Spread
+from replicse.spec.tables import Reducer
 
 CASES = yaml.safe_load(Path(__file__).with_name("verdicts.yaml").read_text(encoding="utf-8"))
 

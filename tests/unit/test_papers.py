@@ -13,11 +13,11 @@ import pytest
 from collected import collected
 from places import ROOT
 
+from replicse.compile.graph import graph_of
+from replicse.compile.planner import load_plan
 from replicse.files import read_rows
 from replicse.registry.suites import file_of
-from replicse.study.paper.papers import load_papers
-from replicse.study.plan.graph import graph_of
-from replicse.study.plan.planner import load_plan
+from replicse.spec.papers import load_papers
 
 WORKFLOW = ROOT / "workflow"
 KEYS = sorted(folder.name for folder in (WORKFLOW / "papers").iterdir())

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 from made_up import write_evaluation, write_workflow
 
+from replicse.compile.graph import graph_of
+from replicse.compile.planner import load_plan
 from replicse.errors import BadInput
+from replicse.judge.tabulate import item_result
+from replicse.judge.values import Evaluations
 from replicse.registry.suites import file_of
-from replicse.study.plan.graph import graph_of
-from replicse.study.plan.planner import load_plan
-from replicse.study.results.tabulate import item_result
-from replicse.study.results.values import Evaluations
 
 
 @pytest.fixture(scope="module")

@@ -7,12 +7,12 @@ import pytest
 from made_up import RECIPE, plugins_of, write_paper, write_workspace
 from places import ROOT
 
+from replicse.compile.cost import Cost
+from replicse.compile.graph import graph_of
+from replicse.compile.planner import load_plan
 from replicse.errors import BadInput, MissingData
 from replicse.registry.frozen import frozen_models
 from replicse.registry.plugins import IN_USE, family_code, use_plugins
-from replicse.study.plan.cost import Cost
-from replicse.study.plan.graph import graph_of
-from replicse.study.plan.planner import load_plan
 
 KEYS = sorted(folder.name for folder in (ROOT / "tests" / "papers").glob("*/") if plugins_of(folder))
 

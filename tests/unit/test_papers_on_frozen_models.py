@@ -11,6 +11,9 @@ from made_up import write_workspace
 from places import ROOT
 from tiny_encoders import tiny
 
+from replicse.compile.cost import Cost, passes
+from replicse.compile.graph import graph_of
+from replicse.compile.planner import load_plan
 from replicse.data.tokenizer import load_tokenizer
 from replicse.encoder.heads import make_head
 from replicse.encoder.sentence import SentenceEncoder
@@ -18,9 +21,6 @@ from replicse.errors import BadInput
 from replicse.registry.encoders import MlpHead
 from replicse.registry.frozen import frozen_models
 from replicse.registry.plugins import use_plugins
-from replicse.study.plan.cost import Cost, passes
-from replicse.study.plan.graph import graph_of
-from replicse.study.plan.planner import load_plan
 from replicse.training.loop import train
 from replicse.training.parts import Parts
 

@@ -16,7 +16,7 @@ PLANTED = {
     "workflow/papers/mine/deviations.md": "Download it by hand.\n",
     "workflow/papers/mine/tables/table1.yaml": "notes:\n  - It stands beside ours.\n",
     "src/replicse/skeletons/paper/claims.yaml": "# what is held against print\n",
-    "src/replicse/report/formats/templates/a.html.j2": "<p>{{ x }} stands here</p>\n",
+    "src/replicse/show/formats/templates/a.html.j2": "<p>{{ x }} stands here</p>\n",
     "src/replicse/a.py": 'raise BadInput(f"{file}: {line}; mend the line")\n',
     "src/replicse/b.py": 'def f():\n    """Return it.\n\n    Begun anew.\n    """\n',
     "src/replicse/world/a.py": '"""What stands here."""\n',

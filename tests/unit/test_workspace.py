@@ -10,14 +10,14 @@ from made_up import made_plan, write_paper
 from places import ROOT
 
 from replicse.cli import main
+from replicse.compile.choose import load_scales
+from replicse.compile.graph import graph_of
+from replicse.compile.planner import load_plan
+from replicse.judge.folder import committed
 from replicse.registry.plugins import use_plugins
 from replicse.registry.suites import is_metric
-from replicse.study.paper.lock import load_lock
-from replicse.study.paper.papers import load_papers
-from replicse.study.plan.choose import load_scales
-from replicse.study.plan.graph import graph_of
-from replicse.study.plan.planner import load_plan
-from replicse.study.results.folder import committed
+from replicse.spec.lock import load_lock
+from replicse.spec.papers import load_papers
 from replicse.workspace import packaged, workflow_folder
 
 WORKFLOW = ROOT / "workflow"
@@ -122,7 +122,7 @@ def test_without_a_name_the_papers_of_the_folder_are_meant(workspace, capsys, mo
         assert main(words) == 0
         assert "mine/table1  0 of 3" in (told := capsys.readouterr().out) and "simcse" not in told
     words = []
-    monkeypatch.setattr("replicse.commands.run.exit_code", lambda line, *_: words.append(line) or 0)
+    monkeypatch.setattr("replicse.cli.run.exit_code", lambda line, *_: words.append(line) or 0)
     assert main(["run", "-n"]) == main(["run", "-n", "all"]) == 0
     assert "papers of this folder: mine; replicse run all" in capsys.readouterr().err
     assert 'papers={"mine": "all"}' in words[0] and words[1][-1] == "all" and "--config" not in words[1]
@@ -160,7 +160,7 @@ def test_a_backbone_of_ones_own_scale_is_no_mistake_at_others_and_its_folder_is_
 
 def test_a_key_of_the_command_line_may_have_dots_and_an_absent_root_is_told(workspace, capsys, monkeypatch):
     words = []
-    monkeypatch.setattr("replicse.commands.run.exit_code", lambda line, *_: words.append(line) or 0)
+    monkeypatch.setattr("replicse.cli.run.exit_code", lambda line, *_: words.append(line) or 0)
     more = ["simcse/table3", "--config", "data.source=local", "--config", "data.root=gone"]
     assert main(["plan", *more]) == 0
     assert "data root gone: no such folder" in capsys.readouterr().out

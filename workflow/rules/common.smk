@@ -31,10 +31,10 @@ from replicse.runtime.forking import ADDRESS
 from replicse.runtime.locks import note_holder
 from replicse.runtime.slurm import keep_refusal
 from replicse.provenance.source import contents_digest
-from replicse.study.paper.layers import mappings, named_files, workspace_files
-from replicse.study.plan.graph import DRAWINGS, graph_of, log_of, outputs_of
-from replicse.study.plan.made import CACHE, Present
-from replicse.study.plan.planner import load_plan
+from replicse.spec.layers import mappings, named_files, workspace_files
+from replicse.compile.graph import DRAWINGS, graph_of, log_of, outputs_of
+from replicse.compile.made import CACHE, Present
+from replicse.compile.planner import load_plan
 
 
 # A checkout may stand in any folder: Snakemake takes single braces of what it is given as text for its own.
@@ -96,8 +96,8 @@ CACHE.mkdir(exist_ok=True)
 # Of the package that jobs run, which need not be the one that is installed.
 PRESENT = Present(PLAN.workflow, SCALE, LIBRARY / "replicse")
 # What reads evaluations, and what shows the results.
-JUDGES = frozenset({"replicse.study", "replicse.registry.suites"})
-SHOWS = frozenset({"replicse.report", "replicse.registry.suites"})
+JUDGES = frozenset({"replicse.spec", "replicse.compile", "replicse.judge", "replicse.registry.suites"})
+SHOWS = frozenset({"replicse.show", "replicse.registry.suites"})
 
 
 def of_job(stage, read):

@@ -3,7 +3,7 @@ import subprocess
 import time
 
 from replicse.files import write_text
-from replicse.study.plan.paths import Paths, drop_partial
+from replicse.compile.paths import Paths, drop_partial
 
 STARTED = time.time()
 PARTIAL = Paths(SCALE, partial=True)

@@ -10,7 +10,7 @@ from replicse.encoder.vectors import CallableVectors
 from replicse.errors import BadInput, Failed
 from replicse.evaluation.suites import Vectors, run_suites, suite
 from replicse.registry.suites import SUITES
-from replicse.study.paper.config import use_all_plugins
+from replicse.spec.config import use_all_plugins
 
 # A function of sentences to vectors, or an object with `encode`, as of sentence-transformers.
 AnyEncoder = str | Path | SentenceEncoder | Callable[[list[str]], Any]

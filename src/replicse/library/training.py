@@ -26,9 +26,9 @@ from replicse.registry.encoders import Precision
 from replicse.registry.frozen import FrozenModel, with_frozen
 from replicse.registry.runs import PARTS, Init, Run, View
 from replicse.runtime.devices import device_for
-from replicse.study.paper.layers import merged
-from replicse.study.paper.models import Recipe
-from replicse.study.paper.papers import load_papers, recipe_of
+from replicse.spec.layers import merged
+from replicse.spec.models import Recipe
+from replicse.spec.papers import load_papers, recipe_of
 from replicse.training.loop import TrainJob
 from replicse.training.loop import train as run_training
 from replicse.training.parts import Parts

@@ -10,14 +10,14 @@ from places import ROOT
 from small_stsb import write_stsb
 
 from replicse.cli import main
+from replicse.compile.graph import graph_of
+from replicse.compile.needs import data_files
+from replicse.compile.planner import load_plan
 from replicse.data.corpora import read_corpus
 from replicse.data.sets import data_folder, recorded_sets
 from replicse.errors import BadInput
 from replicse.files import read_json, sha256_of
-from replicse.study.paper.datasets import load_datasets
-from replicse.study.plan.graph import graph_of
-from replicse.study.plan.needs import data_files
-from replicse.study.plan.planner import load_plan
+from replicse.spec.datasets import load_datasets
 
 PAIRS = [(4.0, "a man", "a dog"), (1.5, "one", "two"), (0.0, "here", "there")]
 SIZES = load_datasets(ROOT / "workflow").plain()["sizes"]

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 from places import ROOT
 
+from replicse.compile.needs import data_files, hub_parts
+from replicse.compile.planner import load_plan
 from replicse.data.corpora import read_corpus
 from replicse.errors import BadInput, MissingData
 from replicse.registry.corpora import corpus_of
-from replicse.study.paper.lock import load_lock
-from replicse.study.paper.scales import load_scale
-from replicse.study.plan.needs import data_files, hub_parts
-from replicse.study.plan.planner import load_plan
+from replicse.spec.lock import load_lock
+from replicse.spec.scales import load_scale
 
 datasets = pytest.importorskip("datasets")
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.stats import pearsonr, spearmanr
 from small_stsb import RandomVectors
 
-from replicse.commands.evaluate import sets_of
+from replicse.cli.evaluate import sets_of
 from replicse.data.transfer import TransferSplit, TransferTask
 from replicse.evaluation import sets, suites, transfer
 from replicse.files import sha256_of

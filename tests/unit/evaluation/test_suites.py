@@ -17,7 +17,7 @@ from replicse.encoder.task_heads import make_task_head, save_task_heads
 from replicse.evaluation import suites
 from replicse.registry.encoders import ClassifierHead
 from replicse.registry.suites import ANY, SUITES, Suite, file_of, groups, is_metric, known_paths
-from replicse.study.paper.papers import Sets
+from replicse.spec.papers import Sets
 
 
 class One:

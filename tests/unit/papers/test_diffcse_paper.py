@@ -3,7 +3,7 @@
 from collected import printed_of
 from planned import shipped_plan
 
-from replicse.study.paper.papers import recipe_of
+from replicse.spec.papers import recipe_of
 
 
 def rtd_of(run):

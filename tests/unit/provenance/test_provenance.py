@@ -11,6 +11,7 @@ from contextlib import contextmanager
 import pytest
 from places import ROOT
 
+from replicse.compile.planner import load_plan
 from replicse.provenance import record, source
 from replicse.provenance.record import provenance
 from replicse.provenance.source import PACKAGE, Source, named_in
@@ -18,7 +19,6 @@ from replicse.registry.augmentations import augmentation_of
 from replicse.registry.corpora import corpus_of
 from replicse.registry.plugins import unit_of
 from replicse.runtime.machine import hardware, numerics
-from replicse.study.plan.planner import load_plan
 
 CODE = (
     '"""Doc."""\n\nLIMIT = 3\n\n\ndef double(x: int) -> int:\n    """Return twice x."""\n    return x * 2\n'
@@ -177,7 +177,7 @@ class HingeParameters(TwoViews):
         ("encoder/packed/checkpoints.py", "", "UNUSED = 1", everything),
         ("evaluation/sts.py", "", "UNUSED = 1", everything),
         ("evaluation/transfer.py", "", "UNUSED = 1", nothing),
-        ("report/document.py", "", "UNUSED = 1", nothing),
+        ("show/document.py", "", "UNUSED = 1", nothing),
         ("errors.py", "", "UNUSED = 1", nothing),
         ("objective/words.yaml", "", "a: 1", everything),
     ],

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from replicse.errors import BadInput
 from replicse.registry.digests import digest
 from replicse.registry.runs import Run
-from replicse.study.paper.models import Encoder
+from replicse.spec.models import Encoder
 
 BASE = {
     "init": {"hub": "bert-base-uncased", "revision": "abc"},

@@ -16,8 +16,8 @@ from tiny_encoders import other_family
 from until import until
 
 from replicse.cli import main
-from replicse.commands.evaluate import write_scores
-from replicse.commands.train import failing_once
+from replicse.cli.evaluate import write_scores
+from replicse.cli.train import failing_once
 from replicse.data.store import write_store
 from replicse.encoder.huggingface import TransformersBackbone
 from replicse.errors import BadInput, Failed

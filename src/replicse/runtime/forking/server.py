@@ -32,14 +32,14 @@ PRELOADED = (
     "sklearn.cluster",
     "matplotlib.backends.backend_pdf",
     "matplotlib.backends.backend_svg",
-    "replicse.commands.evaluate",
-    "replicse.commands.prepare",
-    "replicse.commands.reporting",
-    "replicse.commands.train",
+    "replicse.cli.evaluate",
+    "replicse.cli.prepare",
+    "replicse.cli.reporting",
+    "replicse.cli.train",
     "replicse.encoder.packed.checkpoints",
     "replicse.training.loop",
     "replicse.evaluation.model",
-    "replicse.report.figures",
+    "replicse.show.figures",
 )
 # As Snakemake sets them for a job.
 THREADS = (

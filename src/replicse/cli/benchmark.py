@@ -1,0 +1,92 @@
+"""The verb `benchmark`: how fast this machine trains what a study needs, stored for `plan`."""
+
+import re
+import sys
+import tempfile
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+
+from replicse.cli.answers import Action, print_json
+from replicse.cli.study import add_items_argument, add_study_arguments, chosen_plan
+from replicse.compile.cost import Cost, Speed, row_operations, sizes_of
+from replicse.compile.plan import Plan
+from replicse.errors import BadInput
+from replicse.files import write_json
+from replicse.provenance.record import commit, computed
+from replicse.registry.frozen import frozen_models
+from replicse.registry.runs import Run
+
+
+def benchmark_verb(parser: ArgumentParser) -> Action:
+    """Measure some steps of a study's largest training on this machine; `replicse plan` takes its hours from it."""
+    add_study_arguments(parser, "replicse benchmark --scale paper --device cuda")
+    add_items_argument(parser)
+    parser.add_argument("--device", help="cpu, cuda, cuda:1, ...; default: the first GPU, else the CPU")
+    parser.add_argument("--steps", type=int, default=50, help="so many steps of training (default 50)")
+
+    def action(arguments: Namespace) -> int:
+        if arguments.steps < 2:
+            raise BadInput(f"--steps is {arguments.steps}; expected at least 2")
+        plan = chosen_plan(arguments)
+        say = partial(print, file=sys.stderr if arguments.json else None, flush=True)
+        record = measured_here(plan, arguments, say)
+        file = Path(plan.paths.throughput(f"{file_name(record.device)}.json"))
+        write_json(file, record.plain())
+        say(f"wrote {file}; replicse plan --scale {plan.scale.name} takes its hours from it")
+        if arguments.json:
+            print_json(record.plain())
+        return 0
+
+    return action
+
+
+def file_name(device: str) -> str:
+    """Return the name of a device as that of a file."""
+    return re.sub("[^a-z0-9]+", "-", device.lower()).strip("-")
+
+
+def measured_here(plan: Plan, arguments: Namespace, say: Callable[[str], None]) -> Speed:
+    """Return the operations per second of this machine, in the steps of the largest run that can stand for a study."""
+    import torch
+
+    from replicse.runtime.devices import device_for
+    from replicse.runtime.machine import hardware
+    from replicse.training.benchmark import Bench
+
+    torch.set_num_threads(4 if plan.scale.comparable else 1)
+    device, run = device_for(arguments.device), largest_run(plan)
+    if device.type == "cpu" and run.precision == "fp16":
+        raise BadInput(
+            "precision fp16 needs a GPU; say --config precision=bf16 or fp32, as in the study itself"
+        )
+    layers, width = sizes_of(run.init, plan.sources)
+    models = frozen_models(run.terms)
+    frozen = [sizes_of(plan.sources[model.folder or ""], plan.sources) for model in models]
+    with tempfile.TemporaryDirectory() as scratch:
+        bench = Bench(Path(scratch), device, arguments.steps, memory_gib=hardware()["memory_gib"])
+        rate = bench.rate(run, (layers, width), frozen)
+    machine = computed(device, run.precision)
+    processor = f"{machine['hardware']['processor']}, threads: {machine['threads']}"
+    flops = float(format(rate * row_operations(run, plan.sources), ".4g"))
+    encoder = f"{layers} layers of {width} in {run.precision}"
+    say(f"{run.run_id}, {encoder}: {rate:,.1f} rows and {flops:.3g} operations a second")
+    return Speed(
+        device=machine["accelerator"] or processor,
+        flops=flops,
+        when=f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}",
+        commit=commit()[0],
+        machine=machine,
+    )
+
+
+def largest_run(plan: Plan) -> Run:
+    """Return the run with most operations that made-up sentences can replace: of one source, without labels."""
+    costs = {name: cost for name, cost in Cost(plan).operations.items() if cost}
+    for name in sorted(costs, key=lambda each: (-costs[each], each)):
+        run = plan.runs[name]
+        if not run.beside and not any(term.reads_labels() for term in run.terms):
+            return run
+    raise BadInput("no run of this study can be measured: the sizes of its encoders are not known")

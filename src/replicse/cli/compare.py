@@ -1,0 +1,87 @@
+"""The verb that compares two results folders."""
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator
+from pathlib import Path
+
+from replicse.cli.answers import Action, print_json
+from replicse.cli.diagnose import show_comparison
+from replicse.cli.study import wrapped
+from replicse.judge.compare import Comparison, compare
+from replicse.judge.folder import study_folder
+from replicse.printable import columns, several, some
+from replicse.registry.suites import unit_of
+from replicse.spec.config import use_all_plugins
+
+SHOWN_CELLS = 40
+LISTED = ("beyond spread", "no spread", "missing", "within spread")
+
+
+def compare_verb(parser: ArgumentParser) -> Action:
+    """Say what differs between the numbers of two results folders: of the same runs, or of two models of others."""
+    parser.epilog = (
+        "example:\n  replicse compare compact results/compact\n  replicse compare mteb/MODEL_A mteb/MODEL_B"
+    )
+    parser.add_argument("a", help="a results folder, a committed study by its name, or results of others")
+    parser.add_argument("b", help="another one, of the same runs or tasks")
+    parser.add_argument("--json", action="store_true", help="machine-readable output, with every cell")
+
+    def action(arguments: Namespace) -> None:
+        if not _of_a_study(arguments.a) and not _of_a_study(arguments.b):
+            show_comparison(arguments.a, arguments.b, as_json=arguments.json)
+            return
+        a, b = study_folder(arguments.a), study_folder(arguments.b)
+        comparison = compare(a, b)
+        if arguments.json:
+            use_all_plugins()
+            cells = [{**cell, "unit": unit_of(cell["metric"])} for cell in comparison.plain()["cells"]]
+            print_json({**comparison.plain(), "cells": cells}, spreads="standard deviations")
+        else:
+            print("\n".join(wrapped(comparison_lines(comparison, a, b))))
+
+    return action
+
+
+def _of_a_study(name: str) -> bool:
+    """Return whether a folder holds items of a study, or a name that is no place may be that of a committed one."""
+    return Path(name, "items").is_dir() or (Path(name).name == name and not Path(name).exists())
+
+
+def comparison_lines(comparison: Comparison, a: Path, b: Path) -> Iterator[str]:
+    """Yield machines, summary, the cells that differ by more than rounding, and the runs that differ."""
+    for name, folder, machines in (("A", a, comparison.machines_a), ("B", b, comparison.machines_b)):
+        mixed = f", mixed: {len(machines)} machines" if len(machines) > 1 else ""
+        yield f"{name} is {folder}{mixed}"
+        yield from (f"  {machine}" for machine in machines or ("its machine is not recorded",))
+    packages = {frozenset(each) for each in (comparison.packages_a, comparison.packages_b) if each}
+    if len(packages) > 1:
+        yield "made by different versions of the package: not all that differs need be the machine's"
+    counts = ", ".join(f"{count} {state}" for state, count in comparison.counts.items() if count)
+    yield f"{several(len(comparison.cells), 'cell')} in both: {counts}"
+    yield "a spread is the standard deviation over seeds inside A and B; * a published one"
+    if comparison.only_a or comparison.only_b or comparison.other_runs:
+        yield (
+            f"{comparison.only_a} only in A, {comparison.only_b} only in B,"
+            f" {len(comparison.other_runs)} of other runs in B"
+        )
+    listed = [cell for cell in comparison.cells if cell.state in LISTED]
+    listed.sort(key=lambda cell: (LISTED.index(cell.state), -abs(cell.spreads or 0)))
+    rows = [("cell", "A", "B", "B - A", "spreads", "state")] if listed else []
+    for cell in listed[:SHOWN_CELLS]:
+        spreads = "" if cell.spreads is None else f"{cell.spreads:+.1f}{'*' if cell.borrowed else ''}"
+        numbers = (_text(cell.a), _text(cell.b), _text(cell.difference, "+"), spreads)
+        rows.append((cell.cell, *numbers, f"{cell.state}, {cell.metric}"))
+    yield from columns(rows, numbers=(1, 2, 3, 4))
+    if len(listed) > SHOWN_CELLS:
+        yield f"and {len(listed) - SHOWN_CELLS} more; --json holds all"
+    yield (
+        f"{several(comparison.runs, 'run')} in both, of which {len(comparison.different)} gave another number"
+        f"{f': {some(comparison.different)}' if comparison.different else ''}"
+    )
+    for name, runs in (("A", comparison.runs_only_a), ("B", comparison.runs_only_b)):
+        if runs:
+            yield f"{several(len(runs), 'run')} only in {name}: {some(runs)}"
+
+
+def _text(number: float | None, sign: str = "") -> str:
+    return "" if number is None else f"{number:{sign}.4g}" if abs(number) < 1 else f"{number:{sign}.2f}"

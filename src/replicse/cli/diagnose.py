@@ -1,0 +1,284 @@
+"""The verb that answers "I got 74.84": is a number unusual, what differs from the paper, and what to try."""
+
+import logging
+import os
+import re
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+from replicse.cli.answers import Action, print_json
+from replicse.cli.diagnosis import (
+    SIMILARITY,
+    comparison_lines,
+    diagnosis_lines,
+    plain,
+    plain_variants,
+    variant_lines,
+)
+from replicse.cli.study import add_workflow_argument, wrapped
+from replicse.errors import BadInput, nearest
+from replicse.judge.diagnosis import Diagnosis, check_number, diagnose
+from replicse.judge.known import Known, known_cell
+from replicse.judge.result_files import AVERAGED, NUMERICS, TOOLS, compare_results, read_results
+from replicse.printable import some
+from replicse.registry.poolings import PoolingParameters
+from replicse.registry.suites import AGGREGATIONS, is_metric, known_paths
+from replicse.spec.causes import load_causes, load_measured
+from replicse.spec.config import use_all_plugins
+from replicse.spec.papers import load_papers
+from replicse.spec.printed import Reported, printed_number
+
+LOG = logging.getLogger(__name__)
+# What a user may say of a number: option, kind or choices, help.
+FACTS: dict[str, tuple[Any, str]] = {
+    "encoder-is": (("trained", "released", "untrained"), "who made the encoder: you, the authors, or nobody"),
+    "seed": (int, "the seed of your training"),
+    "seeds": (int, "your number is a mean of so many seeds"),
+    "devices": (int, "how many cards trained it"),
+    "batch": (int, "sentences of one loss, over all cards"),
+    "accumulation": (int, "steps of gradient accumulation"),
+    "learning-rate": (float, "of your training"),
+    "epochs": (int, "of your training"),
+    "length": (int, "word pieces that training keeps of a sentence"),
+    "dropout": (float, "of your training"),
+    "corpus": (str, "what you trained on, by its name in the recipe: wiki, nli, ..."),
+    "precision": (("fp32", "bf16", "fp16"), "of your training and test"),
+    "pooling": (
+        tuple(PoolingParameters.known),
+        "how your test reads a sentence vector (cls-head: [CLS] through the pooler)",
+    ),
+    "steps": (("best", "last"), "which checkpoint you tested"),
+    "against": (
+        ("paper", "checkpoint", "readme"),
+        "whose number you compare with: the paper's, a released file's",
+    ),
+    "aggregation": (AGGREGATIONS, "how your score joins the subsets of a task"),
+    "split": (("train", "dev", "test"), "which split your score is of"),
+    "read-from": (
+        ("training", "test"),
+        "where you read the score: in the training log, or in a test of what was saved",
+    ),
+    "versions": (("same", "other"), "whether transformers and torch are the versions that the authors name"),
+    "template": (("yes", "no", "other"), "whether your test used the encoder's template"),
+    "prompt": (("yes", "no", "other"), "whether your test used the encoder's prompts"),
+    "model": (str, "the encoder's name"),
+}
+# The words of SimCSE's evaluation for our poolings: its `cls` reads through the pooler, and its first layer is layer 1.
+SIMCSE_POOLERS = {
+    "cls": "cls-head",
+    "cls_before_pooler": "cls",
+    "avg": "mean",
+    "avg_top2": "last2",
+    "avg_first_last": "first-last",
+}
+
+
+def diagnose_verb(parser: ArgumentParser) -> Action:
+    """Say whether a number is unusual, which settings are not the paper's, and what to try, the cheapest first."""
+    parser.epilog = (
+        "example:\n  replicse diagnose 74.84 --item simcse/table5/unsup-simcse-bert-base/avg --devices 2"
+        "\n  replicse diagnose 78.54 --printed 78.87 --encoder-is trained --against checkpoint"
+        "\n  replicse diagnose 74.84 --item simcse/table5/unsup-simcse-bert-base/avg --encoder FOLDER --data DIR"
+        "\n  replicse diagnose FOLDER --check pooler --data DIR\n  replicse diagnose A.json B.json"
+    )
+    parser.add_argument(
+        "words", nargs="*", help="what you got, x 100; two results files or folders; a folder for --check"
+    )
+    parser.add_argument("--item", default="", help="the cell that you compare with: paper/item/row/column")
+    parser.add_argument("--printed", help="the printed number, where no paper here prints it")
+    parser.add_argument(
+        "--metric", default="", help="next to --printed: what it is, as sts/avg or mteb/SciFact"
+    )
+    parser.add_argument("--results", type=Path, help=f"read the number from a file or folder of {TOOLS}")
+    parser.add_argument("--encoder", help="your encoder's folder: score it as others read and score theirs")
+    parser.add_argument("--check", help="one cause: score the folder under its variants alone")
+    parser.add_argument("--data", type=Path, help="with an encoder: the data root; default: REPLICSE_DATA")
+    parser.add_argument("--threads", type=int, default=0, help="with an encoder: CPU threads (default: all)")
+    said = parser.add_argument_group(
+        "what you can say of your run; a setting that is not the paper's is a clue"
+    )
+    for name, (kind, words) in FACTS.items():
+        shown = name.upper().replace("-", "_")
+        if isinstance(kind, tuple):
+            help_text = f"{words}: {', '.join(kind)}"
+            said.add_argument(f"--{name}", metavar=shown, choices=kind, help=help_text)
+        else:
+            said.add_argument(f"--{name}", metavar=shown, type=kind, help=words)
+    said.add_argument(
+        "--pooler",
+        choices=SIMCSE_POOLERS,
+        metavar="POOLER",
+        help=f"--pooling in the words of SimCSE's evaluation.py: {', '.join(SIMCSE_POOLERS)}",
+    )
+    parser.add_argument("--markdown", action="store_true", help="as a block of text to paste into an issue")
+    parser.add_argument("--json", action="store_true", help="machine-readable output")
+    add_workflow_argument(parser)
+
+    def action(arguments: Namespace) -> None:
+        if len(arguments.words) == 2:
+            show_comparison(*arguments.words, as_json=arguments.json, markdown=arguments.markdown)
+            return
+        if arguments.pooler:
+            arguments.pooling = SIMCSE_POOLERS[arguments.pooler]
+        if len(arguments.words) > 2:
+            raise BadInput(f"{len(arguments.words)} words; give one number, two results files, or one folder")
+        if arguments.check:
+            arguments.encoder = arguments.encoder or next(iter(arguments.words), None)
+            show_variants(arguments, checks_of(arguments))
+            return
+        found = diagnosed(arguments)
+        checks = variants_of(arguments) if arguments.encoder else None
+        if arguments.json:
+            print_json({**plain(found), **(plain_variants(*checks, found) if checks else {})})
+            return
+        lines = [*wrapped(diagnosis_lines(found, arguments.encoder))]
+        show([*lines, "", *variant_lines(*checks, found)] if checks else lines, arguments.markdown)
+
+    return action
+
+
+def show(lines: Iterable[str], markdown: bool) -> None:
+    """Print lines, as a block of code where they go into an issue."""
+    fence = ["```"] if markdown else []
+    print("\n".join([*fence, *lines, *fence]))
+
+
+def show_comparison(a: str, b: str, *, as_json: bool, markdown: bool = False) -> None:
+    """Print what differs between two results of others, and whether their numbers do."""
+    found = compare_results(read_results(Path(a)), read_results(Path(b)))
+    if as_json:
+        print_json({**asdict(found), "numerics": NUMERICS})
+    else:
+        show(wrapped(comparison_lines(found)), markdown)
+
+
+def show_variants(arguments: Namespace, checks: Sequence[str]) -> None:
+    """Print the scores of an encoder under some variants."""
+    scores, task = variants_of(arguments, checks)
+    if arguments.json:
+        print_json(plain_variants(scores, task, None))
+    else:
+        show(variant_lines(scores, task, None), arguments.markdown)
+
+
+def checks_of(arguments: Namespace) -> tuple[str, ...]:
+    """Return the variants of the cause that --check names, by the beginning of its name; BadInput names the nearest."""
+    causes = {cause.id: cause for cause in load_causes(arguments.workflow) if cause.checks}
+    found = [name for name in causes if name.startswith(arguments.check)]
+    if len(found) != 1:
+        raise BadInput(f'--check is "{arguments.check}"{nearest(arguments.check, causes)}')
+    return causes[found[0]].checks
+
+
+def variants_of(arguments: Namespace, checks: Sequence[str] = ()) -> tuple[Mapping[str, Any], str]:
+    """Return the scores of an encoder by variant, and the task that the number is of."""
+    from replicse.cli.evaluate import set_threads
+    from replicse.data.sets import data_folder
+    from replicse.encoder.sentence import SentenceEncoder, encoder_folder
+    from replicse.encoder.sentence_transformers import MODULES
+    from replicse.evaluation.variants import evaluate
+
+    known = compared_with(arguments) if arguments.item or arguments.printed else None
+    task = task_of(known.metric_path) if known else "avg"
+    place = arguments.data or os.environ.get("REPLICSE_DATA")
+    if not arguments.encoder:
+        raise BadInput("--check needs an encoder; name its folder")
+    if not place:
+        raise BadInput("an encoder is scored on test sets; add --data DIR, or set REPLICSE_DATA")
+    root = data_folder(Path(place))
+    set_threads(arguments.threads)
+    folder = encoder_folder(arguments.encoder)
+    # What an encoder declares itself is how it is read, be the cell's row read otherwise.
+    usual = known.settings.get("pooling") if known and not (folder / MODULES).is_file() else None
+    vectors = SentenceEncoder.open(folder, arguments.pooling or usual)
+    return evaluate(root, vectors, tuple(checks) or None, str(folder)), task
+
+
+def task_of(metric_path: str) -> str:
+    """Return the task of a similarity score, or its average; BadInput for another metric."""
+    suite, _, rest = metric_path.partition("/")
+    if metric_path and suite not in SIMILARITY:
+        raise BadInput(f"--encoder scores similarity test sets; {metric_path} is none of theirs (sts/...)")
+    return re.split("/|-w?mean", rest)[0] or "avg"
+
+
+def facts_of(arguments: Namespace) -> dict[str, Any]:
+    """Return what was said of a run, by the name of the fact."""
+    every = {name: getattr(arguments, name.replace("-", "_")) for name in FACTS if name != "seeds"}
+    return {name: value for name, value in every.items() if value is not None}
+
+
+def diagnosed(arguments: Namespace) -> Diagnosis:
+    """Return the diagnosis that is asked for; BadInput names what is wrong with it."""
+    if arguments.seeds is not None and arguments.seeds < 1:
+        raise BadInput(
+            f"--seeds is {arguments.seeds}; expected how many seeds your number is a mean of, 1 or more"
+        )
+    known = compared_with(arguments)
+    number = number_of(arguments, known)
+    if number is not None:
+        check_number(number, known)
+    causes, measured = load_causes(arguments.workflow), load_measured(arguments.workflow)
+    return diagnose(number, known, facts_of(arguments), causes, measured)
+
+
+def number_of(arguments: Namespace, known: Known) -> float | None:
+    """Return the number that was given, or the one that a results file has for the cell; None for neither."""
+    given = next(iter(arguments.words), None)
+    if arguments.results is None:
+        return None if given is None else as_number(given)
+    if given is not None:
+        raise BadInput("--results holds the number; leave out the one on the command line")
+    results = read_results(arguments.results)
+    for remark in results.said():
+        LOG.warning("%s: %s", results.place, remark)
+    score = results.score(known.metric_path)
+    if score is None:
+        lacking = [part for part in AVERAGED.get(known.metric_path, ()) if results.score(part) is None]
+        raise BadInput(
+            f"{results.place}: no score of {known.metric_path or 'the cell'}"
+            f"{f' for want of {some(lacking)}' if lacking else ''}; it holds {results.holds()}"
+        )
+    return score
+
+
+def as_number(text: str) -> float:
+    """Return a number that was written; BadInput for anything else."""
+    try:
+        return float(text)
+    except ValueError:
+        raise BadInput(f'"{text}" is no number; write what you got, as in 74.84') from None
+
+
+def compared_with(arguments: Namespace) -> Known:
+    """Return the cell that a number is compared with, as the encoder is said to be and for so many seeds."""
+    known = cell_of(arguments)
+    return replace(known, kind=arguments.encoder_is or known.kind, averaged=arguments.seeds or 1)
+
+
+def cell_of(arguments: Namespace) -> Known:
+    """Return the cell that is asked for: one of the papers, or a printed number alone."""
+    if arguments.item and (arguments.printed or arguments.metric):
+        raise BadInput("--item names a cell and its metric; leave out --printed and --metric")
+    if arguments.item:
+        return known_cell(load_papers(arguments.workflow), arguments.item)
+    path = arguments.metric
+    use_all_plugins()
+    if path and not is_metric(path):
+        raise BadInput(f'--metric is "{path}", which no suite yields{nearest(path, known_paths())}')
+    if (arguments.words or arguments.results) and arguments.printed is None:
+        raise BadInput("nothing to compare with; add --item paper/item/row/column, or --printed NUMBER")
+    reported = Reported(value=arguments.printed, source="you") if arguments.printed else None
+    if arguments.printed is not None and printed_number(arguments.printed) is None:
+        raise BadInput(f'--printed is "{arguments.printed}", no number; write it as printed, as in 76.25')
+    settings = {
+        "against": "paper",
+        "template": "yes",
+        "prompt": "yes",
+        "read-from": "test",
+        "versions": "same",
+    }
+    return Known("", "the printed number", path, reported, None, settings=settings)

@@ -1,0 +1,218 @@
+"""A diagnosis as lines of text, and as plain data."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from replicse.cli.answers import room
+from replicse.judge.diagnosis import Diagnosis, Fact
+from replicse.judge.result_files import AVERAGED, NUMERICS, Comparison
+from replicse.printable import columns, some
+from replicse.registry.suites import AS_READ, VARIANTS, range_of
+from replicse.spec.causes import Cause
+
+# Points by which a variant may miss a number that it gives: two roundings of an average of rounded scores.
+GIVES = 0.02
+UNORDERED = "No stated setting differs, so no cause comes before another. What to try, the cheapest first:"
+NUMBERS = 42  # columns of a comparison next to the names
+# The suites whose scores a variant of an evaluation changes.
+SIMILARITY = ("sts",)
+
+
+def standing_lines(found: Diagnosis) -> Iterator[str]:
+    """Yield where a number lies: next to the printed one, among seeds, among reruns, and what that means."""
+    known, number = found.known, found.number
+    printed = known.reported.value if known.reported else "nothing"
+    if number is not None:
+        by = f", {found.difference:+g} from it" if found.difference else ""
+        yield f"{number:g} next to {printed} in print ({known.words}){by}."
+    elif known.reported or known.name:
+        yield f"Printed is {printed}: {known.words.removesuffix('.')}."
+    if number is None:
+        return
+    for spread in known.spreads:
+        low, high = spread.bounds()
+        such = "runs" if known.averaged == 1 else f"means of {known.averaged}"
+        yield f"{spread.name}: mean {spread.mean:.2f}, sd {spread.sd:.2f}; 95% of {such} in {low:.2f} to {high:.2f}."
+    limits = range_of(known.metric_path)
+    yield {
+        "out of range": f"That is no value of {known.metric_path}, which is {limits}: its code is the cause.",
+        "as printed": "That is the printed number, to rounding: it needs no explanation.",
+        "not as printed": f"The encoder is {known.kind}: no seed is drawn, so it must match to rounding.",
+        "usual": "That is not unusual: a run like it needs no other cause than its seed or machine.",
+        "above": "That is unusual: above what these give. Look for a cause.",
+        "below": "That is unusual: below what these give. Look for a cause.",
+        "not known": "Whether it is unusual is not known: no seeds or reruns of this cell are published.",
+    }[found.standing]
+
+
+def diagnosis_lines(found: Diagnosis, encoder: str = "") -> Iterator[str]:
+    """Yield where a number lies and, unless it needs no explanation, the stated facts and what to try."""
+    yield from standing_lines(found)
+    if found.explained:
+        return
+    groups = (
+        ("Stated, and not the paper's:", [fact for fact in found.facts if fact.papers is not None]),
+        ("Stated, the paper's not known:", [fact for fact in found.facts if fact.papers is None]),
+    )
+    for heading, facts in groups:
+        lines = [line for fact in facts if not fact.agrees for line in _fact_lines(found, fact)]
+        yield from (["", heading, *lines] if lines else [])
+    if struck := [f"{fact.name} {fact.value}" for fact in found.facts if fact.agrees]:
+        yield from ("", f"As in the paper, so struck out: {', '.join(struck)}.")
+    others = [cause.id for cause in found.causes if cause not in found.to_try]
+    yield from ("", "What to try, the cheapest first:" if others else UNORDERED)
+    yield from _trials(found, encoder)
+    if others:
+        yield from ("", f"Nothing stated bears on: {', '.join(others)}.")
+
+
+def _fact_lines(found: Diagnosis, fact: Fact) -> Iterator[str]:
+    theirs = "" if fact.papers is None else f" (paper: {fact.papers})"
+    bears = ", ".join(cause.id for cause in fact.causes) or "no known cause"
+    yield f"- {fact.name} {fact.value}{theirs}: {bears}"
+    for cause in fact.causes:
+        reported = ", ".join(
+            f"{delta:+.4g} in {thread} ({cause.threads[thread]})" for thread, delta in cause.deltas
+        )
+        measured = ", ".join(
+            f"{each.text} {each.variant} on {each.encoder}" for each in found.measured_of(cause, fact.value)
+        )
+        yield from ([f"    reported for {cause.id}: {reported}"] if reported else [])
+        yield from ([f"    measured for {cause.id}: {measured}"] if measured else [])
+
+
+def _trials(found: Diagnosis, encoder: str) -> Iterator[str]:
+    """Yield what to try: variants of an evaluation of the encoder at once, then cause by cause."""
+    scores = not encoder and found.known.metric_path.partition("/")[0] in ("", *SIMILARITY)
+    if scores:
+        yield (
+            "1. diagnose with --encoder FOLDER --data DIR: it scores your encoder as others read theirs, in"
+            " minutes; a variant that gives your number exactly is an answer"
+        )
+    for place, cause in enumerate(found.to_try, 2 if scores else 1):
+        yield f"{place}. {cause.id}: {cause.title}"
+        yield f"    test: {test_of(cause, found)}"
+        yield f"    fix: {cause.mend}"
+
+
+def test_of(cause: Cause, found: Diagnosis) -> str:
+    """Return how to test a cause, its command with the cell that a number is compared with."""
+    return cause.test.replace("CELL", found.known.name or "CELL")
+
+
+def plain(found: Diagnosis) -> dict[str, Any]:
+    """Return the diagnosis as plain data."""
+    known = found.known
+    spreads = [
+        {"name": each.name, "mean": each.mean, "sd": each.sd, "n": each.n}
+        | dict(zip(("low", "high"), each.bounds(), strict=True))
+        for each in known.spreads
+    ]
+    facts = [
+        {
+            "fact": fact.name,
+            "value": fact.value,
+            "paper": fact.papers,
+            "causes": {
+                cause.id: {
+                    "reported": [
+                        {"thread": thread, "confirmed": cause.threads[thread], "effect": delta}
+                        for thread, delta in cause.deltas
+                    ],
+                    "measured": [each.plain() for each in found.measured_of(cause, fact.value)],
+                }
+                for cause in fact.causes
+            },
+        }
+        for fact in found.facts
+    ]
+    return {
+        "number": found.number,
+        "cell": known.name,
+        "printed": known.reported.value if known.reported else None,
+        "difference": found.difference,
+        "standing": found.standing,
+        "spreads": spreads,
+        "reruns": dict(known.reruns),
+        "facts": facts,
+        "listed": [cause.id for cause in found.listed],
+        "try": [
+            {"cause": cause.id, "test": test_of(cause, found), "fix": cause.mend} for cause in found.to_try
+        ],
+        "excluded": dict(found.excluded),
+    }
+
+
+# An encoder under many evaluations
+
+
+def gives(score: float | None, found: Diagnosis | None) -> str:
+    """Return whose number a variant gives, within rounding: yours, or the printed one."""
+    if score is None or found is None:
+        return ""
+    printed = found.known.reported.number if found.known.reported else None
+    sides = (("your number", found.number), ("the printed number", printed.value if printed else None))
+    return " and ".join(name for name, value in sides if value is not None and abs(score - value) <= GIVES)
+
+
+def variant_lines(scores: Mapping[str, Any], task: str, found: Diagnosis | None) -> Iterator[str]:
+    """Yield an encoder's scores under the variants, each with its difference to the encoder as it was opened."""
+    variants = plain_variants(scores, task, found)["variants"]
+    numbers = {name: one["score"] for name, one in variants.items() if one["score"] is not None}
+    rows = [("variant", task, "difference", "what it is")]
+    for name, one in variants.items():
+        score, text = one["score"], VARIANTS.get(name, "the encoder as it was opened")
+        less = f"{score - numbers[AS_READ]:+.2f}" if {name, AS_READ} <= numbers.keys() else ""
+        given = f"{text}: gives {one['gives']}" if one["gives"] else text
+        rows.append((name, "" if score is None else f"{score:.2f}", less, one["reason"] or given))
+    yield from columns(rows, numbers=(1, 2), width=room())
+    number = found.number if found else None
+    yours = [name for name, one in variants.items() if one["gives"].startswith("your number")]
+    if yours:
+        yield f"{' and '.join(yours)}: gives {number:g} exactly, which is an answer."
+    elif number is not None and numbers:
+        nearest = min(numbers, key=lambda name: abs(numbers[name] - number))
+        yield f"No variant gives {number:g}; the nearest is {nearest} with {numbers[nearest]:.2f}."
+
+
+def plain_variants(scores: Mapping[str, Any], task: str, found: Diagnosis | None) -> dict[str, Any]:
+    """Return an encoder's scores under the variants as plain data."""
+    names = [name for name in (AS_READ, *VARIANTS) if name in scores]
+    return {
+        "task": task,
+        "variants": {
+            name: {
+                "score": scores[name].get(task),
+                "gives": gives(scores[name].get(task), found),
+                "tasks": scores[name],
+                "reason": scores.get("failures", {}).get(f"{name}/{task}", ""),
+            }
+            for name in names
+        },
+    }
+
+
+# Two results files
+
+
+def comparison_lines(found: Comparison) -> Iterator[str]:
+    """Yield a table of the scores of two results, how many differ, what is not compared, and which settings differ."""
+    yield f"A is {found.a}, B is {found.b}"
+    rows: list[Sequence[str] | str] = [("score", "A", "B", "B - A", "difference")]
+    for name, score in found.scores.items():
+        numbers = (f"{score['a']:.2f}", f"{score['b']:.2f}", f"{score['difference']:+.2f}", score["standing"])
+        rows += [(name, *numbers)] if len(name) <= room() - NUMBERS else [name, ("", *numbers)]
+    yield from columns(rows, numbers=(1, 2, 3))
+    standings = [score["standing"] for name, score in found.scores.items() if name not in AVERAGED]
+    yield (
+        f"{standings.count('beyond numerics')} of {len(standings)} scores differ by more than {NUMERICS:.2f},"
+        " which half precision or another batch may do to one encoder."
+    )
+    for name, only, remarks in (("A", found.only_a, found.remarks_a), ("B", found.only_b, found.remarks_b)):
+        yield from ([f"Only in {name}: {some(only)}"] if only else [])
+        yield from (f"{name}: {remark}" for remark in remarks)
+    names = defaultdict(list)
+    for name, value in found.settings.items():
+        names[f"{value['a']} in A, {value['b']} in B"].append(name)
+    yield from (f"{some(each)}: {values}" for values, each in names.items())

@@ -1,0 +1,198 @@
+"""The verb that says what this machine has for a study, and what a study would still need. It imports torch last."""
+
+import importlib.metadata
+import importlib.util
+import os
+import platform
+import shutil
+import socket
+import subprocess
+import sys
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import psutil
+
+from replicse.cli.answers import Action, answer, room
+from replicse.cli.fetch import way
+from replicse.cli.study import add_study_arguments, chosen_plan, hours_facts, interval_text, wrapped
+from replicse.compile.cost import Cost
+from replicse.compile.needs import (
+    absent,
+    absent_root,
+    amounts_text,
+    data_files,
+    needs,
+    size_text,
+    tables,
+    unpinned_text,
+)
+from replicse.compile.plan import Plan
+from replicse.data.sts import senteval_root
+from replicse.errors import BadInput
+from replicse.printable import columns, several
+from replicse.registry.suites import SUITES, to_install
+
+OLDEST = (3, 11, 4)
+HUB, PATIENCE = "huggingface.co", 2.0
+GIGABYTE = 1e9
+LEAST_DISK = {"micro": 1, "compact": 5, "paper": 200}
+LEAST_MEMORY = {"micro": 4, "compact": 8, "paper": 32}
+SYMBOLS = {"ok": "✓", "note": "○", "missing": "✗"}
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that was checked: `ok`, worth a `note`, or `missing`, with what was found and what to do."""
+
+    what: str
+    state: str
+    found: str
+    remedy: str = ""
+
+
+def doctor_verb(parser: ArgumentParser) -> Action:
+    """Look at programs, hardware, the hub and the data files of a study; exit 1 where one is missing."""
+    add_study_arguments(parser, "replicse doctor --scale paper")
+
+    def action(arguments: Namespace) -> int:
+        plan = chosen_plan(arguments)
+        findings = [*machine_findings(plan), *data_findings(plan)]
+        document = {"scale": plan.scale.name, "findings": [asdict(one) for one in findings]}
+        rows: list[tuple[str, str]] = []
+        for one in findings:
+            rows.append((f"{SYMBOLS[one.state]} {one.what}", one.found))
+            rows += [("", one.remedy)] if one.remedy else []
+        heading = wrapped([f"scale {plan.scale.name}: {plan.scale.title}"])
+        answer(arguments.json, document, [*heading, *columns(rows, width=room())])
+        return int(any(one.state == "missing" for one in findings))
+
+    return action
+
+
+def judged(what: str, good: bool, text: str, remedy: str, otherwise: str = "note") -> Finding:
+    """Return what was found: `ok`, or `otherwise` with what to do."""
+    return Finding(what, "ok", text) if good else Finding(what, otherwise, text, remedy)
+
+
+def machine_findings(plan: Plan) -> Iterator[Finding]:
+    """Yield what is found of programs and hardware."""
+    version, new = platform.python_version(), sys.version_info[:3] >= OLDEST
+    yield judged("Python", new, version, "install Python 3.11.4 or newer", "missing")
+    yield Finding("torch", "ok", importlib.metadata.version("torch"))
+    yield _gpu(plan)
+    memory = psutil.virtual_memory().total / GIGABYTE
+    yield _amount("memory", memory, LEAST_MEMORY.get(plan.scale.name, 0))
+    free = shutil.disk_usage(Path.cwd()).free / GIGABYTE
+    yield _amount("disk free", free, LEAST_DISK.get(plan.scale.name, 0))
+    cores = len(psutil.Process().cpu_affinity() or ())
+    yield Finding("cores", "ok", str(cores))
+    yield _hub(plan)
+    yield _slurm()
+    yield from _extras(plan)
+    cost = Cost(plan)
+    hours = hours_facts(cost.hours(plan.runs))
+    text = f"{several(len(plan.runs), 'run')}, about {interval_text(hours)} on {cost.speed.device}"
+    yield Finding("cost", "ok", text)
+
+
+def _gpu(plan: Plan) -> Finding:
+    """Return what torch can compute on; only this needs torch."""
+    import torch
+
+    if torch.cuda.is_available():
+        cards = [torch.cuda.get_device_properties(place) for place in range(torch.cuda.device_count())]
+        return Finding(
+            "GPU", "ok", ", ".join(f"{card.name} {card.total_memory / GIGABYTE:.0f} GB" for card in cards)
+        )
+    build = "a GPU build" if torch.version.cuda else "a CPU build"
+    remedy = "this scale is meant for a GPU" if plan.scale.comparable else ""
+    if shutil.which("nvidia-smi"):
+        remedy = "install the GPU build of torch first (docs/cluster.md)"
+    return Finding(
+        "GPU", "missing" if plan.scale.comparable else "note", f"none that torch sees ({build})", remedy
+    )
+
+
+def _amount(what: str, amount: float, least: float) -> Finding:
+    return judged(what, amount >= least, f"{amount:.0f} GB", f"this scale needs about {least:.0f} GB")
+
+
+def _hub(plan: Plan) -> Finding:
+    if os.environ.get("HF_HUB_OFFLINE"):
+        reason = "HF_HUB_OFFLINE is set"
+    else:
+        try:
+            socket.create_connection((HUB, 443), PATIENCE).close()
+            return Finding("hub", "ok", f"{HUB} answers")
+        except OSError as error:
+            reason = str(error.strerror or error)
+    needed = plan.source == "hub" or any("hub" in source for source in plan.backbones.values())
+    remedy = (
+        "encoders or data of this study come from it: set HTTPS_PROXY, or fill the cache elsewhere"
+        if needed
+        else ""
+    )
+    return Finding("hub", "missing" if needed else "note", f"{HUB} is not reached ({reason})", remedy)
+
+
+def _slurm() -> Finding:
+    if not shutil.which("sinfo"):
+        return Finding("Slurm", "note", "no sinfo here")
+    try:
+        answer = subprocess.run(
+            ["sinfo", "-h", "-o", "%P"], capture_output=True, text=True, timeout=5, check=True
+        )
+    except (OSError, subprocess.SubprocessError):
+        return Finding("Slurm", "note", "sinfo does not answer")
+    plugin = importlib.util.find_spec("snakemake_executor_plugin_slurm") is not None
+    partitions = f"partitions {', '.join(answer.stdout.split())}"
+    return judged("Slurm", plugin, partitions, "pip install snakemake-executor-plugin-slurm")
+
+
+def _extras(plan: Plan) -> Iterator[Finding]:
+    """Yield each suite of the study that needs an extra of the package which is not installed."""
+    names = sorted(SUITES.keys() & set().union(*plan.suites.values()))
+    yield from _told("packages", (to_install(name, plan.scale.suite_options(name)) for name in names))
+
+
+def data_findings(plan: Plan) -> Iterator[Finding]:
+    """Yield what a study reads from outside: files that exist, that have to be downloaded, or that are fetched."""
+    if plan.source == "embedded":
+        yield Finding("data", "ok", "generated, nothing to place")
+    yield from _told("data", [absent_root(plan), *absent(plan)])
+    local = plan.source == "local" and plan.data_root.is_dir()
+    below = [plan.data_root / name for name in data_files(plan)] if local else []
+    for path in (*below, *filter(Path.is_file, map(Path, tables(plan)))):
+        there = path.is_file()
+        size = f" {size_text(path.stat().st_size)}" if there else ""
+        yield judged(
+            "data", there, f"{path}{size}", f"put the file there; {plan.scale.file} names it", "missing"
+        )
+    if local:
+        try:
+            yield Finding("SentEval", "ok", str(senteval_root(plan.data_root)))
+        except BadInput as error:
+            yield Finding("SentEval", "missing", str(error))
+    if unpinned := unpinned_text(plan):
+        yield Finding("pins", "missing", unpinned)
+    fetched = []
+    for need in needs(plan):
+        how = way(need, plan)
+        if isinstance(how, str):
+            terms = ", ".join(filter(None, [f"licence {need.licence}", size_text(need.bytes)]))
+            yield Finding("data", "note" if need.kind == "suite" else "missing", f"{need.name}: {terms}", how)
+        else:
+            fetched.append(need)
+    if fetched:
+        remedy = f"replicse fetch --scale {plan.scale.name} brings it, with --dry-run lists it"
+        yield Finding("data", "note", amounts_text(fetched), remedy)
+
+
+def _told(what: str, sentences: Iterable[str | None]) -> Iterator[Finding]:
+    """Yield what is missing: what a sentence says before its semicolon, and after it what to do."""
+    for sentence in filter(None, sentences):
+        found, _, remedy = sentence.partition("; ")
+        yield Finding(what, "missing", found, remedy)

@@ -1,0 +1,138 @@
+"""The verb `fetch`: everything that items read from outside, and nothing else, before a study runs without network."""
+
+import shutil
+import sys
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+
+from huggingface_hub import constants
+
+from replicse.cli.answers import Action, answer
+from replicse.cli.lock import pin
+from replicse.cli.study import add_items_argument, add_study_arguments, chosen_plan, notes, wrapped
+from replicse.compile.needs import Need, amounts, amounts_text, needs, size_text
+from replicse.compile.plan import Plan
+from replicse.data.download import download
+from replicse.data.hub import cached_artefact, cached_encoder, check_reached
+from replicse.errors import BadInput, Failed, MissingData
+from replicse.printable import columns
+from replicse.registry.corpora import SIMCSE_DATA
+from replicse.spec.lock import LOCK, load_lock
+
+
+def fetch_verb(parser: ArgumentParser) -> Action:
+    """Download what the items of a study need, or look up the commits that nothing pins yet."""
+    add_study_arguments(
+        parser, "replicse fetch --scale paper simcse/table5 --dry-run\n  replicse fetch --pin"
+    )
+    add_items_argument(parser)
+    parser.add_argument(
+        "--dry-run", action="store_true", help="list what is needed; download and write nothing"
+    )
+    parser.add_argument(
+        "--pin",
+        action="store_true",
+        help="look up the commits that hub.lock.yaml lacks, or those that the items need; download nothing",
+    )
+
+    def action(arguments: Namespace) -> None:
+        if arguments.pin:
+            names = chosen_plan(arguments).unpinned if arguments.items else None
+            print("\n".join(pin(arguments.workflow, names, write=not arguments.dry_run)))
+            return
+        plan = chosen_plan(arguments)
+        ways = [(need, way(need, plan)) for need in needs(plan)]
+        keys = ("kind", "name", "bytes", "licence")
+        listing = [{key: getattr(need, key) for key in keys} for need, _ in ways]
+        document = {"scale": plan.scale.name, "needs": listing}
+        answer(arguments.json, document, wrapped(listed(plan, ways)), bytes="bytes")
+        if not arguments.dry_run:
+            check_room([need for need, _ in ways])
+            if any(need.kind in OF_HUB for need, _ in ways):
+                check_reached()
+            fetch_all(ways)
+
+    return action
+
+
+OF_HUB = ("artefact", "part", "encoder")
+# What brings a need, or a sentence where a person has to.
+Way = Callable[[], object] | str
+
+
+def way(need: Need, plan: Plan) -> Way:
+    """Return how a need is brought; nothing is done for a file that is already in the data root."""
+    folder = Path(plan.paths.data).parent / "data"
+    match need.kind:
+        case "artefact":
+            return partial(_artefact, need.name, plan.workflow, folder)
+        case "part":
+            from replicse.data.hub_datasets import open_part
+
+            return partial(open_part, need.source)
+        case "encoder":
+            return partial(cached_encoder, need.source["hub"], need.source["revision"])
+        case "suite":
+            return f"the suite {need.source} downloads them when it first runs; let that run with the network"
+    target = folder / need.name
+    if target.exists():
+        return lambda: None
+    if need.source is None:
+        return f"no address is known; put it at {target}"
+    if need.source.by_hand:
+        return f"{need.source.by_hand}; it comes from {need.source.address}; put it at {target}"
+    return partial(download, need.source, target)
+
+
+def _artefact(name: str, workflow: Path, folder: Path) -> None:
+    commit = load_lock(workflow).revision(SIMCSE_DATA)
+    if commit is None:
+        raise MissingData(f"{workflow / LOCK}: no commit of {SIMCSE_DATA}; run replicse fetch --pin")
+    cached_artefact(name, commit, folder / name)
+
+
+def listed(plan: Plan, ways: list[tuple[Need, Way]]) -> Iterator[str]:
+    """Yield the lines that say what is needed, how large it is, on whose terms, and what a person has to bring."""
+    yield f"scale {plan.scale.name}: {len(ways)} to fetch, for {len(plan.items)} item{'s' * (len(plan.items) > 1)}"
+    terms = ((need, f"  ({need.licence})" if need.licence else "") for need, _ in ways)
+    yield from columns(((size_text(need.bytes), need.name + term) for need, term in terms), numbers=(0,))
+    yield amounts_text([need for need, _ in ways])
+    yield from (f"to download manually: {need.name}: {how}" for need, how in ways if isinstance(how, str))
+    yield from notes(plan)
+
+
+def check_room(wanted: list[Need]) -> None:
+    """Raise BadInput where the disk of the hub's cache has less room than all takes in the end."""
+    place = Path(constants.HF_HUB_CACHE)
+    while not place.exists():
+        place = place.parent
+    free, (_, disk, _) = shutil.disk_usage(place).free, amounts(wanted)
+    if free < disk:
+        raise BadInput(
+            f"{place}: {size_text(free)} are free, but {size_text(disk)} are needed; free some, or move HF_HOME"
+        )
+
+
+def fetch_all(ways: list[tuple[Need, Way]]) -> None:
+    """Fetch one after another; a failure is printed and does not stop the others.
+
+    Raises MissingData after downloads that failed, Failed where something must be downloaded manually.
+    """
+    failed = 0
+    for place, (need, bring) in enumerate(ways, 1):
+        if isinstance(bring, str):
+            continue
+        print(f"[{place}/{len(ways)}] {need.name}", file=sys.stderr, flush=True)
+        try:
+            bring()
+        except BadInput as problem:
+            failed += 1
+            print(f"replicse fetch: {problem}", file=sys.stderr, flush=True)
+    if failed:
+        raise MissingData(f"{failed} of {len(ways)} could not be fetched; run it again to resume")
+    left = [need.name for need, how in ways if isinstance(how, str)]
+    if left:
+        raise Failed(f"fetched all but what must be downloaded manually: {', '.join(left)}")
+    print(f"fetched all {len(ways)}; a study of these items runs with HF_HUB_OFFLINE=1")

@@ -1,0 +1,133 @@
+"""The verbs that begin something of your own: a workspace, in it a paper, and what a paper may name."""
+
+import re
+from argparse import ArgumentParser, Namespace
+from collections.abc import Mapping
+from keyword import iskeyword
+from pathlib import Path
+from typing import Any
+
+from replicse.cli.answers import Action
+from replicse.errors import BadInput, nearest
+from replicse.files import write_text
+from replicse.registry.augmentations import AugmentationParameters
+from replicse.registry.plugins import check_module
+from replicse.registry.poolings import PoolingParameters
+from replicse.registry.suites import OTHERS, SUITES
+from replicse.registry.terms import TermParameters
+from replicse.spec.config import SHIPPED, use_all_plugins
+from replicse.spec.papers import PAPER_KEY
+from replicse.workspace import PACKAGE, workflow_folder
+
+SKELETONS = PACKAGE / "skeletons"
+# How each kind of plug-in is used, and the names that are taken.
+EXTENSIONS: dict[str, tuple[str, Mapping[str, Any]]] = {
+    "term": ("in a recipe, objective: - term: NAME", TermParameters.known),
+    "augmentation": ("in a view, augment: name: NAME", AugmentationParameters.known),
+    "pooling": ("in a recipe, pooling: train: NAME", PoolingParameters.known),
+    "suite": ("in a column, metric_path: NAME/mean_cosine", SUITES),
+}
+EXTENSION_NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
+# Kept without the dot, as tools read the dotted ones. Code is kept as .txt: it is none before its words are replaced.
+HIDDEN = {"gitignore": ".gitignore", "github": ".github"}
+
+
+def init_verb(parser: ArgumentParser) -> Action:
+    """Write a workspace, or in one the skeleton of a paper or of a plug-in with its test; nothing is overwritten."""
+    parser.epilog = (
+        "example:\n  replicse init my-study\n  replicse init paper mine\n  replicse init term my-loss"
+    )
+    kinds = ", ".join(["paper", *EXTENSIONS])
+    parser.add_argument(
+        "folder", nargs="?", default=".", metavar="FOLDER or KIND", help=f"default: this folder; {kinds}"
+    )
+    parser.add_argument(
+        "name", nargs="?", help="of a KIND its name: small letters and digits, dashes but in a paper's"
+    )
+
+    def action(arguments: Namespace) -> None:
+        kind, name = arguments.folder, arguments.name
+        if name is None:
+            if kind in ("paper", *EXTENSIONS):
+                raise BadInput(f"what is the {kind} called? replicse init {kind} NAME; a folder is ./{kind}")
+            print(*write_skeleton("workspace", Path(kind)), sep="\n")
+            print("next: replicse init paper KEY, or replicse run simcse/table3")
+        elif kind == "paper":
+            begin_paper(name)
+        elif kind in EXTENSIONS:
+            begin_plugin(kind, name)
+        else:
+            raise BadInput(
+                f'"{kind}" is no kind of thing that has a name{nearest(kind, ("paper", *EXTENSIONS))}'
+            )
+
+    return action
+
+
+def begin_paper(name: str) -> None:
+    """Write the skeleton of a paper."""
+    if not PAPER_KEY.fullmatch(name):
+        raise BadInput(f'"{name}" is no name of a paper; use small letters and digits only')
+    if (workflow_folder() / "papers" / name).exists():
+        raise BadInput(f'"{name}" is a paper of the package; choose another key')
+    print(*write_skeleton("paper", Path("papers", name), {"KEY": name}), sep="\n")
+    print(f"next: replicse validate, then replicse run {name}")
+
+
+def begin_plugin(kind: str, name: str) -> None:
+    """Write the skeleton of a plug-in with its test, and name it in the config."""
+    if not EXTENSION_NAME.fullmatch(name):
+        raise BadInput(
+            f'"{name}" is no name of a {kind}; use small letters and digits only, a letter first, and dashes'
+        )
+    module, words = name.replace("-", "_"), [part.capitalize() for part in name.split("-")]
+    if iskeyword(module):
+        raise BadInput(
+            f'"{name}" is a word of Python\'s own, and no module can have its name; choose another'
+        )
+    # What the plug-in would be refused for, before anything of it is written.
+    use_all_plugins()
+    used, taken = EXTENSIONS[kind]
+    if name in taken or (kind == "suite" and name in OTHERS):
+        raise BadInput(f'the {kind} "{name}" is there already; choose another name')
+    check_module(Path("plugins", f"{module}.py"))
+    meant = {"MODULE": module, "FUNCTION": module, "CLASS": "".join(words), "NAME": name}
+    print(*write_skeleton(kind, Path(), meant), sep="\n")
+    named = named_in_config(f"plugins/{module}.py")
+    print(
+        f"next: {named}pip install pytest, then pytest tests/test_{module}.py; {used.replace('NAME', name)}"
+    )
+
+
+def named_in_config(plugin: str) -> str:
+    """Name a plug-in in config.yaml, or return the words that ask for it where that is more than a line."""
+    text = SHIPPED.read_text(encoding="utf-8") if SHIPPED.is_file() else ""
+    line = re.search(r"^plugins: \[(.*?)\]( +(?=#))?", text, re.MULTILINE)
+    if line:
+        listed = f"plugins: [{', '.join(filter(None, [line[1], plugin]))}]{'  ' if line[2] else ''}"
+        write_text(SHIPPED, text[: line.start()] + listed + text[line.end() :])
+        return ""
+    return f"{plugin} among plugins of config.yaml; "
+
+
+def write_skeleton(kind: str, folder: Path, words: Mapping[str, str] | None = None) -> list[Path]:
+    """Write the files of a skeleton, words in capitals replaced, and return them; BadInput where one is there."""
+
+    def said(text: str) -> str:
+        for word, meant in (words or {}).items():
+            text = text.replace(word, meant)
+        return text
+
+    texts = {}
+    for file in sorted(filter(Path.is_file, (SKELETONS / kind).rglob("*"))):
+        first, *rest = file.relative_to(SKELETONS / kind).parts
+        place = folder.joinpath(HIDDEN.get(first, first), *map(said, rest))
+        texts[place.with_suffix("") if place.suffix == ".txt" else place] = said(
+            file.read_text(encoding="utf-8")
+        )
+    there = next((file for file in texts if file.exists()), None)
+    if there:
+        raise BadInput(f"{there}: is there already; choose another name, or move it away")
+    for file, text in texts.items():
+        write_text(file, text)
+    return list(texts)

@@ -1,0 +1,98 @@
+"""The commits of all hub artefacts, looked up at the hub and written to the lock file."""
+
+from collections.abc import Collection, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import yaml
+from huggingface_hub import HfApi
+
+from replicse.checked import read_yaml
+from replicse.compile.choose import load_scales
+from replicse.data.hub import ABBREVIATED, FAILURES, SIMCSE_REVISION, check_reached
+from replicse.errors import BadInput, MissingData
+from replicse.files import write_text
+from replicse.registry.corpora import SIMCSE_DATA
+from replicse.spec.layers import mappings
+from replicse.spec.lock import LOCK, Lock, Pin, load_lock
+from replicse.workspace import packaged
+
+HEAD = "# Every hub artefact at its commit; `replicse fetch --pin` looks up those that have none.\n"
+
+
+def pin(workflow: Path, names: Collection[str] | None, write: bool) -> Iterator[str]:
+    """Yield a line for each hub artefact whose commit the lock file lacks, and write the file with these commits.
+
+    They are all that the scales name, or those of some names.
+    """
+    old = load_lock(workflow)
+    check_reached()
+    new = resolved(artefacts(workflow), old, names)
+    yield from differences(old, new)
+    if write:
+        text = yaml.safe_dump(new.model_dump(), sort_keys=False, width=120)
+        # What the package brings along stays as it is.
+        brought = workflow == packaged("workflow")
+        write_text(Path(LOCK) if brought else workflow / LOCK, HEAD + text)
+
+
+def artefacts(workflow: Path) -> dict[tuple[str, str], str]:
+    """Return the branch, tag or abbreviated commit of all artefacts, by (kind, repository); kind is model or dataset.
+
+    Raises BadInput where a repository is wanted at two revisions: the lock has one commit of each.
+    """
+    named = [(("dataset", SIMCSE_DATA), SIMCSE_REVISION)]
+    for path in load_scales(workflow).values():
+        scale = read_yaml(path)
+        for section in ("backbones", "released"):
+            entries = [entry for entry in scale.get(section, {}).values() if "hub" in entry]
+            named += [(("model", entry["hub"]), entry.get("revision") or "main") for entry in entries]
+        corpora = [one for one in mappings(scale) if one.get("format") == "hub-dataset"]
+        parts = [part for corpus in corpora for part in corpus["parts"]]
+        named += [(("dataset", part["path"]), part.get("revision") or "main") for part in parts]
+    wanted: dict[tuple[str, str], str] = {}
+    for key, revision in named:
+        if wanted.setdefault(key, revision) != revision:
+            raise BadInput(f"{key[1]} is named at {wanted[key]} and at {revision}; keep one revision")
+    return wanted
+
+
+def resolved(wanted: dict[tuple[str, str], str], old: Lock, names: Collection[str] | None) -> Lock:
+    """Return the lock with the commits that the hub has now of what is not pinned; a pin that there is stays."""
+    today = f"resolved at the hub, {datetime.now(UTC):%Y-%m-%d}"
+    pins: dict[str, dict[str, Pin]] = {"model": {}, "dataset": {}}
+    for (kind, name), revision in wanted.items():
+        before = (old.models if kind == "model" else old.datasets).get(name)
+        if not (before and before.commit) and (names is None or name in names):
+            before = Pin(commit=commit_of(kind, name, revision), seen=today)
+        if before:
+            pins[kind][name] = before
+    return Lock(models=pins["model"], datasets=pins["dataset"])
+
+
+def commit_of(kind: str, name: str, revision: str) -> str:
+    """Return the full commit of a repository at a branch, tag or abbreviated commit; MissingData without the hub."""
+    try:
+        if ABBREVIATED.fullmatch(revision):
+            commits = (info.commit_id for info in HfApi().list_repo_commits(name, repo_type=kind))
+            commit = next((commit for commit in commits if commit.startswith(revision)), None)
+        else:
+            commit = HfApi().repo_info(name, repo_type=kind, revision=revision).sha
+    except FAILURES as error:
+        reason = " ".join(str(error).split()) or type(error).__name__
+        problem = f"the commit of {name} at {revision} cannot be resolved ({reason})"
+        raise MissingData(f"{problem}; connect to the hub and run replicse fetch --pin again") from error
+    if commit is None:
+        raise MissingData(f"{name} has no commit {revision}; name one that it has")
+    return commit
+
+
+def differences(old: Lock, new: Lock) -> list[str]:
+    """Return a line for each pin that is new, changed or gone, or one that says that there is none."""
+    lines = []
+    for before, after in ((old.models, new.models), (old.datasets, new.datasets)):
+        for name in after | before:
+            ends = [pins[name].commit or "unpinned" if name in pins else "absent" for pins in (before, after)]
+            if ends[0] != ends[1]:
+                lines.append(f"{name}: {ends[0]} -> {ends[1]}")
+    return lines or ["every hub artefact has a commit"]

@@ -1,0 +1,263 @@
+"""Verbs that turn results into what a person reads: figures, the report, and a committed study."""
+
+import logging
+import re
+import shutil
+from argparse import ArgumentParser, Namespace
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from replicse.cli.answers import Action
+from replicse.cli.study import (
+    add_study_arguments,
+    check_here,
+    chosen_plan,
+    study_file,
+)
+from replicse.compile.paths import Paths
+from replicse.compile.plan import Plan
+from replicse.compile.planner import load_plan
+from replicse.errors import BadInput, nearest
+from replicse.files import check_there, link, read_json, read_rows, write_json, write_ordered, write_rows
+from replicse.judge.folder import committed
+from replicse.judge.made import Records, agreed, records_of
+from replicse.judge.record import StudyRecord
+from replicse.judge.study import committed_item, judge_study, results_of
+from replicse.judge.table import ItemResult
+from replicse.judge.tabulate import FIELDS, table_rows
+from replicse.judge.values import Evaluations
+from replicse.registry.artefacts import HTML, PROVENANCE
+from replicse.workspace import workflow_folder
+
+if TYPE_CHECKING:
+    from replicse.show.content.contents import Finding, Page
+
+# A link that leaves the folder of a committed study; a picture of it is on the page of its item.
+LEAVING = re.compile(r"!\[[^\]]*\]\(\.\./[^)]*\)\s*|\[([^\]]+)\]\(\.\./[^)]*\)")
+log = logging.getLogger(__name__)
+NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+
+
+def draw_item(item: ItemResult, out: Path) -> None:
+    """Draw one item to an SVG, and the files next to it."""
+    from replicse.show.content.records import records_of
+    from replicse.show.figures import draw
+
+    title = f"{item.item} · {item.standing}"
+    files = draw(item.figure, records_of(item), out.with_suffix(""), title)
+    log.info("wrote=%s", ",".join(map(str, files)))
+
+
+def write_all(
+    paths: Paths,
+    study: dict[str, Any],
+    items: Sequence[ItemResult],
+    folder: Path,
+    first: Sequence["Page"] = (),
+) -> None:
+    """Write the report of a study into a folder: some pages, its items, its judged files and the figures there are."""
+    from replicse.show.document import write_report
+
+    figures = {item.item: Path(paths.figure(item.item)) for item in items if item.figure}
+    drawings = {item: figure.with_suffix("") for item, figure in figures.items() if figure.is_file()}
+    study = study | surroundings(study, items, paths, folder)
+    shown, findings = pages(study, items, paths)
+    write_report(folder, study, items, [*first, *shown], drawings, findings)
+
+
+def surroundings(
+    study: Mapping[str, Any], items: Sequence[ItemResult], paths: Paths, folder: Path
+) -> dict[str, Any]:
+    """Return what a report links to or says from the files around it.
+
+    `about` is what people wrote of a committed study, `root` leads from the report to logs and records, and where the
+    scale shows the machine only, `seconds` is the time that the parts of the study took and `committed` where studies
+    on real data are.
+    """
+    from replicse.show.pages.costs import seconds_picture
+
+    readme, made_in = folder / "README.md", Paths(study["scale"])
+    facts: dict[str, Any] = {}
+    if paths.kept:
+        text = readme.read_text(encoding="utf-8") if readme.is_file() else ""
+        facts["about"] = LEAVING.sub(r"\1", text)
+    elif Path(made_in.run("")).is_dir():
+        facts["root"] = link(".", folder)
+    if not paths.kept and not study["comparable"] and not study["judges_orders"]:
+        facts["seconds"] = seconds_picture(*seconds_of(items, made_in))
+        facts["committed"] = [
+            (
+                page.parent.name,
+                _title(page.with_name("README.md")),
+                link(page, folder),
+            )
+            for page in sorted(Path("reports/studies").glob(f"*/{HTML}"))
+        ]
+    return facts
+
+
+def _title(readme: Path) -> str:
+    lines = readme.read_text(encoding="utf-8").splitlines() if readme.is_file() else []
+    return lines[0].lstrip("# ") if lines else ""
+
+
+def seconds_of(items: Sequence[ItemResult], paths: Paths) -> tuple[dict[str, float], dict[str, float]]:
+    """Return the seconds of each run that the items use, and of each evaluation, where they are recorded.
+
+    A record that is broken takes them all away: what stopped a study does not stop its report.
+    """
+    try:
+        runs, evaluations = records_of(items, Path(paths.results))
+    except BadInput:
+        return {}, {}
+    costs = {run: record.get("cost") for run, record in runs.items() if record}
+    training = {
+        run: cost.get("seconds", 0.0) if isinstance(cost, Mapping) else 0.0 for run, cost in costs.items()
+    }
+    return training, {file: record.get("seconds", 0.0) for file, record in evaluations.items()}
+
+
+def keep_verb(parser: ArgumentParser) -> Action:
+    """Put a study that has run among the committed ones, or write a committed one as an RO-Crate, as for Zenodo."""
+    add_study_arguments(
+        parser, "replicse keep mine --config config/mine.yaml\n  replicse keep mine --crate mine.zip"
+    )
+    parser.add_argument("name", help="the committed study: reports/studies/NAME and figures/studies/NAME")
+    parser.add_argument(
+        "--crate",
+        type=Path,
+        metavar="FILE.zip",
+        help="of a committed study: write it to a crate, with papers, plug-ins, scales and pins",
+    )
+
+    def action(arguments: Namespace) -> None:
+        if not NAME.fullmatch(arguments.name):
+            raise BadInput(f'name is "{arguments.name}"; expected small letters, digits and hyphens')
+        if arguments.crate:
+            keep_crate(arguments.name, arguments.workflow, arguments.crate)
+            return
+        plan = chosen_plan(arguments)
+        if arguments.study:
+            check_here(study_file(arguments.study), plan.paths)
+        kept = Paths(plan.scale.name, arguments.name)
+        for item in plan.items.values():
+            for file in plan.evaluation_files(item):
+                check_there(file, "run the study to its end, then keep it")
+        results = results_of(plan, plan.items, Evaluations(plan))
+        runs, evaluations = records_of(results, Path(plan.paths.results))
+        refuse_uncommitted(runs, evaluations, plan.paths)
+        facts = made_facts(plan, runs, evaluations)
+        for folder in (f"{kept.results}/items", f"{kept.results}/tables", kept.figures):
+            shutil.rmtree(folder, ignore_errors=True)
+        for result in results:
+            write_json(kept.item(result.item), result.plain())
+        # The papers keep the order of the config.
+        write_ordered(kept.config, plan.config.whole())
+        write_ordered(kept.study, facts)
+        write_kept(arguments.name, arguments.workflow)
+
+    return action
+
+
+def keep_crate(name: str, workflow: Path, out: Path) -> None:
+    """Write a committed study as a crate; BadInput where there is none of this name."""
+    from replicse.cli.crate import write_crate
+
+    if name not in (studies := committed()):
+        raise BadInput(f'no committed study is named "{name}"{nearest(name, studies)}')
+    paths = studies[name]
+    plan = load_plan(read_json(paths.config), workflow, paths.config)
+    count = write_crate(name, paths, plan, out)
+    print(f"wrote={out} files={count} bytes={out.stat().st_size}")
+
+
+def refuse_uncommitted(runs: Records, evaluations: Records, paths: Paths) -> None:
+    """Raise BadInput where the code, or what made a number, is not that of a commit, or nothing says what made it."""
+    from replicse.provenance.record import software
+
+    if software()["dirty"]:
+        raise BadInput(
+            f"the code differs from commit {software()['commit'][:12]}; commit the changes, run the study, then keep it"
+        )
+    for run, record in runs.items():
+        remedy = f"delete {paths.run(run)} and {paths.results}/encoders/{run}-*, and run the study again"
+        _refuse_dirty(paths.run(run, PROVENANCE), record, remedy)
+    for file, record in evaluations.items():
+        _refuse_dirty(file, record, "delete it and run the study again")
+
+
+def _refuse_dirty(file: str, record: Mapping[str, Any], remedy: str) -> None:
+    if not record:
+        raise BadInput(f"{file}: no record of what made it; {remedy}")
+    if record.get("dirty"):
+        changes = f"made with uncommitted changes to commit {record.get('commit', '')[:12]}"
+        raise BadInput(f"{file}: {changes}; {remedy}")
+
+
+def made_facts(plan: Plan, *made: Records) -> dict[str, Any]:
+    """Return the record of a study of your own: what the records of its numbers agree on, and what is so today.
+
+    Changes that were in no commit are marked, whichever of several commits they were made to.
+    """
+    facts, alike = study_facts(plan.record, read_json(plan.paths.data)), agreed(*made)
+    dirty = alike.get("dirty") if "commit" in alike else facts["dirty"] or alike.get("dirty")
+    return {**facts, **alike, "dirty": bool(dirty)}
+
+
+def write_kept(name: str, workflow: Path) -> None:
+    """Judge, tabulate, draw and write a committed study again, from the items that are committed."""
+    kept = Paths("", name)
+    study = read_study(Path(kept.study))
+    plan = load_plan(read_json(kept.config), workflow, kept.config)
+    # What is known of a paper is of today, what was run is of the day when it was.
+    study = {**study, "papers": plan.record["papers"]}
+    items = [committed_item(plan, kept, item) for item in study["items"]]
+    for what, (fields, rows) in judge_study(plan, items).items():
+        write_rows(kept.judged(what), fields, rows)
+    for item in items:
+        write_rows(kept.table(item.item), FIELDS, table_rows(item))
+        if item.figure:
+            draw_item(item, Path(kept.figure(item.item)))
+    write_all(kept, study, items, Path(kept.results))
+
+
+def read_study(path: Path) -> dict[str, Any]:
+    """Return the record of a study from its JSON; BadInput names a mistake in it."""
+    study = read_json(path)
+    StudyRecord.of(study, str(path))
+    return study
+
+
+def pages(
+    study: Mapping[str, Any], items: Sequence[ItemResult], paths: Paths
+) -> "tuple[list[Page], list[Finding]]":
+    """Return the pages that are drawn from all items (claims, audit, ...), and the findings of a report."""
+    from replicse.show.pages.adjudication import adjudication_page
+    from replicse.show.pages.audit import audit_page
+    from replicse.show.pages.causes import causes_pages
+    from replicse.show.pages.claims import claims_page
+    from replicse.show.pages.findings import findings
+    from replicse.show.pages.reproduces import reproduces_page
+
+    claims, audit, explained = (read_rows(paths.judged(what)) for what in ("claims", "audit", "adjudication"))
+    candidates = [
+        reproduces_page(items, study["comparable"], study["judges_orders"]),
+        claims_page(claims, study["judges_orders"], study["scale"]),
+        adjudication_page(explained, {item.item: item for item in items}, study["comparable"]),
+        audit_page(audit, {item.paper for item in items}),
+    ]
+    shown = [page for page in candidates if page is not None] + causes_pages(items, workflow_folder())
+    return shown, findings(study, items, claims, audit, explained)
+
+
+def study_facts(study: Mapping[str, Any], data: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the study record with what only the machine that reports knows: commit, versions, hardware, data."""
+    from replicse.provenance.record import provenance
+
+    generated = datetime.now(UTC).isoformat(timespec="seconds")
+    files = data.get("files") if isinstance(data, Mapping) else None
+    facts = {**study, **provenance(), "generated": generated, "data": files}
+    StudyRecord.of(facts, "data record")
+    return facts

@@ -1,0 +1,144 @@
+"""The verb that reports what there is of a study, or a committed one again; the job that does so after a failure."""
+
+import logging
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from replicse.checked import Text
+from replicse.cli.answers import Action, answer
+from replicse.cli.job import Stage
+from replicse.cli.render import draw_item, study_facts, write_all, write_kept
+from replicse.cli.reporting import StudyJob
+from replicse.cli.study import add_study_arguments, chosen_plan, plan_of_file
+from replicse.compile.jobs import Jobs
+from replicse.compile.paths import Paths
+from replicse.compile.plan import Plan
+from replicse.files import read_json, write_json, write_rows
+from replicse.judge.folder import committed
+from replicse.judge.incomplete import AsFarAsDone, Incomplete, incomplete_items
+from replicse.judge.study import judge_study, results_of
+from replicse.judge.table import ItemResult
+from replicse.judge.tabulate import FIELDS, table_rows
+from replicse.printable import columns
+from replicse.show.content.cells import SYMBOLS
+from replicse.spec.tables import Item
+
+log = logging.getLogger(__name__)
+
+
+class FinishJob(StudyJob):
+    """The config of a study that failed, the items that were asked for (none: all), and when it was started.
+
+    A log from before that time (seconds of the epoch) is of no failure.
+    """
+
+    items: tuple[Text, ...] = ()
+    since: float = 0.0
+
+
+def report_verb(parser: ArgumentParser) -> Action:
+    """Report what there is of a study, and say what is missing and why; or write a committed study's report again."""
+    add_study_arguments(parser, "replicse report\n  replicse report --study compact")
+
+    def action(arguments: Namespace) -> int:
+        if arguments.study in committed():
+            write_kept(arguments.study, arguments.workflow)
+            return 0
+        plan = chosen_plan(arguments)
+        lacking, written = report_partly(plan, list(plan.items.values()))
+        keys = ("item", "state", "why", "remedy")
+        rows = [{key: getattr(one, key) for key in keys} for one in lacking]
+        lines = partial_lines(lacking, len(plan.items), written)
+        answer(arguments.json, {"report": str(written), "incomplete": rows}, lines)
+        return 1 if lacking else 0
+
+    return action
+
+
+def _finish(job: FinishJob, _: Namespace) -> int:
+    """Report what there is of a study that did not run to its end."""
+    plan = plan_of_file(job.study)
+    items = [plan.item(name) for name in job.items] or list(plan.items.values())
+    lacking, written = report_partly(plan, items, job.since)
+    print("\n".join(partial_lines(lacking, len(items), written)))
+    return 1 if lacking else 0
+
+
+def report_partly(plan: Plan, items: Sequence[Item], since: float = 0.0) -> tuple[list[Incomplete], Path]:
+    """Write the report of what there is of some items; return what is incomplete, and the HTML."""
+    evaluations = AsFarAsDone(plan, Jobs(plan, since))
+    lacking = incomplete_items(plan, items, evaluations)
+    with warnings_alone():
+        return lacking, write_partial(plan, items, evaluations, lacking)
+
+
+def partial_lines(lacking: Sequence[Incomplete], planned: int, written: Path) -> list[str]:
+    """Return lines that say which items are not complete, and where the report of what there is is."""
+    return [*incomplete_lines(lacking, planned), f"report of what there is: {written}"]
+
+
+@contextmanager
+def warnings_alone() -> Iterator[None]:
+    """Keep what writes a report from telling each step."""
+    package = logging.getLogger("replicse")
+    before = package.level
+    package.setLevel(logging.WARNING)
+    try:
+        yield
+    finally:
+        package.setLevel(before)
+
+
+def write_partial(
+    plan: Plan, items: Sequence[Item], evaluations: AsFarAsDone, lacking: Sequence[Incomplete]
+) -> Path:
+    """Tabulate, judge, draw and report what there is of some items, into folders of its own; return the HTML."""
+    from replicse.show.pages.incomplete import incomplete_page
+
+    paths = Paths(plan.scale.name, partial=True)
+    results = results_of(plan, [item.id for item in items], evaluations)
+    for result in results:
+        write_json(paths.item(result.item), result.plain())
+        write_rows(paths.table(result.item), FIELDS, table_rows(result))
+        if result.figure:
+            draw_if_possible(result, Path(paths.figure(result.item)))
+    for name, (fields, rows) in judge_study(plan, results).items():
+        write_rows(paths.judged(name), fields, rows)
+    data = read_json(plan.paths.data) if Path(plan.paths.data).is_file() else {"files": []}
+    study = {**study_facts(plan.record, data), "incomplete": f"{len(lacking)} of {len(items)} items"}
+    report = Path(paths.report("html"))
+    write_all(paths, study, results, report.parent, [incomplete_page(lacking, study["incomplete"])])
+    return report
+
+
+def draw_if_possible(item: ItemResult, out: Path) -> None:
+    """Draw what there is of an item's figure, or log why that cannot be done."""
+    out.unlink(missing_ok=True)
+    try:
+        draw_item(item, out)
+    except Exception as error:  # whatever it is: the report of what there is does not stop at one figure
+        log.warning("%s is not drawn: %s", item.item, error)
+
+
+def incomplete_lines(lacking: Sequence[Incomplete], planned: int) -> Iterator[str]:
+    """Yield what a terminal shows of the items that are not complete: which, why, and what to do."""
+    if not lacking:
+        yield f"no evaluation of the {planned} items is missing"
+        return
+    yield f"{len(lacking)} of {planned} items incomplete"
+    yield from columns(
+        (
+            f"  {SYMBOLS[one.state]} {one.item}",
+            f"{one.missing} of {one.planned} evaluations missing: {one.why}",
+        )
+        for one in lacking
+    )
+    for job in dict.fromkeys(job for one in lacking for job in one.failed):
+        yield f"{SYMBOLS['failed']} {job} failed, the end of {job.log}:"
+        yield from (f"    {line}" for line in job.tail or ("(empty)",))
+        yield f"  {job.remedy}"
+
+
+STAGES = {"finish": Stage(FinishJob.of, _finish)}

@@ -1,0 +1,261 @@
+"""The verb that runs items: Snakemake with their names looked up, the config passed on, a stale lock taken away."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import nullcontext, suppress
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from psutil import NoSuchProcess, Process
+
+from replicse.checked import read_yaml
+from replicse.cli.answers import Action
+from replicse.cli.study import add_study_arguments, chosen_config, config_layers, own_papers
+from replicse.compile.choose import chosen_items, chosen_scale, too_large
+from replicse.compile.needs import absent, absent_root, unpinned_text
+from replicse.compile.paths import Paths, drop_partial
+from replicse.compile.plan import Plan
+from replicse.compile.planner import plan_of
+from replicse.errors import BadInput, MissingData, nearest
+from replicse.runtime.locks import free, hold
+from replicse.spec.config import SHIPPED, by_paper, checked_config
+from replicse.spec.papers import load_papers
+from replicse.spec.tables import Item
+from replicse.workspace import packaged
+
+TARGETS = ("all", "released")
+DRY = {"-n", "--dry-run", "--dryrun"}  # as Snakemake spells it
+
+
+def run_verb(parser: ArgumentParser) -> Action:
+    """Run items with all that they need, or the complete study, and say where the report is."""
+    add_study_arguments(parser, "replicse run simcse/table3 --scale micro --seeds 3")
+    parser.epilog += "\n  replicse run --scale paper --profile slurm"
+    parser.add_argument(
+        "item",
+        nargs="*",
+        help="paper/item, paper, released, or all; nothing: your own, else all. After -- what Snakemake is given",
+    )
+    parser.add_argument(
+        "--row",
+        action="append",
+        default=[],
+        metavar="NAME=ENCODER[:POOLING]",
+        help="a row of your own: an encoder's folder or hub id, run among the printed rows of the item; repeatable",
+    )
+    # The command line puts here what stands behind a lone `--`.
+    parser.set_defaults(further=[])
+    parser.add_argument(
+        "--profile",
+        help="where and how jobs are run: a folder of workflow/profiles, or a Snakemake profile's own",
+    )
+    parser.add_argument("--cores", help="cores of this machine (default: all, or what the profile says)")
+    parser.add_argument("--dry-run", "-n", action="store_true", help="say what would run")
+
+    return run_items
+
+
+def run_items(arguments: Namespace) -> int:
+    """Run what some arguments ask for, say where its pages are, and return the exit code."""
+    if arguments.study:
+        raise BadInput("--study is of a study that was started; name its config with --config")
+    if arguments.cores and not re.fullmatch(r"all|0*[1-9]\d*", arguments.cores):
+        raise BadInput(f'--cores is {arguments.cores}; expected "all" or a number at least 1')
+    config, file = chosen_config(arguments)
+    own = {} if arguments.item else own_told(config, arguments)
+    checked = checked_config({**config, **own}, file)
+    papers = load_papers(arguments.workflow, checked.plugins)
+    study_items = list(chosen_items(checked, papers, file))
+    if arguments.profile:
+        arguments.profile = profile_named(arguments.profile, arguments.workflow)
+    large = too_large(study_items, checked, chosen_scale(checked, arguments.workflow, file))
+    items = items_named(arguments.item, study_items, large)
+    # Snakemake plans again, and would tell a mistake among lines of its own.
+    plan = of_items(plan_of(checked, papers, arguments.workflow, file), items)
+    refuse_absent(plan, items)
+    left_out = (f"{item} is left out: {error}" for item, error in plan.unplanned.items())
+    for sentence in filter(None, (unpinned_text(plan), absent_root(plan), *left_out)):
+        print(sentence, file=sys.stderr)
+    command = snakemake_words(
+        arguments,
+        [each if isinstance(each, str) else each.target for each in items],
+        own.get("papers") or named_papers(items, study_items, large),
+    )
+    refuse_read_only(config["scale"])
+    with nullcontext() if arguments.dry_run else hold(Path.cwd()):
+        for sentence in [] if arguments.dry_run else free(Path.cwd()):
+            print(sentence, file=sys.stderr)
+        code = exit_code([*command[:-1], *arguments.further, "--", *command[-1]], arguments.workflow)
+    if code == 0 and not arguments.dry_run and not DRY & {*arguments.further}:
+        paths = Paths(config["scale"])
+        named = [item.id for item in items if isinstance(item, Item)]
+        pages = {item: paths.page(item) for item in named}
+        pages |= {f"{item} as LaTeX": paths.page(item, "tex") for item in named}
+        # Snakemake calls nobody where nothing was to be done, as behind a kill of it at the very end.
+        if not items or "all" in items:
+            drop_partial(config["scale"])
+            pages["report"] = paths.report("html")
+        # What Snakemake was told after `--`, as to run dry, may have made none.
+        for name, page in pages.items():
+            if Path(page).is_file():
+                print(f"{name}: {page}")
+    return 1 if code else 0
+
+
+def own_told(config: Mapping[str, Any], arguments: Namespace) -> dict[str, Any]:
+    """Return the papers of this folder, which are run where nothing is named, and say so; nothing for none."""
+    if own := own_papers(config, arguments):
+        names = ", ".join(own["papers"])
+        print(f"papers of this folder: {names}; replicse run all runs the package's too", file=sys.stderr)
+    return own
+
+
+def exit_code(words: Sequence[str], workflow: Path) -> int:
+    """Run Snakemake on a workflow and return its code; what asks this process to end asks all that it has started.
+
+    Ctrl-C is Snakemake's to answer, for it hears it too and has jobs to end and a lock to free.
+    """
+
+    def end(*_: object) -> None:
+        for process in Process().children(recursive=True):
+            with suppress(NoSuchProcess):
+                process.terminate()
+
+    # A handler is not inherited, as SIG_IGN would be.
+    handlers = {signal.SIGINT: lambda *_: None, signal.SIGTERM: end, signal.SIGHUP: end}
+    before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
+    try:
+        return subprocess.run(words, env=environment(workflow), check=False).returncode
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def of_items(plan: Plan, asked: Sequence[Item | str]) -> Plan:
+    """Return the plan of some items of a study alone; of all of it where no item is named."""
+    named = [item.id for item in asked if isinstance(item, Item)]
+    if not named or "all" in asked:
+        return plan
+    return plan_of(plan.config.replace(papers=by_paper(named)), plan.papers, plan.workflow)
+
+
+def refuse_absent(plan: Plan, asked: Sequence[Item | str]) -> None:
+    """Raise MissingData where a corpus, evaluation set or encoder of your own that a plan reads is not there.
+
+    What the authors released is read with none of them.
+    """
+    for problem in absent(plan) if asked != ["released"] else ():
+        raise MissingData(problem)
+
+
+def refuse_read_only(scale: str) -> None:
+    """Raise BadInput where a folder of the study's outputs is there but cannot be written."""
+    paths = Paths(scale)
+    for folder in map(Path, (paths.results, paths.reports, paths.logs)):
+        if folder.is_dir() and not os.access(folder, os.W_OK):
+            raise BadInput(f"{folder}: cannot be written; make it writable, then start again")
+
+
+def refuse_without_executor(file: Path) -> None:
+    """Raise BadInput where the executor of a profile is not installed: Snakemake answers with all of its options."""
+    executor = (read_yaml(file) or {}).get("executor", "local")
+    package = f"snakemake-executor-plugin-{executor}"
+    if executor != "local" and not find_spec(package.replace("-", "_")):
+        raise BadInput(f"{file}: the executor {executor} is not installed; pip install {package}")
+
+
+def profile_named(name: str, workflow: Path) -> str:
+    """Return the folder of a profile of the workflow by its name; a path, or a profile of the user's own, as it is.
+
+    Raises BadInput, with the nearest name, where there is none.
+    """
+    folder = workflow / "profiles"
+    profiles = {file.parent.name: file.parent for file in sorted(folder.glob("*/config.yaml"))}
+    if name in profiles:
+        refuse_without_executor(profiles[name] / "config.yaml")
+        return str(profiles[name])
+    # Where Snakemake looks for those that belong to a person or a site.
+    config_home = Path(os.environ.get("XDG_CONFIG_HOME") or "~/.config").expanduser()
+    homes = (Path(), config_home / "snakemake", Path("/etc/xdg/snakemake"))
+    if not any((home / name).exists() for home in homes):
+        raise BadInput(f'no profile "{name}" in {folder}{nearest(Path(name).name, profiles)}')
+    return name
+
+
+def items_named(
+    words: Sequence[str], study_items: Sequence[Item], large: Sequence[Item] = ()
+) -> list[Item | str]:
+    """Return the items, or targets of the workflow, that words name; BadInput names the nearest one.
+
+    An item may be written `simcse/table3` or `simcse_table3`; a paper alone is all of its items but those that are too
+    `large` to be run unless they are named.
+    """
+    by_name = {_plain(item.id): item for item in study_items}
+    matches: list[Item | str] = []
+    for word in words:
+        of_paper = [item for item in study_items if item.paper == word.lower() and item not in large]
+        if word in TARGETS:
+            matches.append(word)
+        elif _plain(word) in by_name:
+            matches.append(by_name[_plain(word)])
+        elif of_paper:
+            matches += of_paper
+        else:
+            raise BadInput(
+                f'no item "{word}" in this study{nearest(word, [item.id for item in study_items])}'
+            )
+    return list({getattr(each, "id", each): each for each in matches}.values())
+
+
+def _plain(name: str) -> str:
+    return re.sub("[^a-z0-9]", "", name.lower())
+
+
+def named_papers(
+    items: Sequence[Item | str], study_items: Sequence[Item], large: Sequence[Item]
+) -> dict[str, Any]:
+    """Return the papers of a study that has some of the too large items by their names; nothing where none is asked."""
+    asked = [item for item in large if item in items]
+    return by_paper(item.id for item in study_items if item in asked or item not in large) if asked else {}
+
+
+def snakemake_words(arguments: Namespace, targets: Iterable[str], papers: Mapping[str, Any]) -> list[Any]:
+    """Return Snakemake's command line; its last word is the list of targets. `papers` replace those of the config."""
+    # What a killed Snakemake's jobs have written behind it is whole, but Snakemake cannot know: it is made again.
+    words = [sys.executable, "-m", "snakemake", "--keep-going", "--rerun-incomplete", "--scheduler", "greedy"]
+    if not Path("Snakefile").is_file():
+        words += ["--snakefile", str(packaged("Snakefile"))]
+    if arguments.profile:
+        words += ["--profile", arguments.profile]
+    if arguments.cores or not arguments.profile:
+        words += ["--cores", arguments.cores or "all"]
+    files, settings = config_layers(arguments)
+    if more := [str(file) for file in files if file != SHIPPED]:
+        words += ["--configfile", *more]
+    if arguments.scale:
+        settings = {**settings, "scale": arguments.scale}
+    if arguments.seeds:
+        settings = {**settings, "seeds": f"[{','.join(map(str, range(arguments.seeds)))}]"}
+    if papers:
+        settings = {**settings, "papers": json.dumps(papers)}
+    if settings:
+        words += ["--config", *(f"{key}={value}" for key, value in settings.items())]
+    # So quiet, Snakemake builds the whole DAG and stops behind the counts, which is all that is told of a dry-run here.
+    words += ["--dry-run", "--quiet", "rules", "progress"] if arguments.dry_run else []
+    return [*words, "--logger", "replicse", list(targets)]
+
+
+def environment(workflow: Path) -> dict[str, str]:
+    """Return the environment of Snakemake: programs, package and workflow are found, a job has one thread per core."""
+    source = Path(__file__).parents[2]
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
+    python = os.pathsep.join(filter(None, [str(source), os.environ.get("PYTHONPATH", "")]))
+    own = {"PATH": path, "PYTHONPATH": python, "REPLICSE_WORKFLOW": str(workflow.absolute())}
+    return {"OMP_NUM_THREADS": "1", **os.environ, **own}

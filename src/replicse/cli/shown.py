@@ -1,0 +1,128 @@
+"""Which study a verb that reads shows: the one that is asked for, your own results, or a committed study."""
+
+import sys
+from argparse import Namespace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from replicse.cli.study import asked, check_here, chosen_config, chosen_plan, study_file
+from replicse.compile.paths import Paths
+from replicse.compile.plan import Plan
+from replicse.compile.planner import load_plan
+from replicse.errors import BadInput, nearest
+from replicse.files import read_json
+from replicse.judge.folder import committed
+from replicse.judge.incomplete import AsFarAsDone
+from replicse.judge.values import Evaluations
+from replicse.spec.config import by_paper, checked_config, read_config
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A study that is shown: its plan, where its numbers are read, and a line where that is not what was asked for."""
+
+    plan: Plan
+    evaluations: Evaluations
+    notice: str = ""
+
+    @property
+    def folder(self) -> str:
+        """Return the folder that the numbers are read from."""
+        return self.evaluations.paths.results
+
+    def announce(self, as_json: bool) -> None:
+        """Print the line, apart from what a program reads."""
+        if self.notice:
+            print(self.notice, end="\n" if as_json else "\n\n", file=sys.stderr if as_json else sys.stdout)
+
+
+def shown_study(arguments: Namespace, only: str = "") -> Shown:
+    """Return the study that is shown, all of it or of one item.
+
+    That is the one of --study or --config; else results/SCALE, by the config that it was made with. Where nothing of it
+    was evaluated it is a committed study of the scale: the one of the same config, of the scale's name, or the first.
+    """
+    ours = own_study(arguments, only)
+    if ours.evaluations.paths.kept or _begun(ours.plan, only):
+        return ours
+    asked_for = list(ours.plan.items) if getattr(arguments, "items", None) else [only] * bool(only)
+    name = _committed_like(ours.plan, asked_for)
+    if not name:
+        return ours
+    shown = _kept(arguments, name, only)
+    what = f"{ours.folder} has no evaluation of {only or 'the study'}"
+    return replace(shown, notice=f"{what}; shown is the committed study {name} ({shown.folder})")
+
+
+def shown_items(arguments: Namespace, name: str) -> tuple[Shown, list[str]]:
+    """Return the study that is shown, and those of its items that a paper or `paper/item` names.
+
+    Raises BadInput, with the nearest name, where it names none.
+    """
+    ((paper, names),) = by_paper([name]).items()
+    if names != "all":
+        item = f"{paper}/{names[0]}"
+        return shown_study(arguments, item), [item]
+    shown = shown_study(arguments)
+    items = [item.id for item in shown.plan.items.values() if item.paper == paper]
+    if not items:
+        known = [*shown.plan.studied, *shown.plan.items]
+        raise BadInput(f'no paper or item "{name}" in this study{nearest(name, known)}')
+    return shown, items
+
+
+def own_study(arguments: Namespace, only: str = "") -> Shown:
+    """Return the study, or the one of an item, that is asked for, whether or not anything of it is there."""
+    if arguments.study:
+        file = study_file(arguments.study)
+        names = [
+            name for name, paths in committed().items() if Path(paths.config).resolve() == file.resolve()
+        ]
+        plan = chosen_plan(arguments, only)
+        if not names:
+            check_here(file, plan.paths)
+            return Shown(plan, AsFarAsDone(plan))
+        if plan.config != checked_config(asked(read_json(file), arguments), str(file)):
+            raise BadInput(
+                f"--study {arguments.study}: read as it was run; leave out --scale, --seeds and --config"
+            )
+        return _kept(arguments, names[0], only)
+    values, named = chosen_config(arguments)
+    chosen = checked_config(values, named)
+    record = Path(Paths(chosen.scale).config)
+    if not arguments.config and record.is_file():
+        made = asked(read_config([record], seeds=arguments.seeds), arguments)
+        config = checked_config(made, str(record))
+        if not only or config.holds(only):
+            plan = load_plan(made, arguments.workflow, str(record), only)
+            same = config.bearing_on(only) == chosen.bearing_on(only) if only else config == chosen
+            notice = f"read by {record}, with which it was made; --config {named} reads by that one instead"
+            if not only or _begun(plan, only):
+                return Shown(plan, AsFarAsDone(plan), "" if same else notice)
+    plan = load_plan(values, arguments.workflow, named, only)
+    return Shown(plan, AsFarAsDone(plan))
+
+
+def _kept(arguments: Namespace, name: str, only: str) -> Shown:
+    paths = committed()[name]
+    plan = load_plan(asked(read_json(paths.config), arguments), arguments.workflow, paths.config, only)
+    return Shown(plan, Evaluations(plan, replace(paths, scale=plan.scale.name)))
+
+
+def _begun(plan: Plan, only: str) -> bool:
+    """Return whether something of a plan was evaluated, or of a complete study at least begun."""
+    files = {file for item in plan.items.values() for file in plan.evaluation_files(item)}
+    return any(not plan.paths.missing(file) for file in files) or (
+        not only and Path(plan.paths.config).is_file()
+    )
+
+
+def _committed_like(plan: Plan, items: Sequence[str]) -> str:
+    """Return the committed study of a scale to show where a plan has no results, your own first; blank for none."""
+    ranks = {}
+    for name, paths in committed().items():
+        config = checked_config(read_json(paths.config), paths.config)
+        if config.scale == plan.scale.name and all(Path(paths.item(item)).is_file() for item in items):
+            ranks[name] = (bool(paths.home), config != plan.config, name != plan.scale.name)
+    return min(ranks, key=ranks.__getitem__, default="")

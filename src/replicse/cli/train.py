@@ -1,0 +1,89 @@
+"""The job that trains one run."""
+
+import json
+import logging
+from argparse import Namespace
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from replicse.cli.job import Stage
+from replicse.errors import BadInput, Failed, MissingData
+from replicse.files import read_json, write_json
+from replicse.runtime.locks import HOLDER
+
+if TYPE_CHECKING:
+    from replicse.training.processes import Processes
+
+log = logging.getLogger(__name__)
+
+
+def _train(job: Mapping[str, Any], arguments: Namespace) -> None:
+    """Train the run of a job; one that was stopped resumes where it was."""
+    from replicse.training.processes import started
+
+    if arguments.processes < 0 or arguments.chunk < 0:
+        raise BadInput(
+            f"--processes {arguments.processes} --chunk {arguments.chunk}: expected no less than 0"
+        )
+    with (
+        started(arguments.processes, _words(job, arguments)) as processes,
+        failing_once(arguments.state, processes.rank),
+    ):
+        _train_in(processes, job, arguments)
+
+
+@contextmanager
+def failing_once(state: Path, rank: int) -> Iterator[None]:
+    """Let retries of one start of the study end at once after a failure that would only come again.
+
+    A guard and bad input fail alike each time; a lost node, a full memory and a file that is not there yet do not.
+    """
+    note = state / "failed.json"
+    started = HOLDER.stat().st_mtime if HOLDER.is_file() else float("inf")
+    if note.is_file() and note.stat().st_mtime >= started:
+        before = read_json(note)
+        raise (BadInput if before["bad_input"] else Failed)(before["sentence"])
+    try:
+        yield
+    except MissingData:
+        raise
+    except (BadInput, Failed) as error:
+        if not rank:
+            with suppress(Failed, OSError):  # what fills the disk is told by the error itself
+                write_json(note, {"sentence": str(error), "bad_input": isinstance(error, BadInput)})
+        raise
+
+
+def _words(job: Mapping[str, Any], arguments: Namespace) -> list[str]:
+    """Return the words of the command line that say the same."""
+    names = ("data", "out", "state", "threads", "chunk", "code", "device")
+    named = {name: value for name in names if (value := getattr(arguments, name)) is not None}
+    return ["job", "train", json.dumps(job), *(f"--{name}={value}" for name, value in named.items())]
+
+
+def _train_in(processes: "Processes", job: Mapping[str, Any], arguments: Namespace) -> None:
+    """Train the run of a job; of several processes the first writes."""
+    import torch
+
+    from replicse.data.sets import data_folder
+    from replicse.library.training import train_job
+    from replicse.training.parts import Parts
+
+    torch.set_num_threads(arguments.threads or 1)
+    seconds = train_job(
+        job,
+        data_folder(arguments.data),
+        arguments.out,
+        arguments.state,
+        device=arguments.device,
+        parts=Parts(processes, arguments.chunk or None),
+        code=arguments.code,
+    )
+    if seconds is not None:
+        log.info("seconds=%.1f", seconds)
+
+
+# What it is given is checked where it is read, in each of several processes.
+STAGES = {"train": Stage(lambda payload, _: payload, _train)}

@@ -1,0 +1,82 @@
+"""What a config asks for: its scale and its items."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+from replicse.compile.lines import described
+from replicse.errors import BadInput, check_names, nearest
+from replicse.spec.config import Config, Names, OwnRow
+from replicse.spec.models import EncoderRequest
+from replicse.spec.papers import Paper
+from replicse.spec.scales import Scale, load_scale
+from replicse.spec.tables import OWN, Item, Row
+from replicse.workspace import looked_up
+
+
+def load_scales(workflow: Path) -> dict[str, Path]:
+    """Return the file of every scale by name; one of the workspace replaces the workflow's."""
+    return {path.stem: path for path in looked_up(workflow, "scales/*.yaml")}
+
+
+def chosen_scale(config: Config, workflow: Path, file: str) -> Scale:
+    """Return the scale of a config; BadInput names the nearest one where it is not known."""
+    scales = load_scales(workflow)
+    if config.scale not in scales:
+        raise BadInput(f'{file}: scale is "{config.scale}"{nearest(config.scale, scales)}')
+    return load_scale(scales[config.scale], scales)
+
+
+def chosen_items(config: Config, papers: Mapping[str, Paper], file: str) -> Iterator[Item]:
+    """Yield the items of a config, each with the rows that are asked for; all papers are sorted by year."""
+    names = [item.id for paper in papers.values() for item in paper.items.values()]
+    rows, crossed = config.rows or {}, config.crossed or {}
+    check_names(f"{file}: rows", rows, names)
+    check_names(f"{file}: crossed", crossed, names)
+    check_names(f"{file}: adjudicate", () if config.adjudicate == "all" else config.adjudicate or (), names)
+    for key, several in (("rows", rows), ("crossed", crossed)):
+        for name, wanted in several.items():
+            ids = [row.id for row in papers[name.partition("/")[0]].items[name.partition("/")[2]].rows]
+            if not isinstance(wanted, Mapping):
+                check_names(f"{file}: {key}.{name}", wanted or [""], ids)
+            elif twice := next((each for each in wanted if each in ids), ""):
+                raise BadInput(f'{file}: {key}.{name}: the item has a row "{twice}"; name yours otherwise')
+    by_year = sorted(papers, key=lambda key: (papers[key].about.year, key))
+    chosen: Mapping[str, Names] = dict.fromkeys(by_year, "all") if config.papers == "all" else config.papers
+    if not any(chosen.values()):
+        raise BadInput(f"{file}: papers asks for no item; name one, or all")
+    check_names(f"{file}: papers", chosen, papers)
+    for key, asked in chosen.items():
+        items = papers[key].items
+        check_names(f"{file}: papers.{key}", items if asked == "all" else asked, items)
+        for name in items if asked == "all" else asked:
+            item = items[name]
+            wanted = rows.get(item.id)
+            if isinstance(wanted, Mapping):
+                yield item.with_own({key: own_row(key, row) for key, row in wanted.items()}.values())
+            else:
+                yield item if wanted is None else item.with_rows(wanted)
+
+
+def own_row(key: str, row: OwnRow) -> Row:
+    """Return a row of your own as an item has it."""
+    request = EncoderRequest.model_construct(**row.without("label").entries())
+    return Row(id=key, label=row.label or key, group=OWN, encoder=request)
+
+
+def too_large(items: Iterable[Item], config: Config, scale: Scale) -> list[Item]:
+    """Return the items with a search that is too large for the scale, unless the config names them."""
+    most = scale.largest_search
+    asked = [item for item in items if most and not config.names(item.id)]
+    return [item for item in asked if largest_search(item, scale) > most]
+
+
+def largest_search(item: Item, scale: Scale) -> int:
+    """Return how many jobs the largest search of an item has at a scale; 1 where it has none."""
+    # A search without a statistic over its jobs is refused where it is planned.
+    columns = [column for column in item.columns if column.over and column.over.jobs]
+    requests = (
+        (described(item, row).asks(column)[0], f"{item.file}: row {row.id}")
+        for row in item.rows
+        for column in columns
+    )
+    return max((scale.jobs(request, where) for request, where in requests), default=1)

@@ -1,0 +1,223 @@
+"""What a study costs before it runs: its operations, over the operations per second of a device.
+
+Operations are six per parameter of the layers and token (forward and backward), as is usual for transformers. The
+speed is a published one, which a scale's file names, or what `replicse benchmark` measured on this machine.
+"""
+
+import math
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from replicse.checked import Checked, Positive, Text
+from replicse.compile.plan import Plan
+from replicse.errors import BadInput
+from replicse.files import read_json
+from replicse.registry.encoders import size_in, size_of
+from replicse.registry.frozen import frozen_models
+from replicse.registry.runs import FILLED, Freeze, Init, Run, resolved
+from replicse.spec.datasets import load_datasets
+
+OPERATIONS = 6
+# Share of them that a pass without gradients takes: it has no backward pass.
+FROZEN = 1 / 3
+# How far the hours may be off, in either direction: by a published speed; by that of one shape of a training step,
+# where the steps of other shapes ran at 0.6 to 1.7 times its operations per second.
+PUBLISHED, MEASURED = 2.0, 1.7
+# A selection encodes both sentences of the 1,500 pairs of STS-B's development set (methods 2.2).
+DEV_SENTENCES = 3000
+MAX_LENGTH = 32
+# Run id or folder of weights -> what it was made from: hub id, fresh encoder, or another run.
+Sources = Mapping[str, Init]
+
+
+class Interval(NamedTuple):
+    """Hours, and the interval that they are expected in."""
+
+    low: float
+    expected: float
+    high: float
+
+
+class Encoding(NamedTuple):
+    """Hours of encoding for evaluations, how many encoders are of unknown size, and the suites that are not counted."""
+
+    hours: Interval | None
+    unknown: int = 0
+    not_counted: tuple[str, ...] = ()
+
+
+class Speed(Checked):
+    """Operations per second of a device; `when` they were measured, blank for a published number."""
+
+    device: Text
+    flops: Positive
+    when: str = ""
+    commit: str = ""
+    machine: dict[str, object] = {}
+
+    def hours(self, operations: float) -> Interval:
+        """Return the hours that so many operations take."""
+        hours = operations / self.flops / 3600
+        factor = MEASURED if self.when else PUBLISHED
+        return Interval(hours / factor, hours, hours * factor)
+
+
+def sizes_of(source: Init, sources: Sources) -> tuple[int, int] | None:
+    """Return layers and width of an encoder; None where it is not known here."""
+    while source.before:
+        source = sources[source.before]
+    if source.fresh:
+        return source.fresh.architecture.layers, source.fresh.architecture.hidden
+    if source.folder:
+        return size_in(Path(sources.get(source.folder, source).folder or ""))
+    return size_of(source.hub or "")
+
+
+def check_frozen_layers(run: Run, runs: Mapping[str, Run], where: str) -> None:
+    """Refuse a run that freezes layers which its encoder, where its size is known, does not have."""
+    size = (
+        sizes_of(run.init, {name: other.init for name, other in runs.items()}) if run.freeze.layers else None
+    )
+    if size:
+        try:
+            run.freeze.numbers(size[0])
+        except BadInput as error:
+            raise BadInput(f"{where}: {error}") from None
+
+
+def layer_parameters(layers: int, hidden: int) -> int:
+    """Return the parameters of an encoder's layers, 12 width^2 each."""
+    return 12 * layers * hidden**2
+
+
+def passes(run: Run, sources: Sources) -> float | None:
+    """Return the passes of one row through the encoder in training; a pass without gradients counts a third.
+
+    Several sources take turns, so that a row costs their mean. Each term says what it costs: the views it reads as
+    vectors, further passes, and passes of its frozen models. None where the size of an encoder is not known.
+    """
+    size = sizes_of(run.init, sources)
+    if size is None:
+        return None
+    total, share = 0.0, trained_share(run.freeze, size[0])
+    for source in run.sources:
+        count = len(source.views)
+        encoded = {view for term in source.objective for view in term.vector_views(count)}
+        around = sum(run.poolings(source)[view].added for view in encoded)
+        total += share * (len(encoded) + around / run.row_tokens)
+        total += sum(term.passes(count) for term in source.objective)
+        total += FROZEN * sum(len(term.momentum_views(count)) for term in source.objective)
+        for term in source.objective:
+            for model in frozen_models(term):
+                other = sizes_of(sources[model.folder or ""], sources)
+                if other is None:
+                    return None
+                total += (
+                    FROZEN * layer_parameters(*other) / layer_parameters(*size) * term.frozen_passes(count)
+                )
+    return total / len(run.sources)
+
+
+def trained_share(freeze: Freeze, layers: int) -> float:
+    """Return the share of a pass's operations that is left where some of so many layers are frozen.
+
+    They have no gradients of their weights, and no backward pass at all where nothing below them is trained.
+    """
+    frozen = freeze.numbers(layers)
+    spared = 2 if freeze.embeddings and 0 in frozen else 1
+    return 1 - spared * FROZEN * len(frozen) / layers
+
+
+def row_operations(run: Run, sources: Sources) -> float | None:
+    """Return the operations of one row of a run; None where the size of an encoder is not known."""
+    size, count = sizes_of(run.init, sources), passes(run, sources)
+    if size is None or count is None:
+        return None
+    return OPERATIONS * layer_parameters(*size) * count * run.row_tokens
+
+
+def encoding_operations(size: tuple[int, int], sentences: int) -> float:
+    """Return the operations of encoding so many sentences, without gradients."""
+    return OPERATIONS * FROZEN * layer_parameters(*size) * sentences * MAX_LENGTH * FILLED
+
+
+def steps_of(run: Run, rows: int | None) -> int | None:
+    """Return the steps of a run on so many rows; None where neither these nor the steps are known."""
+    options = run.optimisation
+    steps = options.epochs * math.ceil(rows / options.batch_size) * len(run.sources) if rows else None
+    return steps if options.steps is None else min(steps or options.steps, options.steps)
+
+
+def operations_of(run: Run, rows: int | None, sources: Sources) -> float | None:
+    """Return the operations of a run, its selection included; None where a size or its rows are not known."""
+    steps, row = steps_of(run, rows), row_operations(run, sources)
+    size = sizes_of(run.init, sources)
+    if steps is None or row is None or size is None:
+        return None
+    every = run.selection.every
+    selected = DEV_SENTENCES * (steps // every) if every else 0
+    return steps * run.optimisation.batch_size * row + encoding_operations(size, selected)
+
+
+class Cost:
+    """What the parts of a plan cost on a device, named by a part of its name; without one on the newest measured."""
+
+    def __init__(self, plan: Plan, device: str = "") -> None:
+        self.plan, self.speed = plan, speed_of(plan, device)
+        self.operations = {
+            name: operations_of(run, plan.scale.rows(resolved(run.corpus)["name"]), plan.sources)
+            for name, run in plan.runs.items()
+        }
+
+    def hours(self, runs: Iterable[str]) -> Interval | None:
+        """Return the estimated hours of some runs; None where one cannot be estimated."""
+        operations = [self.operations[run] for run in runs]
+        # Summed exactly: the runs of a set have another order in each process.
+        return None if None in operations else self.speed.hours(math.fsum(operations))
+
+    def evaluation(self, encoders: Iterable[str]) -> Encoding:
+        """Return the hours of encoding STS and transfer sentences; None for the embedded world, whose sets are smaller.
+
+        Not counted are classifiers, and suites whose sentences `datasets.yaml` does not count.
+        """
+        plan = self.plan
+        if plan.source == "embedded":
+            return Encoding(None)
+        sentences, known, unknown, others = load_datasets(plan.workflow).sentences, [], 0, set[str]()
+        for name in encoders:
+            suites = plan.groups(name)
+            others |= {suite for group, each in suites.items() if not sentences.get(group) for suite in each}
+            made = plan.sources.get(plan.encoder_folder(plan.encoders[name]))
+            size = sizes_of(made, plan.sources) if made else None
+            if size is None:
+                unknown += 1
+            else:
+                known.append(encoding_operations(size, sum(sentences.get(group, 0) for group in suites)))
+        return Encoding(self.speed.hours(math.fsum(known)), unknown, tuple(sorted(others)))
+
+
+def speeds(plan: Plan) -> list[Speed]:
+    """Return what is known of devices: records of `replicse benchmark`, the newest first, and the published one."""
+    stored = [_stored(file) for file in Path(plan.paths.throughput()).glob("*.json")]
+    published = Speed(device=plan.scale.cost.device, flops=plan.scale.cost.flops)
+    return [*sorted(stored, key=lambda one: one.when, reverse=True), published]
+
+
+def _stored(file: Path) -> Speed:
+    try:
+        return Speed.of(read_json(file), str(file))
+    except BadInput as error:
+        raise BadInput(f"{error}; delete the file, and let replicse benchmark write it again") from None
+
+
+def speed_of(plan: Plan, device: str = "") -> Speed:
+    """Return the speed of a device by a part of its name, of the first without one; BadInput for no such device."""
+    measured = speeds(plan)
+    for one in measured:
+        if device.lower() in one.device.lower():
+            return one
+    names = "; ".join(one.device for one in measured)
+    raise BadInput(
+        f'no device "{device}" is known; there is {names}, and replicse benchmark measures this one'
+    )

@@ -1,0 +1,60 @@
+"""The state of the jobs of a study: done, running, failed, or waiting for one that is."""
+
+from pathlib import Path
+from typing import Any
+
+from replicse.compile.graph import Job, graph_of
+from replicse.compile.plan import Plan
+from replicse.runtime.progress import alive
+
+# How the log of every job that ended well ends.
+WROTE = " INFO wrote="
+
+
+class Jobs:
+    """The jobs of a plan by the files they make; `since` (seconds of the epoch) is when the study was started."""
+
+    def __init__(self, plan: Plan, since: float = 0.0) -> None:
+        self.since = since
+        self.all = tuple(graph_of(plan).values())
+        self._making = {file: job for job in self.all for file in job.outputs}
+        self._states: dict[str, str] = {}
+        self._failed: dict[str, tuple[Job, ...]] = {}
+
+    def began(self, job: Job) -> bool:
+        """Return whether a job that is not done was started: it left a log that does not end with what it wrote.
+
+        What a failed job had made is taken away; one that ended well is not done where somebody deleted that.
+        """
+        log = Path(job.log)
+        started = not job.done and log.exists() and log.stat().st_mtime >= self.since
+        return started and not (job.tail and WROTE in job.tail[-1])
+
+    def running(self, job: Job) -> dict[str, Any] | None:
+        """Return the heartbeat of a job that runs, here or on another machine."""
+        return alive(job.log) if self.began(job) else None
+
+    def state(self, file: str) -> str:
+        """Return the state of a file: done, or whether a job it needs has failed or runs, or it waits."""
+        job = self._making.get(file)
+        if file not in self._states:
+            if job is None or job.done:
+                state = "done" if Path(file).exists() else "waiting"
+            elif self.began(job):
+                state = "running" if self.running(job) else "failed"
+            else:
+                needed = {self.state(need) for need in job.needs}
+                state = next((worse for worse in ("failed", "running") if worse in needed), "waiting")
+            self._states[file] = state
+        return self._states[file]
+
+    def failed(self, file: str) -> tuple[Job, ...]:
+        """Return the jobs whose failure keeps a file from being there; none where nothing was tried."""
+        if file not in self._failed:
+            job = self._making.get(file)
+            failed: tuple[Job, ...] = ()
+            if job and not job.done:
+                failed = tuple(dict.fromkeys(each for need in job.needs for each in self.failed(need)))
+                failed = failed or ((job,) if self.began(job) and not self.running(job) else ())
+            self._failed[file] = failed
+        return self._failed[file]

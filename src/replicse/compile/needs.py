@@ -1,0 +1,149 @@
+"""What a plan reads from outside: data sets and encoders of the hub, files of the data root; sizes and licences."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from replicse.compile.plan import Plan
+from replicse.registry.corpora import HubDataset, HubPart
+from replicse.registry.encoders import weight_bytes
+from replicse.registry.suites import SUITES
+from replicse.spec.layers import mappings, named_files, workspace_files
+
+# What else than putting it there is done about a table that is absent.
+NAMED = "or correct its name in config.yaml, corpora.yaml or sets.yaml"
+Kind = Literal["artefact", "part", "encoder", "file", "suite"]
+
+
+@dataclass(frozen=True)
+class Need:
+    """Something that a study reads from outside: its name, about how large it is, and its licence.
+
+    `copies` is how many times its size is on the disk in the end, `source` what it is fetched by: the part of a data
+    set, the plain source of an encoder and the folder it is brought to, the scale's Download of a file.
+    """
+
+    kind: Kind
+    name: str
+    bytes: int | None
+    licence: str
+    copies: int
+    source: Any = None
+
+
+def needs(plan: Plan) -> Iterator[Need]:
+    """Yield what the jobs of a plan read from outside; files only where the data are those of the hub.
+
+    The data root is one for all items, so that its artefacts are needed together.
+    """
+    files = plan.scale.data.files if plan.source == "hub" else ()
+    others = [name for name in data_files(plan) if name not in files] if plan.source == "hub" else []
+    downloads = plan.scale.downloads
+    named: tuple[tuple[Kind, Iterable[str]], ...] = (("artefact", files), ("file", others))
+    for kind, names in named:
+        for name in names:
+            size, licence = (
+                (downloads[name].bytes, downloads[name].licence) if name in downloads else (None, "")
+            )
+            copies = 2 if kind == "artefact" or (name in downloads and downloads[name].member) else 1
+            yield Need(kind, name, size, licence, copies, downloads.get(name))
+    for part in hub_parts(plan):
+        name = f"{part.path} {part.files or f'{part.name or str()} {part.split}'.strip()}"
+        yield Need("part", name, part.bytes, part.licence or "", 4, part)
+    for key, source in plan.backbones.items():
+        if hub := source.get("hub"):
+            where = {**source, "folder": plan.paths.backbone(key)}
+            yield Need("encoder", hub, weight_bytes(hub), "see its model card", 2, where)
+    for suite in sorted(SUITES.keys() & set().union(*plan.suites.values())):
+        if name := plan.scale.suite_options(suite).downloads():
+            yield Need("suite", name, None, "of each set", 1, suite)
+
+
+def amounts(wanted: Sequence[Need]) -> tuple[int, int, int]:
+    """Return the bytes to download, those on the disk in the end, and how many needs are of unknown size."""
+    sized = [need for need in wanted if need.bytes is not None]
+    disk = sum(need.bytes * need.copies for need in sized)
+    return sum(need.bytes for need in sized), disk, len(wanted) - len(sized)
+
+
+def amounts_text(wanted: Sequence[Need]) -> str:
+    """Return what is to be downloaded, and what it takes of the disk."""
+    total, disk, unknown = amounts(wanted)
+    rest = f"; {unknown} of unknown size not counted" if unknown else ""
+    return f"{size_text(total)} to download, {size_text(disk)} of disk{rest}"
+
+
+def size_text(count: int | None) -> str:
+    """Return a number of bytes as text, a question mark where it is not known."""
+    if count is None:
+        return "?"
+    return f"{count / 1e9:.1f} GB" if count >= 1e9 else f"{count / 1e6:,.1f} MB"
+
+
+def hub_parts(plan: Plan) -> list[HubPart]:
+    """Return the parts of hub data sets that some job reads, each once, with what the scale tells of them."""
+    described = {
+        _key(part): part for corpus in plan.scale.corpora.values() for part in getattr(corpus, "parts", ())
+    }
+    wanted = (
+        part
+        for one in _read(plan)
+        if one.get("format") == "hub-dataset"
+        for part in HubDataset.of(one, "corpora").parts
+    )
+    parts = {_key(part): part for part in wanted}
+    return [described.get(key, part) for key, part in parts.items()]
+
+
+def data_files(plan: Plan) -> list[str]:
+    """Return the files below the data root that some job reads, by name, evaluation sets apart."""
+    return named_files(_read(plan))
+
+
+def tables(plan: Plan) -> list[str]:
+    """Return the files of the working directory that some job reads: corpora and evaluation sets of your own."""
+    return workspace_files(_read(plan))
+
+
+def absent_root(plan: Plan) -> str:
+    """Return a sentence where the data root of a local source is not there; blank where it is."""
+    if plan.source != "local" or plan.data_root.is_dir():
+        return ""
+    return f"data root {plan.data_root}: no such folder; set data.root in config.yaml, or REPLICSE_DATA"
+
+
+def absent(plan: Plan) -> Iterator[str]:
+    """Yield sentences on corpora, sets and encoders of your own that are not there, encoders where their root is."""
+    if files := [file for file in tables(plan) if not Path(file).is_file()]:
+        yield f"{', '.join(files)}: no such file; put it there, below this folder, {NAMED}"
+    read = {source.get("folder") for source in plan.backbones.values()} - {None}
+    for name, one in () if absent_root(plan) else plan.scale.backbones.items():
+        if one.folder in read and not (place := plan.data_root / one.folder).is_dir():
+            key = f"backbones.{name}.folder of {plan.scale.file}"
+            yield f"encoder {place}: no such folder; put it there, or correct {key}"
+
+
+def unpinned_text(plan: Plan) -> str:
+    """Return which hub artefacts of a plan have no commit in the lock file, and what to do; blank where all have."""
+    names = ", ".join(sorted(plan.unpinned))
+    return f"no commit in hub.lock.yaml (replicse fetch --pin looks it up): {names}" if names else ""
+
+
+def _key(part: HubPart) -> tuple[str | None, ...]:
+    return part.path, part.name, part.split, part.files, part.revision
+
+
+def _read(plan: Plan) -> Iterator[Mapping[str, Any]]:
+    """Yield every mapping in the specs of a plan's jobs that may name something outside."""
+    suites = set().union(*plan.suites.values())
+    yield from mappings(
+        [
+            list(plan.stores.values()),
+            list(plan.tokenizers.values()),
+            [part.plain() for encoder in plan.encoders.values() for part in encoder.corpora()],
+            [plan.options(suite, plan.suites) for suite in suites if suite in SUITES],
+            [run.selection.plain() for run in plan.runs.values()],
+            plan.count_job(),
+        ]
+    )

@@ -1,0 +1,367 @@
+"""The plan of a study: every cell, run, encoder, store and evaluation, all known at once."""
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Any
+
+from replicse.compile.paths import Paths
+from replicse.errors import BadInput, nearest
+from replicse.registry.artefacts import TOKENIZER
+from replicse.registry.digests import digest
+from replicse.registry.encoders import CHECKPOINTS, Checkpoint, Precision
+from replicse.registry.frozen import frozen_models
+from replicse.registry.poolings import Own
+from replicse.registry.runs import Init, Run, resolved
+from replicse.registry.suites import SUITES, file_of
+from replicse.spec.config import Config
+from replicse.spec.counterparts import CellKey
+from replicse.spec.models import Encoder, EncoderSource
+from replicse.spec.papers import Paper
+from replicse.spec.printed import Reported, Spread
+from replicse.spec.protocols import AS_DESCRIBED, ON_BACKBONE
+from replicse.spec.scales import Scale
+from replicse.spec.tables import AnyColumn, Item, Row
+from replicse.workspace import encoder_place
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One number of an item under one protocol: where it is read, from which encoders, and what is printed.
+
+    `jobs` holds the encoders of each seed (several in a search), `seeds` the seeds: a lone None where the encoder has
+    none. A derived cell has the cells that its formula reads instead.
+    """
+
+    item: Item
+    row: Row
+    column: AnyColumn
+    metric_path: str
+    jobs: tuple[tuple[str, ...], ...]
+    seeds: tuple[int | None, ...]
+    reported: Reported | None
+    subtracted: Reported | None = None
+    protocol: str = AS_DESCRIBED
+    operands: tuple["Cell", ...] = ()
+
+    @property
+    def key(self) -> CellKey:
+        """Return item, row, column and metric."""
+        return self.item.id, self.row.id, self.column.id, self.column.metric
+
+    @property
+    def encoders(self) -> tuple[str, ...]:
+        """Return the encoders of all jobs and seeds, each once; those of its operands where the cell is derived."""
+        groups = [group for cell in self.operands for group in cell.jobs] if self.operands else self.jobs
+        return tuple(dict.fromkeys(encoder for group in groups for encoder in group))
+
+
+@dataclass
+class Plan:
+    """Everything a study needs; shared runs, encoders and stores occur once."""
+
+    config: Config
+    workflow: Path
+    scale: Scale
+    papers: dict[str, Paper]
+    paths: Paths
+    items: dict[str, Item] = field(default_factory=dict)
+    cells: dict[str, list[Cell]] = field(default_factory=dict)
+    runs: dict[str, Run] = field(default_factory=dict)
+    encoders: dict[str, Encoder] = field(default_factory=dict)
+    # encoder -> what is evaluated of it: suites, and `trajectory`
+    suites: dict[str, set[str]] = field(default_factory=dict)
+    # encoder, suite -> what is read below the suite, where a job runs no more than that
+    read: dict[tuple[str, str], set[str]] = field(default_factory=dict)
+    backbones: dict[str, dict[str, Any]] = field(default_factory=dict)
+    tokenizers: dict[str, dict[str, Any]] = field(default_factory=dict)
+    stores: dict[str, dict[str, Any]] = field(default_factory=dict)
+    run_stores: dict[str, list[str]] = field(default_factory=dict)
+    counted: set[str] = field(default_factory=set)
+    # run -> its published spreads by metric path
+    measured: dict[str, Mapping[str, Spread]] = field(default_factory=dict)
+    unpinned: set[str] = field(default_factory=set)
+    # backbones that the scale pre-trains without a pooler, of which a run asks to keep it
+    without_pooler: set[str] = field(default_factory=set)
+    # items of the config with a search that is too large for the scale, which nobody asked for by name
+    left_out: list[str] = field(default_factory=list)
+    # items that cannot be planned, where that is no reason to stop -> why
+    unplanned: dict[str, BadInput] = field(default_factory=dict)
+    # run -> the folders of weights it stands on, found once
+    _needed: dict[str, list[str]] = field(default_factory=dict)
+
+    @property
+    def seeds(self) -> tuple[int, ...]:
+        """Return the seeds of the study."""
+        return self.config.seeds
+
+    @property
+    def source(self) -> str:
+        """Return where data comes from: embedded, local or hub."""
+        return (self.config.data and self.config.data.source) or self.scale.data.source
+
+    @property
+    def root(self) -> str:
+        """Return the root of a local source; blank where the environment names it."""
+        return (self.config.data and self.config.data.root) or ""
+
+    @property
+    def data_root(self) -> Path:
+        """Return the folder that holds a study's data, or is to; `not-named` where a local source has no name."""
+        if self.source != "local":
+            return Path(self.paths.data).parent / "data"
+        return Path(self.root or os.environ.get("REPLICSE_DATA") or "not-named")
+
+    def precision(self, paper: str) -> Precision:
+        """Return the precision that a paper's runs are trained in; a run's own takes precedence."""
+        if self.config.precision:
+            return self.config.precision
+        precision = self.scale.precision
+        return precision if precision != "papers" else self.told_precision(paper) or "fp32"
+
+    def told_precision(self, paper: str) -> Precision | None:
+        """Return the precision that a paper trained in; None where it tells none."""
+        return self.papers[paper].about.precision if paper in self.papers else None
+
+    @property
+    def studied(self) -> list[str]:
+        """Return the papers of which the study has an item, in its order."""
+        return list(dict.fromkeys(item.paper for item in self.items.values()))
+
+    def item(self, name: str) -> Item:
+        """Return an item by `paper/item` or by its target name; BadInput names the nearest one."""
+        for item in self.items.values():
+            if name in (item.id, item.target):
+                return item
+        if name in self.left_out:
+            raise BadInput(f"{name}: {self.left_out_text}")
+        raise BadInput(f'no item "{name}" in this study{nearest(name, self.items)}')
+
+    @property
+    def left_out_text(self) -> str:
+        """Return why items are left out and how they are asked for; blank where none is."""
+        if not self.left_out:
+            return ""
+        first, most = self.left_out[0], self.scale.largest_search
+        return (
+            f"not run unless asked for by name, for a search of more than {most} jobs: replicse run {first}"
+            f" --scale {self.scale.name}, or a list of items under papers of the config"
+        )
+
+    def described(self, item: str) -> list[Cell]:
+        """Return the cells of an item as its paper describes them; none where the study leaves the item out."""
+        return [cell for cell in self.cells.get(item, ()) if cell.protocol == AS_DESCRIBED]
+
+    def trained_runs(self, cells: Iterable[Cell]) -> set[str]:
+        """Return the runs whose checkpoints some cells evaluate."""
+        encoders = {encoder for cell in cells for encoder in cell.encoders}
+        return {run for encoder in encoders if (run := self.encoders[encoder].source.run)}
+
+    def runs_of(self, item: Item) -> set[str]:
+        """Return the ids of all runs an item needs, chained ones included."""
+        return self.chain(self.trained_runs(self.cells[item.id]))
+
+    def searched(self) -> set[str]:
+        """Return the runs that only cells with several jobs per seed ask for: grids and random searches."""
+        cells = [cell for each in self.cells.values() for cell in each]
+        single = [cell for cell in cells if all(len(group) == 1 for group in cell.jobs)]
+        return self.chain(self.trained_runs(cells)) - self.chain(self.trained_runs(single))
+
+    def downloaded(self) -> list[str]:
+        """Return the encoders that are evaluated as others released them."""
+        return [name for name, encoder in self.encoders.items() if encoder.source.hub]
+
+    def chain(self, runs: Iterable[str]) -> set[str]:
+        """Return some runs and all that they depend on."""
+        chain: set[str] = set()
+        pending = list(runs)
+        while pending:
+            run = pending.pop()
+            if run not in chain:
+                chain.add(run)
+                pending += [
+                    self.checkpoints[folder]
+                    for folder in self.needed_folders(run)
+                    if folder in self.checkpoints
+                ]
+        return chain
+
+    def needed_folders(self, run_id: str) -> list[str]:
+        """Return the folders of weights a run depends on: initial weights, frozen models, a view's masked-LM."""
+        if run_id not in self._needed:
+            run = self.runs[run_id]
+            frozen = (model.folder for model in frozen_models(run))
+            proposers = (
+                getattr(view.augment, "encoder", None) for source in run.sources for view in source.views
+            )
+            folders = (self.init_folder(run), *frozen, *proposers)
+            self._needed[run_id] = [str(folder) for folder in folders if folder]
+        return self._needed[run_id]
+
+    @cached_property
+    def checkpoints(self) -> dict[str, str]:
+        """Return the run of each folder of weights that another run may depend on."""
+        return {self.paths.checkpoint(run, which): run for run in self.runs for which in CHECKPOINTS}
+
+    @cached_property
+    def sources(self) -> dict[str, Init]:
+        """Return what every run, and every folder of weights, was made from; a folder of the data root where it is."""
+        folders = {folder: self.runs[run].init for folder, run in self.checkpoints.items()}
+        released = {self.paths.backbone(name): Init(**source) for name, source in self.backbones.items()}
+        named = [folder for source in self.backbones.values() if (folder := source.get("folder"))]
+        placed = {folder: Init(folder=str(encoder_place(folder, self.data_root))) for folder in named}
+        return {run: spec.init for run, spec in self.runs.items()} | folders | released | placed
+
+    def evaluation_files(self, item: Item) -> list[str]:
+        """Return the JSON files that an item's cells read, each once, in order."""
+        return list(dict.fromkeys(file for cell in self.cells[item.id] for file in self._read_by(cell)))
+
+    def _read_by(self, cell: Cell) -> Iterator[str]:
+        for operand in cell.operands or (cell,):
+            for encoder in operand.encoders if operand.metric_path else ():
+                yield self.paths.evaluation(encoder, file_of(operand.metric_path))
+
+    def hyperparameter(self, encoder: str, path: str) -> Any:
+        """Return what is at `section.key`, or `terms.TERM.key`, of the run of an encoder; None for no run."""
+        run = self.runs.get(self.encoders[encoder].source.run)
+        section, *rest = path.split(".")
+        if section == "terms" and run:
+            part = next((term for term in run.objective if term.term == rest[0]), None)
+        else:
+            part = getattr(run, section, None)
+        return getattr(part, rest[-1], None)
+
+    def groups(self, encoder: str) -> dict[str, list[str]]:
+        """Return the suites of an encoder by the evaluation file that holds them."""
+        groups: dict[str, list[str]] = {}
+        for suite in sorted(self.suites.get(encoder, set()) - {"trajectory", "data"}):
+            groups.setdefault(file_of(suite), []).append(suite)
+        return groups
+
+    def options(self, suite: str, encoders: Iterable[str]) -> dict[str, Any]:
+        """Return the options of a suite as plain data for some encoders: what no cell of theirs reads is left out."""
+        options, narrowed = self.scale.options.get(suite, {}), SUITES[suite].narrowed
+        read = [path for encoder in encoders for path in self.read.get((encoder, suite), ())]
+        return narrowed(options, read) if narrowed else options
+
+    def encoder_folder(self, encoder: Encoder) -> str:
+        """Return the folder that holds an encoder's weights."""
+        if encoder.source.run:
+            return self.paths.checkpoint(encoder.source.run, encoder.checkpoint)
+        return self.paths.backbone(backbone_id(encoder.source))
+
+    def evaluated(self, name: str, what: str) -> dict[str, Any]:
+        """Return what an evaluation file of an encoder says of the encoder; nothing of counts of the data.
+
+        `what` is the group of suites, or `trajectory`.
+        """
+        encoder = self.encoders.get(name)
+        if encoder is None or encoder.source.data:
+            return {}
+        if what == "trajectory":
+            return {"encoder": self.paths.run(encoder.source.run), "pooling": encoder.pooling.spelling}
+        folder = "" if encoder.source.vectors else self.encoder_folder(encoder)
+        fitted = encoder.postprocess.plain() if encoder.postprocess else None
+        # Of an encoder's own pooling, as of its longest row, only its folder knows.
+        own = isinstance(encoder.pooling, Own)
+        return {
+            "encoder": folder,
+            "vectors": encoder.source.words.plain() if encoder.source.words else None,
+            **({} if own else {"pooling": encoder.pooling.spelling}),
+            "postprocess": fitted,
+        }
+
+    def first(self, init: Init) -> Init:
+        """Return what the first run was made from, of the runs that one continues."""
+        while init.before:
+            init = self.runs[init.before].init
+        return init
+
+    def tokenizer_file(self, init: Init) -> str:
+        """Return the tokenizer file of a run, followed through the runs it starts from."""
+        init = self.first(init)
+        if init.fresh:
+            return self.paths.tokenizer(tokenizer_id(resolved(init.fresh.tokenizer)))
+        return f"{self.paths.backbone(backbone_id(init))}/{TOKENIZER}"
+
+    def init_folder(self, run: Run) -> str:
+        """Return the folder a run's weights start from; empty for a fresh encoder."""
+        if run.init.before:
+            which = run.init.checkpoint or self.kept_checkpoint(self.runs[run.init.before])
+            return self.paths.checkpoint(run.init.before, which)
+        return "" if run.init.fresh else self.paths.backbone(backbone_id(run.init))
+
+    @staticmethod
+    def kept_checkpoint(run: Run) -> Checkpoint:
+        """Return `best` where a run selects by a metric, `last` where it does not."""
+        return "best" if run.selection.every else "last"
+
+    def count_job(self) -> dict[str, Any]:
+        """Return the paths that are counted from the data, and the recipes of the corpora among them."""
+        named = {
+            path.split("/")[2]
+            for path in self.counted
+            if path.split("/")[1] in ("corpus", "overlap", "shared")
+        }
+        corpora = {name: self.scale.corpus(name, "data counts") for name in sorted(named)}
+        return {"read": sorted(self.counted), "corpora": corpora}
+
+    @cached_property
+    def record(self) -> dict[str, Any]:
+        """Return what the report prints about the study itself."""
+        papers = {key: self.papers[key] for key in self.studied}
+        return {
+            "scale": self.scale.name,
+            "title": self.scale.title,
+            "shows": self.scale.shows,
+            "comparable": self.scale.comparable,
+            "judges_orders": self.scale.judges_orders,
+            "seeds": list(self.seeds),
+            "source": self.source,
+            "precision": self.config.precision or self.scale.precision,
+            "unpinned": sorted(self.unpinned),
+            "left_out": f"{', '.join(self.left_out)}: {self.left_out_text}" if self.left_out else "",
+            "protocols": self._protocols_run(),
+            "papers": {key: paper.about.plain() for key, paper in papers.items()},
+            "items": list(self.items),
+        }
+
+    def _protocols_run(self) -> list[dict[str, str]]:
+        """Return id, title and evidence of the protocols that some cell was run under."""
+        run = {cell.protocol for cells in self.cells.values() for cell in cells}
+        protocols = [
+            {"id": f"{key}: {protocol.id}", "text": f"{protocol.title}. {protocol.evidence}"}
+            for key in self.studied
+            for protocol in self.papers[key].protocols
+            if protocol.id in run
+        ]
+        described = (
+            "What the paper's text says; where it leaves a choice open, what is shown next to the item."
+        )
+        crossed = "Every seed's fine-tuning on the backbone that the seed of this number pre-trained."
+        protocols += [{"id": name, "text": crossed} for name in sorted(run) if name.startswith(ON_BACKBONE)]
+        return [{"id": AS_DESCRIBED, "text": described}, *protocols]
+
+
+def item_curve(item: Item) -> bool:
+    """Return whether an item's figure draws curves of the evaluations, not its own cells."""
+    return item.figure in ("spectrum", "density", "density-own-scales")
+
+
+def tokenizer_id(recipe: Mapping[str, Any]) -> str:
+    """Return the name of a trained tokenizer and 8 hexadecimal digits of its recipe."""
+    return f"{recipe['name']}-{digest(recipe, 8)}"
+
+
+@cache
+def backbone_id(source: EncoderSource | Init) -> str:
+    """Return the name of a released encoder and 8 hexadecimal digits of its source."""
+    name = source.hub or source.folder or getattr(source, "vectors", None) or ""
+    recipe = {
+        key: entry
+        for key, entry in source.plain().items()
+        if key in ("hub", "revision", "folder", "vectors", "words")
+    }
+    return f"{name.rstrip('/').rsplit('/', 1)[-1]}-{digest(recipe, 8)}"

@@ -1,0 +1,258 @@
+"""Planning: from papers, a scale and a config to every run, encoder and evaluation, all known at once."""
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from replicse.checked import Checked, shown
+from replicse.compile.choose import chosen_items, chosen_scale, load_scales, too_large
+from replicse.compile.lines import Line, described, lines_of
+from replicse.compile.needs import hub_parts
+from replicse.compile.paths import Paths
+from replicse.compile.plan import Cell, Plan
+from replicse.compile.resolve import Resolver, Seeds
+from replicse.errors import BadInput, nearest
+from replicse.registry.corpora import SIMCSE_DATA
+from replicse.registry.runs import Trajectory
+from replicse.registry.suites import SUITES
+from replicse.spec.brought import beside
+from replicse.spec.config import Config, checked_config
+from replicse.spec.layers import merged
+from replicse.spec.lock import Lock, load_lock
+from replicse.spec.models import EncoderRequest, EncoderSource, PlannedRequest, change_of
+from replicse.spec.papers import Paper, load_papers, printed_of, subtracted_of
+from replicse.spec.protocols import ON_BACKBONE
+from replicse.spec.scales import OfAnotherScale
+from replicse.spec.tables import AnyColumn, Derived, Item, Row
+
+# The encoders of each seed, several in a search.
+Jobs = tuple[tuple[str, ...], ...]
+
+
+def load_plan(values: Mapping[str, Any], workflow: Path, file: str = "config.yaml", only: str = "") -> Plan:
+    """Return the plan of a config, or of one of its items; nothing is read but YAML and CSV, nothing is run."""
+    config = checked_config(values, file)
+    return plan_of(config, load_papers(workflow, config.plugins), workflow, file, only)
+
+
+def plan_of(
+    config: Config,
+    papers: dict[str, Paper],
+    workflow: Path,
+    file: str = "config.yaml",
+    only: str = "",
+    *,
+    as_far_as_possible: bool = False,
+) -> Plan:
+    """Return the plan of a checked config over papers that are loaded.
+
+    Raises BadInput for an item that cannot be planned; `as_far_as_possible` leaves it out and notes why. So is an item
+    left out that belongs to another scale, unless the config names it or nothing else is planned.
+    """
+    lock = load_lock(workflow)
+    scale = beside(chosen_scale(config, workflow, file), papers, config, file, load_scales(workflow))
+    scale = scale.pinned(lock)
+    plan = Plan(config=config, workflow=workflow, scale=scale, papers=papers, paths=Paths(scale.name))
+    planner = Planner(plan, lock)
+    items = list(chosen_items(config, papers, file))
+    left_out = too_large(items, config, scale)
+    for item in items:
+        if only == item.id or (not only and item not in left_out):
+            planner.add_if_possible(item)
+            error = plan.unplanned.get(item.id)
+            optional = isinstance(error, OfAnotherScale) and not only and not config.names(item.id)
+            if error and not as_far_as_possible and not optional:
+                raise error
+    plan.left_out = [] if only else [item.id for item in left_out]
+    wanted = [SIMCSE_DATA] if plan.source == "hub" else []
+    plan.unpinned |= set(lock.unpinned([*wanted, *(part.path for part in hub_parts(plan))]))
+    if not plan.items and not (plan.unplanned and as_far_as_possible):
+        none = BadInput(f'{file}: the study has no item "{only}"{nearest(only, [item.id for item in items])}')
+        raise next(iter(plan.unplanned.values()), none)
+    return plan
+
+
+class Planner:
+    """Adds items to a plan: each cell's encoders, their runs, and what those depend on."""
+
+    def __init__(self, plan: Plan, lock: Lock) -> None:
+        self.plan, self.resolver = plan, Resolver(plan, lock)
+        # The encoders and seeds of what a cell asks for, which many cells ask for alike.
+        self._memo: dict[str, tuple[Jobs, tuple[int | None, ...]]] = {}
+
+    def add_if_possible(self, item: Item) -> None:
+        """Plan all cells of an item, or note in the plan why that cannot be done."""
+        try:
+            cells = [cell for row in item.rows for cell in self._row(item, row)]
+        except BadInput as error:
+            self.plan.unplanned[item.id] = error
+        else:
+            self.plan.items[item.id], self.plan.cells[item.id] = item, cells
+
+    def _row(self, item: Item, row: Row) -> list[Cell]:
+        lines = {line.protocol: list(self._line(line)) for line in lines_of(self.plan, item, row)}
+        crossed = [line for protocol, line in lines.items() if protocol.startswith(ON_BACKBONE)]
+        if len({tuple(cell.jobs for cell in line) for line in crossed}) < len(crossed):
+            raise BadInput(
+                f"crossed names row {row.id} of {item.id}, but {self.plan.scale.file} pre-trains nothing per seed that"
+                " it depends on; leave the row out"
+            )
+        return [cell for line in lines.values() for cell in line]
+
+    def _line(self, line: Line) -> Iterator[Cell]:
+        """Yield the cells of a row under one protocol."""
+        # A column of a figure has two metrics under one name, which no formula reads.
+        cells = [self._cell(line, column) for column in line.item.columns if column.kind != "derived"]
+        measured, by_id = iter(cells), {cell.column.id: cell for cell in cells}
+        for column in line.item.columns:
+            cell = self._derived(line, column, by_id) if isinstance(column, Derived) else next(measured)
+            if line.shows(column):
+                yield cell
+
+    def _cell(self, line: Line, column: AnyColumn) -> Cell:
+        item, row = line.item, line.row
+        path = row.path(column)
+        if row.final_only and path.startswith("trajectory/"):
+            path = ""
+        jobs: Jobs = ()
+        seeds: tuple[int | None, ...] = ()
+        if path.startswith("data/") and not line.quoted:
+            # Counted from the data, whatever encoder the row names.
+            counts = self.resolver.encoder(EncoderRequest(), EncoderSource(data="counts"), {}, "")
+            jobs, seeds = ((counts,),), (None,)
+            self._check_corpus(item, path)
+            self.plan.counted.add(path)
+        elif path and not line.quoted:
+            jobs, seeds = self._jobs(line, column)
+            encoders = dict.fromkeys(encoder for group in jobs for encoder in group)
+            step = getattr(column, "step", None)
+            if step and any(self._steps(encoder, item) < step for encoder in encoders):
+                # At this scale the run ends before: there is nothing to show.
+                path, jobs, seeds = "", (), ()
+            else:
+                self._note(item, column, path, encoders)
+        return Cell(
+            item=item,
+            row=row,
+            column=column,
+            metric_path=path,
+            jobs=jobs,
+            seeds=seeds,
+            reported=printed_of(self.plan.papers, item, row, column),
+            subtracted=subtracted_of(self.plan.papers, item, row, column),
+            protocol=line.protocol,
+        )
+
+    def _derived(self, line: Line, column: Derived, by_id: Mapping[str, Cell]) -> Cell:
+        # Another row that the study leaves out has no cell.
+        rows = {row.id: row for row in line.item.rows}
+        operands = tuple(
+            self._cell(described(line.item, rows[row]), by_id[read].column) if row else by_id[read]
+            for row, read in column.reads.values()
+            if not row or row in rows
+        )
+        ready = len(operands) == len(column.reads) and all(operand.jobs for operand in operands)
+        # A search has the first seed alone, and what is derived from it too; what has no seed stands beside any.
+        trained = [operand.seeds for operand in operands if operand.seeds != (None,)]
+        seeds = min(trained, key=len, default=(None,))
+        return Cell(
+            item=line.item,
+            row=line.row,
+            column=column,
+            metric_path="",
+            jobs=(),
+            seeds=seeds if ready else (),
+            reported=printed_of(self.plan.papers, line.item, line.row, column),
+            protocol=line.protocol,
+            operands=operands if ready else (),
+        )
+
+    def _note(self, item: Item, column: AnyColumn, path: str, encoders: Iterable[str]) -> None:
+        """Note what a cell needs of its encoders: the suite, checkpoints of a trajectory, or a count of the data."""
+        suite, _, rest = path.partition("/")
+        entry = SUITES.get(suite)
+        if entry and entry.named_by:
+            self.plan.scale.check_name(
+                f"{item.file}: column {column.id}", suite, entry.name_in(path), rest.partition("/")[2]
+            )
+        for encoder in encoders:
+            self.plan.suites.setdefault(encoder, set()).add(suite)
+            if suite == "trajectory":
+                self._keep(encoder, item)
+            if entry and entry.narrowed:
+                self.plan.read.setdefault((encoder, suite), set()).add(rest)
+
+    def _check_corpus(self, item: Item, path: str) -> None:
+        kind, name = path.split("/")[1:3]
+        if kind in ("corpus", "overlap", "shared"):
+            self.plan.scale.named("corpora", name, f"{item.file}: {path}")
+
+    def _jobs(self, line: Line, column: AnyColumn) -> tuple[Jobs, tuple[int | None, ...]]:
+        """Return the encoders of each seed, and the seeds."""
+        request, memo = line.asks(column)
+        search = request.grid or request.draw
+        over = column.over
+        taken = over.jobs if over else None
+        where = f"{line.item.file}: column {column.id}"
+        if search and taken is None:
+            raise BadInput(
+                f"{where}: row {line.row.id} is a search; say in over.jobs what is taken of its jobs"
+            )
+        if not search and taken is not None:
+            raise BadInput(f"{where}: over.jobs is given, but row {line.row.id} is no search")
+        if memo not in self._memo:
+            self._memo[memo] = self._planned(line.item.paper, request, line.where(column))
+        jobs, seeds = self._memo[memo]
+        self._check_argmax(line.item, line.row, column, jobs)
+        return jobs, seeds
+
+    def _planned(
+        self, paper: str, request: PlannedRequest, where: str
+    ) -> tuple[Jobs, tuple[int | None, ...]]:
+        """Plan what a cell asks for; return the encoders of each seed, and the seeds: a lone None for no seed."""
+        # A search is run with one seed, as the papers ran theirs.
+        chosen = self.plan.seeds[:1] if request.grid or request.draw else self.plan.seeds
+        backbone = request.backbone_seed
+        seeds = [Seeds(seed, seed if backbone is None else backbone) for seed in chosen]
+        each = [
+            self.resolver.encoders(paper, merged(request, change_of(values, where)), seeds, where)
+            for values in self.plan.scale.searched(request, where)
+        ]
+        jobs = tuple(zip(*each, strict=True))
+        return jobs, tuple(self._seed(group[0]) for group in jobs)
+
+    def _check_argmax(self, item: Item, row: Row, column: AnyColumn, jobs: Iterable[Iterable[str]]) -> None:
+        """Refuse an argmax that shows something else than a number of the runs of a search."""
+        over = column.over
+        path = over.jobs.shows if over and over.jobs else None
+        for encoder in (encoder for group in jobs for encoder in group) if path else ():
+            value = self.plan.hyperparameter(encoder, path)
+            if isinstance(value, bool) or not isinstance(value, int | float):
+                plain = value.plain() if isinstance(value, Checked) else value
+                what = f'over.jobs.argmax is "{path}", {shown(plain)} in a run of row {row.id}'
+                raise BadInput(f"{item.file}: column {column.id}: {what}; expected the path of a number")
+
+    def _seed(self, encoder: str) -> int | None:
+        """Return the seed that an encoder was trained with; None where it was not trained here."""
+        run = self.plan.encoders[encoder].source.run
+        return self.plan.runs[run].seed if run else None
+
+    def _steps(self, encoder: str, item: Item) -> float:
+        """Return the steps that the run of an encoder is bounded to, infinity where its epochs end it alone."""
+        run_id = self.plan.encoders[encoder].source.run
+        if run_id is None:
+            raise BadInput(f"{item.file}: a trajectory needs a run; {encoder} is not trained")
+        return self.plan.runs[run_id].optimisation.steps or math.inf
+
+    def _keep(self, encoder: str, item: Item) -> None:
+        """Ask the run of an encoder to keep the checkpoints of an item's trajectory, as far as it goes."""
+        until = min(item.trajectory.until, self._steps(encoder, item))
+        run = self.plan.runs[self.plan.encoders[encoder].source.run]
+        asked = Trajectory(every=item.trajectory.every, until=int(until))
+        if asked.steps() and not set(asked.steps()) <= set(run.trajectory.steps()):
+            try:
+                joined = run.trajectory.joined(asked)
+            except BadInput as error:
+                raise BadInput(f"{item.file}: {error}") from None
+            self.plan.runs[run.run_id] = run.replace(trajectory=joined)

@@ -1,0 +1,199 @@
+"""Adjudication: which difference of protocol explains a gap between two papers, or between a paper and its text.
+
+For every cell of an adjudicated item: both printed numbers, ours as the text describes it, ours under each
+variant and under all of the released code, and the share of the printed gap that each explains.
+"""
+
+import math
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from statistics import NormalDist
+
+from replicse.compile.plan import Plan
+from replicse.judge.readings import numbers, runs_read
+from replicse.judge.statistics import (
+    mean_and_spread,
+    paired_difference,
+    spread_of,
+    t_quantile,
+)
+from replicse.judge.table import CellResult, ItemResult
+from replicse.judge.values import finite
+from replicse.registry.levels import LEVEL
+from replicse.spec.counterparts import CellKey, counterparts, printed_in
+from replicse.spec.papers import Paper
+from replicse.spec.printed import Reported
+from replicse.spec.protocols import AS_DESCRIBED, AS_RUN
+
+SAME_RUN = "same run"
+# The share of a gap beyond which most of it is explained.
+MOST = 0.5
+
+
+@dataclass(frozen=True)
+class Explained:
+    """One cell under one variant.
+
+    `gap` is the printed number less the other paper's; where no other paper prints one, the printed number
+    less ours as described, and only at a scale whose numbers are comparable; `noise` is how large it may be by seeds
+    and rounding alone, None where that is unknown. `effect` is ours under the variant less ours as described, paired
+    by seed, `by_seed` each of them, `low` and `high` its 95% interval (None below three seeds). `share` is
+    effect / gap with the bounds it inherits, given where the gap is larger than its noise; `outcome` says in a word
+    whether the variant explains the gap, blank where there is none. `note` marks a variant that changes nothing at this
+    scale.
+    """
+
+    item: str
+    row: str
+    column: str
+    metric: str
+    other: str
+    reported_other: str
+    reported: str
+    gap: float | None
+    noise: float | None
+    described: float | None
+    protocol: str
+    ours: float | None
+    effect: float | None
+    low: float | None
+    high: float | None
+    by_seed: str
+    share: float | None
+    share_low: float | None
+    share_high: float | None
+    outcome: str
+    n_seeds: int
+    note: str = ""
+
+
+FIELDS = [entry.name for entry in fields(Explained)]
+
+
+def adjudicated(plan: Plan) -> list[str]:
+    """Return the items of the study whose variants are run, in order."""
+    return [
+        name
+        for name, cells in plan.cells.items()
+        if {cell.protocol for cell in cells} & _variants(plan.papers[plan.items[name].paper])
+    ]
+
+
+def adjudicate(papers: Mapping[str, Paper], result: ItemResult) -> Iterator[Explained]:
+    """Yield every number of an item under every variant that may explain it; none where no variant is run."""
+    pairs, names = counterparts(papers), _variants(papers[result.paper])
+    numeric = {
+        (column.id, column.metric)
+        for column in result.columns
+        if column.kind in ("score", "derived") and not column.chosen
+    }
+    variants = defaultdict(list)
+    for cell in result.cells:
+        if cell.protocol in names:
+            variants[cell.key].append(cell)
+    for cell in result.cells:
+        if cell.protocol == AS_DESCRIBED and (cell.column, cell.metric) in numeric:
+            counterpart = pairs.get((result.item, *cell.key))
+            printed = printed_in(papers, counterpart) if counterpart else None
+            for variant in variants[cell.key]:
+                yield explained(result, cell, variant, counterpart if printed else None, printed)
+
+
+def explained(
+    result: ItemResult,
+    cell: CellResult,
+    variant: CellResult,
+    counterpart: CellKey | None,
+    printed: Reported | None,
+) -> Explained:
+    """Return what one variant does to one cell; `printed` is what is in its counterpart."""
+    base, changed = numbers(cell), numbers(variant)
+    ours = _mean(base)
+    gap = _gap(cell.reported, printed, ours if result.comparable else None)
+    noise = gap_noise(cell, printed)
+    effect = paired_difference(changed, base)
+    bounds = (effect.mean, effect.low, effect.high) if effect else (None, None, None)
+    same = bool(runs_read(cell)) and runs_read(cell) == runs_read(variant)
+    shared = gap is not None and noise is not None and abs(gap) > noise and not same
+    share, *ends = (bound / gap if shared and bound is not None else None for bound in bounds)
+    if cell.seedless and variant.seedless:
+        # Nothing was drawn: what one encoder gave is exact.
+        ends = [share, share]
+    share_low, share_high = sorted(ends) if None not in ends else (None, None)
+    return Explained(
+        item=result.item,
+        row=cell.row,
+        column=cell.column,
+        metric=cell.metric,
+        other="/".join(counterpart) if counterpart else "",
+        reported_other=printed.value if printed else "",
+        reported=cell.reported.value if cell.reported else "",
+        gap=gap,
+        noise=noise,
+        described=ours,
+        protocol=variant.protocol,
+        ours=_mean(changed),
+        effect=bounds[0],
+        low=bounds[1],
+        high=bounds[2],
+        by_seed="; ".join(map(repr, effect.by_seed)) if effect else "",
+        share=share,
+        share_low=share_low,
+        share_high=share_high,
+        outcome="" if gap is None or effect is None or same else outcome(share_low, share_high),
+        n_seeds=effect.n if effect else 0,
+        note=SAME_RUN if same else "",
+    )
+
+
+def outcome(low: float | None, high: float | None) -> str:
+    """Return whether a difference of protocol explains a gap, by the 95% interval of its share of the gap.
+
+    *explains*: more than half is certain, and all of it (1) or more is possible. *in part*: some is certain, above 0.
+    *no*: less than half is certain, and none, or the opposite, is possible. *undetermined*: anything else, as where
+    no interval or no share is given.
+    """
+    if low is None or high is None:
+        return "undetermined"
+    if low > MOST and high >= 1:
+        return "explains"
+    if low > 0:
+        return "in part"
+    return "no" if high < MOST else "undetermined"
+
+
+def gap_noise(cell: CellResult, printed: Reported | None) -> float | None:
+    """Return how large the gap of a cell may be by seeds and rounding alone (95%); None where that is unknown.
+
+    A printed number is one run, or the mean of as many as it says; where no other paper prints one, the other side is
+    our mean. Its spread is the one printed with it, else that of ours as described; no seed, no spread.
+    """
+    ours = finite(numbers(cell))
+    sd = 0.0 if cell.seedless else spread_of(ours)
+    sides = [side for side in (cell.reported, printed) if side]
+    draws = [(sd if side.sd is None else side.sd, side.statistic == "mean" and side.seeds) for side in sides]
+    draws += [] if printed else [(sd, len(ours))]
+    if any(spread is None for spread, _ in draws) or any(side.statistic == "sd" for side in sides):
+        return None
+    quantile = t_quantile(len(ours) - 1) if len(ours) > 1 else NormalDist().inv_cdf((1 + LEVEL) / 2)
+    noise = quantile * math.sqrt(sum(spread**2 / (count or 1) for spread, count in draws))
+    return noise + sum(side.number.half_digit for side in sides if side.number)
+
+
+def _variants(paper: Paper) -> set[str]:
+    """Return the protocols of a paper; a released checkpoint of a row is none."""
+    return {AS_RUN, *(protocol.id for protocol in paper.protocols)}
+
+
+def _gap(reported: Reported | None, other: Reported | None, ours: float | None) -> float | None:
+    """Return the printed gap without binary noise; None where it is not printed or within its rounding."""
+    first, second = reported.number if reported else None, other.number if other else None
+    if first is None or (second is None and ours is None):
+        return None
+    gap = round(first.value - (second.value if second else ours), 10)
+    return gap if abs(gap) > first.half_digit + (second.half_digit if second else 0) else None
+
+
+def _mean(values: Sequence[float | None]) -> float | None:
+    return mean_and_spread(values)[0] if values and None not in values else None

@@ -1,0 +1,84 @@
+"""One number for a row of many tasks: the interquartile mean, with an interval over seeds.
+
+After Agarwal et al. 2021 (rliable): a mean follows its outliers, a median forgets half of the tasks; the
+interquartile mean does neither. One run is measured on all tasks, so each seed gives one number.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from replicse.judge.shape import is_score, seed_values
+from replicse.judge.statistics import Paired, paired_difference
+from replicse.judge.table import CellResult, ColumnHead, ItemResult
+
+FEWEST_TASKS = 4  # a quarter is cut at each end
+
+
+@dataclass(frozen=True)
+class RowAggregate:
+    """The interquartile means of one row over its tasks, in print (None where a number is missing) and ours."""
+
+    item: str
+    row: str
+    label: str
+    n_tasks: int
+    reported: float | None
+    ours: Paired
+
+
+def aggregates(item: ItemResult) -> Iterator[RowAggregate]:
+    """Yield the aggregate of every row of an item that prints an average over tasks."""
+    tasks = task_columns(item)
+    if len(tasks) < FEWEST_TASKS:
+        return
+    described, names = item.described, item.row_names
+    for row in item.rows:
+        cells = [described.get((row.id, column.id, column.metric)) for column in tasks]
+        scores = _scores(
+            [seed_values(cell, column) if cell else [] for cell, column in zip(cells, tasks, strict=True)]
+        )
+        if scores is not None:
+            yield RowAggregate(
+                item=item.item,
+                row=row.id,
+                label=names[row.id],
+                n_tasks=len(tasks),
+                reported=_printed(cells),
+                ours=aggregate_interval(scores),
+            )
+
+
+def task_columns(item: ItemResult) -> list[ColumnHead]:
+    """Return the columns that an average of the same suite is taken over; none where there is no average."""
+    return [column for column in item.columns if column.task and is_score(column)]
+
+
+def _printed(cells: Sequence[CellResult | None]) -> float | None:
+    numbers = [cell.printed if cell else None for cell in cells]
+    return None if None in numbers else float(interquartile_mean(np.array(numbers)))
+
+
+def _scores(table: Sequence[Sequence[float | None]]) -> np.ndarray | None:
+    """Return (seeds, tasks) scores from the values of each task; None while one is missing."""
+    sizes = {len(values) for values in table}
+    if sizes == {0} or len(sizes) != 1 or any(value is None for values in table for value in values):
+        return None
+    return np.array(table, dtype=np.float64).T
+
+
+def interquartile_mean(scores: np.ndarray) -> np.ndarray:
+    """Return the mean of the middle half along the last axis: a quarter, rounded down, is cut per end."""
+    count = np.shape(scores)[-1]
+    cut = count // 4
+    return np.sort(scores, axis=-1)[..., cut : count - cut].mean(axis=-1)
+
+
+def aggregate_interval(scores: Sequence[Sequence[float]] | np.ndarray) -> Paired:
+    """Return the interquartile mean over tasks in each seed, and their mean with Student's 95% t interval.
+
+    Scores are (seeds, tasks): one run is measured on every task, so a seed gives one number.
+    """
+    by_seed = interquartile_mean(np.asarray(scores)).tolist()
+    return paired_difference(by_seed, [0.0] * len(by_seed))

@@ -1,0 +1,163 @@
+"""Audit: the arithmetic of the printed numbers alone. Every rule is general and runs on all papers.
+
+A printed number stands for all numbers that round to it, so sums are exact fractions and half a unit of the
+last digit says what rounding can explain. What a set holds is in `workflow/datasets.yaml`.
+"""
+
+import logging
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from replicse.compile.choose import chosen_scale
+from replicse.compile.plan import Cell, Plan
+from replicse.compile.planner import plan_of
+from replicse.errors import BadInput, nearest
+from replicse.judge.claims import judged_in_print, study_claims
+from replicse.judge.findings import CERTAIN, QUOTED, Finding
+from replicse.judge.rules_of_tables import RULES
+from replicse.judge.rules_of_text import RULES_OF_TEXT
+from replicse.spec.cell_names import CellNames
+from replicse.spec.claims import Claim
+from replicse.spec.config import Config, checked_config
+from replicse.spec.counterparts import differences
+from replicse.spec.datasets import Datasets, load_datasets
+from replicse.spec.papers import TEXT_ITEM, Paper
+from replicse.spec.running_text import spoken_numbers
+
+CLAIM = "claim"
+ENDS = ("min", "max")
+NOT_AUDITED = "not audited"  # a rule that names what the others could not read; pages do not count it
+
+LOG = logging.getLogger(__name__)
+
+
+def audit_plan(
+    papers: dict[str, Paper], workflow: Path, cell: Cell | None = None, study: Config | None = None
+) -> Plan:
+    """Return the plan of all papers at their own scale: there equal encoders, and only those, have one id.
+
+    All in one precision: a paper that trains in another prints numbers of the same recipe all the same. With `cell`,
+    only the items that a finding on it may rest on. The corpora and sets of a `study` are there too, where the papers'
+    scale has none of that name. What cannot be planned is left out, and named in a warning.
+    """
+    items = _beside(papers, cell, load_datasets(workflow)) if cell else "all"
+    config = checked_config({"scale": "paper", "papers": items, "seeds": [0], "precision": "fp32"}, "audit")
+    if study:
+        known = chosen_scale(config, workflow, "audit").corpora
+        corpora = {name: corpus for name, corpus in (study.corpora or {}).items() if name not in known}
+        config = config.model_copy(update={"corpora": corpora, "sets": study.sets})
+    plan = plan_of(config, papers, workflow, as_far_as_possible=True)
+    if plan.unplanned:
+        LOG.warning("not audited: %s (%s)", ", ".join(plan.unplanned), next(iter(plan.unplanned.values())))
+    return plan
+
+
+def unplanned(plan: Plan) -> Iterator[Finding]:
+    """Yield one line for each paper with items that are not audited, since they cannot be planned."""
+    for key, paper in plan.papers.items():
+        items = [item for item in paper.items.values() if item.id in plan.unplanned]
+        if items:
+            yield Finding(
+                paper=key,
+                rule=NOT_AUDITED,
+                place=", ".join(item.place.partition(",")[0] for item in items),
+                cells=tuple(item.id for item in items),
+                printed="",
+                follows=f"not planned at scale {plan.scale.name}: {plan.unplanned[items[0].id]}",
+                certainty="",
+            )
+
+
+def _beside(papers: Mapping[str, Paper], cell: Cell, datasets: Datasets) -> dict[str, list[str]]:
+    """Return by paper a cell's item, those that print differences to it, and those of its paper that read the same.
+
+    An average counts as the same as its parts. Numbers of other papers bear on it where its paper or theirs prints the
+    least and the most of several seeds.
+    """
+    wanted = {cell.item.id} | {key[0] for keys in differences(papers) if cell.key in keys for key in keys[:2]}
+    related = datasets.related(cell.metric_path)
+    home = {cell.item.paper}
+    ends = {
+        key
+        for key, paper in papers.items()
+        if any(printed.statistic in ENDS for printed in paper.reported.values())
+    }
+    near = papers if home & ends else home | ends
+    for item in (item for key in near for item in papers[key].items.values()):
+        paths = [column.metric_path for column in item.columns]
+        paths += [path for row in item.rows for path in row.metric_paths.values()]
+        if not related.isdisjoint(map(datasets.one_name, filter(None, paths))):
+            wanted.add(item.id)
+    items = {
+        key: [name for name, item in paper.items.items() if item.id in wanted]
+        for key, paper in papers.items()
+    }
+    return {key: names for key, names in items.items() if names}
+
+
+def audit(plan: Plan, sentences: Sequence[Claim] | None = None) -> list[Finding]:
+    """Return all findings on the items of a plan, by paper: the paper's own before quoted, certain before others.
+
+    Of what the papers state all is judged, or some `sentences`, whose names are resolved.
+    """
+    datasets = load_datasets(plan.workflow)
+    numbers = spoken_numbers(plan.papers, datasets)
+    findings = [finding for rule in RULES for finding in rule(plan, datasets)]
+    findings += [finding for rule in RULES_OF_TEXT for finding in rule(plan, datasets, numbers)]
+    findings += claims(plan, study_claims(plan.papers, plan.papers) if sentences is None else sentences)
+    findings += unplanned(plan)
+    order = list(plan.papers)
+    return sorted(
+        findings,
+        key=lambda one: (order.index(one.paper), one.note.startswith(QUOTED), one.certainty != CERTAIN),
+    )
+
+
+def chosen(findings: Sequence[Finding], name: str, plan: Plan) -> list[Finding]:
+    """Return the findings of a paper or of an item `paper/item`; BadInput names the nearest one."""
+    names = [*plan.papers, *plan.items, *plan.unplanned]
+    if name not in names:
+        raise BadInput(f'no paper or item "{name}"{nearest(name, names)}')
+    return _naming(findings, [name])
+
+
+def of_items(findings: Iterable[Finding], items: Collection[str]) -> list[Finding]:
+    """Return the findings that name a cell of some items, or a number of the running text of their papers."""
+    papers = {item.partition("/")[0] for item in items}
+    named = _naming(findings, [*items, *(f"{paper}/{TEXT_ITEM}" for paper in papers)])
+    # A sentence that another one contradicts names no cell.
+    return [
+        one
+        for one in findings
+        if one in named or (one.paper in papers and len(one.cells) == 1 and one.rule == CLAIM)
+    ]
+
+
+def _naming(findings: Iterable[Finding], names: Sequence[str]) -> list[Finding]:
+    starts = tuple(f"{name}/" for name in names)
+    return [one for one in findings if any(f"{cell}/".startswith(starts) for cell in one.cells)]
+
+
+def claims(plan: Plan, sentences: Iterable[Claim]) -> Iterator[Finding]:
+    """Yield sentences of the papers that their own printed numbers contradict."""
+    names = CellNames(plan.papers)
+    items = {item.id: item for paper in plan.papers.values() for item in paper.items.values()}
+    for claim in sentences:
+        outcome = judged_in_print(claim, names)
+        if outcome.outcome != "contradicted":
+            continue
+        reason = names.spelt_out(outcome.reason, claim.paper)
+        for name, item in items.items():
+            place = item.place.partition(",")[0]  # text, in which a backslash refers to no group
+            reason = re.sub(rf"{re.escape(name)}\b", place.replace("\\", r"\\"), reason)
+        yield Finding(
+            paper=claim.paper,
+            rule=CLAIM,
+            place=claim.place,
+            cells=(claim.name, *outcome.decided_by),
+            printed=claim.text,
+            follows=reason,
+            certainty="unless the sentence is read otherwise",
+            note=claim.note,
+        )

@@ -1,0 +1,115 @@
+"""How much is enough: the smallest gap to print that so many seeds tell, and the seeds that a gap asks for.
+
+Spreads are those of our own seeds, else published ones.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+
+from replicse.compile.plan import Cell, Plan
+from replicse.judge.power import POWER, seeds_for, smallest_gap
+from replicse.judge.statistics import ORDERED, disagrees, pooled
+from replicse.judge.table import CellResult, ItemResult
+from replicse.judge.tabulate import borrowed_spread, why_not_comparable
+from replicse.judge.values import finite
+from replicse.printable import several
+from replicse.registry.suites import is_percentage
+from replicse.spec.printed import Reported, Spread
+
+
+@dataclass(frozen=True)
+class Needed:
+    """What seeds tell of a cell whose spread is known.
+
+    `spread` is a standard deviation over seeds, `source` says whose; `smallest` is the smallest gap to print that the
+    asked seeds tell, None where they are too few; `seeds` are the fewest that tell the gap that there is, None where
+    there is none or no number of seeds tells it.
+    """
+
+    spread: float
+    source: str
+    smallest: float | None
+    seeds: int | None
+
+
+def spread_behind(result: CellResult | None, published: Spread | None) -> tuple[float | None, str]:
+    """Return the spread that a cell's verdict would rest on, and whose it is; None and blank where none is known."""
+    own = finite([each.value for each in result.values]) if result and not result.failure else []
+    if published and not own:
+        return published.sd, "published"
+    used = pooled(own, published) if own else None
+    if used is None or not used.sd:
+        return None, ""
+    borrowed = published is not None and not disagrees(own, published)
+    both = "published and " * borrowed
+    return used.sd, f"{both}ours, {several(len(own), 'seed')}"
+
+
+def needed_of_cell(plan: Plan, cell: Cell, result: CellResult | None, seeds: int) -> Needed | None:
+    """Return what so many seeds tell of a cell's printed number; None where nothing is drawn or no spread is known."""
+    published = borrowed_spread(plan, cell)
+    spread, source = spread_behind(result, published)
+    form = printed_form(cell.reported)
+    drawn = cell.encoders and cell.seeds != (None,) and cell.column.kind != "text"
+    if not drawn or spread is None or form is None:
+        return None
+    of, share = form
+    borrowed = published.degrees if published and source.startswith("published") else 0.0
+    unit = smallest_gap(seeds, of=of, share=share, borrowed=borrowed)
+    gap = result.delta if result else None
+    fewest = None if gap is None else seeds_for(gap / spread, of=of, share=share, borrowed=borrowed)
+    return Needed(spread, source, None if unit is None else unit * spread, fewest)
+
+
+def gaps_told(plan: Plan) -> dict[str, float]:
+    """Return the median smallest gap to print that the plan's seeds tell of each item's cells, where a spread is known.
+
+    Spreads are those of what is tabulated, else published ones.
+    """
+    there = {item: Path(plan.paths.item(item)) for item in plan.items}
+    there = {item: file for item, file in there.items() if file.is_file()}
+    gaps = {}
+    for item in plan.items if there or plan.measured else ():
+        found = ItemResult.read(there[item]).described if item in there else {}
+        needs = (
+            needed_of_cell(plan, cell, found.get(cell.key[1:]), len(plan.seeds))
+            for cell in plan.described(item)
+            if cell.encoders and cell.reported and is_percentage(cell.metric_path)
+        )
+        if told := [need.smallest for need in needs if need and need.smallest is not None]:
+            gaps[item] = median(told)
+    return gaps
+
+
+def printed_form(reported: Reported | None) -> tuple[int, float | None] | None:
+    """Return of how many runs print is the mean, or the order statistic and at which share; None for a deviation."""
+    statistic = reported.statistic if reported else "single"
+    if statistic == "sd":
+        return None
+    count = (reported.seeds if reported and statistic != "single" else None) or 1
+    if statistic in ("single", "mean"):
+        return count, None
+    return count, ORDERED.get(statistic, reported.q or 0.0) / 100
+
+
+def power_lines(plan: Plan, cell: Cell, result: CellResult) -> list[str]:
+    """Return which gap to print the seeds of a cell tell, and how many seeds the present gap asks for."""
+    count = len(finite([each.value for each in result.values]))
+    need = needed_of_cell(plan, cell, result, count)
+    if need is None or need.smallest is None:
+        return []
+    spread = f"standard deviation {need.spread:.2f}, {need.source}"
+    points = is_percentage(cell.metric_path)
+    lines = [detects(count, f"{need.smallest:.1f} points" if points else f"{need.smallest:.3g}", spread)]
+    if result.delta is not None and not why_not_comparable(plan, cell):
+        asks = f"takes {several(need.seeds, 'seed')}" if need.seeds else "is detected by no number of seeds"
+        lines.append(f"the difference of {result.delta:+.2f} {asks}")
+    return lines
+
+
+def detects(seeds: int, difference: str, about: str = "") -> str:
+    """Return the sentence on the smallest difference from print that so many seeds detect."""
+    verb = "detects" if seeds == 1 else "detect"
+    power = ", ".join(filter(None, [f"{POWER:.0%}", about]))
+    return f"{several(seeds, 'seed')} {verb} a difference of {difference} ({power})"

@@ -1,0 +1,77 @@
+"""What a results folder holds by its own record, and the names of the committed studies."""
+
+import logging
+from contextlib import suppress
+from pathlib import Path
+
+from replicse.compile.paths import Paths
+from replicse.errors import BadInput, MissingData, nearest
+from replicse.files import read_json
+from replicse.judge.made import outdated
+from replicse.judge.table import ItemResult
+from replicse.registry.artefacts import CONFIG
+from replicse.registry.digests import digest
+from replicse.spec.config import checked_config, use_all_plugins
+from replicse.workspace import packaged, workflow_folder
+
+LOG = logging.getLogger(__name__)
+
+
+def record_of(folder: Path) -> Path:
+    """Return the record of a results folder, the `config.json` in it; MissingData where one of them is absent."""
+    if not folder.is_dir():
+        raise MissingData(f"{folder}: no such folder; name the results of a scale, such as results/micro")
+    record = folder / CONFIG
+    if not record.is_file():
+        raise MissingData(f"{record}: no such file; run an item, or the study to its report")
+    return record
+
+
+def held(folder: Path) -> list[ItemResult]:
+    """Return the results of a folder's items that were made with its record, the `config.json` in it.
+
+    An item of another study is left out, and one that was tabulated with another config with a warning. Raises
+    MissingData where there is no folder, no record or no item.
+    """
+    record = record_of(folder)
+    config = checked_config(read_json(record), str(record))
+    results = []
+    for file in sorted(folder.glob("items/*/*.json")):
+        if config.holds(f"{file.parent.name}/{file.stem}"):
+            result = ItemResult.read(file)
+            if result.scale != config.scale:
+                raise BadInput(
+                    f"{file}: scale is {result.scale}, in {record} {config.scale}; delete it and run the item again"
+                )
+            if result.config == digest(config.bearing_on(result.item)):
+                results.append(result)
+            else:
+                LOG.warning("%s is left out: it was not made with %s; run the item again", file, record)
+    if not results:
+        raise MissingData(
+            f"{folder / 'items'}: no item of {record} in it; run an item, or the study to its report"
+        )
+    if any(folder.glob("items/*/*.made")):
+        with suppress(BadInput):  # a plug-in that is not here is told as other code
+            use_all_plugins(config.plugins)
+    for sentence in outdated(results, folder, workflow_folder(), tables=True):
+        LOG.warning("%s", sentence)
+    return results
+
+
+def committed() -> dict[str, Paths]:
+    """Return the paths of the committed studies by name: those of the package, and of this folder in their place."""
+    studies: dict[str, Paths] = {}
+    for home in (f"{packaged('reports').parent}/", ""):
+        files = sorted(Path(home, "reports", "studies").glob(f"*/{CONFIG}"))
+        studies |= {file.parent.name: Paths("", file.parent.name, home=home) for file in files}
+    return studies
+
+
+def study_folder(name: str) -> Path:
+    """Return a results folder as it is given, or that of a committed study by its name; BadInput names the nearest."""
+    if Path(name).is_dir() or Path(name).name != name:
+        return Path(name)
+    if name not in (studies := committed()):
+        raise BadInput(f'"{name}" is no results folder and no committed study{nearest(name, studies)}')
+    return Path(studies[name].results)

@@ -1,0 +1,97 @@
+"""What there is of a study that did not run to its end: each cell that is missing says why."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from replicse.compile.graph import AGAIN, Job
+from replicse.compile.jobs import Jobs
+from replicse.compile.plan import Plan
+from replicse.errors import BadInput
+from replicse.judge.values import Evaluations
+from replicse.registry.artefacts import PROVENANCE
+from replicse.registry.suites import file_of
+from replicse.spec.tables import Item
+
+
+class AsFarAsDone(Evaluations):
+    """Evaluations of which some are missing: a number of a job that failed is undefined with the end of its log."""
+
+    def __init__(self, plan: Plan, jobs: Jobs | None = None) -> None:
+        super().__init__(plan)
+        self.jobs = jobs or Jobs(plan)
+        self.broken: dict[str, str] = {}
+
+    def value(self, encoder: str, metric_path: str) -> tuple[Any, str]:
+        """Return what is at a metric path and, where it is undefined or its file failed, the reason."""
+        value, reason = super().value(encoder, metric_path)
+        return value, reason or self.failure(self.paths.evaluation(encoder, file_of(metric_path)))
+
+    def failure(self, path: str) -> str:
+        """Return why an evaluation is not there; blank where it is, or where nothing has tried to make it."""
+        self.read(path)
+        if path in self.broken:
+            return self.broken[path]
+        return "; ".join(
+            f"{job} failed: {job.tail[-1] if job.tail else 'its log is empty'} ({job.log})"
+            for job in self.jobs.failed(path)
+        )
+
+    def read(self, path: str) -> dict[str, Any] | None:
+        """Return an evaluation file's content, None where it is absent or broken; `broken` keeps the sentence."""
+        try:
+            return super().read(path)
+        except BadInput as error:
+            self._read[path] = None
+            self.broken[path] = str(error)
+            return None
+
+    def training_record(self, run: str) -> Any:
+        """Return what a run was trained with; nothing where its record is absent or broken."""
+        try:
+            return super().training_record(run)
+        except BadInput as error:
+            self._trained[run] = {}
+            self.broken[self.paths.run(run, PROVENANCE)] = str(error)
+            return {}
+
+
+@dataclass
+class Incomplete:
+    """An item of which evaluations are missing: how many, and what keeps them."""
+
+    item: str
+    missing: int
+    planned: int
+    failed: tuple[Job, ...] = ()
+    broken: tuple[str, ...] = field(default=())
+
+    @property
+    def state(self) -> str:
+        """Return `failed` where something was tried, else `not run`."""
+        return "failed" if self.failed or self.broken else "not run"
+
+    @property
+    def why(self) -> str:
+        """Return what keeps the item from being complete."""
+        return "; ".join([*(f"{job} failed" for job in self.failed), *self.broken]) or "not run yet"
+
+    @property
+    def remedy(self) -> str:
+        """Return what to do, once for all that need the same."""
+        remedies = [job.remedy for job in self.failed]
+        remedies += [f"fix or delete the file, {AGAIN}"] * bool(self.broken)
+        return "; ".join(dict.fromkeys(remedies)) or "give the same command again"
+
+
+def incomplete_items(plan: Plan, items: Sequence[Item], evaluations: AsFarAsDone) -> list[Incomplete]:
+    """Return the items of which an evaluation is missing or broken, in their order."""
+    incomplete = []
+    for item in items:
+        files = plan.evaluation_files(item)
+        missing = [file for file in files if evaluations.read(file) is None]
+        if missing:
+            failed = dict.fromkeys(job for file in missing for job in evaluations.jobs.failed(file))
+            broken = tuple(evaluations.broken[file] for file in missing if file in evaluations.broken)
+            incomplete.append(Incomplete(item.id, len(missing), len(files), tuple(failed), broken))
+    return incomplete

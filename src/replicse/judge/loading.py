@@ -1,0 +1,81 @@
+"""A study's results as pandas DataFrames, for people who go on in a notebook: `replicse.load("results/micro")`."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from replicse.judge.folder import held
+from replicse.judge.multiplicity import controlled
+from replicse.judge.tabulate import FIELDS, TIDY, table_rows, tidy_rows
+
+CELLS = ("paper", "item", *FIELDS, "p_adjusted")
+NUMBERS = (
+    "value",
+    "reported",
+    "reproduced",
+    "delta",
+    "low",
+    "high",
+    "pairs_low",
+    "pairs_high",
+    "p",
+    "p_adjusted",
+    "published_sd",
+)
+COUNTS = ("seed", "n_seeds")
+
+
+@dataclass(frozen=True)
+class Study:
+    """The results of a scale. Numbers are floats, seeds whole numbers, blanks missing; everything else is text.
+
+    `values` has one row per cell, protocol and seed: paper, item, row, column, protocol, seed, metric (the path that
+    is read), value, encoder, run; group is a digest of the encoders where they are several, machine and package are
+    what made it (several between bars), reported and published_sd as the paper prints them.
+    `cells` has one row per judged cell: paper, item and the fields of the item's table; verdicts are controlled within
+    each paper, with p of the cell alone and p_adjusted (Benjamini-Hochberg).
+    A text that is where others have a number, such as a retrieved sentence, is in a column `value_text`.
+    """
+
+    values: pd.DataFrame
+    cells: pd.DataFrame
+
+
+def load(folder: Path | str) -> Study:
+    """Return the values and the judged cells that a results folder holds by its own record, the config in it.
+
+    Raises MissingData where the folder, the record or every item is absent, BadInput where one is broken.
+    """
+    results = held(Path(folder))
+    cells = [
+        {
+            "paper": result.paper,
+            "item": result.item.partition("/")[2],
+            **row,
+            "p_adjusted": "" if cell.p_adjusted is None else repr(cell.p_adjusted),
+        }
+        for result in controlled(results)
+        for cell, row in zip(result.cells, table_rows(result), strict=True)
+    ]
+    return Study(values=_typed(_texts(tidy_rows(results), TIDY)), cells=_typed(_texts(cells, CELLS)))
+
+
+def _texts(rows: Iterable[Mapping[str, Any]], names: Sequence[str]) -> pd.DataFrame:
+    # All as text at first: a row may be called "none" or "NA", which pandas takes for missing.
+    return pd.DataFrame(rows, columns=names).astype(str)
+
+
+def _typed(frame: pd.DataFrame) -> pd.DataFrame:
+    for name in frame.columns.intersection([*NUMBERS, *COUNTS]):
+        texts = frame[name].fillna("")
+        numbers = pd.to_numeric(texts, errors="coerce")
+        frame[name] = numbers.astype("Int64" if name in COUNTS else float)
+        words = texts[numbers.isna() & (texts != "")]
+        if len(words):
+            frame.insert(
+                frame.columns.get_loc(name) + 1, f"{name}_text", words.reindex(frame.index, fill_value="")
+            )
+    return frame

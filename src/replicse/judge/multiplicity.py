@@ -1,0 +1,42 @@
+"""The verdicts of a paper together: p-values adjusted for their number by Benjamini-Hochberg."""
+
+from collections.abc import Sequence
+
+from replicse.judge.table import CellResult, ItemResult
+from replicse.registry.levels import LEVEL
+from replicse.spec.protocols import AS_DESCRIBED
+
+FALSE = 1 - LEVEL  # the share of false ones among the cells that are called higher or lower
+
+
+def controlled(results: Sequence[ItemResult]) -> list[ItemResult]:
+    """Return results whose verdicts are controlled within each paper; a cell without p stays as it is.
+
+    Cells of variants are a second family, next to those of the paper's text.
+    """
+    from scipy.stats import false_discovery_control
+
+    families: dict[tuple[str, bool], list[tuple[str, int]]] = {}
+    cells = {(result.item, place): cell for result in results for place, cell in enumerate(result.cells)}
+    papers = {result.item: result.paper for result in results}
+    for key, cell in cells.items():
+        if cell.p is not None:
+            families.setdefault((papers[key[0]], cell.protocol == AS_DESCRIBED), []).append(key)
+    for keys in families.values():
+        adjusted = false_discovery_control([cells[key].p for key in keys]).tolist()
+        for key, p in zip(keys, adjusted, strict=True):
+            cells[key] = _controlled(cells[key], p, len(keys))
+    return [
+        result.model_copy(
+            update={"cells": tuple(cells[result.item, place] for place in range(len(result.cells)))}
+        )
+        for result in results
+    ]
+
+
+def _controlled(cell: CellResult, adjusted: float, count: int) -> CellResult:
+    among = f"{adjusted:.2g} among {count} cells of the paper (Benjamini-Hochberg)"
+    change = {"p_adjusted": adjusted, "reason": f"{cell.reason}; p = {cell.p:.2g}, {among}"}
+    if cell.verdict in ("higher", "lower") and adjusted >= FALSE:
+        change |= {"verdict": "within seed spread", "if_best": ""}
+    return cell.model_copy(update=change)

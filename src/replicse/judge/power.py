@@ -1,0 +1,95 @@
+"""Power before running: the smallest gap to print that so many seeds tell, and the seeds that a gap asks for.
+
+A gap is given where the printed number lies outside of the interval of `verdict.expected`. For a single run or a mean
+the probability is that of a noncentral t distribution, with the degrees of a published spread where it is pooled with
+ours; for an order statistic it is integrated over our mean and standard deviation. Of the verdict of one cell, before
+those of a paper are controlled for their number.
+"""
+
+import math
+from bisect import bisect_left
+from functools import cache
+
+from replicse.judge.statistics import (
+    order_statistic_below,
+    order_statistic_interval,
+    t_quantile,
+)
+from replicse.registry.levels import FEWEST_SEEDS
+from replicse.spec.printed import Spread
+
+POWER = 0.8
+MOST_SEEDS = 1000
+# A noncentral t that far from zero is beyond every quantile here, and beyond what scipy computes.
+FARTHEST = 36.0
+
+
+def power(
+    gap: float,
+    seeds: int,
+    *,
+    of: int = 1,
+    share: float | None = None,
+    borrowed: float = 0.0,
+) -> float | None:
+    """Return how probably a gap, in standard deviations, is given from print by so many seeds.
+
+    Print is the mean of `of` runs, or with `share` their order statistic there (1 the largest). `borrowed` are the
+    degrees of freedom of a published spread that is pooled with that of the seeds. None without a seed, and below
+    three where nothing is borrowed.
+    """
+    if seeds < (1 if borrowed else FEWEST_SEEDS):
+        return None
+    degrees = seeds - 1 + borrowed
+    if share is not None:
+        low, high = order_statistic_interval([0.0] * seeds, of, share, spread=Spread(1.0, degrees))
+        inside = [order_statistic_below(bound, seeds, of, share, degrees, gap) for bound in (low, high)]
+        return 1 - (inside[1] - inside[0])
+    shift = gap / math.sqrt(1 / of + 1 / seeds)
+    edge = t_quantile(degrees)
+    return _beyond(edge, degrees, shift) + _beyond(edge, degrees, -shift)
+
+
+def _beyond(edge: float, degrees: float, shift: float) -> float:
+    """Return how probably a noncentral t is above an edge."""
+    if abs(shift) > FARTHEST:
+        return float(shift > 0)
+    from scipy.special import nctdtr, ndtr
+
+    if math.isinf(degrees):
+        return float(ndtr(shift - edge))
+
+    return 1 - float(nctdtr(degrees, shift, edge))
+
+
+@cache
+def smallest_gap(
+    seeds: int, *, of: int = 1, share: float | None = None, borrowed: float = 0.0
+) -> float | None:
+    """Return the smallest gap, in standard deviations, that so many seeds tell from print with power 0.8.
+
+    None below three seeds where no spread is borrowed.
+    """
+    if power(1.0, seeds, of=of, share=share, borrowed=borrowed) is None:
+        return None
+    from scipy.optimize import brentq
+
+    def short(gap: float) -> float:
+        return (power(gap, seeds, of=of, share=share, borrowed=borrowed) or 0.0) - POWER
+
+    return float(brentq(short, 0.0, 200.0, xtol=1e-6))
+
+
+def seeds_for(gap: float, *, of: int = 1, share: float | None = None, borrowed: float = 0.0) -> int | None:
+    """Return the fewest seeds that tell a gap, in standard deviations, with power 0.8; None where no number does.
+
+    However many seeds there are, one printed run stays one draw: below 2.8 standard deviations none tells it.
+    """
+
+    def told(seeds: int) -> bool:
+        return (power(abs(gap), seeds, of=of, share=share, borrowed=borrowed) or 0.0) >= POWER
+
+    numbers = range(1 if borrowed else FEWEST_SEEDS, MOST_SEEDS + 1)
+    # From some number of seeds on the gap is told: found by halving.
+    place = bisect_left(numbers, True, key=told)
+    return numbers[place] if place < len(numbers) else None

@@ -1,0 +1,105 @@
+"""Rules of the audit on the running text: numbers that others contradict, values that a search does not have."""
+
+from collections.abc import Iterator, Mapping
+
+from replicse.compile.plan import Cell, Plan
+from replicse.judge.findings import (
+    CERTAIN,
+    UNROUNDED,
+    Finding,
+    finding,
+    quotation,
+    source_of,
+)
+from replicse.spec.cell_names import CellNames, words
+from replicse.spec.counterparts import CellKey, printed_in
+from replicse.spec.datasets import Datasets
+from replicse.spec.expression import Expression
+from replicse.spec.printed import Reported, Rounded
+from replicse.spec.running_text import COUNTED, Spoken
+
+
+def running_text(plan: Plan, datasets: Datasets, entries: Mapping[CellKey, Spoken]) -> Iterator[Finding]:
+    """Yield numbers of the running text that are not what the numbers come to of which they speak (text.yaml)."""
+    names = CellNames(plan.papers, chosen=True)
+    for key, entry in entries.items():
+        if entry.formula is None:
+            continue
+        paper, formula = key[0].partition("/")[0], Expression(entry.formula)
+        cells = [name for name in formula.names if not name.startswith(COUNTED)]
+        operands = {
+            name: names.reported(name) if name in cells else _counted(name, datasets)
+            for name in formula.names
+        }
+        reported = printed_in(plan.papers, key)
+        number, result = reported.number, computed(formula, operands)
+        gap = abs(number.exact - result.exact) - number.half
+        coarse = any(operand.number.half > number.half for operand in operands.values())
+        if gap > (result.half if coarse else 0):
+            shown = entry.formula
+            for name, operand in operands.items():
+                shown = shown.replace(f"{{{name}}}", operand.value)
+            alone = entry.formula == f"{{{formula.names[0]}}}"
+            places = dict.fromkeys(words(plan.papers, names.key(name), paper) for name in cells)
+            where = "; ".join(places) or "counted on the data"
+            rounded = CERTAIN if gap > result.half else UNROUNDED
+            yield Finding(
+                paper=paper,
+                rule="text",
+                place=reported.source,
+                cells=("/".join(key), *("/".join(names.key(name)) for name in cells)),
+                printed=reported.value,
+                follows=f"{shown if alone else f'{number.text(result.exact)}, which is {shown}'} ({where})",
+                certainty=f"unless {entry.unless}" if entry.unless else rounded,
+                note="; ".join(filter(None, [quotation(reported), entry.note])),
+            )
+
+
+def _counted(path: str, datasets: Datasets) -> Reported:
+    return Reported(value=str(sum(datasets.parts(path).values())), source="counted on the data")
+
+
+def computed(formula: Expression, operands: Mapping[str, Reported]) -> Rounded:
+    """Return what a formula comes to, and by how much rounding of its operands can have moved that at most."""
+    values = {name: operand.number.value for name, operand in operands.items()}
+    room = formula.room(values, {name: operand.number.half_digit for name, operand in operands.items()})
+    return Rounded(*(float(f"{number:.12g}") for number in (formula(values), room)))
+
+
+def searched(plan: Plan, datasets: Datasets, entries: Mapping[CellKey, Spoken]) -> Iterator[Finding]:
+    """Yield tables that print as best a value of a parameter that the printed search over it does not have.
+
+    A table of several values is an ablation, which may leave the values that were searched.
+    """
+    grids: dict[tuple[str, str], list[Reported]] = {}
+    for key, entry in entries.items():
+        if entry.searched:
+            place = (key[0].partition("/")[0], entry.searched)
+            grids.setdefault(place, []).append(printed_in(plan.papers, key))
+    for (paper, path), values in grids.items():
+        grid = {reported.number.value for reported in values}
+        for item in plan.papers[paper].items:
+            chosen = _values_chosen(plan, f"{paper}/{item}", path)
+            outside = [cell for cell, value in chosen if value not in grid]
+            if outside:
+                yield finding(
+                    plan,
+                    "search",
+                    outside,
+                    f"none of the values searched: {', '.join(reported.value for reported in values)}"
+                    f" ({values[0].source})",
+                    CERTAIN,
+                    printed=", ".join(cell.row.label or cell.row.id for cell in outside),
+                    place=source_of(outside[0]),
+                )
+
+
+def _values_chosen(plan: Plan, item: str, path: str) -> Iterator[tuple[Cell, object]]:
+    """Yield the printed cells of an item that hold the best value of a parameter, with that value."""
+    for cell in plan.described(item):
+        jobs = cell.column.over.jobs if cell.column.over else None
+        if jobs and jobs.shows == path and cell.reported and cell.reported.number:
+            yield cell, cell.reported.number.value
+
+
+RULES_OF_TEXT = (running_text, searched)

@@ -1,0 +1,317 @@
+"""The story of one cell: where it is printed, what ours is based on, and what is known of the gap."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from replicse.compile.plan import Cell, Plan
+from replicse.errors import BadInput, nearest
+from replicse.judge.adjudicate import Explained, adjudicate
+from replicse.judge.evidence import power_lines
+from replicse.judge.findings import Finding
+from replicse.judge.table import CellResult, ItemResult
+from replicse.judge.values import Evaluations
+from replicse.registry.suites import file_of
+from replicse.spec.counterparts import counterparts, printed_in
+from replicse.spec.printed import Reported
+from replicse.spec.protocols import AS_DESCRIBED
+
+SHOWN_SEEDS = 5
+
+
+def item_of(name: str) -> str:
+    """Return the item `paper/item` of a cell's name; BadInput where the name is none."""
+    parts = name.partition("@")[0].split("/")
+    if len(parts) not in (4, 5):
+        raise BadInput(
+            f'cell "{name}": expected paper/item/row/column, for example simcse/table3/p0.1/stsb-dev'
+        )
+    return "/".join(parts[:2])
+
+
+def find_cell(plan: Plan, name: str) -> Cell:
+    """Return the cell `paper/item/row/column[/metric][@protocol]`; BadInput names the nearest one."""
+    cells: dict[str, Cell] = {}
+    for cell in plan.cells[plan.item(item_of(name)).id]:
+        key = "/".join(cell.key)
+        behind = "" if cell.protocol == AS_DESCRIBED else f"@{cell.protocol}"
+        cells.setdefault(key.rpartition("/")[0] + behind, cell)
+        cells[key + behind] = cell
+    if (cell := cells.get(name.removesuffix(f"@{AS_DESCRIBED}"))) is None:
+        raise BadInput(f'no cell "{name}"{nearest(name, cells)}')
+    return cell
+
+
+def cell_story(
+    plan: Plan,
+    cell: Cell,
+    result: ItemResult,
+    evaluations: Evaluations,
+    claims: Sequence[Mapping[str, str]],
+    findings: Sequence[Finding],
+) -> dict[str, list[str]]:
+    """Return the evidence for one cell of an item's result as lines of text by heading.
+
+    `claims` are rows of claims, `findings` those of the audit; empty headings are left out.
+    """
+    ours = _cell_result(cell, result)
+    story = {
+        "cell": [f"{cell.item.id} · {cell.row.label} · {cell.column.label}", *_protocol(plan, cell, result)],
+        "scale": [result.standing],
+        "printed": _printed(plan, cell),
+        "read": [*_read(cell), *_sets_read(cell, evaluations)],
+        "seeds": _seeds(cell, ours),
+        "reproduced": _reproduced(ours, result.caveat),
+        "verdict": [_verdict(ours)],
+        "power": power_lines(plan, cell, ours) if cell.protocol == AS_DESCRIBED else [],
+        "variants": list(_variants(plan, cell, result)),
+        "claims": [
+            f"{row['claim']}: in print {row['reported']}, ours {row['ours']}" for row in _naming(cell, claims)
+        ],
+        "audit": [
+            f"{finding.printed}; {finding.follows} ({finding.certainty})" for finding in _on(cell, findings)
+        ],
+        "run": _runs(plan, cell, ours),
+        "made": _made(ours),
+        "files": _files(cell, evaluations),
+    }
+    return {heading: list(dict.fromkeys(lines)) for heading, lines in story.items() if lines}
+
+
+def _verdict(ours: CellResult) -> str:
+    said = "; ".join(filter(None, [ours.verdict or "none", ours.best_of_ten]))
+    return f"{said}: {ours.reason}".removesuffix(": ")
+
+
+def cell_facts(
+    plan: Plan,
+    cell: Cell,
+    result: ItemResult,
+    evaluations: Evaluations,
+    claims: Sequence[Mapping[str, str]],
+    findings: Sequence[Finding],
+) -> dict[str, Any]:
+    """Return what `cell_story` tells as plain data, numbers as numbers; `result` is the cell as it was judged."""
+    ours = _cell_result(cell, result)
+    printed, is_number = _printed_numbers(plan, cell), cell.column.kind != "text"
+    return {
+        "cell": "/".join(cell.key),
+        "protocol": cell.protocol,
+        "scale": result.scale,
+        "comparable": result.comparable,
+        "printed": [
+            {
+                "paper": paper,
+                "number": reported.number.value if is_number and reported.number else None,
+                **reported.model_dump(mode="json"),
+            }
+            for paper, reported in printed
+        ],
+        "result": ours.model_dump(mode="json", exclude={"reported", "subtracted"}),
+        "variants": [asdict(variant) for variant in _explained(plan, cell, result)],
+        "claims": _naming(cell, claims),
+        "audit": [asdict(finding) for finding in _on(cell, findings)],
+        "runs": {
+            run: plan.runs[run].canonical() for run in plan.trained_runs([cell]) if _as_planned(cell, ours)
+        },
+        "files": _files(cell, evaluations),
+    }
+
+
+def _cell_result(cell: Cell, result: ItemResult) -> CellResult:
+    for each in result.cells:
+        if (each.key, each.protocol) == (cell.key[1:], cell.protocol):
+            return each
+    raise BadInput(f"{'/'.join(cell.key)}: the result of {result.item} does not hold it; run the item again")
+
+
+def _naming(cell: Cell, claims: Sequence[Mapping[str, str]]) -> list[Mapping[str, str]]:
+    return [row for row in claims if _names(row["cells"].split("; "), "/".join(cell.key))]
+
+
+def _on(cell: Cell, findings: Sequence[Finding]) -> list[Finding]:
+    return [finding for finding in findings if _names(finding.cells, "/".join(cell.key))]
+
+
+def _files(cell: Cell, evaluations: Evaluations) -> list[str]:
+    """Return the files that a cell's numbers are read from: evaluations, or the item of a committed study."""
+    if evaluations.paths.kept:
+        return [evaluations.paths.item(cell.item.id)]
+    return [
+        evaluations.paths.evaluation(operand.encoders[0], file_of(operand.metric_path))
+        for operand in cell.operands or (cell,)
+        if operand.encoders
+    ]
+
+
+def _names(cells: Sequence[str], name: str) -> bool:
+    """Return whether a list of names, each with or without its metric, holds a cell."""
+    return name in cells or name.rpartition("/")[0] in cells
+
+
+def _protocol(plan: Plan, cell: Cell, result: ItemResult) -> Iterator[str]:
+    for protocol in plan.papers[cell.item.paper].protocols:
+        if protocol.id == cell.protocol:
+            yield f"under {protocol.id}: {protocol.title}. {protocol.evidence}"
+    merged = next(row.merged for row in result.rows if row.id == cell.row.id)
+    if merged:
+        yield f"at scale {result.scale} the very runs of {', '.join(merged)}"
+
+
+def _printed(plan: Plan, cell: Cell) -> list[str]:
+    lines = [] if cell.reported else ["no number is printed"]
+    return lines + [
+        _as_printed(reported, "" if paper == cell.item.paper else paper)
+        for paper, reported in _printed_numbers(plan, cell)
+    ]
+
+
+def _printed_numbers(plan: Plan, cell: Cell) -> Iterator[tuple[str, Reported]]:
+    """Yield the paper's own number and that of the paper that repeats it, or that it repeats, as far as printed."""
+    if cell.reported:
+        yield cell.item.paper, cell.reported
+    other = counterparts(plan.papers).get(cell.key)
+    printed = printed_in(plan.papers, other) if other else None
+    if printed:
+        yield other[0].partition("/")[0], printed
+
+
+def _as_printed(reported: Reported, paper: str = "") -> str:
+    """Return a printed value, its place, and what it is of how many runs where it is not a single one."""
+    said = [paper, reported.source]
+    if reported.statistic != "single":
+        said.append(f"{reported.statistic} of {reported.seeds} runs")
+    if reported.sd is not None:
+        said.append(f"standard deviation {reported.sd:g} over {reported.seeds} runs")
+    return f"{reported.value}  ({', '.join(filter(None, said))})"
+
+
+def _sets_read(cell: Cell, evaluations: Evaluations) -> Iterator[str]:
+    """Yield the files of your own that a cell's numbers were made on, as the evaluation found them."""
+    for each in cell.operands or (cell,):
+        suite, name, *_ = [*each.metric_path.split("/"), ""]
+        if suite == "sets" and each.encoders:
+            keys = (f"sets/{name}/{key}" for key in ("file", "n", "sha256"))
+            file, rows, digest = (evaluations.value(each.encoders[0], key)[0] for key in keys)
+            if file:
+                yield f"{name}: {file}, {rows} rows, sha256 {digest[:12]}"
+
+
+def _read(cell: Cell) -> list[str]:
+    over = cell.column.over
+    if cell.column.kind == "derived":
+        parts = zip(cell.column.parsed.names, cell.operands, strict=False)
+        said = [cell.column.formula, *(f"{name} is {each.metric_path}" for name, each in parts)]
+    else:
+        said = [cell.metric_path]
+    if cell.subtracted:
+        said.append(f"minus the printed {cell.subtracted.value}")
+    if over and over.jobs:
+        shown = f" of {over.jobs.shows}" if over.jobs.shows else ""
+        said.append(f"{over.jobs.name}{shown} over {len(cell.jobs[0]) if cell.jobs else 0} jobs")
+    if over and over.seeds.statistic != "mean":
+        said.append(f"{over.seeds.name} over seeds")
+    return [", ".join(said)] if said[0] else []
+
+
+def _seeds(cell: Cell, ours: CellResult) -> list[str]:
+    if not ours.encoders:
+        return ["quoted by the paper from elsewhere; not re-run" if cell.row.quoted else ours.reason]
+    lines = []
+    for each in ours.values[:SHOWN_SEEDS]:
+        missing = "no value" if ours.failure else "not run"
+        shown = (
+            f"{each.value:{_digits(each.value)}}" if isinstance(each.value, float) else each.value or missing
+        )
+        seed = "" if each.seed is None else f"seed {each.seed}, "
+        lines.append(f"{shown}  {each.encoder or f'{seed}{len(ours.encoders)} encoders'}")
+    rest = len(ours.values) - SHOWN_SEEDS
+    return [*lines, f"and {rest} more"] if rest > 0 else lines
+
+
+def _digits(value: float, decimals: int = 4) -> str:
+    """Return the format of a number: some decimals, or three digits where these would leave fewer than two."""
+    return ".3g" if 0 < abs(value) < 10 ** (1 - decimals) else f".{decimals}f"
+
+
+def _reproduced(ours: CellResult, caveat: str) -> list[str]:
+    if ours.reproduced is None:
+        return [ours.text or "nothing yet"]
+    digits, bounds = _digits(ours.reproduced), _digits(ours.reproduced, 2)
+    delta = "" if ours.delta is None else f", {ours.delta:+{digits}} to the printed number"
+    lines = [f"{ours.reproduced:{digits}}{delta}" + (f" ({caveat})" if delta and caveat else "")]
+    if ours.few:
+        each = ", ".join(f"{value:{digits}}" for value in ours.few)
+        lines.append(f"{len(ours.few)} seeds give no interval: {{{each}}}")
+    if ours.low is not None and ours.seedless:
+        expected = f"{ours.low:{bounds}} to {ours.high:{bounds}}"
+        lines += (
+            [f"nothing is drawn: print is expected in {expected}, by its rounding"] if ours.reported else []
+        )
+    elif ours.low is not None:
+        printed = ours.reported.statistic if ours.reported else "single"
+        what = "one more run" if printed == "single" else f"the {printed} of {ours.reported.seeds} more runs"
+        basis = " (a published spread)" if ours.borrowed else ""
+        lines.append(f"{what} is expected in {ours.low:{bounds}} to {ours.high:{bounds}}{basis}")
+    if ours.pairs_low is not None:
+        lines.append(f"other test pairs would give {ours.pairs_low:.2f} to {ours.pairs_high:.2f}")
+    return lines
+
+
+def _explained(plan: Plan, cell: Cell, result: ItemResult) -> list[Explained]:
+    """Return what each variant does to a cell; nothing for a cell under a variant."""
+    every = adjudicate(plan.papers, result) if cell.protocol == AS_DESCRIBED else ()
+    return [variant for variant in every if (variant.row, variant.column, variant.metric) == cell.key[1:]]
+
+
+def _variants(plan: Plan, cell: Cell, result: ItemResult) -> Iterator[str]:
+    failed = {each.protocol for each in result.cells if each.key == cell.key[1:] and each.verdict == "failed"}
+    for variant in _explained(plan, cell, result):
+        absent = "not run" if cell.encoders else "nothing to run"
+        absent = "failed" if failed & {cell.protocol, variant.protocol} else absent
+        said = absent if variant.effect is None else f"{variant.effect:+.2f}"
+        each = variant.by_seed.split("; ")
+        if variant.low is not None:
+            said += f" [{variant.low:+.2f}, {variant.high:+.2f}]"
+        elif len(each) > 1:
+            said += f" {{{', '.join(f'{float(one):+.2f}' for one in each)}}}"
+        if variant.share is not None:
+            said += f", {100 * variant.share:.0f}% of the printed gap of {variant.gap:+.2f}"
+        elif variant.outcome and variant.noise is not None:
+            said += f", the printed gap of {variant.gap:+.2f} is within its noise of {variant.noise:.2f}"
+        explains = (
+            f"{variant.outcome} ({result.caveat})" if variant.outcome and result.caveat else variant.outcome
+        )
+        yield ", ".join(filter(None, [f"{variant.protocol}: {said}", explains, variant.note]))
+
+
+def _as_planned(cell: Cell, ours: CellResult) -> bool:
+    """Return whether a cell's numbers are of the encoders that are planned; those of a committed study may be older."""
+    return set(ours.encoders) == set(cell.encoders)
+
+
+def _runs(plan: Plan, cell: Cell, ours: CellResult) -> list[str]:
+    """Return the spec of the first seed's run, and the names of the runs it starts from."""
+    if not _as_planned(cell, ours):
+        made = ", ".join(dict.fromkeys(each.run for each in ours.values if each.run)) or "other encoders"
+        return [
+            f"{made}: made by an earlier version; this one would run {', '.join(cell.encoders) or 'nothing'}"
+        ]
+    run = plan.encoders[cell.encoders[0]].source.run if cell.encoders else None
+    if run is None:
+        return ["no training"] if cell.encoders else []
+    spec = plan.runs[run]
+    lines = [plan.paths.run(run)]
+    lines += [f"{key}: {json.dumps(value, ensure_ascii=False)}" for key, value in spec.canonical().items()]
+    while spec.init.before:
+        lines.append(f"starts from {plan.paths.run(spec.init.before)}")
+        spec = plan.runs[spec.init.before]
+    return lines
+
+
+def _made(ours: CellResult) -> list[str]:
+    """Return the precision of a cell's runs, and each machine that trained or evaluated them."""
+    count = len(ours.machines)
+    mixed = f"on {count} machines, so its numbers mix them:" if count > 1 else ""
+    return [line for line in (ours.precision, mixed, *map(str, ours.machines)) if line]

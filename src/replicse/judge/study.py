@@ -1,0 +1,131 @@
+"""A complete study judged once: claims, adjudicated items and audit, from the items' results and one plan."""
+
+import logging
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import asdict
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from replicse.compile.choose import chosen_items
+from replicse.compile.paths import Paths
+from replicse.compile.plan import Plan
+from replicse.compile.planner import Planner
+from replicse.errors import BadInput
+from replicse.files import read_json
+from replicse.judge.adjudicate import FIELDS as ADJUDICATION_FIELDS
+from replicse.judge.adjudicate import adjudicate
+from replicse.judge.audit import audit, audit_plan
+from replicse.judge.claims import FIELDS as CLAIM_FIELDS
+from replicse.judge.claims import claim_rows, study_claims
+from replicse.judge.findings import FIELDS as AUDIT_FIELDS
+from replicse.judge.machines import Machine, distinct, recorded
+from replicse.judge.made import outdated
+from replicse.judge.multiplicity import controlled
+from replicse.judge.table import ItemResult
+from replicse.judge.tabulate import TIDY, item_result, tidy_rows
+from replicse.judge.values import Evaluations
+from replicse.spec.counterparts import CellKey
+from replicse.spec.lock import load_lock
+
+LOG = logging.getLogger(__name__)
+Table = tuple[Sequence[str], list[dict[str, Any]]]
+
+
+def judge_study(plan: Plan, results: Sequence[ItemResult]) -> dict[str, Table]:
+    """Return claims, adjudication, audit and the tidy cells as fields and rows by name.
+
+    Nothing but the items' results is read; the cells of an item without a result are missing. The audit is of all
+    papers.
+    """
+    explained = (asdict(row) for result in results for row in adjudicate(plan.papers, result))
+    findings = audit(audit_plan(plan.papers, plan.workflow, study=plan.config))
+    return {
+        "claims": (CLAIM_FIELDS, claim_rows(plan, study_claims(plan.papers, plan.studied), results)),
+        "adjudication": (ADJUDICATION_FIELDS, list(explained)),
+        "audit": (AUDIT_FIELDS, [finding.row() for finding in findings]),
+        "cells": (TIDY, list(tidy_rows(results))),
+    }
+
+
+def read_results(plan: Plan, paths: Paths | None = None) -> list[ItemResult]:
+    """Return the results of a study's items as `tabulate` wrote them; those that are not there are left out.
+
+    They are read from the plan's own `paths`, or from those of a committed study.
+    """
+    files = {item: Path((paths or plan.paths).item(item)) for item in plan.items}
+    absent = [item for item, file in files.items() if not file.exists()]
+    if absent:
+        LOG.warning("not tabulated: %s", ", ".join(absent))
+    return [ItemResult.read(file) for item, file in files.items() if item not in absent]
+
+
+def committed_item(plan: Plan, paths: Paths, item: str) -> ItemResult:
+    """Return an item of a committed study, which says so where its numbers are not of the encoders planned now."""
+    result = ItemResult.read(paths.item(item)).model_copy(update={"kept": paths.kept})
+    planned = {encoder for cell in plan.cells.get(item, ()) for encoder in cell.encoders}
+    shown = {encoder for cell in result.cells for encoder in cell.encoders}
+    if planned == shown:
+        return result
+    study = read_json(paths.study)
+    made = f"commit {study['commit'][:12]}"
+    changed = " with uncommitted changes" if study.get("dirty") else ""
+    outdated = (
+        f"Made by {made}{changed}; this version would run something else: {len(shown & planned)} of the"
+        f" {len(shown)} encoders shown here are among its {len(planned)}."
+    )
+    return result.model_copy(update={"outdated": outdated})
+
+
+def results_of(
+    plan: Plan, items: Iterable[str], evaluations: Evaluations, only: Collection[CellKey] | None = None
+) -> list[ItemResult]:
+    """Return the results of some items from the evaluations there are now; what the plan leaves out is left out.
+
+    They hold all cells of the items, or `only` some. Of a committed study they are as committed.
+    """
+    if evaluations.paths.kept:
+        return [committed_item(plan, evaluations.paths, name) for name in items if name in plan.items]
+    results = [item_result(plan, plan.items[name], evaluations, only) for name in items if name in plan.items]
+    for sentence in outdated(results, Path(plan.paths.results), plan.workflow):
+        LOG.warning("%s", sentence)
+    return results
+
+
+def controlled_item(plan: Plan, result: ItemResult) -> ItemResult:
+    """Return an item's result with its verdicts controlled among the paper's items that are tabulated."""
+    beside = [f"{result.paper}/{name}" for name in plan.papers[result.paper].items]
+    files = [plan.paths.item(name) for name in beside if name != result.item]
+    others = [ItemResult.read(file) for file in files if Path(file).is_file()]
+    return controlled([result, *(other for other in others if other.comparable == result.comparable)])[0]
+
+
+def study_machines(plan: Plan, evaluations: Evaluations) -> Counter[Machine]:
+    """Return how many runs and evaluations of a study each machine made, of those that are there.
+
+    A file that cannot be read is logged and left out.
+    """
+    readings = [partial(evaluations.training_record, run) for run in plan.runs]
+    for encoder in set(plan.suites) - {"data"}:
+        groups = [suites[0] for suites in plan.groups(encoder).values()]
+        groups += ["trajectory"] if "trajectory" in plan.suites[encoder] else []
+        readings += [partial(evaluations.provenance, encoder, suite) for suite in groups]
+    machines: list[Machine] = []
+    for read in readings:
+        try:
+            machines += recorded(read())
+        except BadInput as error:
+            LOG.warning("%s", error)
+    return distinct(machines)
+
+
+def plan_further(plan: Plan, items: Iterable[str]) -> None:
+    """Add items of the study to a plan of a part of it; one that cannot be planned is logged and left out."""
+    wanted = set(items) - set(plan.items)
+    planner = Planner(plan, load_lock(plan.workflow)) if wanted else None
+    for item in chosen_items(plan.config, plan.papers, "config.yaml") if planner else ():
+        if item.id in wanted:
+            planner.add_if_possible(item)
+            if item.id in plan.unplanned:
+                LOG.warning("%s is left out: %s", item.id, plan.unplanned[item.id])

@@ -1,0 +1,308 @@
+"""What a report says, before any format: findings, sections in the papers' order, appendices, provenance."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from operator import itemgetter
+from typing import Any
+
+from replicse.compile.paths import Paths
+from replicse.judge.machines import distinct, mixture
+from replicse.judge.table import ItemResult
+from replicse.registry.artefacts import PROVENANCE
+from replicse.show.content.tables import (
+    Columns,
+    Grid,
+    Sheet,
+    counts_sheet,
+    folded,
+    folded_note,
+    grid_of,
+    legend,
+    remarks,
+)
+from replicse.show.content.texts import paragraphs
+
+TITLE = "RepliCSE report"
+ANATOMY = "reported → reproduced ±half-width or {seeds} (difference) verdict"
+HASH = 16
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One item with its grid; `name` is as the paper prints it (`Table 3`), `facts` its page and setting.
+
+    `rest` holds the columns without a number of ours.
+    """
+
+    item: ItemResult
+    grid: Grid
+    name: str
+    facts: tuple[str, ...]
+    notes: tuple[str, ...]
+    rest: Grid | None = None
+
+    @property
+    def anchor(self) -> str:
+        """Return the item's id as a link target."""
+        return self.item.item.replace("/", "-")
+
+
+@dataclass(frozen=True)
+class Section:
+    """One paper and its items; `coverage` says how many cells have a printed number, `notes` what it disputes."""
+
+    key: str
+    title: str
+    byline: str
+    url: str
+    entries: tuple[Entry, ...]
+    coverage: str = ""
+    notes: tuple[str, ...] = ()
+
+    @property
+    def page(self) -> str:
+        """Return the HTML file of the paper."""
+        return f"{self.key}.html"
+
+
+@dataclass(frozen=True)
+class Step:
+    """One bar of a waterfall, from `start` to `end` with the bounds of its end; `kind` names its looks."""
+
+    label: str
+    text: str
+    start: float
+    end: float
+    kind: str = "variant"
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True)
+class Waterfall:
+    """How the effects of variants add up to a printed gap, which is the first step."""
+
+    title: str
+    steps: tuple[Step, ...]
+
+
+@dataclass(frozen=True)
+class Page:
+    """What is drawn from all papers: a title, a few sentences, and tables of text such as the claims.
+
+    `headline` is what the page found, in a sentence; `waterfalls` are drawn above the tables where a format can. A page
+    with a `file` is an HTML page of its own, which also holds the `further` sheets: those of papers outside the study.
+    The search finds the single `lines` of some pages. `notes` are sentences that the pages of single papers show too.
+    """
+
+    title: str
+    text: tuple[str, ...]
+    sheets: tuple[Sheet, ...]
+    headline: str = ""
+    waterfalls: tuple[Waterfall, ...] = ()
+    file: str = ""
+    further: tuple[Sheet, ...] = ()
+    lines: bool = False
+    notes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One of the sentences that a report begins with, and a line of details: interval, print, scale.
+
+    `target` is what it is of: the name of a cell or an item, or the anchor of a page.
+    """
+
+    sentence: str
+    detail: str = ""
+    target: str = ""
+
+
+@dataclass(frozen=True)
+class Report:
+    """Everything a report holds; the formats differ in looks only.
+
+    `picture` is what the findings are drawn from: `effects`, `deltas` or a waterfall. `about` is what people wrote of
+    the study, `studies` are committed ones as (name, title, address). `log` and `record` are the paths of a run's log
+    and record, with RUN in place of its name; `root` leads to them from the pages where they are there.
+    """
+
+    scale: str
+    statement: str
+    facts: tuple[tuple[str, str], ...]
+    findings: tuple[Finding, ...]
+    counts: Sheet
+    symbols: Sheet
+    sections: tuple[Section, ...]
+    pages: tuple[Page, ...]
+    provenance: tuple[Sheet, ...]
+    title: str = TITLE
+    subtitle: str = ""
+    introduction: str = ""
+    caveat: str = ""
+    made_from: str = ""
+    anatomy: str = ANATOMY
+    reading: tuple[str, ...] = ()
+    picture: str | Waterfall = ""
+    about: str = ""
+    studies: tuple[tuple[str, str, str], ...] = ()
+    log: str = ""
+    record: str = ""
+    root: str = ""
+
+
+def make_report(
+    study: Mapping[str, Any],
+    items: Sequence[ItemResult],
+    pages: Sequence[Page] = (),
+    findings: Sequence[Finding] = (),
+) -> Report:
+    """Return the contents of a report from the study record, with what `study_facts` adds to it.
+
+    Papers keep the order of the record, items the order given. `pages` hold what is drawn from all of them (claims,
+    adjudication); `findings` are the sentences that the report begins with.
+    """
+    sections = [
+        _section(
+            key,
+            about,
+            [item for item in items if item.paper == key],
+            tuple(note for page in pages for note in page.notes.get(key, ())),
+        )
+        for key, about in study["papers"].items()
+    ]
+    sections = [section for section in sections if section.entries]
+    kept = items[0].kept if items else ""
+    # A committed study was made in the folder of its scale.
+    made_in = Paths(study["scale"])
+    picture = "deltas" if study.get("comparable") else "effects" if study.get("judges_orders") else ""
+    return Report(
+        scale=study["scale"],
+        statement=study["shows"],
+        facts=_facts(study, items),
+        findings=tuple(findings),
+        counts=counts_sheet(
+            [(section.key, [entry.item for entry in section.entries]) for section in sections]
+        ),
+        symbols=legend(),
+        sections=tuple(sections),
+        pages=tuple(pages),
+        provenance=tuple(sheet for sheet in _provenance(study, items) if sheet.rows),
+        caveat=items[0].caveat if items else "",
+        made_from=_made_from(study, items),
+        title=f"{TITLE}: {kept or study['scale']}" + (", incomplete" if study.get("incomplete") else ""),
+        subtitle=study.get("title", ""),
+        picture=study.get("seconds") or picture,
+        about=study.get("about", ""),
+        studies=tuple(study.get("committed", ())),
+        introduction=paragraphs("introduction")[0],
+        reading=paragraphs("reading"),
+        log=f"{made_in.logs}/train/RUN.log",
+        record=made_in.run("RUN", PROVENANCE),
+        root=study.get("root", ""),
+    )
+
+
+def printed_of(items: Iterable[ItemResult]) -> str:
+    """Return how many cells of some items have a printed number, as `9 of 87`; quoted cells have one."""
+    printed = [cell.reported is not None for item in items for cell in item.described.values()]
+    return f"{sum(printed)} of {len(printed)}"
+
+
+def coverage(about: Mapping[str, Any], items: Sequence[ItemResult]) -> str:
+    """Return how many cells of some items of a paper have a printed number, and what is said of those without."""
+    kinds = [[item for item in items if item.kind == kind] for kind in ("table", "figure")]
+    parts = [f"{group[0].kind}s {printed_of(group)}" for group in kinds if group]
+    apart = f" ({', '.join(parts)})" if len(parts) > 1 else ""
+    return f"{printed_of(items)} cells have a printed number{apart}. {about.get('coverage', '')}".strip()
+
+
+def _made_from(study: Mapping[str, Any], items: Sequence[ItemResult]) -> str:
+    """Return the commit of a study, and what of its numbers is not made by it alone; blank outside git."""
+    others = _other_packages(study, items)
+    parts = [
+        f"commit {study['commit'][:12]}" if study.get("commit") else "",
+        "with uncommitted changes" if study.get("dirty") else "",
+        f"runs of {len(others)} other version{'s' * (len(others) > 1)} of the code" if others else "",
+    ]
+    return " and ".join(filter(None, [" ".join(filter(None, parts[:2])), parts[2]]))
+
+
+def _other_packages(study: Mapping[str, Any], items: Sequence[ItemResult]) -> list[str]:
+    """Return the digests of the package versions that made the items' numbers, but for that of the study itself.
+
+    The record of a study that was only planned, as the page of one item has it, names none to compare them with.
+    """
+    if not study.get("package_sha256"):
+        return []
+    packages = {package for item in items for cell in item.cells for package in cell.packages}
+    return sorted(each for each in packages if not study.get("package_sha256", "").startswith(each))
+
+
+def _section(
+    key: str, about: Mapping[str, Any], items: Sequence[ItemResult], notes: tuple[str, ...]
+) -> Section:
+    venue, year = about.get("venue", ""), str(about["year"])
+    published = venue if year in venue else f"{venue} {year}".strip()
+    return Section(
+        key=key,
+        title=about["title"],
+        byline=". ".join(part for part in (about.get("authors", ""), published) if part),
+        url=about.get("url", ""),
+        entries=tuple(_entry(item, key) for item in items),
+        coverage=coverage(about, items),
+        notes=notes,
+    )
+
+
+def _entry(item: ItemResult, key: str) -> Entry:
+    name, _, page = item.place.partition(", ")
+    setting = [f"{key} {value}" for key, value in item.setting.items()]
+    facts = (item.item, *([page] if page else []), *setting)
+    grid, rest = folded(grid_of(item))
+    return Entry(
+        item=item,
+        grid=grid,
+        name=name or item.item.rpartition("/")[2],
+        facts=facts,
+        notes=(*remarks(item), *([folded_note(rest)] if rest else [])),
+        rest=rest,
+    )
+
+
+def _facts(study: Mapping[str, Any], items: Sequence[ItemResult]) -> tuple[tuple[str, str], ...]:
+    machines = distinct(machine for item in items for cell in item.cells for machine in cell.machines)
+    commit = study.get("commit", "")[:12]
+    facts = {
+        "Scale": study["scale"],
+        "Incomplete": study.get("incomplete", ""),
+        "Left out": study.get("left_out", ""),
+        "Seeds": ", ".join(map(str, study["seeds"])),
+        "Mixed" if len(machines) > 1 else "Made on": mixture(machines) or " ".join(map(str, machines)),
+        "Commit": f"{commit}, with uncommitted changes" if commit and study.get("dirty") else commit,
+        "Package sha256": study.get("package_sha256", "")[:HASH],
+        "Numbers made by": ", ".join(_other_packages(study, items)),
+        "Generated": study.get("generated", ""),
+    }
+    return tuple((name, value) for name, value in facts.items() if value)
+
+
+def _provenance(study: Mapping[str, Any], items: Sequence[ItemResult]) -> Iterable[Sheet]:
+    yield Sheet("Study", ("", "Value"), _facts(study, items))
+    for key in ("versions", "hardware"):
+        rows = tuple((name, str(value)) for name, value in study.get(key, {}).items())
+        yield Sheet(key.capitalize(), ("", "Value"), rows)
+    columns: Columns = {"Protocol": itemgetter("id"), "What it is": itemgetter("text")}
+    yield Sheet.of("Protocols", study["protocols"], columns)
+    note = f"First {HASH} hexadecimal digits of each sha256."
+    columns = {"Data": itemgetter("name"), "Rows": _rows, "sha256": _hash}
+    yield Sheet.of("Data", study.get("data", ()), columns, note)
+
+
+def _hash(entry: Mapping[str, Any]) -> str:
+    """Return the start of a file's hash; a file that was not there when the data were recorded has none."""
+    return "not there" if entry.get("missing") else entry["sha256"][:HASH]
+
+
+def _rows(entry: Mapping[str, Any]) -> str:
+    return "" if entry.get("rows") is None else f"{entry['rows']:,}"

@@ -1,0 +1,162 @@
+"""The tidy data of every figure, from an item's result."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import pairwise
+from typing import Any
+
+from replicse.judge.shape import row_effects
+from replicse.judge.table import CellResult, ColumnHead, ItemResult
+from replicse.show.strip import strip_records
+
+SOURCES = ("reported", "reproduced")
+PLANE = ("alignment", "uniformity")
+Record = dict[str, Any]
+Cells = Mapping[tuple[str, str, str, str], CellResult]
+
+
+def records_of(item: ItemResult) -> list[Record]:
+    """Return the tidy records of an item's figure; cells without a number give none.
+
+    A profile and bars are of the first column; a spectrum and a density come from the item's curves.
+    """
+    makers = {
+        "trajectory": _trajectory,
+        "scatter": _scatter,
+        "spectrum": _spectrum,
+        "density": _density,
+        "density-own-scales": _density,
+        "heat": _heat,
+        "strip": strip_records,
+        "effects": _effects,
+    }
+    return list(makers.get(item.figure, _profile)(item))
+
+
+def _trajectory(item: ItemResult) -> Iterator[Record]:
+    """Yield alignment and uniformity by source, method and step of training; the last is the selected checkpoint.
+
+    A variant of the protocol is one more source: the same runs, measured otherwise.
+    """
+    steps: dict[int, list[ColumnHead]] = {}
+    for column in item.columns:
+        if column.step is not None:
+            steps.setdefault(column.step, []).append(column)
+    cells = _cells(item)
+    for source in (*SOURCES, *item.variants.values()):
+        for row in item.rows:
+            for columns in steps.values():
+                if point := _measures(cells, source, row.id, columns):
+                    seen = {name: point[name] for name in PLANE} | {"source": source, "seeds": point["seeds"]}
+                    selected = "selected" if columns[0].step == -1 else ""
+                    yield {"method": row.label, "step": columns[0].id, "selected": selected, **seen}
+
+
+def _scatter(item: ItemResult) -> Iterator[Record]:
+    """Yield alignment, uniformity and a score by source and row: the first score that any row has."""
+    cells = _cells(item)
+    scored = {key[2] for key, cell in cells.items() if {cell.printed, cell.reproduced} != {None}}
+    scores = [
+        _metric(column) for column in item.columns if column.id in scored and _metric(column) not in PLANE
+    ]
+    metric = next(iter(scores), "")
+    for source in SOURCES:
+        for row in item.rows:
+            if point := _measures(cells, source, row.id, item.columns):
+                score = {"score": point.get(metric), "metric": metric}
+                seen = {name: point[name] for name in PLANE} | score
+                yield {"label": row.label, **seen, "source": source, "seeds": point["seeds"]}
+
+
+def _measures(cells: Cells, source: str, row: str, columns: Iterable[ColumnHead]) -> dict[str, Any]:
+    """Return a row's values by metric; none where a place in the plane is missing.
+
+    `seeds` holds the place of each seed, `uniformity,alignment`, where they are too few for an interval.
+    """
+    variant = "" if source in SOURCES else source
+    keys = {_metric(column): (variant, row, column.id, column.metric) for column in columns}
+    there = {metric: cells[key] for metric, key in keys.items() if key in cells}
+    values = {
+        metric: cell.printed if source == "reported" else cell.reproduced for metric, cell in there.items()
+    }
+    if None in [values.get(name) for name in PLANE]:
+        return {}
+    pairs = () if source == "reported" else zip(there["uniformity"].few, there["alignment"].few, strict=False)
+    return {**values, "seeds": " ".join(f"{uniformity!r},{alignment!r}" for uniformity, alignment in pairs)}
+
+
+def _profile(item: ItemResult) -> Iterator[Record]:
+    """Yield the reported and the reproduced number by row, and the interval or the seeds.
+
+    A table is drawn by its first column, a figure of bars by all of them, a panel each; the groups of a profile's rows,
+    where it has some, are its panels.
+    """
+    cells, panels = _cells(item), item.figure == "bars" and item.kind == "figure"
+    for column in item.columns if panels else item.columns[:1]:
+        metric = _metric(column)
+        axis = column.label if metric.lower() in ("", column.label.lower()) else f"{column.label} ({metric})"
+        for row in item.rows:
+            cell = cells.get(("", row.id, column.id, column.metric))
+            if cell is None or {cell.printed, cell.reproduced} == {None}:
+                continue
+            numbers = {"reported": cell.printed, "reproduced": cell.reproduced}
+            interval = {"low": cell.low, "high": cell.high, "seeds": " ".join(map(repr, cell.few))}
+            group = axis if panels else row.group if item.figure == "profile" else ""
+            yield {
+                "row": row.label, **numbers, **interval, "metric": axis, **({"group": group} if group else {}),
+            }  # fmt: skip
+
+
+def _effects(item: ItemResult) -> Iterator[Record]:
+    """Yield what each row changes against the baseline row in the column whose shape is judged, paired by seed."""
+    base = item.row_names[item.baseline]
+    for column, each in row_effects(item):
+        ours = {"value": each.ours.mean, "low": each.ours.low, "high": each.ours.high}
+        yield {
+            "group": column.label, "row": item.row_names[each.row], **ours,
+            "metric": f"{column.label} less {base}'s, paired by seed",
+        }  # fmt: skip
+
+
+def _spectrum(item: ItemResult) -> Iterator[Record]:
+    """Yield the singular values by encoder."""
+    for encoder, curve in item.curves.items():
+        for index, value in enumerate(curve["singular_values"] or (), start=1):
+            yield {"encoder": encoder, "index": index, "value": value}
+
+
+def _density(item: ItemResult) -> Iterator[Record]:
+    """Yield the density of the cosine at the middle of each bin by encoder and rating group."""
+    for encoder, curve in item.curves.items():
+        middles = [(low + high) / 2 for low, high in pairwise(curve["edges"])]
+        for group, part in curve.items():
+            if isinstance(part, Mapping) and "density" in part:
+                for cosine, height in zip(middles, part["density"] or (), strict=False):
+                    yield {"encoder": encoder, "group": group, "cosine": cosine, "density": height}
+
+
+def _heat(item: ItemResult) -> Iterator[Record]:
+    """Yield our number of each row and column."""
+    cells = _cells(item)
+    for row in item.rows:
+        for column in item.columns:
+            cell = cells.get(("", row.id, column.id, column.metric))
+            if cell is not None and cell.reproduced is not None:
+                yield {
+                    "row": row.label,
+                    "column": column.label,
+                    "value": cell.reproduced,
+                    "metric": _metric(column),
+                }
+
+
+def _cells(item: ItemResult) -> Cells:
+    """Return the cells by variant (blank for none), row, column and metric.
+
+    Of several protocols that are no variants, the paper's text is first.
+    """
+    cells = {(item.variants.get(cell.protocol, ""), *cell.key): cell for cell in reversed(item.cells)}
+    return cells | {("", *key): cell for key, cell in item.described.items()}
+
+
+def _metric(column: ColumnHead) -> str:
+    return column.metric.rpartition("/")[2]

@@ -1,0 +1,100 @@
+"""The report of a study: Markdown, LaTeX and HTML."""
+
+import logging
+import time
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from replicse.compile.graph import DRAWINGS
+from replicse.errors import BadInput, MissingData
+from replicse.files import link, read_text, write_rows, write_text
+from replicse.judge.table import ItemResult
+from replicse.judge.tabulate import FIELDS, table_rows
+from replicse.registry.artefacts import HTML, MACROS, MARKDOWN, TEX
+from replicse.show.content.contents import Finding, Page, Report, make_report
+from replicse.show.formats import html, latex, markdown
+
+TABLES = ("tex", "md", "csv")
+log = logging.getLogger(__name__)
+
+
+def write_report(
+    folder: Path,
+    study: Mapping[str, Any],
+    items: Sequence[ItemResult],
+    pages: Sequence[Page] = (),
+    drawings: Mapping[str, Path] | None = None,
+    findings: Sequence[Finding] = (),
+) -> list[Path]:
+    """Write report.md, report.tex, report.html, a page per paper and the tables.
+
+    Returns what was written. report.html holds the findings, what is drawn from all items, and links to the papers.
+    Items keep their order within their paper; `pages` hold what is drawn from all of them (claims, audit), `findings`
+    the sentences that the report begins with, `drawings` the paths of drawn figures by item id, without a suffix.
+    Raises MissingData for a figure that is not there.
+    """
+    start = time.monotonic()
+    report = make_report(study, items, pages, findings)
+    drawings = drawings or {}
+    for item, stem in drawings.items():
+        _check_drawing(item, stem)
+
+    def pictures(address: Callable[[Path], str]) -> dict[str, str]:
+        return {item.item: address(drawings[item.item]) if item.item in drawings else "" for item in items}
+
+    addresses = pictures(html.data_address)
+    beside = {page.file: html.page(report, page) for page in report.pages if page.file}
+    for section in report.sections:
+        beside[section.page] = html.paper(report, section, addresses)
+    written = [*(folder / name for name in (MARKDOWN, TEX, HTML)), *map(folder.joinpath, beside)]
+    written += write_tables(folder / "tables", report)
+    write_text(folder / MARKDOWN, markdown.document(report, pictures(partial(_relative, folder, "svg"))))
+    write_text(folder / TEX, latex.document(report, pictures(partial(_relative, folder, "pdf"))))
+    # report.html comes last: where it is, all is.
+    for name, text in {**beside, HTML: html.document(report)}.items():
+        write_text(folder / name, text)
+    seconds = time.monotonic() - start
+    log.info(
+        "event=report items=%d folder=%s files=%d seconds=%.1f", len(items), folder, len(written), seconds
+    )
+    return written
+
+
+def write_tables(folder: Path, report: Report) -> list[Path]:
+    r"""Write each item as `<paper>/<item>.tex` to \input (its macros in macros.tex), .md and .csv; return the paths."""
+    written = [folder / MACROS]
+    write_text(written[0], latex.macros())
+    for entry in (entry for section in report.sections for entry in section.entries):
+        paths = {kind: folder / f"{entry.item.item}.{kind}" for kind in TABLES}
+        write_text(paths["tex"], latex.table(entry))
+        write_text(paths["md"], markdown.table(entry))
+        write_rows(paths["csv"], FIELDS, table_rows(entry.item))
+        written += paths.values()
+    return written
+
+
+def write_page(out: Path, study: Mapping[str, Any], item: ItemResult, drawing: Path | None) -> None:
+    """Write one item alone as HTML, what the report says of it and how to read a cell, and its table as LaTeX."""
+    if drawing:
+        _check_drawing(item.item, drawing)
+    report = make_report({**study, "papers": {item.paper: study["papers"][item.paper]}}, [item])
+    (section,) = report.sections
+    pictures = {item.item: html.data_address(drawing) if drawing else ""}
+    write_text(out, html.paper(report, section, pictures, alone=True))
+    write_text(out.with_suffix(".tex"), latex.table_alone(section.entries[0]))
+
+
+def _check_drawing(item: str, stem: Path) -> None:
+    for suffix in DRAWINGS:
+        path = stem.with_name(f"{stem.name}.{suffix}")
+        if not path.exists():
+            raise MissingData(f"{path}: no such file; draw the figure of {item} first")
+    drawing = stem.with_name(f"{stem.name}.svg")
+    if not read_text(drawing).rstrip().endswith("</svg>"):
+        raise BadInput(f"{drawing}: its end is missing; delete it and draw the figure of {item} again")
+
+
+def _relative(folder: Path, suffix: str, stem: Path) -> str:
+    return link(f"{stem}.{suffix}", folder)

@@ -1,0 +1,191 @@
+"""Tables and the report as one self-contained HTML file."""
+
+import base64
+import json
+import re
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from urllib.parse import quote
+
+from jinja2 import Environment
+from markupsafe import Markup, escape
+
+from replicse.show.content.contents import Entry, Page, Report, Section, Waterfall
+from replicse.show.content.tables import (
+    Column,
+    Grid,
+    GridCell,
+    Line,
+    Sheet,
+    cell_address,
+    cell_name,
+    panels,
+    run_command,
+)
+from replicse.show.formats import templates
+from replicse.show.formats.pictures import deltas_svg, effects_svg, slopes_svg, waterfall_svg
+from replicse.show.formats.prose import html_blocks, html_inline, kept_whole
+
+# Columns that fit beside the labels on a screen and on a printed page, and how many need smaller type.
+COLUMNS, DENSE = 8, 7
+# Beyond this many bytes a drawing is larger than a picture of it.
+LARGE = 300_000
+# The detail of a stacked cell is set in smaller type.
+DETAIL = 0.86
+PATH, DIGITS = re.compile(r' d="[^"]*"'), re.compile(r"(\.\d)\d+")
+UNQUOTED = " /:;,.=()+-'!?*@_~"
+# Digits that the arrow of a cell and the room beside it take at least.
+ARROW = 2.0
+# A name of an item or a cell, such as simcse/table3/p0.1/stsb-dev.
+NAME = re.compile(r"([a-z0-9]+/[A-Za-z0-9-]+(?:/[^\s/,;:()]+)*)")
+
+
+def grid(table: Grid) -> str:
+    """Return a grid as an HTML fragment; its looks come from the report's style sheet."""
+    return _macro("grid", table)
+
+
+def sheet(table: Sheet) -> str:
+    """Return a plain table as an HTML fragment."""
+    return _macro("sheet", table)
+
+
+def document(report: Report) -> str:
+    """Return the report's first page as one HTML file: findings, what is drawn from all items, links to the papers."""
+    template = _environment().get_template("report.html.j2")
+    index = json.dumps(search_index(report), ensure_ascii=False, separators=(",", ":")).replace("</", "<\\/")
+    links = addresses(report) | {page.file.partition(".")[0]: page.file for page in report.pages if page.file}
+    return template.render(report=report, links=links, picture=Markup(_picture(report)), index=Markup(index))
+
+
+def page(report: Report, page: Page) -> str:
+    """Return a page of the report that has an HTML file of its own."""
+    return (
+        _environment().get_template("page.html.j2").render(report=report, page=page, links=addresses(report))
+    )
+
+
+def paper(report: Report, section: Section, pictures: Mapping[str, str], alone: bool = False) -> str:
+    """Return the items of one paper as an HTML file; `pictures` holds a data address for each item id.
+
+    `alone` leaves out what leads to the rest of the report: it is the page of one item.
+    """
+    template = _environment().get_template("paper.html.j2")
+    return template.render(report=report, section=section, pictures=pictures, alone=alone)
+
+
+def _picture(report: Report) -> str:
+    """Return what is drawn below the findings."""
+    if isinstance(report.picture, Waterfall):
+        return waterfall_svg(report.picture)
+    if report.picture == "effects":
+        return effects_svg(report) or slopes_svg(report)
+    return deltas_svg(report) if report.picture else ""
+
+
+def addresses(report: Report) -> dict[str, str]:
+    """Return the address of each item and of each cell that is shown, by its name."""
+    links = {}
+    for section in report.sections:
+        for entry in section.entries:
+            links[entry.item.item] = f"{section.page}#{entry.anchor}"
+            shown = {cell.address for cell in _cells(entry)}
+            for name in (cell_name(entry.item, cell) for cell in entry.item.cells):
+                address = cell_address(name)
+                links[name] = f"{section.page}#{address}" if address in shown else links[entry.item.item]
+    return links
+
+
+def _cells(entry: Entry) -> Iterator[GridCell]:
+    grids = (entry.grid, entry.rest) if entry.rest else (entry.grid,)
+    return (cell for grid in grids for column in grid.results for cell in column.cells if cell.address)
+
+
+def search_index(report: Report) -> list[tuple[str, str]]:
+    """Return what the search of a report looks through: (text, address) of items, rows and lines of the pages."""
+    index = [(page.title, page.file or f"#{_slug(page.title)}") for page in report.pages]
+    for section in report.sections:
+        index.append((section.title, section.page))
+        for entry in section.entries:
+            where = f"{section.key} {entry.name}"
+            index.append((f"{where}: {entry.item.title}", f"{section.page}#{entry.anchor}"))
+            for line, cells in entry.grid.rows:
+                if isinstance(line, Line):
+                    address = next((cell.address for _, cell in cells if cell.address), entry.anchor)
+                    index.append((f"{where}: {line.label}", f"{section.page}#{address}"))
+    for page in report.pages:
+        place = page.file or f"#{_slug(page.title)}"
+        for sheet in (*page.sheets, *page.further) if page.lines else ():
+            index += [(f"{page.title}: {row[0]}", place) for row in sheet.rows]
+    return index
+
+
+def linked(text: str, links: Mapping[str, str]) -> Markup:
+    """Return text with each name of an item or a cell as a link to it."""
+    parts = NAME.split(kept_whole(text))
+    shown = [
+        Markup('<a href="{}">{}</a>').format(links[part], part) if part in links else escape(part)
+        for part in parts
+    ]
+    return Markup("").join(shown)
+
+
+def data_address(stem: Path) -> str:
+    """Return a figure's SVG as a data address, or its PNG where the SVG is large."""
+    text = stem.with_name(f"{stem.name}.svg").read_text(encoding="utf-8")
+    if len(text) > LARGE:
+        picture = stem.with_name(f"{stem.name}.png").read_bytes()
+        return f"data:image/png;base64,{base64.b64encode(picture).decode('ascii')}"
+    # A tenth of a point is finer than a screen; other numbers, such as the scale of letters, stay as they are.
+    text = PATH.sub(lambda match: DIGITS.sub(r"\1", match[0]), text)
+    return f"data:image/svg+xml,{quote(' '.join(text.split()).replace(chr(34), chr(39)), safe=UNQUOTED)}"
+
+
+@cache
+def _environment() -> Environment:
+    environment = templates(autoescape=True)
+    environment.filters |= {
+        "inline": lambda text: Markup(html_inline(text)),
+        "blocks": lambda text, below=0: Markup(html_blocks(text, below)),
+        "slug": _slug,
+        "linked": linked,
+        "waterfall": lambda fall: Markup(waterfall_svg(fall)),
+    }
+    environment.globals |= {
+        "panels": panels,
+        "columns": COLUMNS,
+        "dense": DENSE,
+        "widths": _widths,
+        "run_command": run_command,
+    }
+    return environment
+
+
+def _widths(table: Grid) -> str:
+    """Return the widths of the parts of each column's cells, in digits, as custom properties of CSS."""
+    return ";".join(
+        _column_widths(column, place, table.stacked) for place, column in enumerate(table.results)
+    )
+
+
+def _column_widths(column: Column, place: int, stacked: bool) -> str:
+    sizes = {"reported": 1.0, "reproduced": 1.0, "spread": DETAIL, "delta": DETAIL, "wide": DETAIL}
+    left, right, spread, delta, wide = (
+        len(column.longest(part, stacked)) * size for part, size in sizes.items()
+    )
+    if stacked:
+        # A difference in parentheses may hang over to the left, so that the digits stand below one another.
+        left, right = max(left, delta - 1), max(right, spread)
+        left = max(left, wide - right - ARROW)
+    parts = {"left": left, "right": right, "spread": spread, "delta": delta}
+    return ";".join(f"--{name}{place}:{width + 0.3:.1f}ch" for name, width in parts.items())
+
+
+def _slug(text: str) -> str:
+    return "-".join("".join(letter if letter.isalnum() else " " for letter in text.lower()).split())
+
+
+def _macro(name: str, table: Grid | Sheet) -> str:
+    """Return what a macro of the template makes of a table."""
+    return str(getattr(_environment().get_template("table.html.j2").module, name)(table))

@@ -1,0 +1,268 @@
+"""Tables and the report as LaTeX: booktabs, on pages they fit, for any engine."""
+
+import math
+import re
+import textwrap
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+
+from jinja2 import Environment
+
+from replicse.registry.artefacts import MACROS
+from replicse.show.content.cells import QUOTED, Part, Shown
+from replicse.show.content.contents import Entry, Report
+from replicse.show.content.tables import Column, Grid, GridCell, Heading, Line, Sheet, panels
+from replicse.show.formats import templates
+from replicse.show.formats.prose import (
+    kept_whole,
+    latex_address,
+    latex_blocks,
+    latex_code,
+    latex_inline,
+    latex_text,
+)
+
+# Points: the width of the text, of a character of a table, of the parts of a cell that the template sets, of gaps.
+ROOM, CHARACTER = 476.0, 4.3
+ARROW_WIDTH, SYMBOL, GAP = 11.0, 10.0, 8.0
+LABEL, PROSE = 165.0, 150.0
+HEADER = 14
+PARTS: tuple[Part, ...] = ("reported", "reproduced")
+# Physical lines of a table that is kept in one piece.
+WHOLE = 36
+# Where a line may end: behind a space, a hyphen or a slash.
+BREAKS = re.compile(r"(?<=[-/])|[ \n]+")
+RAGGED = r">{{\raggedright\arraybackslash{more}}}p{{{width:.0f}pt}}"
+
+
+def grid(table: Grid) -> str:
+    """Return a grid as LaTeX, in as few panels as fit the page; it needs the macros of the report's preamble."""
+    room = ROOM - sum(_column_width(column, table) for column in table.columns if column.kind == "label")
+    widths = [_column_width(column, table) for column in table.results]
+    fitting = len(widths) if sum(widths) <= room else int(room // max(widths))
+    cut = panels(table, max(1, fitting))
+    notes = [rf"\textsuperscript{{{mark}}}~{latex_inline(text)}\par" for mark, text in table.footnotes]
+    footer = [r"{\footnotesize\noindent", *notes, "}", ""] if notes else []
+    return "\\medskip\n".join(_panel(panel) for panel in cut) + "\n".join(footer)
+
+
+def sheet(table: Sheet) -> str:
+    """Return a plain table as LaTeX; columns that do not fit share the width by the length of their text."""
+    table = replace(table, rows=tuple(tuple(map(kept_whole, row)) for row in table.rows))
+    widths = _sheet_widths(table)
+    # Names of cells may break behind a slash.
+    rows = [
+        " & ".join(latex_text(text).replace("/", r"/\allowbreak{}") for text in row) + r" \\"
+        for row in table.rows
+    ]
+    if any(width is not None for width in widths):
+        # A row whose first cell is blank goes on with what the one above it is of.
+        starts = [place > 0 and bool(row[0]) for place, row in enumerate(table.rows)]
+        rows = [f"\\rowrule\n{row}" if start else row for row, start in zip(rows, starts, strict=True)]
+    header = " & ".join(map(latex_text, table.header)) + r" \\"
+    kinds = [
+        RAGGED.format(more="", width=width) if width is not None else "r" if place in table.numeric else "l"
+        for place, width in enumerate(widths)
+    ]
+    lines = sum(max(map(_lines, row, widths)) for row in table.rows)
+    note = f"\\par\\smallskip{{\\footnotesize {latex_inline(table.note)}\\par}}\n" if table.note else ""
+    return _environment("".join(kinds), [r"\toprule", header], rows, lines) + note
+
+
+def table(entry: Entry) -> str:
+    r"""Return an item's table with its notes as a file to \input; it needs `macros`."""
+    name = latex_text(f"{entry.name}, {entry.item.title}")
+    said = f"% {entry.item.item}: {name}; \\input{{macros}} goes into the preamble.\n"
+    notes = [rf"{{\footnotesize\noindent {latex_inline(note)}\par}}" for note in entry.notes]
+    return said + grid(entry.grid) + "".join(f"{note}\n" for note in notes)
+
+
+def macros() -> str:
+    """Return what tables need in the preamble of the document that they are in."""
+    return _templates().get_template(MACROS).render() + "\n"
+
+
+def table_alone(entry: Entry) -> str:
+    """Return a document with one table: its preamble is what the table needs where it is taken into another one."""
+    body = f"\\begin{{document}}\n{table(entry)}\\end{{document}}\n"
+    return f"\\documentclass{{article}}\n{macros()}{body}"
+
+
+def document(report: Report, pictures: Mapping[str, str]) -> str:
+    """Return the report as a LaTeX document; `pictures` holds the path of each item's PDF by item id."""
+    template = _templates().get_template("report.tex.j2")
+    return template.render(report=report, pictures=pictures, grid=grid, sheet=sheet)
+
+
+@cache
+def _templates() -> Environment:
+    # Braces and percent signs are LaTeX's own, so the template's marks differ from Jinja's usual ones.
+    environment = templates(
+        block_start_string="<%",
+        block_end_string="%>",
+        variable_start_string="<<",
+        variable_end_string=">>",
+        comment_start_string="<%#",
+        comment_end_string="#%>",
+    )
+    environment.filters |= {"tex": latex_text, "inline": latex_inline, "blocks": latex_blocks}
+    environment.filters |= {"address": latex_address, "code": latex_code}
+    return environment
+
+
+def _widest(texts: Iterable[str]) -> float:
+    """Return about how wide the widest text is set, in points."""
+    return CHARACTER * max(map(len, texts), default=0)
+
+
+def _lines(text: str, width: float | None) -> int:
+    """Return about how many lines of type a text takes in a column of this width."""
+    return 1 if width is None else math.ceil(CHARACTER * len(text) / (0.92 * width))
+
+
+def _column_width(column: Column, table: Grid) -> float:
+    if column.kind == "label":
+        return min(LABEL, _widest([column.longest("text")])) + GAP
+    if column.kind == "prose":
+        return GAP + PROSE
+    left, right, spread, delta, verdict, wide = (
+        CHARACTER * len(column.longest(part, table.stacked))
+        for part in ("reported", "reproduced", "spread", "delta", "verdict", "wide")
+    )
+    if table.stacked:
+        body = max(max(left, delta) + ARROW_WIDTH + max(right, spread), wide) + SYMBOL
+    else:
+        body = left + ARROW_WIDTH + right + spread + delta + SYMBOL + verdict + GAP
+    return GAP + max(body, _widest(textwrap.wrap(column.heading, HEADER)))
+
+
+def _panel(table: Grid) -> str:
+    kind = "c" if table.stacked else "l"
+    header = " & ".join(_stack(column.heading, kind) for column in table.columns) + r" \\"
+    tall = any(_height(cells, table.stacked) > 1 for _, cells in table.rows)
+    rows: list[str] = []
+    above = None
+    for entry, cells in table.rows:
+        if entry.rule and above:
+            rows.append(r"\midrule")
+        elif isinstance(above, Line) and isinstance(entry, Line) and tall and not entry.indent:
+            rows.append(r"\rowrule")
+        if isinstance(entry, Heading):
+            span = len(table.columns)
+            rows.append(rf"\multicolumn{{{span}}}{{@{{}}l}}{{\emph{{{latex_text(entry.text)}}}}} \\*")
+        else:
+            row = (_cell(column, cell, table.stacked) for column, cell in cells)
+            rows.append(" & ".join(row) + r" \\")
+        above = entry
+    kinds = [_kind(column, table.stacked) for column in table.columns]
+    height = sum(_height(cells, table.stacked) for _, cells in table.rows)
+    whole = rf"\multicolumn{{{len(table.columns)}}}{{@{{}}l@{{}}}}"
+    caption = rf"{whole}{{\itemcaption{{{latex_text(table.caption)}}}}} \\"
+    head = [*([caption] if table.caption else []), r"\toprule", header]
+    return _environment("".join(kinds), head, rows, height)
+
+
+def _kind(column: Column, stacked: bool) -> str:
+    """Return how LaTeX sets a column."""
+    if column.kind == "label":
+        wraps = _widest([column.longest("text")]) > LABEL
+        return RAGGED.format(more=r"\hangindent=1em", width=LABEL) if wraps else "l"
+    if column.kind == "prose":
+        return RAGGED.format(more="", width=PROSE)
+    return f">{{{_widths(column, stacked)}}}{'c' if stacked else 'l'}"
+
+
+def _height(cells: Sequence[tuple[Column, GridCell]], stacked: bool) -> int:
+    """Return about how many lines of type a row takes; a heading, which has no cells, is not counted."""
+    if not cells:
+        return 0
+    usual = 1 + max([1, *(len(cell.shown.wide) for _, cell in cells)]) if stacked else 1
+    prose = [_lines(cell.shown.text, PROSE) for column, cell in cells if column.kind == "prose"]
+    return max([usual, *prose])
+
+
+def _environment(kinds: str, head: list[str], rows: list[str], lines: int) -> str:
+    """Return a table in one piece, or one that may break over pages and repeats its head."""
+    body = "\n".join(rows)
+    columns = f"@{{}}{kinds}@{{}}"
+    top = "\n".join([*head, "\\midrule"])
+    if lines <= WHOLE:
+        start = f"\\begin{{tabular}}{{{columns}}}\n{top}\n"
+        return f"{{\\tablesize\\noindent\n{start}{body}\n\\bottomrule\n\\end{{tabular}}\\par}}\n"
+    start = f"\\begin{{longtable}}[l]{{{columns}}}\n{top}\n\\endhead\n"
+    # Where rows have rules of their own, the page ends with one of them.
+    foot = "" if "\\rowrule" in body else "\\midrule\n"
+    foot += "\\endfoot\n\\bottomrule\n\\endlastfoot\n"
+    return f"{{\\tablesize\n{start}{foot}{body}\n\\end{{longtable}}}}\n"
+
+
+def _widths(column: Column, stacked: bool) -> str:
+    """Return the macro call that sets the widths of a cell's parts to the longest of the column."""
+    names = ("reported", "reproduced", "delta", "spread", *(["wide"] if stacked else []))
+    parts = [column.longest(name, stacked) for name in names]
+    return _macro("stackedwidths" if stacked else "writtenwidths", parts)
+
+
+def _stack(text: str, kind: str) -> str:
+    lines = [latex_text(line) for line in textwrap.wrap(text, HEADER)] or [""]
+    return lines[0] if len(lines) == 1 else rf"\shortstack[{kind}]{{" + r"\\".join(lines) + "}"
+
+
+def _cell(column: Column, cell: GridCell, stacked: bool) -> str:
+    shown = cell.shown
+    if column.kind == "label":
+        mark = rf"\textsuperscript{{{cell.mark}}}" if cell.mark else ""
+        indent = r"\quad " if cell.indent else ""
+        return f"{indent}{latex_text(shown.text)}{mark}"
+    return latex_text(shown.text) if column.kind == "prose" else _result(shown, stacked)
+
+
+def _result(shown: Shown, stacked: bool) -> str:
+    if not shown.text:
+        return ""
+    numbers = {part: latex_text(getattr(shown, part)) for part in PARTS}
+    parts = [rf"\textbf{{{text}}}" if part in shown.best else text for part, text in numbers.items()]
+    parts.insert(1, latex_text(shown.arrow))
+    symbol = latex_text(shown.symbol)
+    if stacked and shown.wide:
+        return _call("celltall", [*parts, symbol, *map(latex_text, (*shown.wide, "")[:2])])
+    if stacked and shown.detail:
+        return _call("cellstacked", [*parts, symbol, *map(latex_text, (shown.delta, shown.spread))])
+    if stacked:
+        return _call("cellnumbers", [*parts, symbol])
+    name = "cellquoted" if shown.verdict == QUOTED else "cellwritten"
+    rest = map(latex_text, (shown.spread, shown.delta, shown.symbol, shown.word))
+    return _call(name, [*parts, *rest])
+
+
+def _macro(name: str, parts: Iterable[str]) -> str:
+    return _call(name, map(latex_text, parts))
+
+
+def _call(name: str, parts: Iterable[str]) -> str:
+    return rf"\{name}" + "".join(f"{{{part}}}" for part in parts)
+
+
+def _sheet_widths(table: Sheet) -> Sequence[float | None]:
+    """Return the width of each column that wraps, and None for those of natural width.
+
+    Every column has room for its longest word; beyond that widths follow the lengths of the texts, so that the rows
+    become low: the cube root of their squares makes the sum of (length / width) squared least.
+    """
+    columns = list(zip(table.header, *table.rows, strict=True))
+    natural = [_widest(column) for column in columns]
+    least = [_widest(word for text in column for word in BREAKS.split(text)) for column in columns]
+    room = ROOM - GAP * len(columns)
+    if sum(natural) <= room:
+        return [None] * len(columns)
+    weights = [sum(len(text) ** 2 for text in column) ** (1 / 3) for column in columns]
+    low, high = 0.0, room
+    for _ in range(50):
+        middle = (low + high) / 2
+        widths = [
+            min(max(middle * weight, shortest), longest)
+            for weight, shortest, longest in zip(weights, least, natural, strict=True)
+        ]
+        low, high = (low, middle) if sum(widths) > room else (middle, high)
+    return [None if high - width <= 0.5 else width for width, high in zip(widths, natural, strict=True)]

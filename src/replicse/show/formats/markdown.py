@@ -1,0 +1,81 @@
+"""Tables and the report as GitHub Markdown."""
+
+import re
+from collections.abc import Mapping
+
+from replicse.show.content.cells import Part, Shown
+from replicse.show.content.contents import Entry, Report
+from replicse.show.content.tables import Column, Grid, GridCell, Heading, Sheet
+from replicse.show.formats import templates
+
+# Of ampersands those that begin an entity.
+SPECIAL = re.compile(r"([\\`*_\[\]<>|]|&(?=#?\w+;))")
+
+
+def escape(text: str) -> str:
+    """Return plain text that Markdown shows as it is, also inside a table."""
+    return SPECIAL.sub(r"\\\1", " ".join(text.split()))
+
+
+def grid(table: Grid) -> str:
+    """Return a grid as a Markdown table with its notes on rows; headings become bold rows."""
+    header = [escape(column.heading) for column in table.columns]
+    rule = [":--" if column.kind == "label" else "--:" for column in table.columns]
+    lines = [_line(header), _line(rule)]
+    for entry, cells in table.rows:
+        if isinstance(entry, Heading):
+            lines.append(_line([f"**{escape(entry.text)}**", *[""] * (len(table.columns) - 1)]))
+        else:
+            lines.append(_line([_cell(column, cell, table.stacked) for column, cell in cells]))
+    notes = [f"<sup>{mark}</sup> {text}" for mark, text in table.footnotes]
+    return "\n\n".join([*([f"*{escape(table.caption)}*"] if table.caption else []), "\n".join(lines), *notes])
+
+
+def table(entry: Entry) -> str:
+    """Return an item's table with its name and its notes as a file."""
+    title = f"**{escape(entry.name)}: {escape(entry.item.title)}**"
+    return "\n\n".join([title, grid(entry.grid), *entry.notes]) + "\n"
+
+
+def sheet(table: Sheet) -> str:
+    """Return a plain table as Markdown."""
+    rule = ["--:" if place in table.numeric else ":--" for place in range(len(table.header))]
+    rows = [[escape(text) for text in row] for row in (table.header, *table.rows)]
+    lines = [_line(rows[0]), _line(rule), *(_line(row) for row in rows[1:])]
+    return "\n\n".join(["\n".join(lines), *([table.note] if table.note else [])])
+
+
+def _line(parts: list[str]) -> str:
+    return f"| {' | '.join(parts)} |"
+
+
+def _cell(column: Column, cell: GridCell, stacked: bool) -> str:
+    shown = cell.shown
+    if column.kind == "label":
+        mark = f" <sup>{cell.mark}</sup>" if cell.mark else ""
+        # No-break spaces, since Markdown drops the others at the start of a cell.
+        return ("\u00a0\u00a0" if cell.indent else "") + escape(shown.text) + mark
+    parts = [_number(shown, "reported"), shown.arrow, _number(shown, "reproduced")]
+    if not stacked:
+        return " ".join(filter(None, [*parts, *map(escape, (shown.detail, shown.symbol, shown.word))]))
+    first = " ".join(filter(None, [*parts, escape(shown.symbol)]))
+    return "<br>".join(filter(None, [first, *map(escape, shown.wide or [shown.detail])]))
+
+
+def _number(shown: Shown, part: Part) -> str:
+    text = escape(getattr(shown, part))
+    return f"**{text}**" if part in shown.best else text
+
+
+def document(report: Report, pictures: Mapping[str, str]) -> str:
+    """Return the report as Markdown; `pictures` holds the path of each item's picture by item id."""
+    environment = templates()
+    environment.filters |= {"escaped": escape, "slug": _slug}
+    template = environment.get_template("report.md.j2")
+    text = template.render(report=report, pictures=pictures, grid=grid, sheet=sheet)
+    return re.sub(r"\n{3,}", "\n\n", text).rstrip() + "\n"
+
+
+def _slug(title: str) -> str:
+    """Return the address that GitHub gives a heading."""
+    return re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-")

@@ -1,0 +1,175 @@
+"""Pictures of a report as SVG, drawn by a template: differences to print, paired effects, orders of rows, one gap."""
+
+import math
+from collections.abc import Callable, Iterator
+from functools import cache
+from html import escape
+from typing import Any
+
+from replicse.judge.shape import FEWEST_ROWS, column_values, shape_columns
+from replicse.judge.statistics import mean_and_spread
+from replicse.judge.table import CellResult, ColumnHead, ItemResult
+from replicse.registry.suites import is_percentage
+from replicse.show.content.cells import effect_text, minus, plus_minus, show
+from replicse.show.content.contents import Report, Waterfall
+from replicse.show.content.effects import Effect, effects_of
+from replicse.show.content.tables import cell_address, cell_name
+
+# Of differences: where their axis has a number, and where it ends.
+TICKS = (-50, -10, -3, -1, 0, 1, 3, 10, 50)
+EDGE = 60.0
+# Where the template has the axes: start and width.
+OF_DELTAS, OF_EFFECTS, OF_GAP = (190, 560), (14, 432), (185, 240)
+STEPS = (1, 2, 5, 10, 20, 50)  # of the axis of effects
+MOST_SLOPES = 2
+Place = Callable[[float], float]
+
+
+def deltas_svg(report: Report) -> str:
+    """Return all differences to print, a line per item and a point per cell; blank where no percentage has one.
+
+    Only for scales whose numbers are comparable. The axis is in the printed units, logarithmic beyond one: the
+    differences of other metrics have no place on it.
+    """
+    lines = [
+        (section, item, cells)
+        for section in report.sections
+        for item in (entry.item for entry in section.entries)
+        if (cells := [cell for cell in item.described.values() if _is_drawn(cell)])
+    ]
+    if not lines:
+        return ""
+    label = f"Differences of {sum(len(cells) for *_, cells in lines):,} percentages to print, by item"
+    ticks = [(_delta_place(tick), _tick(tick)) for tick in TICKS]
+    drawn = [
+        (section.page, item.item, [_point(item, cell) for cell in cells]) for section, item, cells in lines
+    ]
+    return _drawn("deltas", drawn, ticks, label)
+
+
+def _is_drawn(cell: CellResult) -> bool:
+    return cell.delta is not None and math.isfinite(cell.delta) and is_percentage(cell.metric_path)
+
+
+def _delta_place(delta: float) -> float:
+    """Return the place of a difference on the axis."""
+    clipped = math.copysign(min(abs(delta), EDGE), delta)
+    share = math.copysign(math.log1p(abs(clipped)), clipped) / math.log1p(EDGE)
+    start, width = OF_DELTAS
+    return start + width * (0.5 + 0.48 * share)
+
+
+def _point(item: ItemResult, cell: CellResult) -> dict[str, Any]:
+    name = cell_name(item, cell)
+    shown = show(cell, scale="" if item.comparable else item.scale)
+    place = {"address": cell_address(name), "x": _delta_place(cell.delta)}
+    return {**place, "kind": shown.verdict.replace(" ", "-"), "title": f"{name}: {shown.text}"}
+
+
+def effects_svg(report: Report) -> str:
+    """Return the effects in percentage points, printed next to ours with its interval or seeds; blank for none."""
+    effects = [
+        (section.page, effect)
+        for section in report.sections
+        for entry in section.entries
+        for effect in effects_of(entry.item)
+        if effect.points
+    ]
+    if not effects:
+        return ""
+    effects.sort(key=lambda each: each[1].strength, reverse=True)
+    ends = [end for _, effect in effects for end in (effect.printed or 0.0, *_ends(effect))]
+    low, span, place = _axis(ends, *OF_EFFECTS)
+    step = next((step for step in STEPS if span / step <= 8), STEPS[-1])
+    numbers = [tick * step for tick in range(int(low // step), int((low + span) // step) + 1)]
+    ticks = [(place(tick), _tick(tick)) for tick in numbers if low <= tick <= low + span]
+    return _drawn("effects", [_effect(effect, page, place) for page, effect in effects], ticks)
+
+
+def _axis(ends: list[float], start: float, width: float) -> tuple[float, float, Place]:
+    """Return lowest end and span of an axis that holds some numbers and zero, and where it has a number."""
+    low, high = min(0.0, *ends), max(0.0, *ends)
+    span = (high - low) or 1.0
+    return low, span, lambda value: start + width * (value - low) / span
+
+
+def _tick(number: int) -> str:
+    return minus(f"{number:+d}") if number else "0"
+
+
+def _ends(effect: Effect) -> tuple[float, ...]:
+    ours = effect.ours
+    return (ours.low, ours.high) if ours.low is not None and ours.high is not None else ours.by_seed
+
+
+def _effect(effect: Effect, page: str, place: Place) -> dict[str, Any]:
+    """Return what is drawn of an effect: the printed square, our point, its interval or seeds, and its names."""
+    ours, name = effect.ours, f"{effect.difference}, {effect.column.label}"
+    printed = "nothing in print" if effect.printed is None else f"in print {plus_minus(effect.printed)}"
+    return {
+        "link": f"{page}#{cell_address(cell_name(effect.item, effect.cell))}",
+        "name": name,
+        "item": effect.item.item,
+        "title": f"{name}: {effect_text(ours)}; {printed}",
+        "ends": list(map(place, _ends(effect))),
+        "interval": ours.low is not None,
+        "printed": None if effect.printed is None else place(effect.printed),
+        "ours": place(ours.mean),
+        "kind": "turned" if effect.agrees is False else "agrees",
+    }
+
+
+def slopes_svg(report: Report) -> str:
+    """Return the order of the rows in print and in ours, a chart for each of the first columns that have one."""
+    charts = [
+        (entry, column)
+        for section in report.sections
+        for entry in section.entries
+        for column in shape_columns(entry.item)
+        if len(column_values(entry.item, column)[0]) >= FEWEST_ROWS
+    ]
+    drawn = []
+    for entry, column in charts[:MOST_SLOPES]:
+        title = f"{entry.name}, {column.label}: order of the rows, best first · {entry.item.standing}"
+        drawn.append(_drawn("slopes", title, list(_slopes(column, entry.item))))
+    return "".join(drawn)
+
+
+def _slopes(column: ColumnHead, item: ItemResult) -> Iterator[dict[str, Any]]:
+    """Yield each row's place and number in print and in ours."""
+    reported, by_seed = column_values(item, column)
+    ours = {
+        row: mean_and_spread([value for value in values if value is not None])[0]
+        for row, values in by_seed.items()
+    }
+    sides = [
+        sorted(numbers, key=numbers.__getitem__, reverse=column.better == "higher")
+        for numbers in (reported, ours)
+    ]
+    for row in reported:
+        start, end = (40 + 19 * (side.index(row) + 0.5) for side in sides)
+        numbers = {"printed": minus(f"{reported[row]:.2f}"), "ours": minus(f"{ours[row]:.2f}")}
+        yield {"label": item.row_names[row], "start": start, "end": end, **numbers}
+
+
+def waterfall_svg(fall: Waterfall) -> str:
+    """Return the effect of each variant on top of the others, against the printed gap."""
+    ends = [
+        end for step in fall.steps for end in (step.start, step.end, step.low, step.high) if end is not None
+    ]
+    _, _, place = _axis(ends, *OF_GAP)
+    return _drawn("waterfall", fall, place)
+
+
+def _drawn(picture: str, *facts: object) -> str:
+    """Return what the template draws; a line of it is an element."""
+    return "".join(getattr(_pictures(), picture)(*facts).splitlines())
+
+
+@cache
+def _pictures() -> Any:
+    from replicse.show.formats import templates
+
+    environment = templates()
+    environment.filters |= {"escaped": escape, "tenth": "{:.1f}".format}
+    return environment.get_template("pictures.svg.j2").module

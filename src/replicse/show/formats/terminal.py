@@ -1,0 +1,221 @@
+"""Items, pages and plain tables as text for a terminal: laid out by rich, cut into panels where they are too wide."""
+
+import textwrap
+from collections.abc import Iterator, Sequence
+from io import StringIO
+
+from rich import box
+from rich.console import Console, Group, JustifyMethod, RenderableType
+from rich.markdown import Markdown
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from replicse.judge.table import ItemResult
+from replicse.show.content.cells import SYMBOLS
+from replicse.show.content.contents import Page
+from replicse.show.content.tables import (
+    Column,
+    Grid,
+    GridCell,
+    Heading,
+    Sheet,
+    folded,
+    folded_note,
+    grid_of,
+    panels,
+    remarks,
+)
+
+LABEL, HEADER, PROSE, WIDTH = 34, 14, 30, 120
+FAILURES = 3  # reasons that are shown below a table
+PARTS = ("reported", "reproduced", "spread", "delta")
+STYLES = {
+    "within seed spread": "green",
+    "higher": "yellow",
+    "lower": "yellow",
+    "failed": "red",
+    "not run": "dim",
+    "not comparable": "dim",
+    "data absent": "dim",
+    "quoted": "dim",
+}
+
+
+def item_text(item: ItemResult, width: int = 100, colour: bool = False) -> str:
+    """Return an item as text whose lines fit `width` columns where the labels and one cell allow it."""
+    facts = [
+        item.place,
+        *(f"{name}: {value}" for name, value in item.setting.items()),
+        item.standing,
+    ]
+    title = Text("\n".join([f"{item.item}  {item.title}", " · ".join(fact for fact in facts if fact)]))
+    title.highlight_words([item.item, item.standing], "bold")
+    whole = grid_of(item)
+    grid, rest = folded(whole)
+    used = {cell.shown.word for column in grid.columns for cell in column.cells}
+    key = "   ".join(f"{symbol} {name}" for name, symbol in SYMBOLS.items() if name in used)
+    notes = [
+        *(f"[{mark}] {text}" for mark, text in grid.footnotes),
+        *remarks(item),
+        *([folded_note(rest)] if rest else []),
+    ]
+    parts: list[RenderableType] = [
+        *([Text(key)] if key else []),
+        *map(Text, _failures(whole)),
+        *map(_prose, notes),
+    ]
+    if item.deviations:
+        parts += [Text("Deviations:"), Padding(_prose(item.deviations), (0, 2))]
+    spaced: list[RenderableType] = [title, *_panels(grid, width), Group(*parts)]
+    return "\n".join(rendered(part, width, colour) for part in spaced)
+
+
+def _failures(grid: Grid) -> Iterator[str]:
+    """Yield the first reasons for which cells failed, and where the others are found."""
+    failed = [cell for column in grid.columns for cell in column.cells if cell.shown.word == "failed"]
+    reasons = list(dict.fromkeys(dict(cell.facts)["because"] for cell in failed))
+    yield from (f"failed: {reason}" for reason in reasons[:FAILURES])
+    if len(reasons) > FAILURES:
+        yield f"{len(reasons) - FAILURES} more reasons: replicse why CELL"
+
+
+def page_text(page: Page, width: int = WIDTH, colour: bool = False) -> str:
+    """Return a page of sheets as text."""
+    said = [Text(page.headline)] if page.headline else []
+    parts = [
+        Text(page.title, "bold"),
+        *said,
+        *map(_prose, page.text),
+        *(_sheet(sheet, width) for sheet in page.sheets),
+    ]
+    return "\n".join(rendered(part, width, colour) for part in parts)
+
+
+def rendered(part: RenderableType, width: int, colour: bool = False) -> str:
+    """Return what rich lays out in `width` columns, alike on every machine but for the colour."""
+    stream = StringIO()
+    console = _console(width, stream, colour)
+    console.print(part)
+    return "".join(f"{line.rstrip()}\n" for line in stream.getvalue().splitlines())
+
+
+def _console(width: int, stream: StringIO | None = None, colour: bool = False) -> Console:
+    # Only what is given here counts: neither the environment nor the size of the window.
+    return Console(
+        file=stream,
+        width=width,
+        force_terminal=colour,
+        color_system="standard" if colour else None,
+        legacy_windows=False,
+        markup=False,
+        emoji=False,
+        highlight=False,
+        _environ={},
+    )
+
+
+def _prose(markdown: str) -> Markdown:
+    return Markdown(markdown, hyperlinks=False)
+
+
+def _table() -> Table:
+    return Table(
+        box=box.HORIZONTALS, show_edge=False, header_style="bold", padding=(0, 1, 0, 0), pad_edge=False,
+        title_justify="left", title_style="",
+    )  # fmt: skip
+
+
+def _sheet(sheet: Sheet, width: int) -> RenderableType:
+    """Return a sheet, its columns close together where its words need that."""
+    texts = list(zip(sheet.header, *sheet.rows, strict=True))
+    table = _table()
+    words, gap = list(map(_longest_word, texts)), 2
+    if sum(words) + gap * (len(words) - 1) > width:
+        table.padding, gap = (0, 0, 0, 0), 1
+    for place, room in enumerate(_fitted(texts, words, width - gap * (len(words) - 1))):
+        justify: JustifyMethod = "right" if place in sheet.numeric else "left"
+        table.add_column(Text(sheet.header[place]), justify=justify, overflow="fold", width=room)
+    for row in sheet.rows:
+        table.add_row(*map(Text, row))
+    title = [Text(sheet.title, "bold")] if sheet.title else []
+    return Group(*title, table, *([_prose(sheet.note)] if sheet.note else []))
+
+
+def _longest_word(texts: Sequence[str]) -> int:
+    return max((len(word) for text in texts for word in text.split()), default=0)
+
+
+def _fitted(columns: Sequence[Sequence[str]], words: Sequence[int], width: int) -> list[int]:
+    """Return the width of each column: the widest give way, as long as one can below the length of no word of it."""
+    widths = [max(map(len, texts)) for texts in columns]
+    while sum(widths) > width and max(widths) > 1:
+        place = max(range(len(widths)), key=lambda place: (widths[place] > words[place], widths[place]))
+        widths[place] -= 1
+    return widths
+
+
+def _panels(grid: Grid, width: int) -> list[Table]:
+    """Return the grid as tables: written out where that fits, else stacked, in as few panels as fit."""
+    written = _panel(grid, stacked=False)
+    if _width(written) <= width:
+        return [written]
+    for most in range(len(grid.results), 0, -1):
+        tables = [_panel(part, stacked=True) for part in panels(grid, most)]
+        if most == 1 or max(map(_width, tables)) <= width:
+            break
+    for table in tables[1:]:
+        table.title = Text(grid.caption)
+    return tables
+
+
+def _width(table: Table) -> int:
+    return _console(10 * WIDTH).measure(table).maximum
+
+
+def _panel(grid: Grid, stacked: bool) -> Table:
+    table = _table()
+    for column in grid.columns:
+        table.add_column(
+            Text(textwrap.fill(column.heading, PROSE if column.kind == "prose" else HEADER)),
+            justify="right" if column.kind == "result" else "left",
+            vertical="top",
+            no_wrap=True,
+        )
+    for entry, cells in grid.rows:
+        if entry.rule:
+            table.add_section()
+        if isinstance(entry, Heading):
+            table.add_row(Text(textwrap.fill(entry.text, LABEL), "italic"))
+        else:
+            table.add_row(*(_cell(column, cell, stacked) for column, cell in cells))
+    return table
+
+
+def _cell(column: Column, cell: GridCell, stacked: bool) -> Text:
+    """Return a cell; the parts of a result are below those of the column's other cells."""
+    shown = cell.shown
+    if column.kind == "label":
+        indent = "  " * cell.indent
+        label = f"{shown.text}{f' [{cell.mark}]' if cell.mark else ''}"
+        return Text(textwrap.fill(label, LABEL, initial_indent=indent, subsequent_indent=f"{indent}  "))
+    if column.kind == "prose":
+        text = Text(textwrap.fill(shown.text, PROSE))
+    else:
+        widths = {part: len(column.longest(part, stacked)) for part in PARTS}
+        if stacked:
+            widths["reported"] = widths["delta"] = max(widths["reported"], widths["delta"])
+            widths["reproduced"] = widths["spread"] = max(widths["reproduced"], widths["spread"])
+        reported, reproduced, spread, delta = (f"{getattr(shown, part):>{widths[part]}}" for part in PARTS)
+        numbers = f"{reported} {shown.arrow or ' '} {reproduced}"
+        lines = [f"{numbers} {spread} {delta} {shown.symbol or ' '}"]
+        if stacked:
+            wide = [f"{text}  " for text in shown.wide]
+            lines = [f"{numbers} {shown.symbol or ' '}", *(wide or [f"{delta}   {spread}  "])]
+        text = Text("\n".join(line for line in lines if line.strip()))
+    text.highlight_words([shown.symbol] if shown.symbol else [], STYLES.get(shown.word, ""))
+    if shown.best:
+        spans = {"reported": (0, len(reported)), "reproduced": (len(reported) + 3, len(numbers))}
+        for part in shown.best:
+            text.stylize("bold", *spans[part])
+    return text

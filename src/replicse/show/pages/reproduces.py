@@ -1,0 +1,88 @@
+"""The page that says what reproduces: verdicts by item, shapes of the tables, aggregates over tasks."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from functools import partial
+from operator import attrgetter
+
+from replicse.judge.aggregate import RowAggregate, aggregates
+from replicse.judge.table import ItemResult, standing
+from replicse.show.content.cells import MINUS, SYMBOLS, effect_text, in_braces, printed_difference
+from replicse.show.content.contents import Page
+from replicse.show.content.effects import effects_of
+from replicse.show.content.tables import Columns, Sheet, verdict_counts
+from replicse.show.content.texts import paragraphs
+from replicse.show.pages.shape import shape_sheet
+
+TITLE = "What reproduces"
+
+
+def reproduces_page(items: Sequence[ItemResult], comparable: bool, orders: bool) -> Page | None:
+    """Return the page; sheets without rows are left out, the others carry the scale in their title. None for none."""
+    sheets = (
+        (verdict_sheet(items), comparable),
+        (shape_sheet(items), comparable or orders),
+        (difference_sheet(items), comparable or orders),
+        (aggregate_sheet(entry for item in items for entry in aggregates(item)), comparable),
+    )
+    text = paragraphs("reproduces", comparable, orders)
+    titled = [
+        replace(sheet, title=f"{sheet.title} · {standing(items[0].scale, says)}")
+        for sheet, says in sheets
+        if sheet.rows
+    ]
+    return Page(TITLE, text, tuple(titled)) if titled else None
+
+
+def verdict_sheet(items: Sequence[ItemResult]) -> Sheet:
+    """Return the number of cells of each verdict by item; verdicts that occur nowhere have no column."""
+    counts = {item.item: verdict_counts([item]) for item in items}
+    counted = [(name, count) for name, count in counts.items() if count.total()]
+    columns: Columns = {"Item": lambda entry: entry[0]}
+    for name in SYMBOLS:
+        if any(count[name] for count in counts.values()):
+            columns[f"{SYMBOLS[name]} {name}"] = partial(_counted, name)
+    columns["cells"] = lambda entry: str(entry[1].total())
+    return Sheet.of("Verdicts by item", counted, columns)
+
+
+def _counted(verdict: str, entry: tuple[str, Counter[str]]) -> str:
+    return str(entry[1][verdict])
+
+
+def difference_sheet(items: Iterable[ItemResult]) -> Sheet:
+    """Return one line per row that is compared with its table's baseline row, in each column whose shape is judged."""
+    columns: Columns = {
+        "Item": attrgetter("item.item"),
+        "Column": attrgetter("column.label"),
+        "Difference": attrgetter("difference"),
+        "Printed": lambda effect: printed_difference(effect.printed),
+        "Ours, paired by seed": lambda effect: effect_text(effect.ours),
+    }
+    effects = (effect for item in items for effect in effects_of(item))
+    return Sheet.of("Differences to the baseline row", effects, columns, *paragraphs("paired"))
+
+
+def aggregate_sheet(aggregates: Iterable[RowAggregate]) -> Sheet:
+    """Return one line per row that prints an average over tasks."""
+    columns: Columns = {
+        "Item": attrgetter("item"),
+        "Row": attrgetter("label"),
+        "Tasks": lambda entry: str(entry.n_tasks),
+        "Seeds": lambda entry: str(entry.ours.n),
+        "Printed": lambda entry: "" if entry.reported is None else _number(entry.reported),
+        "Ours": _interval,
+    }
+    return Sheet.of("Aggregates over tasks", aggregates, columns, *paragraphs("aggregates"))
+
+
+def _number(value: float) -> str:
+    return f"{value:.2f}".replace("-", MINUS)
+
+
+def _interval(entry: RowAggregate) -> str:
+    ours = entry.ours
+    if ours.low is not None and ours.high is not None:
+        return f"{_number(ours.mean)} [{_number(ours.low)}, {_number(ours.high)}]"
+    return _number(ours.mean) + (f" {in_braces(map(_number, ours.by_seed))}" if ours.n > 1 else "")

@@ -1,0 +1,54 @@
+"""The sheet on the shape of the tables: rank agreement, best row, signs of the ablations."""
+
+from collections.abc import Iterable, Sequence
+from operator import attrgetter
+
+from replicse.judge.agreement import BestRow, RankAgreement, RowDifference
+from replicse.judge.shape import ColumnShape, shapes
+from replicse.judge.table import ItemResult
+from replicse.show.content.cells import plus_minus
+from replicse.show.content.tables import Columns, Sheet
+from replicse.show.content.texts import paragraphs
+
+MOST_TIED = 3
+
+
+def shape_sheet(items: Sequence[ItemResult]) -> Sheet:
+    """Return one row per column of a table; rows that were not run take no part."""
+    names = {item.item: item.row_names for item in items}
+
+    def labels(shape: ColumnShape, rows: Iterable[str]) -> str:
+        return ", ".join(names[shape.item][row].lstrip("* ") for row in rows)
+
+    def best(shape: ColumnShape, sides: BestRow) -> str:
+        ours = sides.ours
+        text = labels(shape, ours) if len(ours) <= MOST_TIED else f"{len(ours)} rows tied"
+        return text + (" (kept)" if sides.kept else "")
+
+    columns: Columns = {
+        "Item": attrgetter("item"),
+        "Column": attrgetter("label"),
+        "Rows": lambda shape: str(shape.rank.n_rows),
+        "Kendall's τ": lambda shape: _rank(shape.rank),
+        "p": lambda shape: f"{shape.rank.p:.2g}",
+        "Best in print": lambda shape: labels(shape, shape.best.reported) if shape.best else "",
+        "Best here": lambda shape: best(shape, shape.best) if shape.best else "",
+        "Signs as in print": lambda shape: _signs(shape.signs),
+    }
+    judged = (shape for item in items for shape in shapes(item))
+    return Sheet.of("Agreement with the papers' orders and signs", judged, columns, *paragraphs("shape"))
+
+
+def _rank(rank: RankAgreement) -> str:
+    if rank.low is None or rank.high is None:
+        return plus_minus(rank.tau)
+    return f"{plus_minus(rank.tau)} [{plus_minus(rank.low)}, {plus_minus(rank.high)}]"
+
+
+def _signs(signs: Iterable[RowDifference]) -> str:
+    judged = [sign for sign in signs if sign.agrees is not None]
+    if not judged:
+        return ""
+    resolved = sum(sign.ours.resolved and bool(sign.agrees) for sign in judged)
+    agreeing = sum(bool(sign.agrees) for sign in judged)
+    return f"{agreeing} of {len(judged)} ({resolved} resolved)"

@@ -1,0 +1,121 @@
+"""Two drawings for numbers that do not repeat: a printed number among seeds and reruns, and effects in order."""
+
+from collections.abc import Iterator, Mapping
+from itertools import cycle
+from typing import TYPE_CHECKING, Any
+
+from replicse.judge.table import ItemResult
+from replicse.show.canvas import INK, QUIET, canvas
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from pandas import DataFrame
+
+BLUE, ORANGE = "#0072B2", "#D55E00"
+# What stands in one line of a strip: a look, and its name in the legend.
+LOOKS: dict[str, dict[str, Any]] = {
+    "print": {"marker": "D", "color": INK, "markersize": 7, "linestyle": "", "label": "printed"},
+    "rerun": {
+        "marker": "o",
+        "color": ORANGE,
+        "markersize": 5,
+        "linestyle": "",
+        "label": "rerun by somebody else",
+    },
+    "ours": {"marker": "s", "color": BLUE, "markersize": 5, "linestyle": "", "label": "ours"},
+}
+SEEDS: dict[str, Any] = {
+    "color": BLUE,
+    "alpha": 0.25,
+    "linewidth": 9,
+    "label": "published seeds: mean ± 2 sd",
+}
+TWO_SIDES = 2.0
+# Of effects: a colour for each encoder, how far its points are apart in a line, and ticks of the axis.
+ENCODERS = (BLUE, ORANGE, QUIET)
+APART = 0.22
+TICKS = (-30, -10, -3, -1, 0, 1, 3, 10)
+
+
+def strip_records(item: ItemResult) -> Iterator[dict[str, Any]]:
+    """Yield what is printed of each group of rows: the print, the mean of seeds with its spread, and single reruns.
+
+    A quoted row is a number that the group is compared with: a mean is that of seeds, any other one the print.
+    """
+    for row in item.rows:
+        cell = item.described.get((row.id, item.columns[0].id, item.columns[0].metric))
+        if cell is None or cell.reported is None or cell.printed is None:
+            continue
+        kind = "rerun" if not row.quoted else "seeds" if cell.reported.statistic == "mean" else "print"
+        spread = {"sd": cell.reported.sd, "count": cell.reported.seeds}
+        yield {"group": row.group, "label": row.label, "source": kind, "value": cell.printed, **spread}
+    for group in dict.fromkeys(row.group for row in item.rows):
+        cells = (cell for row in item.rows if row.group == group for cell in item.cells if cell.row == row.id)
+        ours = {
+            each.run: each.value for cell in cells for each in cell.values if isinstance(each.value, float)
+        }
+        for run, value in ours.items() if item.comparable else ():
+            yield {"group": group, "label": run, "source": "ours", "value": value, "sd": None, "count": None}
+
+
+def strip(records: "DataFrame") -> "Figure":
+    """Draw one line for each group: seeds as a band, the print, reruns and ours as points.
+
+    Records: group, label, source (print, seeds, rerun, ours), value, sd and count of seeds.
+    """
+    groups = list(dict.fromkeys(records["group"]))
+    figure = canvas(1.2 + 0.55 * len(groups))
+    axes = figure.subplots()
+    named: set[str] = set()
+    for place, group in enumerate(groups):
+        part = records[records["group"] == group]
+        for _, seeds in part[part["source"] == "seeds"].iterrows():
+            ends = (seeds["value"] - TWO_SIDES * seeds["sd"], seeds["value"] + TWO_SIDES * seeds["sd"])
+            axes.hlines(place, *ends, zorder=1, **_once(SEEDS, "seeds", named))
+            axes.plot([seeds["value"]], [place], marker="|", markersize=14, color=BLUE, zorder=2)
+        for kind, look in LOOKS.items():
+            values = part[part["source"] == kind]["value"]
+            if len(values):
+                axes.plot(values, [place] * len(values), zorder=3, alpha=0.9, **_once(look, kind, named))
+    axes.set_yticks(range(len(groups)), groups)
+    axes.set(xlabel="STS average", ylim=(len(groups) - 0.5, -0.5))
+    figure.legend(loc="outside lower left", ncols=4)
+    return figure
+
+
+def _once(look: Mapping[str, Any], kind: str, named: set[str]) -> dict[str, Any]:
+    """Return a look whose name is in the legend once."""
+    first = kind not in named
+    named.add(kind)
+    return {**look, "label": look["label"] if first else None}
+
+
+def effects(records: "DataFrame") -> "Figure":
+    """Draw effects with their intervals, a line for each variant, the largest loss first: a colour for each encoder.
+
+    Records: group (the encoder), row (the variant), value, low, high (None where the effect is exact); metric, the
+    label of the axis, where it is not the STS average.
+    """
+    groups = list(dict.fromkeys(records["group"]))
+    rows = list(records.groupby("row")["value"].mean().sort_values().index)
+    figure = canvas(1.2 + 0.24 * len(rows))
+    axes = figure.subplots()
+    axes.axvline(0, color=QUIET, linewidth=0.8, zorder=0)
+    for number, (group, color) in enumerate(zip(groups, cycle(ENCODERS))):
+        part = records[records["group"] == group].drop_duplicates("row")
+        shift = APART * (number - (len(groups) - 1) / 2)
+        places = [rows.index(row) + shift for row in part["row"]]
+        axes.hlines(places, part["low"], part["high"], color=color, linewidth=3, alpha=0.3)
+        axes.plot(part["value"], places, "o", color=color, markersize=4, label=group)
+    intervals = records["low"].notna().any()
+    if intervals:
+        axes.plot([], [], color=QUIET, linewidth=3, alpha=0.3, label="95% interval")
+    axes.set_yticks(range(len(rows)), rows, fontsize=7.5)
+    axes.set_xscale("symlog", linthresh=1)
+    axes.set_xticks(TICKS, [f"{tick:+d}".replace("-", "\N{MINUS SIGN}") if tick else "0" for tick in TICKS])
+    axes.minorticks_off()
+    label = records["metric"].iloc[0] if "metric" in records else "effect in points of the STS average"
+    axes.set(xlabel=f"{label} (linear between \N{MINUS SIGN}1 and 1)", ylim=(len(rows) - 0.4, -0.6))
+    if len(groups) > 1 or intervals:
+        figure.legend(loc="outside lower left", ncols=len(groups) + 1)
+    return figure

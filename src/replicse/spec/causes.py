@@ -1,0 +1,149 @@
+"""Causes as data: why a number may not repeat, with the threads that met them, and what was measured of each."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from replicse.checked import Checked, Id, Number, Text
+from replicse.errors import BadInput
+from replicse.files import read_rows
+from replicse.spec.protocols import listed
+
+Kind = Literal["trained", "released", "untrained"]
+# Who confirmed the cause in a thread; `suspected`: nobody did.
+Confirmed = Literal["author and reporter", "author", "reporter", "measured here", "suspected"]
+Thread = Annotated[str, Field(pattern=r"^[\w.-]+/[\w.-]+#\d+$", strict=True)]
+CAUSES, MEASURED = "causes.yaml", "causes-measured.csv"
+MEASURED_FIELDS = ("cause", "variant", "encoder", "kind", "metric", "effect", "low", "high", "n")
+
+
+def address(thread: str) -> str:
+    """Return the address of a thread `owner/repository#number`."""
+    return "https://github.com/" + thread.replace("#", "/issues/")
+
+
+class Report(Checked):
+    """What a thread says that somebody got, x 100: numbers next to the printed one, or only the difference to it."""
+
+    thread: Thread
+    model: Text
+    quantity: Text
+    printed: Number | None = None
+    got: tuple[Number, ...] = ()
+    delta: tuple[Number, ...] = ()
+
+    @model_validator(mode="after")
+    def _is_one_of_both(self) -> Self:
+        if bool(self.delta) == bool(self.got) or bool(self.got) != (self.printed is not None):
+            raise ValueError("printed and got, or delta")
+        return self
+
+    @property
+    def deltas(self) -> tuple[float, ...]:
+        """Return obtained less printed, in points."""
+        return self.delta or tuple(got - (self.printed or 0) for got in self.got)
+
+
+class Measured(Checked):
+    """The effect of one variant that realises a cause, in points: exact for one encoder, else a mean over seeds."""
+
+    cause: Id
+    variant: Id
+    encoder: Text
+    kind: Kind
+    metric: Text
+    effect: Number
+    low: Number | None = None
+    high: Number | None = None
+    n: int = 1
+
+    @property
+    def text(self) -> str:
+        """Return the effect with its interval where it has one, as `-1.20 [-1.50, -0.90]`."""
+        interval = "" if self.low is None or self.high is None else f" [{self.low:+.2f}, {self.high:+.2f}]"
+        return f"{self.effect:+.2f}{interval}"
+
+
+class Cause(Checked):
+    """One cause: what it is, what people saw, how to fix and to test it, and where it was met.
+
+    `kinds`, `metrics` (suites) and `models` (parts of a model's name) say who can have it; `facts` are what a user may
+    say that bears on it. `threads` says of each who confirmed the cause there; numbers of those where it was only
+    suspected are no effect of it. `checks` are variants of an evaluation, `protocols` those of a training that realise
+    it.
+    """
+
+    id: Id
+    title: Text
+    sentence: Text
+    seen: Text
+    mend: Text
+    test: Text
+    kinds: Annotated[tuple[Kind, ...], Field(min_length=1)]
+    facts: tuple[Id, ...] = ()
+    metrics: tuple[Id, ...] = ()
+    models: tuple[Text, ...] = ()
+    checks: tuple[Id, ...] = ()
+    protocols: tuple[Id, ...] = ()
+    threads: Annotated[dict[Thread, Confirmed], Field(min_length=1)]
+    reports: tuple[Report, ...] = ()
+
+    @model_validator(mode="after")
+    def _reports_are_of_threads(self) -> Self:
+        other = next((each.thread for each in self.reports if each.thread not in self.threads), None)
+        if other:
+            raise ValueError(f'reports of its threads, not of "{other}"')
+        if "measured here" in self.threads.values() and not (self.checks or self.protocols):
+            raise ValueError("checks or protocols next to a thread in which it was measured here")
+        return self
+
+    @property
+    def deltas(self) -> tuple[tuple[str, float], ...]:
+        """Return thread and difference in points of each number of the confirmed reports."""
+        return tuple((report.thread, delta) for report in self.confirmed for delta in report.deltas)
+
+    @property
+    def confirmed(self) -> list[Report]:
+        """Return the reports of threads in which the cause was not only suspected."""
+        return [report for report in self.reports if self.threads[report.thread] != "suspected"]
+
+    def excluded(self, kind: str | None, metric_path: str, model: str) -> str:
+        """Return why an encoder cannot have the cause; blank where it can, or where nothing is said against it."""
+        if kind and kind not in self.kinds:
+            return f"the encoder is {kind}"
+        suite = metric_path.partition("/")[0]
+        if suite and self.metrics and suite not in self.metrics:
+            return f"the number is of {suite}"
+        if self.models and model.strip() and not any(part in model.lower() for part in self.models):
+            return f"the encoder is none of {', '.join(self.models)}"
+        return ""
+
+
+def load_causes(workflow: Path) -> tuple[Cause, ...]:
+    """Return all causes; BadInput names file, cause and key of a mistake."""
+    causes = tuple(listed(workflow / CAUSES, Cause))
+    names = [cause.id for cause in causes]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice:
+        raise BadInput(f'{workflow / CAUSES}: cause "{twice}" is given twice; keep one')
+    return causes
+
+
+def load_measured(workflow: Path) -> tuple[Measured, ...]:
+    """Return what was measured of the causes; nothing where there is no such file yet."""
+    file = workflow / MEASURED
+    return tuple(_measured(read_rows(str(file)), file)) if file.is_file() else ()
+
+
+def _measured(rows: Sequence[dict[str, str]], file: Path) -> Iterator[Measured]:
+    for number, row in enumerate(rows, 2):
+        yield Measured.of(
+            {
+                key: float(value) if key in ("effect", "low", "high") else int(value) if key == "n" else value
+                for key, value in row.items()
+                if value
+            },
+            f"{file}:{number}",
+        )

@@ -1,0 +1,327 @@
+"""What a paper asks for: recipes of runs, encoders to evaluate, and searches over either."""
+
+import operator
+import random
+import re
+import typing
+from collections.abc import Mapping
+from functools import cached_property, reduce
+from typing import Annotated, Any, Self
+
+from pydantic import AfterValidator, Field, field_validator, model_validator
+
+from replicse.checked import Checked, Count, Id, Number, Positive, Text, UserMessage, Whole, one_of
+from replicse.errors import nearest
+from replicse.registry.augmentations import AugmentationParameters
+from replicse.registry.digests import digest
+from replicse.registry.encoders import Checkpoint, Engine, Postprocessing, WordVectors
+from replicse.registry.poolings import Cls, Pooling
+from replicse.registry.runs import (
+    DropoutRates,
+    Freeze,
+    Momentum,
+    Optimisation,
+    PoolingChoice,
+    Run,
+    SelectionRule,
+    of_symbols,
+)
+from replicse.registry.terms import TermParameters
+from replicse.spec.layers import merged
+
+# What an encoder is made from: a layer that names one of them leaves nothing of those below.
+SOURCES = ("use", "backbone", "released", "vectors", "folder", "hub")
+PRIMES = (2, 3, 5, 7, 11, 13)  # bases of the Halton sequence: no more domains than these
+
+TERMS: dict[str, type[TermParameters]] = TermParameters.known
+AUGMENTATIONS = AugmentationParameters.known
+
+# A run, or any part of one, as a person writes it.
+RunRequest = Annotated[Run, AfterValidator(of_symbols)]
+
+
+class Recipe(Run):
+    """A named template of runs; `like` names the recipe below it, of this paper or as `paper/recipe`."""
+
+    like: Text | None = None
+
+    @model_validator(mode="after")
+    def _has_symbols(self) -> Self:
+        of_symbols(self)
+        return self
+
+
+class Vary(Checked):
+    """What changes in all views and terms of a run, whatever they are: parameters, or both sides augmented."""
+
+    augment: dict[str, Any] = {}
+    terms: dict[str, dict[str, Any]] = {}
+    both_sides: bool = False
+
+    @field_validator("terms")
+    @classmethod
+    def _are_parameters(cls, value: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+        for name, parameters in value.items():
+            if name not in TERMS:
+                raise UserMessage(f'no term is named "{name}"{nearest(name, TERMS)}')
+            problem = _term_problem(name, parameters)
+            if problem:
+                raise UserMessage(f"{name}: {problem}")
+        return value
+
+    @field_validator("augment")
+    @classmethod
+    def _are_keys(cls, value: dict[str, Any]) -> dict[str, Any]:
+        keys = {key for kind in AUGMENTATIONS.values() for key in kind.model_fields}
+        unknown = next((key for key in value if key not in keys), None)
+        if unknown:
+            raise UserMessage(f'no augmentation has "{unknown}"{nearest(unknown, keys)}')
+        fitting = [kind for kind in AUGMENTATIONS.values() if set(value) <= set(kind.model_fields)]
+        problems = [kind.problem(value, partly=True) for kind in fitting]
+        if all(problems):
+            raise UserMessage(problems[0] if problems else f"no one augmentation has {', '.join(value)}")
+        return value
+
+
+def _term_problem(name: str, parameters: dict[str, Any]) -> str:
+    """Return what is wrong with some parameters of a term; blank where nothing is."""
+    return TERMS[name].problem({"term": name, **parameters}, partly=True)
+
+
+SECTIONS: dict[str, type[Checked]] = {
+    "dropout": DropoutRates,
+    "pooling": PoolingChoice,
+    "optimisation": Optimisation,
+    "selection": SelectionRule,
+    "freeze": Freeze,
+    "momentum": Momentum,
+}
+
+
+def run_path_problem(path: str) -> str:
+    """Return what is wrong with a path into a run, `section.key` or `terms.TERM.key`; blank where nothing is."""
+    section, *rest = path.split(".")
+    if section == "terms" and len(rest) == 2:
+        name, key = rest
+        names = list(TERMS[name].model_fields) if name in TERMS else list(TERMS)
+        return (
+            ""
+            if name in TERMS and key in names
+            else f"section.key or terms.TERM.key{nearest(rest[-1], names)}"
+        )
+    paths = [f"{name}.{key}" for name, kind in SECTIONS.items() for key in kind.model_fields]
+    return "" if path in paths else f"section.key or terms.TERM.key of a run{nearest(path, paths)}"
+
+
+def run_value_problem(path: str, value: Any) -> str:
+    """Return what is wrong with a path into a run, or with a value there; blank where nothing is."""
+    wrong = run_path_problem(path)
+    if wrong:
+        return f"expected {wrong}"
+    *section, key = path.split(".")
+    if section[0] == "terms":
+        return _term_problem(section[1], {key: value})
+    return SECTIONS[section[0]].problem({key: value}, partly=True)
+
+
+def grid_problem(grid: typing.Mapping[str, typing.Iterable[Any]]) -> str:
+    """Return the first mistake in the paths and values of a grid; blank where there is none."""
+    problems = (
+        f'"{path}": {problem}'
+        for path, values in grid.items()
+        for value in values
+        if (problem := run_value_problem(path, value))
+    )
+    return next(problems, "")
+
+
+class Domain(Checked):
+    """Where a drawn number lies: between two bounds, evenly or in its logarithm, or among some values."""
+
+    uniform: tuple[Number, Number] | None = None
+    log_uniform: tuple[Positive, Positive] | None = Field(None, alias="log-uniform")
+    choice: Annotated[tuple[Any, ...], Field(min_length=1)] | None = None
+
+    @model_validator(mode="after")
+    def _is_one_domain(self) -> Self:
+        if sum(each is not None for each in (self.uniform, self.log_uniform, self.choice)) != 1:
+            raise ValueError("exactly one of uniform, log-uniform, choice")
+        if self.choice is None and operator.ge(*self.ends):
+            raise ValueError("two bounds, the lower one first")
+        return self
+
+    @property
+    def ends(self) -> tuple[Any, ...]:
+        """Return the bounds, or all values of a choice."""
+        return self.uniform or self.log_uniform or self.choice or ()
+
+    def at(self, place: float) -> Any:
+        """Return what is at a place from 0 up to 1: numbers with three digits, which name runs readably."""
+        if self.choice:
+            return self.choice[int(place * len(self.choice))]
+        low, high = self.ends
+        number = low * (high / low) ** place if self.log_uniform else low + (high - low) * place
+        return float(format(number, ".3g"))
+
+
+class Draw(Checked):
+    """A search over jobs that are drawn: a rotated Halton sequence in the domains, whose keys are paths into the run.
+
+    It is scipy.stats.qmc.Halton without scrambling, computed here because importing scipy.stats takes as long as
+    planning a study, and because a run's name must not change with a library.
+    """
+
+    jobs: Count
+    seed: Annotated[Whole, Field(ge=0)] = 0
+    domains: Annotated[dict[str, Domain], Field(min_length=1, max_length=len(PRIMES))]
+
+    def drawn(self, most: int | None = None) -> list[dict[str, Any]]:
+        """Return the values of each job by path, of the first `most` jobs only: fewer jobs are the same jobs."""
+        generator = random.Random(self.seed)
+        shifts = [generator.random() for _ in self.domains]
+        return [
+            {
+                path: domain.at((_radical_inverse(job, base) + shift) % 1)
+                for (path, domain), base, shift in zip(self.domains.items(), PRIMES, shifts, strict=False)
+            }
+            for job in range(min(self.jobs, most or self.jobs))
+        ]
+
+
+def _radical_inverse(number: int, base: int) -> float:
+    """Return a whole number's digits in a base, mirrored after the point: 6 is 110 in base 2 and gives 0.011."""
+    mirrored, scale = 0.0, 1.0
+    while number:
+        number, digit = divmod(number, base)
+        scale /= base
+        mirrored += digit * scale
+    return mirrored
+
+
+class EncoderRequest(Checked):
+    """Any part of what a cell evaluates: runs of a recipe, a backbone, a released checkpoint, or word vectors.
+
+    Or an encoder of your own at every scale: a `folder`, absolute or from the workspace, or a `hub` id
+    (`name/model[@revision]`), read as its own library reads it unless `pooling` is given. It comes to one `Encoder`
+    for each seed, and for each job of a search.
+
+    `grid` trains a run for every combination of values, `draw` one for each job of a draw; their keys are paths into
+    the run.
+    """
+
+    use: Text | None = None
+    backbone: Id | None = None
+    released: Id | None = None
+    vectors: Id | None = None
+    folder: Text | None = None
+    hub: Text | None = None
+    run: RunRequest | None = None
+    vary: Vary | None = None
+    grid: dict[str, Annotated[tuple[Any, ...], Field(min_length=1)]] | None = None
+    draw: Draw | None = None
+    pooling: Pooling | None = None
+    checkpoint: Checkpoint | None = None
+    postprocess: Postprocessing | None = None
+    engine: Engine | None = None
+
+    @model_validator(mode="after")
+    def _is_unambiguous(self) -> Self:
+        named = [key for key in SOURCES if getattr(self, key) is not None]
+        if len(named) > 1:
+            raise ValueError(f"one of {', '.join(SOURCES)}, not {' and '.join(named)}")
+        if self.grid and self.draw:
+            raise ValueError("one of grid and draw")
+        problem = grid_problem(self.grid or {})
+        if problem:
+            raise UserMessage(f"grid: {problem}")
+        domains = self.draw.domains if self.draw else {}
+        problem = grid_problem({path: domain.ends for path, domain in domains.items()})
+        if problem:
+            raise UserMessage(f"draw.domains: {problem}")
+        if self.postprocess and not isinstance(self.postprocess.fit, str):
+            raise UserMessage('postprocess.fit is a mapping; expected the name of a corpus, or "target"')
+        return self
+
+
+class PlannedRequest(EncoderRequest):
+    """What a cell evaluates, with what only the plan asks for.
+
+    `stages` holds what a protocol changes in the runs of a chain, by their recipes; the backbone of `backbone_seed`
+    is that of another seed.
+    """
+
+    stages: dict[str, EncoderRequest] = {}
+    backbone_seed: int | None = None
+
+
+def layered(*layers: EncoderRequest) -> PlannedRequest:
+    """Return what an encoder is asked to be, from the lowest layer (the table's) to the highest (the cell's)."""
+    return reduce(_source_over, layers, PlannedRequest())
+
+
+def _source_over(below: PlannedRequest, above: EncoderRequest) -> PlannedRequest:
+    names_one = any(key in above.model_fields_set for key in SOURCES)
+    return merged(below.without(*SOURCES) if names_one else below, above)
+
+
+def change_of(values: Mapping[str, Any], where: str) -> EncoderRequest:
+    """Return what one job of a search changes in an encoder.
+
+    A name is `section.key` of the run, as in {"optimisation.batch_size": 64}, or `terms.TERM.key`.
+    """
+    change: dict[str, Any] = {}
+    for name, value in values.items():
+        *path, key = name.split(".")
+        inner = change.setdefault("vary" if path[0] == "terms" else "run", {})
+        for part in path:
+            inner = inner.setdefault(part, {})
+        inner[key] = value
+    return EncoderRequest.of(change, where)
+
+
+class EncoderSource(Checked):
+    """What an encoder is made from: a run, a released artefact, a folder, word vectors, or counts of the data.
+
+    `vectors` is the name of word vectors in the scale, `words` what they are; `data: counts` stands for numbers that
+    need no encoder.
+    """
+
+    run: Text | None = None
+    hub: Text | None = None
+    revision: Text | None = None
+    folder: Text | None = None
+    vectors: Text | None = None
+    words: WordVectors | None = None
+    data: typing.Literal["counts"] | None = None
+
+    _is_one_source = one_of("run", "hub", "folder", "vectors", "data")
+
+    @property
+    def name(self) -> str:
+        """Return the run, artefact, folder or vectors by name."""
+        return self.run or self.hub or self.folder or self.vectors or "data"
+
+
+class Encoder(Checked):
+    """What is evaluated: a source, a test-time pooling and a post-processing.
+
+    `postprocess.fit` is the recipe of a corpus, or "target": each task's own sentences.
+    """
+
+    source: EncoderSource
+    pooling: Pooling = Cls(pooling="cls")
+    checkpoint: Checkpoint = "best"
+    postprocess: Postprocessing | None = None
+    engine: Engine = "auto"
+
+    def corpora(self) -> tuple[Checked, ...]:
+        """Return its parts that may name something to read: a post-processing's corpus, files of word vectors."""
+        return tuple(part for part in (self.postprocess, self.source.words) if part)
+
+    @cached_property
+    def encoder_id(self) -> str:
+        """Return the run's name or the backbone's, the pooling, and 8 hexadecimal digits; `data` for counts."""
+        if self.source.data:
+            return "data"
+        stem = re.sub(r"[^A-Za-z0-9]+", "-", self.source.name.rsplit("/", 1)[-1]).strip("-")
+        return f"{stem}-{self.pooling.pooling}-{digest(self.plain(), 8)}"

@@ -1,0 +1,324 @@
+"""Papers as data: tables and figures, recipes for runs, claims, protocols, and the numbers the paper prints."""
+
+import itertools
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field
+
+from replicse.checked import Checked, Id, Text, Whole, checked_yaml, read_text, read_yaml
+from replicse.errors import BadInput, check_names, nearest
+from replicse.registry.corpora import Corpus
+from replicse.registry.encoders import Precision
+from replicse.registry.frozen import with_frozen
+from replicse.registry.runs import Run
+from replicse.registry.sets import EvaluationSet, SetName
+from replicse.registry.suites import range_of
+from replicse.spec.claims import Claim, load_claims
+from replicse.spec.config import use_all_plugins
+from replicse.spec.layers import merged
+from replicse.spec.models import Recipe
+from replicse.spec.printed import Reported, read_reported
+from replicse.spec.protocols import AS_DESCRIBED, AS_RUN, Protocol, load_protocols
+from replicse.spec.tables import AnyColumn, Item, Reducer, Row, load_item
+from replicse.workspace import looked_up
+
+# Keys are wildcards and folders; items are named as printed, without dots.
+PAPER_KEY, ITEM_NAME = re.compile(r"[a-z0-9]+"), re.compile(r"[A-Za-z0-9-]+")
+# Next to its tables, reported.csv and deviations.md.
+FILES = [f"{name}.yaml" for name in ("paper", "recipes", "protocols", "claims", "text", "corpora", "sets")]
+# Where one of these lies, a paper was meant.
+PARTS = {*FILES[1:], "paper.yml", "tables", "reported.csv", "deviations.md", "method.py"}
+OTHERS = ("general", "text")  # headings of deviations.md that are no item
+TEXT_ITEM = "text"  # the pseudo-item of numbers that are printed in the running text
+
+
+class About(Checked):
+    """What a paper is, the order in which it prints its items, and where else than in its text it prints numbers.
+
+    `precision` is that of its training, where its code or text says so; `coverage` is a sentence on printed numbers
+    that are not known, which the report shows next to how many are.
+    """
+
+    title: Text
+    authors: Text
+    year: Annotated[Whole, Field(ge=1900, le=2100)]
+    venue: Text
+    url: Annotated[str, Field(pattern=r"^https?://[^\s<>\"{}\\^`]+$", strict=True)]
+    precision: Precision | None = None
+    order: tuple[Id, ...] = ()
+    elsewhere: tuple[Id, ...] = ()
+    coverage: Text | None = None
+
+    @property
+    def cited(self) -> str:
+        """Return authors and year as a text cites them: `Gao et al. (2021)`; a lone author as given."""
+        names = [name.strip() for name in self.authors.split(",")]
+        surnames = [name.split()[-1] for name in names]
+        who = {1: names[0], 2: " and ".join(surnames)}.get(len(names), f"{surnames[0]} et al.")
+        return f"{who} ({self.year})"
+
+
+class Corpora(Checked):
+    """The corpora that a paper contains; those of a scale come before them."""
+
+    corpora: dict[Id, Corpus]
+
+
+class Sets(Checked):
+    """The evaluation sets that a paper contains."""
+
+    sets: dict[SetName, EvaluationSet]
+
+
+@dataclass(frozen=True)
+class Paper:
+    """A folder of data about one paper."""
+
+    key: str
+    folder: Path
+    about: About
+    recipes: Mapping[str, Recipe]
+    items: Mapping[str, Item]
+    protocols: tuple[Protocol, ...]
+    claims: tuple[Claim, ...]
+    reported: Mapping[tuple[str, str, str, str], Reported]
+    corpora: Mapping[str, Corpus]
+    sets: Mapping[str, EvaluationSet]
+
+    @cached_property
+    def deviations(self) -> dict[str, str]:
+        """Return the text of deviations.md by its second-level headings."""
+        path = self.folder / "deviations.md"
+        sections: dict[str, list[str]] = {}
+        current: list[str] = []
+        for line in read_text(path).splitlines() if path.exists() else ():
+            if line.startswith("## "):
+                current = sections.setdefault(line[3:].strip(), [])
+            else:
+                current.append(line)
+        return {name: "\n".join(lines).strip() for name, lines in sections.items()}
+
+
+def load_paper(folder: Path) -> Paper:
+    """Return the paper in a folder; BadInput names file, row and key of the first mistake in it."""
+    if not PAPER_KEY.fullmatch(folder.name):
+        raise BadInput(
+            f'{folder}: the key "{folder.name}" is a folder\'s name; use small letters and digits only'
+        )
+    for path in sorted({*folder.glob("[!.]*.y*ml")} - {*map(folder.joinpath, FILES)}):
+        raise BadInput(f"{path}: no file of a paper{nearest(path.name, FILES)}")
+    about = checked_yaml(folder / "paper.yaml", About)
+    recipes, claims = _recipes(folder / "recipes.yaml"), load_claims(folder / "claims.yaml")
+    reported = read_reported(folder / "reported.csv")
+    items = {}
+    for path in sorted((folder / "tables").glob("[!.]*.y*ml")):
+        if not ITEM_NAME.fullmatch(path.name.removesuffix(".yaml")) or path.stem == TEXT_ITEM:
+            raise BadInput(
+                f'{path}: the name is no item; use letters, digits and dashes, not "text", then .yaml'
+            )
+        items[path.stem] = load_item(path, folder.name)
+    check_names(f"{folder / 'paper.yaml'}: order", about.order, items)
+    for name in about.order:
+        if about.order.count(name) > 1:
+            raise BadInput(f'{folder / "paper.yaml"}: order names "{name}" twice; keep one')
+    ordered = {name: items[name] for name in dict.fromkeys([*about.order, *items])}
+    corpora, sets = folder / "corpora.yaml", folder / "sets.yaml"
+    paper = Paper(
+        key=folder.name,
+        folder=folder,
+        about=about,
+        recipes=recipes,
+        items=ordered,
+        protocols=load_protocols(folder / "protocols.yaml", ordered, recipes),
+        claims=claims,
+        reported=reported,
+        corpora=checked_yaml(corpora, Corpora).corpora if corpora.exists() else {},
+        sets=checked_yaml(sets, Sets).sets if sets.exists() else {},
+    )
+    problem = next(itertools.chain(_reserved(paper), _misplaced(paper)), None)
+    if problem:
+        raise BadInput(problem)
+    # A section of another name would be shown nowhere.
+    check_names(
+        f"{folder / 'deviations.md'}: the heading", paper.deviations, [*items, *about.elsewhere, *OTHERS]
+    )
+    return paper
+
+
+def load_papers(workflow: Path, plugins: Iterable[str] = ()) -> dict[str, Paper]:
+    """Return every paper by key; one of the workspace replaces the workflow's. BadInput for one without paper.yaml.
+
+    In use are then the papers' methods, the plug-ins that are given, and those of the workspace, whose papers are read
+    with any study.
+    """
+    use_all_plugins(plugins, workflow)
+    for file in looked_up(workflow, "papers/*/*"):
+        if file.name in PARTS and not (file.parent / "paper.yaml").exists():
+            raise BadInput(
+                f"{file.parent}: {file.name} is there, but no paper.yaml; write one, or move the folder away"
+            )
+    folders = {file.parent.name: file.parent for file in looked_up(workflow, "papers/*/paper.yaml")}
+    return {key: load_paper(folders[key]) for key in sorted(folders)}
+
+
+def _recipes(file: Path) -> dict[str, Recipe]:
+    if not file.exists():
+        return {}
+    document = read_yaml(file)
+    if not isinstance(document, Mapping):
+        raise BadInput(f"{file}: the document is no mapping; give every recipe a name")
+    for name in document:
+        if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9.-]*", name):
+            raise BadInput(f'{file}: recipe "{name}"; use letters, digits, dots and dashes')
+    return {name: Recipe.of(entry, f"{file}: {name}") for name, entry in document.items()}
+
+
+def _reserved(paper: Paper) -> Iterator[str]:
+    """Yield a sentence for each further encoder of a row whose name is that of a protocol."""
+    names = (AS_DESCRIBED, AS_RUN, *(protocol.id for protocol in paper.protocols))
+    for item in paper.items.values():
+        for row in item.rows:
+            for name in row.also:
+                if name in names:
+                    yield f'{item.file}: row {row.id}: also names "{name}", which is a protocol; choose another name'
+
+
+def _misplaced(paper: Paper) -> Iterator[str]:
+    """Yield a sentence for each reported number that no cell shows: an item, row or column id is misspelt."""
+    file = paper.folder / "reported.csv"
+    shown = {
+        name: {(row.id, column.id, column.metric) for row in item.rows for column in item.columns}
+        for name, item in paper.items.items()
+    }
+    others = (TEXT_ITEM, *paper.about.elsewhere)
+    named = {item for item, *_ in paper.reported}
+    for name in paper.about.elsewhere:
+        if name not in named:
+            yield f'{paper.folder / "paper.yaml"}: elsewhere names "{name}", but {file} has no number of it'
+    for (item, *place), printed in paper.reported.items():
+        if item in others:
+            continue
+        if item not in paper.items:
+            yield f'{file}: item "{item}" is no table or figure of the paper{nearest(item, [*paper.items, *others])}'
+        elif tuple(place) not in shown[item]:
+            cells = ["/".join(each) for each in shown[item]]
+            wanted, table = "/".join(place), paper.items[item].file
+            problem = f'{file}: {item} has a number for "{wanted}", but {table}'
+            metrics = [metric for *cell, metric in sorted(shown[item]) if cell == place[:2]]
+            if not metrics:
+                yield f"{problem} shows none there{nearest(wanted, cells)}"
+            elif any(metrics):
+                yield f'{problem} has the metric "{" and ".join(metrics)}" there; give this one'
+            else:
+                yield f"{problem} has no metric there; give it setting: {{metric: {place[2]}}}"
+        else:
+            column = next(each for each in paper.items[item].columns if [each.id, each.metric] == place[1:])
+            where = f"{file}: {item} {'/'.join(place)}"
+            yield from _other_statistic(printed, column, where)
+            row = next(row for row in paper.items[item].rows if row.id == place[0])
+            yield from _impossible(printed, column, row.path(column), where)
+
+
+def _other_statistic(printed: Reported, column: AnyColumn, where: str) -> Iterator[str]:
+    """Yield a sentence where a printed statistic is not the one that its column takes over seeds."""
+    over = Reducer() if column.kind == "text" else column.over.seeds
+    if printed.statistic != "single" and (printed.statistic, printed.q) != (over.statistic, over.q):
+        q = "" if printed.q is None else f" {printed.q:g}"
+        yield f"{where} prints a {printed.statistic}{q}; its column takes over seeds the {over.name}"
+
+
+def _impossible(printed: Reported, column: AnyColumn, path: str, where: str) -> Iterator[str]:
+    """Yield a sentence where a printed number is none that its metric can have, as where a decimal point was lost."""
+    shows_score = column.kind == "score" and (column.over.jobs or Reducer()).statistic != "argmax"
+    limits = range_of(path) if shows_score else None
+    if limits and printed.number and not limits.holds(printed.number.value):
+        yield f'{where} prints "{printed.value}"; expected {limits}'
+
+
+def recipe_of(
+    papers: Mapping[str, Paper], paper: str, name: str, where: str, below: tuple[str, ...] = ()
+) -> Run:
+    """Return what a recipe (`name` or `other-paper/name`) gives of a run, over what it is `like`."""
+    owner, _, short = name.rpartition("/")
+    home = papers.get(owner or paper)
+    if home is None or short not in home.recipes:
+        recipes = [f"{key}/{entry}" for key, value in papers.items() for entry in value.recipes]
+        if not owner and home is not None:
+            recipes = [*home.recipes]
+        raise BadInput(f'{where}: recipe "{name}" is unknown{nearest(name, recipes)}')
+    full = f"{home.key}/{short}"
+    if full in below:
+        raise BadInput(
+            f"{where}: recipe {full} is like itself ({' like '.join((*below, full))}); break the circle"
+        )
+    recipe = home.recipes[short]
+    start = recipe.init
+    if start and start.use and "/" not in start.use:
+        # A name without its paper is of the paper that says it, not of the one that asks for the recipe.
+        recipe = recipe.replace(init=start.replace(use=f"{home.key}/{start.use}"))
+    recipe = with_frozen(recipe, lambda model: model.of_paper(home.key))
+    where = f"{home.folder / 'recipes.yaml'}: {short}.like"
+    parent = recipe_of(papers, home.key, recipe.like, where, (*below, full)) if recipe.like else Run()
+    return merged(parent, recipe.without("like"))
+
+
+def recipes_in_order(papers: Mapping[str, Paper]) -> Iterator[tuple[Paper, str]]:
+    """Yield every recipe after the one that it is like, so that a mistake is reported at its place."""
+    pending = [
+        (paper, name, recipe.like) for paper in papers.values() for name, recipe in paper.recipes.items()
+    ]
+    while pending:
+        waiting = {f"{paper.key}/{name}" for paper, name, _ in pending}
+        parents = [
+            like if like is None or "/" in like else f"{paper.key}/{like}" for paper, _, like in pending
+        ]
+        ready = [parent not in waiting for parent in parents]
+        # In a circle nobody is ready; the first one is then told of it.
+        ready = ready if any(ready) else [True] * len(pending)
+        yield from (entry[:2] for entry, now in zip(pending, ready, strict=True) if now)
+        pending = [entry for entry, now in zip(pending, ready, strict=True) if not now]
+
+
+def text_key(place: str, metric: str) -> tuple[str, str, str, str]:
+    """Return the key of a number of the running text, which a row names as `row/column`."""
+    row, _, column = place.partition("/")
+    return TEXT_ITEM, row, column, metric
+
+
+def printed_of(papers: Mapping[str, Paper], item: Item, row: Row, column: AnyColumn) -> Reported | None:
+    """Return the printed number of a cell: of the item, or of the running text that the row points to."""
+    printed = papers[item.paper].reported
+    if column.id not in row.printed:
+        return printed.get((item.name, row.id, column.id, column.metric))
+    key = text_key(row.printed[column.id], column.metric)
+    if key not in printed:
+        places = ["/".join(other[1:3]) for other in printed if other[0] == TEXT_ITEM]
+        wanted = row.printed[column.id]
+        raise BadInput(f'{item.file}: row {row.id}: printed names "{wanted}"{nearest(wanted, places)}')
+    return printed[key]
+
+
+def subtracted_of(papers: Mapping[str, Paper], item: Item, row: Row, column: AnyColumn) -> Reported | None:
+    """Return the printed number that a difference subtracts; None for any other column."""
+    if column.kind != "difference":
+        return None
+    wanted, where = column.subtract, f"{item.file}: column {column.id}: subtract"
+    items = {other.id: (paper, other) for paper in papers.values() for other in paper.items.values()}
+    if wanted.item not in items:
+        raise BadInput(f'{where}.item is "{wanted.item}"{nearest(wanted.item, items)}')
+    paper, other = items[wanted.item]
+    name, columns = (
+        f"{wanted.column}, {wanted.metric}",
+        {f"{each.id}, {each.metric}" for each in other.columns},
+    )
+    if name not in columns:
+        raise BadInput(f'{where} names column and metric "{name}" of {wanted.item}{nearest(name, columns)}')
+    rows = {each.id for each in other.rows}
+    if wanted.row and wanted.row not in rows:
+        raise BadInput(f'{where}.row is "{wanted.row}"{nearest(wanted.row, rows)}')
+    return paper.reported.get((other.name, wanted.row or row.id, wanted.column, wanted.metric))

@@ -1,0 +1,158 @@
+"""Protocols: named ways of running a paper that differ from its text, as overrides on what a row asks for."""
+
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import Field, model_validator
+
+from replicse.checked import Checked, Id, Text, read_yaml
+from replicse.errors import BadInput, check_names
+from replicse.registry.encoders import Checkpoint
+from replicse.registry.poolings import Pooling
+from replicse.registry.runs import Run
+from replicse.spec.models import EncoderRequest, PlannedRequest, RunRequest, Vary, layered
+from replicse.spec.tables import Item
+
+AS_DESCRIBED = "as-described"
+AS_RUN = "as-run"
+# A row under every seed, all on the backbone of one seed; the seed stands behind it.
+ON_BACKBONE = "on-backbone-"
+
+
+class Change(Vary):
+    """What a protocol changes: in the run, in its views and terms, or in how the encoder is read."""
+
+    run: RunRequest | None = None
+    checkpoint: Checkpoint | None = None
+    pooling: Pooling | None = None
+
+
+class Protocol(Checked):
+    """One variant: the cells it may explain, what it changes, and where that difference is seen.
+
+    `cells` names rows of items, or single cells of them as `row/column`. `stages` names recipes: the change is made
+    in the runs of these, wherever they come in a chain of training; without it in the last run, which is evaluated.
+    `as_run` says that the released code did so; the protocol `as-run` joins all of them. `in_table` names items
+    that show the variant below their rows; elsewhere it is planned only where an item is adjudicated.
+    """
+
+    id: Id
+    title: Text
+    evidence: Text
+    cells: Annotated[dict[Id, Literal["all"] | tuple[Text, ...]], Field(min_length=1)]
+    change: Change
+    stages: tuple[Id, ...] = ()
+    as_run: bool = False
+    in_table: tuple[Id, ...] = ()
+
+    @model_validator(mode="after")
+    def _changes_runs(self) -> Self:
+        if self.stages and (self.change.checkpoint or self.change.pooling):
+            raise ValueError("stages without checkpoint and pooling, which are of the encoder that is read")
+        return self
+
+    def applies(self, item: str, row: str, column: str = "") -> bool:
+        """Return whether the variant may explain a cell of an item, or without a column any cell of the row."""
+        named = self.cells.get(item, ())
+        if named == "all" or row in named or f"{row}/{column}" in named:
+            return True
+        return not column and any(name.startswith(f"{row}/") for name in named)
+
+
+def load_protocols(
+    file: Path, items: Mapping[str, Item], recipes: Collection[str] = ()
+) -> tuple[Protocol, ...]:
+    """Return the protocols of a paper; none without a file. BadInput names an unknown item, row, column or recipe."""
+    protocols = tuple(listed(file, Protocol))
+    names = [protocol.id for protocol in protocols]
+    twice = next((name for name in names if names.count(name) > 1 or name in (AS_DESCRIBED, AS_RUN)), None)
+    if twice:
+        raise BadInput(f'{file}: protocol "{twice}" is given twice or is a reserved name; choose another id')
+    for protocol in protocols:
+        if not protocol.change.model_fields_set:
+            raise BadInput(f"{file}: {protocol.id}.change is empty; a variant changes something")
+        where = f"{file}: {protocol.id}"
+        check_names(f"{where}.cells", protocol.cells, items)
+        for item, rows in protocol.cells.items():
+            lines = [row.id for row in items[item].rows]
+            cells = [*lines, *(f"{row}/{column.id}" for row in lines for column in items[item].columns)]
+            check_names(f"{where}.cells.{item}", () if rows == "all" else rows, cells)
+        check_names(f"{where}.stages", protocol.stages, recipes)
+        check_names(f"{where}.in_table", protocol.in_table, protocol.cells)
+    return protocols
+
+
+def listed(file: Path, model: type[Checked]) -> list[Any]:
+    """Return the models of a YAML file that holds a list; none where there is no such file."""
+    if not file.exists():
+        return []
+    document = read_yaml(file)
+    if not isinstance(document, list):
+        raise BadInput(f"{file}: the document is no list; give every entry a dash")
+    return [model.of(entry, f"{file}: {_called(entry, place)}") for place, entry in enumerate(document)]
+
+
+def _called(entry: object, place: int) -> str:
+    name = entry.get("id") if isinstance(entry, Mapping) else None
+    return str(name) if isinstance(name, str) else f"[{place}]"
+
+
+def variants(
+    protocols: Sequence[Protocol], item: str, row: str, adjudicated: bool
+) -> dict[str, list[Protocol]]:
+    """Return the protocols to plan for a row by the name of the variant; `as-run` joins those of the released code.
+
+    An item that is not adjudicated keeps only the variants it shows in its table. A single variant of the
+    released code is `as-run` already, so it is not planned twice.
+    """
+    applying = [protocol for protocol in protocols if protocol.applies(item, row)]
+    wanted = [protocol for protocol in applying if adjudicated or item in protocol.in_table]
+    planned = {protocol.id: [protocol] for protocol in wanted}
+    as_run = [protocol for protocol in applying if protocol.as_run]
+    return planned | ({AS_RUN: as_run} if adjudicated and len(as_run) > 1 else {})
+
+
+def changed(request: EncoderRequest, protocol: Protocol) -> PlannedRequest:
+    """Return what a row asks for under a protocol.
+
+    What changes views and terms is kept under `vary`, what changes stages of a chain under `stages`, by recipe.
+    """
+    change = protocol.change.entries()
+    vary = {key: change.pop(key) for key in Vary.model_fields if key in change}
+    if vary:
+        change["vary"] = Vary.model_construct(**vary)
+    layer = EncoderRequest.model_construct(**change)
+    if protocol.stages:
+        layer = PlannedRequest.model_construct(stages=dict.fromkeys(protocol.stages, layer))
+    return layered(request, layer)
+
+
+def varied(run: Run, vary: Vary | None, where: str) -> Run:
+    """Return a run with its augmentations, its loss terms or both sides of its pairs changed.
+
+    Raises BadInput where there is nothing to change: a term or an augmentation that the run does not have would read
+    as an effect of zero.
+    """
+    if vary is None:
+        return run
+    views, objective = run.views or (), run.objective or ()
+    absent = next((name for name in vary.terms if name not in {term.term for term in objective}), None)
+    if absent:
+        present = ", ".join(sorted(term.term for term in objective))
+        raise BadInput(f'{where}: term "{absent}" is changed, but the run has {present}')
+    augment = next((view.augment for view in views if view.augment), None)
+    if (vary.augment or vary.both_sides) and augment is None:
+        raise BadInput(f"{where}: an augmentation is changed, but no view of the run has one")
+    if vary.augment:
+        views = tuple(view.augmented(vary.augment, where) for view in views)
+    if vary.both_sides:
+        # The two sides are drawn apart, or a random augmentation would make them equal.
+        augment = next(view.augment for view in views if view.augment)
+        first = views[0].replace(augment=augment.replace(seed=augment.seed + 1))
+        views = (first, *views[1:])
+    changed_terms = (
+        type(term).of({**term.given(), **vary.terms[term.term]}, where) if term.term in vary.terms else term
+        for term in objective
+    )
+    return run.replace(views=views, objective=tuple(changed_terms))

@@ -1,0 +1,113 @@
+"""Numbers of the running text: what each of them is about, so that the two can be compared."""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Self
+
+from pydantic import Field, model_validator
+
+from replicse.checked import Checked, Id, Text
+from replicse.errors import BadInput, nearest
+from replicse.spec.cell_names import CellNames
+from replicse.spec.counterparts import CellKey
+from replicse.spec.datasets import Datasets
+from replicse.spec.expression import Expression
+from replicse.spec.models import run_path_problem
+from replicse.spec.papers import TEXT_ITEM, Paper
+from replicse.spec.printed import Reported
+from replicse.spec.protocols import listed
+
+FILE = "text.yaml"
+COUNTED = "data/"  # sizes of datasets.yaml
+
+
+class Spoken(Checked):
+    """Some numbers of the running text, `row/column[/metric]`, and the one thing that they speak of.
+
+    `is`: a formula of printed numbers and of sizes counted on the data, both in braces; `claim`: the sentence of
+    claims.yaml that holds the number and is judged as a whole; `searched`: the path of a run of which the numbers are
+    the values of a search; `alone`: why no other number bears on them. `unless` is what would explain a difference to
+    the formula.
+    """
+
+    numbers: tuple[Text, ...] = Field(min_length=1)
+    formula: Text | None = Field(None, alias="is")
+    claim: Id | None = None
+    searched: Text | None = None
+    alone: Text | None = None
+    unless: str = ""
+    note: str = ""
+
+    @model_validator(mode="after")
+    def _speaks_of_one_thing(self) -> Self:
+        if sum(each is not None for each in (self.formula, self.claim, self.searched, self.alone)) != 1:
+            raise ValueError("exactly one of is, claim, searched, alone")
+        if self.formula and not Expression(self.formula).names:
+            raise ValueError("a formula with at least one {name}")
+        problem = run_path_problem(self.searched) if self.searched else ""
+        if problem:
+            raise ValueError(problem)
+        return self
+
+
+def spoken_numbers(papers: Mapping[str, Paper], datasets: Datasets) -> dict[CellKey, Spoken]:
+    """Return what each printed number of the running texts speaks of, the names in formulas in full.
+
+    BadInput names a number without an entry or with two, and a misspelt number, cell, size or claim.
+    """
+    names = CellNames(papers, chosen=True)
+    return {key: entry for paper in papers.values() for key, entry in _of_paper(paper, names, datasets)}
+
+
+def _of_paper(paper: Paper, names: CellNames, datasets: Datasets) -> Iterator[tuple[CellKey, Spoken]]:
+    file = paper.folder / FILE
+    home = f"{paper.key}/{TEXT_ITEM}"
+    left = {
+        (home, *place): printed for (item, *place), printed in paper.reported.items() if item == TEXT_ITEM
+    }
+    left = {key: printed for key, printed in left.items() if key[3] != "text" and printed.number}
+    for entry in listed(file, Spoken):
+        where = f"{file}: {entry.numbers[0]}"
+        full = _in_full(entry, paper, names, datasets, where)
+        for number in entry.numbers:
+            (name,) = names.full_names(f"{home}/{number}", paper.key, where)
+            key = names.key(name)
+            if key not in left:
+                raise BadInput(f'{where}: "{number}" is described twice; keep one entry')
+            _check_sentence(entry, number, left.pop(key), paper, where)
+            yield key, full
+    if left:
+        number = "/".join(next(iter(left))[1:])
+        raise BadInput(
+            f'{file}: "{number}" of reported.csv speaks of nothing; give is, claim, searched or alone'
+        )
+
+
+def _in_full(entry: Spoken, paper: Paper, names: CellNames, datasets: Datasets, where: str) -> Spoken:
+    """Return an entry whose formula has full names; BadInput names one that no number has."""
+    text = entry.formula or ""
+    for name in Expression(text).names if text else ():
+        if name.startswith(COUNTED):
+            if not datasets.parts(name):
+                raise BadInput(f'{where}: no size "{name}" is counted{nearest(name, datasets.sizes)}')
+            continue
+        (full,) = names.full_names(name, paper.key, where)
+        printed = names.reported(full)
+        if printed is None or printed.number is None:
+            raise BadInput(f'{where}: no number is printed in "{name}"')
+        text = text.replace(f"{{{name}}}", f"{{{full}}}")
+    return entry.model_copy(update={"formula": text or None})
+
+
+def _check_sentence(entry: Spoken, number: str, printed: Reported, paper: Paper, where: str) -> None:
+    """Check that the claim an entry names is there and holds the number."""
+    if entry.claim is None:
+        return
+    texts = {claim.id: claim.text for claim in paper.claims}
+    if entry.claim not in texts:
+        raise BadInput(f'{where}: no claim "{entry.claim}"{nearest(entry.claim, texts)}')
+    value = re.escape(printed.value.lstrip("+-−"))
+    if not re.search(rf"(?<![\d.]){value}(?!\.?\d)", texts[entry.claim]):
+        raise BadInput(
+            f"{where}: claim {entry.claim} does not say {printed.value}, which {number} is; name another"
+        )

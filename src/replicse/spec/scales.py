@@ -1,0 +1,378 @@
+"""Scales: what the symbolic names of the papers (bert-base, wiki, one epoch) stand for."""
+
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import Field, PrivateAttr, field_validator, model_validator
+
+from replicse.checked import Checked, Count, Id, Positive, Text, UserMessage, Whole, one_of, read_yaml, shown
+from replicse.errors import BadInput, nearest
+from replicse.registry.corpora import Corpus, DataFile, Download, HubDataset
+from replicse.registry.encoders import Engine, Precision, WordVectors
+from replicse.registry.poolings import Cls, Pooling
+from replicse.registry.runs import Run, of_symbols
+from replicse.registry.sets import EvaluationSet
+from replicse.registry.suites import SUITES, SuiteOptions
+from replicse.spec.layers import mappings, merged, named_files
+from replicse.spec.lock import Lock
+from replicse.spec.models import (
+    AUGMENTATIONS,
+    Draw,
+    EncoderRequest,
+    grid_problem,
+    run_path_problem,
+    run_value_problem,
+)
+
+
+class OfAnotherScale(BadInput):
+    """A name is an entry of a scale of the workspace: no mistake, but what needs it is not for this scale."""
+
+
+class Pretraining(Run):
+    """A run of the scale's own that makes a backbone: one for all under a seed, or with `each` one per seed of a study.
+
+    A backbone that is pre-trained here varies by seed about as much as fine-tuning on it does. With `each` a seed is a
+    complete chain, and what two rows of one seed share includes their backbone.
+    """
+
+    # No run of a plan is one of these: the plan puts a number here.
+    seed: Annotated[Whole, Field(ge=0)] | Literal["each"] = 0  # type: ignore[assignment]
+
+    @model_validator(mode="after")
+    def _has_symbols(self) -> Self:
+        of_symbols(self, beside=("seed",))
+        return self
+
+
+class BackboneSource(Checked):
+    """A backbone: a hub artefact, a folder below the data root, or the run that pre-trains it."""
+
+    hub: Text | None = None
+    folder: DataFile | None = None
+    run: Pretraining | None = None
+    engine: Engine = "auto"
+
+    _is_one_source = one_of("hub", "folder", "run")
+
+
+class Released(Checked):
+    """A released checkpoint with its pooling, or what replaces it at a smaller scale."""
+
+    hub: Text | None = None
+    pooling: Pooling = Cls(pooling="cls")
+    stand_in: EncoderRequest | None = None
+
+    _is_one_source = one_of("hub", "stand_in")
+
+
+class TokenizerRecipe(Checked):
+    """A tokenizer: trained on a corpus of the scale, or made of a vocabulary file below the data root."""
+
+    train: Literal["wordpiece", "byte-bpe"] | None = None
+    size: Count | None = None
+    corpus: Id | None = None
+    vocabulary: DataFile | None = None
+    lowercase: bool = True
+
+    @model_validator(mode="after")
+    def _is_one_kind(self) -> Self:
+        trained = (self.train, self.size, self.corpus)
+        if (self.vocabulary is None) == (None in trained) or (self.vocabulary and any(trained)):
+            raise ValueError("vocabulary, or train with size and corpus")
+        return self
+
+
+HEAD_WIDTHS = ("head.width", "head.output")
+
+
+class Adjust(Checked):
+    """One rule that fits runs to the scale: a factor, an upper bound, or a fixed value of what is at a path.
+
+    Widths of a head are bounded where a run gives them: one that is not given follows the encoder's.
+    """
+
+    path: Text
+    factor: Positive | None = None
+    at_most: Count | None = None
+    set: Any = None
+
+    @model_validator(mode="after")
+    def _is_one_rule(self) -> Self:
+        bounded = self.path in HEAD_WIDTHS and self.at_most is not None
+        problem = "no terms" if self.path.startswith("terms.") else run_path_problem(self.path)
+        if problem and not bounded:
+            raise ValueError(f'for the path "{self.path}": {problem}')
+        if len(self.model_fields_set & {"factor", "at_most", "set"}) != 1:
+            raise ValueError("exactly one of factor, at_most, set")
+        if "set" in self.model_fields_set and (problem := run_value_problem(self.path, self.set)):
+            raise UserMessage(f"set: {problem}")
+        return self
+
+
+class DataSource(Checked):
+    """Where data comes from unless a config says otherwise, and the files that are recorded."""
+
+    source: Literal["embedded", "local", "hub"]
+    files: tuple[DataFile, ...] = ()
+
+
+class Cost(Checked):
+    """The device that hours are estimated for, and its sustained operations per second."""
+
+    device: Text
+    flops: Positive
+
+
+class Scale(Checked):
+    """One scale: backbones, tokenizers, corpora, and how runs are adjusted to its size.
+
+    `precision: papers` trains each paper's runs in the precision of that paper, fp32 where it tells none. A grid tries
+    the values of `grids` only; of a search whose jobs are drawn, the first `draws` are run. An item with a search of
+    more jobs than `largest_search` is left out of a study that does not name it.
+    """
+
+    name: Id
+    title: Text
+    shows: Text
+    comparable: bool
+    judges_orders: bool
+    cost: Cost
+    data: DataSource
+    precision: Precision | Literal["papers"] = "fp32"
+    backbones: dict[Id, BackboneSource]
+    corpora: dict[Id, Corpus]
+    tokenizers: dict[Id, TokenizerRecipe] = {}
+    released: dict[Id, Released] = {}
+    vectors: dict[Id, WordVectors] = {}
+    downloads: dict[DataFile, Download] = {}
+    options: dict[str, dict[str, Any]] = {}
+    augmentations: dict[str, dict[str, Any]] = {}
+    adjust: tuple[Adjust, ...] = ()
+    recipes: dict[Text, Text] = {}
+    grids: dict[Text, Annotated[tuple[Any, ...], Field(min_length=1)]] = {}
+    draws: Count | None = None
+    largest_search: Count | None = None
+    _file: Path = PrivateAttr(default=Path())
+    _files: Mapping[str, Path] = PrivateAttr(default_factory=dict)
+
+    @property
+    def file(self) -> Path:
+        """Return the file that the scale was read from."""
+        return self._file
+
+    def suite_options(self, name: str) -> SuiteOptions:
+        """Return the options of a suite; BadInput where they lack what it cannot do without."""
+        return SUITES[name].options.of(self.options.get(name, {}), f"{self.file}: options.{name}")
+
+    def check_name(self, where: str, suite: str, name: str, metric: str) -> None:
+        """Refuse a name that the options of a suite lack, and a metric of the other kind of evaluation set."""
+        entry = SUITES[suite]
+        names = self.options.get(suite, {}).get(entry.named_by, {})
+        home = "papers and config" if suite == "sets" else self.file
+        if name not in names:
+            raise BadInput(
+                f'{where}: no "{name}" is among the {entry.named_by} of {home}{nearest(name, names)}'
+            )
+        if suite == "sets" and not (wanted := EvaluationSet.of(names[name], where)).yields(metric):
+            raise BadInput(f'{where}: set "{name}" yields {wanted.metrics}, no {metric}; read one of these')
+
+    @field_validator("options")
+    @classmethod
+    def _are_options(cls, value: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+        for name, options in value.items():
+            if name not in SUITES:
+                raise UserMessage(f'no suite is named "{name}"{nearest(name, SUITES)}')
+            problem = SUITES[name].options.problem(options)
+            if problem:
+                raise UserMessage(f"{name}: {problem}")
+        return value
+
+    @field_validator("augmentations")
+    @classmethod
+    def _are_parameters(cls, value: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+        for name, parameters in value.items():
+            if name not in AUGMENTATIONS:
+                raise UserMessage(f'no augmentation is named "{name}"{nearest(name, AUGMENTATIONS)}')
+            problem = AUGMENTATIONS[name].problem({"name": name, **parameters}, partly=True)
+            if problem:
+                raise UserMessage(f"{name}: {problem}")
+        return value
+
+    @field_validator("grids")
+    @classmethod
+    def _are_paths(cls, value: dict[str, Any]) -> dict[str, Any]:
+        problem = grid_problem(value)
+        if problem:
+            raise UserMessage(problem)
+        return value
+
+    @model_validator(mode="after")
+    def _is_comparable(self) -> Self:
+        """A smaller scale never gets a verdict on a paper."""
+        trained = next((name for name, backbone in self.backbones.items() if backbone.run), None)
+        if self.comparable and (self.data.source == "embedded" or trained):
+            what = (
+                f"backbones.{trained} is pre-trained by the scale" if trained else "data.source is embedded"
+            )
+            raise UserMessage(
+                f"comparable: true, but {what}; only the papers' own encoders and data get a verdict"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _tokenizers_have_corpora(self) -> Self:
+        for name, recipe in self.tokenizers.items():
+            if recipe.corpus is not None and recipe.corpus not in self.corpora:
+                raise ValueError(
+                    f'a corpus for tokenizer {name}, not "{recipe.corpus}"{nearest(recipe.corpus, self.corpora)}'
+                )
+        return self
+
+    @model_validator(mode="after")
+    def _downloads_are_read(self) -> Self:
+        read = [each.plain() for kind in (self.corpora, self.vectors) for each in kind.values()]
+        files = [*self.data.files, *named_files(mappings([read, self.options]))]
+        for name in self.downloads:
+            if name not in files:
+                raise UserMessage(f'downloads: no corpus reads the file "{name}"{nearest(name, files)}')
+        return self
+
+    def corpus(self, name: str, where: str) -> dict[str, Any]:
+        """Return the recipe of a corpus under its symbolic name; its expected rows are no part of it."""
+        recipe = self.named("corpora", name, where).plain()
+        return {"name": name, **{key: entry for key, entry in recipe.items() if key not in ("rows", "about")}}
+
+    def expected(self, recipe: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the recipe of a corpus with the rows that a job is to find: they are part of no name."""
+        return {**recipe, **self.corpora[recipe["name"]].plain()}
+
+    def pinned(self, lock: Lock) -> Self:
+        """Return the scale with the corpora of the hub at the commits of a lock."""
+        return self.model_copy(
+            update={kind: _pinned(getattr(self, kind), lock) for kind in ("corpora", "options")}
+        )
+
+    def rows(self, name: str) -> int | None:
+        """Return the rows a corpus is expected to have, where the scale says so."""
+        return self.corpora[name].rows if name in self.corpora else None
+
+    def tokenizer(self, name: str, where: str) -> dict[str, Any]:
+        """Return the recipe of a tokenizer, its corpus resolved."""
+        recipe = {"lowercase": True, **self.named("tokenizers", name, where).plain()}
+        if "corpus" in recipe:
+            recipe["corpus"] = self.corpus(recipe["corpus"], where)
+        return {"name": name, **recipe}
+
+    def named(self, kind: str, name: str, where: str) -> Any:
+        """Return an entry of backbones, corpora, tokenizers, released or vectors.
+
+        Raises BadInput with the nearest name; OfAnotherScale where scales of the workspace alone have an entry.
+        """
+        entries = getattr(self, kind)
+        if name in entries:
+            return entries[name]
+        missing = f'{where}: {kind} of {self.file} hold no "{name}"'
+        others = {key: load_scale(file, self._files) for key, file in self._files.items()}
+        homes = [key for key, other in others.items() if name in getattr(other, kind)]
+        if homes and all(self._files[key].parent == Path("scales") for key in homes):
+            raise OfAnotherScale(f"{missing}, but those of {', '.join(homes)} do; use it at that scale")
+        raise BadInput(f"{missing}{nearest(name, entries)}")
+
+    def recipe(self, paper: str, name: str) -> str:
+        """Return the name of a paper's recipe, or of the one that replaces it at this scale."""
+        return self.recipes.get(name if "/" in name else f"{paper}/{name}", name)
+
+    def searched(self, request: EncoderRequest, where: str) -> list[dict[str, Any]]:
+        """Return what each job of an encoder's search sets in its run, by path; one job that sets nothing without one.
+
+        A grid keeps the values of `grids`, in the paper's order; of a draw the first jobs are run, `draws` of them.
+        """
+        grid, draw = request.grid or {}, request.draw
+        if grid and draw:
+            raise BadInput(f"{where}: the encoder has a grid and a draw; keep one")
+        if draw:
+            # The domains of several layers are checked together.
+            return Draw.of(draw.given(), f"{where}: draw").drawn(self.draws)
+        tried = [self.tried(name, values, where) for name, values in grid.items()]
+        return [dict(zip(grid, values, strict=True)) for values in itertools.product(*tried)]
+
+    def jobs(self, request: EncoderRequest, where: str) -> int:
+        """Return how many jobs an encoder's search has; 1 without one."""
+        if draw := request.draw:
+            return min(draw.jobs, self.draws or draw.jobs)
+        grid = request.grid or {}
+        return math.prod(len(self.tried(name, values, where)) for name, values in grid.items())
+
+    def tried(self, name: str, values: Sequence[Any], where: str) -> list[Any]:
+        """Return the values of a grid that are tried at this scale."""
+        wanted = self.grids.get(name, values)
+        kept = [value for value in values if value in wanted]
+        if not kept:
+            raise BadInput(
+                f"{where}: {self.file} tries {list(wanted)} of the grid {name}, but it has {list(values)};"
+                " give the grid one of the scale's values, or the scale one of the grid's"
+            )
+        return kept
+
+    def adjusted(self, run: Run, where: str) -> Run:
+        """Return a run at this scale: factors, bounds, fixed values of `adjust` in order; BadInput for a mistake."""
+        for rule in self.adjust:
+            section, _, key = rule.path.partition(".")
+            if getattr(run, section) is None:
+                continue  # a run without momentum gets none
+            part = getattr(run, section) if section in run.model_fields_set else None
+            old = part.entries().get(key) if part else None
+            if rule.path in HEAD_WIDTHS and old is None:
+                continue
+            if rule.factor is not None and old is not None:
+                new = float(format(old * rule.factor, ".12g"))
+            elif rule.at_most is not None:
+                new = rule.at_most if old is None else min(int(old), rule.at_most)
+            elif "set" in rule.model_fields_set:
+                new = rule.set
+            else:
+                continue
+            kind = type(getattr(run, section))
+            changed = {**(part.given() if part else {}), key: new}
+            run = run.replace(**{section: kind.of(changed, f"{where}: {section}")})
+        return run
+
+
+def _pinned(value: Any, lock: Lock) -> Any:
+    """Return corpora, or plain data that may hold some, with those of the hub at the commits of a lock."""
+    if isinstance(value, Corpus):
+        return value.pinned(lock.revision)
+    if not isinstance(value, Mapping):
+        return value
+    if value.get("format") == "hub-dataset":
+        return HubDataset.of(value, "corpora").pinned(lock.revision).plain()
+    return {key: _pinned(entry, lock) for key, entry in value.items()}
+
+
+def load_scale(path: Path, files: Mapping[str, Path] | None = None) -> Scale:
+    """Return the scale in a YAML file, laid over the one that it extends: one of `files`, else of its folder."""
+    beside = files or {file.stem: file for file in sorted(path.parent.glob("*.yaml"))}
+    scale = Scale.of(_document(path, beside, (path.stem,)), str(path))
+    if scale.name != path.stem:
+        if "name" not in read_yaml(path):
+            raise BadInput(f"{path}: it lacks a name of its own; give name: {path.stem}")
+        raise BadInput(f'{path}: name is "{scale.name}"; expected "{path.stem}"')
+    scale._file, scale._files = path, beside
+    return scale
+
+
+def _document(path: Path, files: Mapping[str, Path], above: tuple[str, ...]) -> Any:
+    """Return what a scale's file says, over what the scale says that it extends; `above` are the scales before."""
+    document = read_yaml(path)
+    if not isinstance(document, dict) or "extends" not in document:
+        return document
+    base = document.pop("extends")
+    others = [name for name in files if name not in above]
+    if base not in others:
+        near = nearest(base, others) if isinstance(base, str) else ""
+        raise BadInput(f"{path}: extends is {shown(base)}, which is no other scale{near}")
+    return merged(_document(files[base], files, (*above, base)), document)

@@ -1,0 +1,426 @@
+"""Tables and figures as data: rows, columns by kind, and what is taken over jobs and seeds."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Literal, Self
+
+from pydantic import BeforeValidator, ConfigDict, Field, PrivateAttr, field_validator, model_validator
+
+from replicse.checked import Checked, Count, Id, Number, Text, UserMessage, Whole, read_yaml
+from replicse.errors import BadInput, nearest
+from replicse.registry.poolings import Pooling
+from replicse.registry.suites import is_metric, known_paths, listed_paths
+from replicse.spec.expression import Expression
+from replicse.spec.models import EncoderRequest, run_path_problem
+
+TEXT = "text"
+OWN = "own"  # the group of rows that a config adds
+Better = Literal["higher", "lower"]
+ColumnId = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9 .@_+-]*$", max_length=80, strict=True)]
+
+
+MetricPath = Annotated[str, Field(strict=True)]
+
+
+class Reducer(Checked):
+    """What becomes of several numbers: of the jobs of a row, or of its seeds.
+
+    `argmax` shows, instead of the best job's score, what is at a path of its run (`shows`).
+    """
+
+    statistic: Literal["mean", "max", "min", "median", "percentile", "sd", "argmax"] = "mean"
+    q: Annotated[Number, Field(ge=0, le=100)] | None = None
+    shows: Text | None = None
+
+    @model_validator(mode="after")
+    def _is_complete(self) -> Self:
+        if (self.statistic == "percentile") != (self.q is not None):
+            raise ValueError("{percentile: 0 to 100}, or another statistic without a number")
+        if (self.statistic == "argmax") != (self.shows is not None):
+            raise ValueError("{argmax: section.key of the run}, or another statistic without one")
+        if self.shows is not None and (problem := run_path_problem(self.shows)):
+            raise UserMessage(f'argmax is "{self.shows}"; expected {problem}')
+        return self
+
+    @property
+    def name(self) -> str:
+        """Return the statistic as a reader sees it."""
+        return f"{self.q:g}th percentile" if self.statistic == "percentile" else self.statistic
+
+
+def _reducer(value: object) -> object:
+    """Return `max`, `{percentile: 75}` and `{argmax: PATH}` spelt out."""
+    if isinstance(value, str):
+        return {"statistic": value}
+    if isinstance(value, Mapping) and len(value) == 1:
+        ((name, argument),) = value.items()
+        return {
+            "percentile": {"statistic": name, "q": argument},
+            "argmax": {"statistic": name, "shows": argument},
+        }.get(name, value)
+    return value
+
+
+SHORT = BeforeValidator(_reducer, json_schema_input_type=Text | dict[Text, Any])
+
+
+class Over(Checked):
+    """What is taken over the jobs of a search, then over seeds; a search without a choice is refused."""
+
+    jobs: Annotated[Reducer, SHORT] | None = None
+    seeds: Annotated[Reducer, SHORT] = Reducer()
+
+    @field_validator("seeds")
+    @classmethod
+    def _is_a_number(cls, value: Reducer) -> Reducer:
+        if value.statistic == "argmax":
+            raise ValueError("a statistic of numbers; argmax is taken over jobs")
+        return value
+
+
+class Subtrahend(Checked):
+    """A printed number of another item: its row is that of the cell unless another is named."""
+
+    item: Text
+    column: Text
+    metric: Text
+    row: Text | None = None
+
+
+class _Column(Checked):
+    """What columns of every kind have; `metric` is the table's where none is given."""
+
+    id: ColumnId
+    label: str = ""
+    metric: Text | None = None
+    better: Better = "higher"
+    encoder: EncoderRequest = EncoderRequest()
+
+
+def _kind_may_be_left_out(schema: dict[str, Any]) -> None:
+    schema["required"].remove("kind")
+
+
+class Score(_Column):
+    """A number that is read from an evaluation; rows may give the path where the column does not."""
+
+    model_config = ConfigDict(json_schema_extra=_kind_may_be_left_out)
+
+    kind: Literal["score"]
+    metric_path: MetricPath = ""
+    over: Over = Over()
+
+
+class StepScore(Score):
+    """A column of a trajectory: a training step, or its end (None)."""
+
+    step: Whole | None = None
+
+
+class Difference(_Column):
+    """A number that is read from an evaluation less a printed one."""
+
+    kind: Literal["difference"]
+    metric_path: MetricPath = ""
+    over: Over = Over()
+    subtract: Subtrahend
+
+
+class TextColumn(_Column):
+    """Sentences that are read from an evaluation."""
+
+    over: ClassVar[Over | None] = None
+    kind: Literal["text"]
+    metric_path: MetricPath = ""
+
+
+class Derived(_Column):
+    """A number made of other columns, per seed: `({sst} + {paraphrase}) / 2`; of another row: `{avg} - {unsup/avg}`."""
+
+    metric_path: ClassVar[str] = ""
+    kind: Literal["derived"]
+    formula: Text
+    over: Over = Over()
+
+    @cached_property
+    def parsed(self) -> Expression:
+        """Return the formula, ready to be computed."""
+        return Expression(self.formula)
+
+    @cached_property
+    def reads(self) -> dict[str, tuple[str, str]]:
+        """Return row and column by each name of the formula; the row is blank where it is the cell's own."""
+        parts = {name: name.rpartition("/") for name in self.parsed.names}
+        return {name: (row, column) for name, (row, _, column) in parts.items()}
+
+    @model_validator(mode="after")
+    def _is_a_formula(self) -> Self:
+        if not self.parsed.names:
+            raise ValueError("a formula with at least one {column}")
+        if self.over.jobs is not None:
+            raise ValueError("a formula without over.jobs: its columns say what is taken over jobs")
+        return self
+
+
+AnyColumn = Score | Difference | TextColumn | Derived
+
+
+def _kind(value: object) -> object:
+    """Return a column that names no kind as a score."""
+    return {"kind": "score", **value} if isinstance(value, Mapping) and "kind" not in value else value
+
+
+Column = Annotated[Annotated[AnyColumn, Field(discriminator="kind")], BeforeValidator(_kind)]
+
+
+class Row(Checked):
+    """One row: the encoder that it evaluates and how it is shown.
+
+    `also` holds encoders for further protocols of the row (a released checkpoint); `metric_paths` replaces the path of
+    single columns, `cells` what their encoders change. `printed` names, by column, a number of the running text that
+    stands for the cell: `row/column` of the pseudo-item `text`. A row that is `final_only` has no steps.
+    """
+
+    id: Id
+    label: str = ""
+    group: str = ""
+    quoted: bool = False
+    note: str = ""
+    encoder: EncoderRequest = EncoderRequest()
+    also: dict[Id, EncoderRequest] = {}
+    metric_paths: dict[ColumnId, Annotated[str, Field(strict=True)]] = {}
+    cells: dict[ColumnId, EncoderRequest] = {}
+    printed: dict[ColumnId, Text] = {}
+    final_only: bool = False
+
+    def path(self, column: AnyColumn) -> str:
+        """Return the metric path that is read in a column."""
+        return self.metric_paths.get(column.id, column.metric_path)
+
+
+class TrajectoryFigure(Checked):
+    """Steps of a figure that measures checkpoints along training."""
+
+    start: Annotated[Whole, Field(ge=0)] = Field(0, alias="from")
+    every: Count
+    until: Count
+
+
+class Setting(Checked):
+    """How the printed numbers were read; what is left out is not said."""
+
+    metric: Text | None = None
+    aggregation: Literal["all", "mean", "wmean"] | None = None
+    split: Literal["train", "dev", "test"] | None = None
+    task: Text | None = None
+    pooling: Pooling | None = None
+
+
+class Item(Checked):
+    """A table or a figure of a paper."""
+
+    id: Text
+    kind: Literal["table", "figure"]
+    figure: Literal[
+        "",
+        "trajectory",
+        "scatter",
+        "spectrum",
+        "density",
+        "density-own-scales",
+        "profile",
+        "bars",
+        "heat",
+        "strip",
+        "effects",
+    ] = ""
+    title: Text
+    place: Text
+    setting: Setting = Setting()
+    encoder: EncoderRequest = EncoderRequest()
+    listed: tuple[Column, ...] = Field((), alias="columns")
+    trajectory: TrajectoryFigure | None = None
+    rows: Annotated[tuple[Row, ...], Field(min_length=1)]
+    baseline: str = ""
+    notes: tuple[str, ...] = ()
+    _file: Path = PrivateAttr(default=Path())
+
+    @property
+    def file(self) -> Path:
+        """Return the file that the item was read from."""
+        return self._file
+
+    @property
+    def paper(self) -> str:
+        """Return the key of the paper."""
+        return self.id.partition("/")[0]
+
+    @property
+    def name(self) -> str:
+        """Return the item's name within its paper."""
+        return self.id.partition("/")[2]
+
+    @property
+    def target(self) -> str:
+        """Return the name of the item's Snakemake target."""
+        return f"{self.paper}_{self.name}"
+
+    @cached_property
+    def columns(self) -> tuple[AnyColumn, ...]:
+        """Return the columns with their metrics, in order; those of a trajectory are its steps and its end."""
+        if self.trajectory is not None:
+            return tuple(_steps(self.trajectory))
+        return tuple(
+            column.model_copy(
+                update={
+                    "label": column.label or column.id,
+                    "metric": TEXT if column.kind == "text" else column.metric or self.setting.metric or "",
+                }
+            )
+            for column in self.listed
+        )
+
+    @model_validator(mode="after")
+    def _is_consistent(self) -> Self:
+        if bool(self.listed) == (self.trajectory is not None):
+            raise ValueError("columns, or a trajectory")
+        columns = [(column.id, column.metric) for column in self.columns]
+        ids = [row.id for row in self.rows]
+        both: tuple[tuple[str, list[Any]], ...] = (("row", ids), ("column", columns))
+        for what, names in both:
+            twice = next((name for name in names if names.count(name) > 1), None)
+            if twice:
+                raise ValueError(f'no {what} twice; "{twice if what == "row" else twice[0]}" is')
+        column_ids = [column.id for column in self.columns]
+        for row in self.rows:
+            for key, by_column in (
+                ("metric_paths", row.metric_paths),
+                ("cells", row.cells),
+                ("printed", row.printed),
+            ):
+                wrong = next((name for name in by_column if name not in column_ids), None)
+                if wrong:
+                    raise ValueError(
+                        f'columns of the item in {key} of row {row.id}, not "{wrong}"{nearest(wrong, column_ids)}'
+                    )
+        if (self.baseline or self.figure == "effects") and self.baseline not in ids:
+            raise ValueError(f'a row as baseline, not "{self.baseline}"{nearest(self.baseline, ids)}')
+        for column in self.columns:
+            if column.kind == "derived":
+                self._check_formula(column)
+        return self
+
+    def _check_formula(self, column: Derived) -> None:
+        numbers = [other.id for other in self.columns if other.kind in ("score", "difference")]
+        rows = [row.id for row in self.rows]
+        for name, (row, read) in column.reads.items():
+            if row and row not in rows:
+                raise ValueError(
+                    f'rows of the item in the formula of {column.id}, not "{row}"{nearest(row, rows)}'
+                )
+            if numbers.count(read) != 1:
+                problem = (
+                    "stands for several columns"
+                    if read in numbers
+                    else f"is no such column{nearest(read, numbers)}"
+                )
+                raise ValueError(f'columns of numbers in the formula of {column.id}; "{name}" {problem}')
+
+    def with_rows(self, wanted: Sequence[str]) -> "Item":
+        """Return the item with only the rows that are wanted, in its own order, and a note that says so."""
+        rows = tuple(row for row in self.rows if row.id in wanted)
+        note = f"This study asks for {len(rows)} of the {len(self.rows)} rows."
+        baseline = self.baseline if self.baseline in wanted else ""
+        return self.model_copy(update={"rows": rows, "baseline": baseline, "notes": (*self.notes, note)})
+
+    def with_own(self, rows: Iterable[Row]) -> "Item":
+        """Return the item with rows of others to run, among its own, which are printed and not run, and a note."""
+        printed = tuple(row.model_copy(update={"quoted": True, "also": {}}) for row in self.rows)
+        own = tuple(rows)
+        names = " and ".join(row.id for row in own)
+        note = f"Run here: {names}. The rows of the paper are shown as it prints them."
+        update = {"rows": (*printed, *own), "baseline": "", "notes": (*self.notes, note)}
+        return self.model_copy(update=update)
+
+
+def _steps(wanted: TrajectoryFigure) -> Iterator[StepScore]:
+    """Yield alignment and uniformity columns for each kept step and for the final encoder."""
+    steps = range(wanted.start, wanted.until + 1, wanted.every)
+    places = [(f"step {step}", f"trajectory/{step}", step) for step in steps]
+    for name, path, step in (*places, ("final", "geometry", None)):
+        for metric in ("alignment", "uniformity"):
+            shown = {"id": name, "label": name, "metric": metric, "metric_path": f"{path}/{metric}"}
+            yield StepScore(kind="score", better="lower", step=step, **shown)
+
+
+def load_item(path: Path, paper: str) -> Item:
+    """Return the item of a YAML file; BadInput names file, row and key of a mistake."""
+    document = read_yaml(path)
+    if isinstance(document, Mapping) and isinstance(document.get("rows"), list):
+        document = {**document, "rows": list(expanded(document["rows"], {}, str(path)))}
+    item = Item.of(document, str(path))
+    if item.id != f"{paper}/{path.stem}":
+        raise BadInput(f'{path}: id is "{item.id}"; expected "{paper}/{path.stem}"')
+    for path_, where in _paths(item):
+        if path_ and not is_metric(path_):
+            near = nearest(path_, [*known_paths(), *listed_paths()])
+            raise BadInput(f'{path}: {where} is "{path_}", which no suite yields{near}')
+        if path_.startswith("trajectory/"):
+            raise BadInput(
+                f'{path}: {where} is "{path_}"; steps belong in figures with a trajectory, without columns'
+            )
+    item._file = path
+    return item
+
+
+def _paths(item: Item) -> Iterator[tuple[str, str]]:
+    """Yield every metric path of an item and where it is."""
+    for column in item.listed:
+        yield column.metric_path, f"column {column.id}: metric_path"
+    for row in item.rows:
+        for name, path in row.metric_paths.items():
+            yield path, f"row {row.id}: metric_paths.{name}"
+
+
+def expanded(rows: Sequence[Any], names: Mapping[str, Any], where: str) -> Iterator[Any]:
+    """Yield rows with every `{for_each: [{name: value}, ...], rows: [...]}` written out.
+
+    In the rows inside, `{name}` stands for the value; blocks may be nested.
+    """
+    for row in rows:
+        if not isinstance(row, Mapping) or "for_each" not in row:
+            yield filled(row, names) if names else row
+            continue
+        blocks, inner = row["for_each"], row.get("rows")
+        if (
+            set(row) != {"for_each", "rows"}
+            or not isinstance(blocks, list)
+            or not isinstance(inner, list)
+            or not blocks
+        ):
+            raise BadInput(
+                f"{where}: a block of rows is {sorted(map(str, row))}; expected for_each and rows, two lists"
+            )
+        for block in blocks:
+            if not isinstance(block, Mapping):
+                raise BadInput(f"{where}: for_each holds {block!r}; expected a mapping of names to values")
+            yield from expanded(inner, {**names, **block}, where)
+
+
+def filled(value: Any, names: Mapping[str, Any]) -> Any:
+    """Return plain data whose texts have `{name}` replaced; other braces stay as they are.
+
+    A text that is nothing but `{name}` becomes the value itself, a number a number.
+    """
+    if isinstance(value, Mapping):
+        return {key: filled(entry, names) for key, entry in value.items()}
+    if isinstance(value, list):
+        return [filled(entry, names) for entry in value]
+    if not isinstance(value, str):
+        return value
+    whole = re.fullmatch(r"\{(\w+)\}", value)
+    if whole and whole[1] in names:
+        return names[whole[1]]
+    return re.sub(r"\{(\w+)\}", lambda match: str(names.get(match[1], match[0])), value)

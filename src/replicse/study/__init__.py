@@ -1,1 +1,0 @@
-"""The study layer: papers, specs, plans, verdicts. Nothing here imports torch."""

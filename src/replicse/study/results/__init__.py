@@ -1,1 +1,0 @@
-"""Values of cells, judged tables, statistics and agreement."""

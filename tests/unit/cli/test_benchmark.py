@@ -1,0 +1,63 @@
+"""`replicse benchmark`: what is measured, where it is stored, what `plan` makes of it."""
+
+import json
+
+import pytest
+import torch
+from places import ROOT
+
+from replicse.cli import main
+from replicse.compile.cost import Speed
+from replicse.registry.runs import Run
+from replicse.training.benchmark import Bench
+
+WORDS = ("--scale", "micro", "--workflow", str(ROOT / "workflow"))
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "config.yaml").write_text("scale: micro\npapers: {simcse: [table3]}\nseeds: [0]\n")
+    return tmp_path
+
+
+def test_a_cpu_gets_as_many_rows_as_its_memory_holds(tmp_path):
+    run = Run.of({"views": [{"column": "text"}] * 2, "optimisation": {"batch_size": 512}}, "here")
+    small = Bench(tmp_path, torch.device("cpu"), memory_gib=8.0)
+    assert small.fitting(run, (2, 32)) == 512
+    assert 2 <= small.fitting(run, (24, 1024)) < 64
+    assert Bench(tmp_path, torch.device("cuda"), memory_gib=8.0).fitting(run, (24, 1024)) == 512
+
+
+def test_this_machine_is_measured_and_the_plan_takes_its_hours_from_it(folder, capsys):
+    assert main(["plan", *WORDS]) == 0
+    assert "an estimate for one CPU core" in capsys.readouterr().out
+    words = ["simcse/table3", "diffcse/table4", "--steps", "3"]
+    assert main(["benchmark", *WORDS, *words]) == 0
+    out = capsys.readouterr().out
+    (file,) = folder.glob("results/micro/throughput/*.json")
+    assert "rtd-" in out and f"wrote results/micro/throughput/{file.name}" in out
+    record = Speed.of(json.loads(file.read_text()), "record")
+    assert main(["plan", *WORDS, "--json"]) == 0
+    plan = json.loads(capsys.readouterr().out)
+    assert (plan["device"], plan["measured"]) == (record.device, record.when)
+    assert plan["hours_interval"][0] < plan["hours"] < plan["hours_interval"][1]
+    assert main(["plan", *WORDS, "--device", "CPU core"]) == 0
+    assert "an estimate for one CPU core" in capsys.readouterr().out
+
+    file.write_text('{"device": "x"}')
+    assert main(["plan", *WORDS]) == 2
+    assert 'lacks the key "flops"; delete the file, and let replicse benchmark' in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--steps", "1"], "--steps is 1; expected at least 2"),
+        (["--scale", "paper", "--device", "cpu"], "precision fp16 needs a GPU"),
+    ],
+)
+def test_what_cannot_be_measured_is_refused(folder, capsys, words, told):
+    assert main(["benchmark", *WORDS, *words]) == 2
+    assert told in capsys.readouterr().err
+    assert not (folder / "results").exists()

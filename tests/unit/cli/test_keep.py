@@ -1,0 +1,103 @@
+"""What is kept and packed of a study: only what its config, its runs and its evaluations give."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+from made_up import write_scores
+from places import ROOT
+
+from replicse.cli import main
+from replicse.cli.render import made_facts, refuse_uncommitted
+from replicse.compile.planner import load_plan
+from replicse.errors import BadInput
+from replicse.files import read_json, write_json
+from replicse.judge.made import records_of
+from replicse.judge.tabulate import item_result
+from replicse.judge.values import Evaluations
+from replicse.registry.artefacts import PROVENANCE
+
+WORKFLOW = ["--workflow", str(ROOT / "workflow")]
+CONFIG = {"scale": "micro", "papers": {"simcse": ["table3"]}, "seeds": [0, 1]}
+MADE = {"commit": "a" * 40, "dirty": False, "package_sha256": "b" * 64}
+ITEM = Path("results/micro/items/simcse/table3.json")
+
+
+@pytest.fixture
+def study(tmp_path, monkeypatch):
+    """Write a finished study of one item, made at one commit, and return its plan."""
+    monkeypatch.chdir(tmp_path)
+    made = {"commit": "d" * 40, "dirty": False, "package_sha256": "e" * 64}
+    monkeypatch.setattr("replicse.provenance.record.software", lambda: made)
+    plan = load_plan(CONFIG, ROOT / "workflow")
+    write_scores(plan, ["simcse/table3"], lambda cell, place: 50.0 + place)
+    for file in Path("results").glob("**/encoders/*/*.json"):
+        write_json(file, {**read_json(file), "provenance": MADE})
+    for run, spec in plan.runs.items():
+        record = {**MADE, "job": {"run": spec.canonical()}}
+        write_json(plan.paths.run(run, PROVENANCE), record)
+    result = item_result(plan, plan.items["simcse/table3"], Evaluations(plan))
+    write_json(ITEM, result.plain())
+    write_json(plan.paths.data, {"files": []})
+    write_json(plan.paths.config, plan.config.whole())
+    return plan
+
+
+def results_of(plan):
+    return [item_result(plan, item, Evaluations(plan)) for item in plan.items.values()]
+
+
+def records(plan):
+    return records_of(results_of(plan), Path(plan.paths.results))
+
+
+def kept(*words):
+    return main(["keep", "again", *words, *WORKFLOW])
+
+
+def test_a_study_is_kept_at_the_commit_of_its_runs(study):
+    refuse_uncommitted(*records(study), study.paths)
+    facts = made_facts(study, *records(study))
+    assert {key: facts[key] for key in MADE} == MADE
+
+
+def test_changes_that_were_in_no_commit_stay_marked(study):
+    """A study whose tree was clean again when it was packed said that it had been made from a clean one."""
+    run = next(iter(study.runs))
+    file = study.paths.run(run, PROVENANCE)
+    write_json(file, {**read_json(file), "dirty": True})
+    assert made_facts(study, *records(study))["dirty"]
+    with pytest.raises(BadInput, match=f"made with uncommitted changes.*delete results/micro/runs/{run} and"):
+        refuse_uncommitted(*records(study), study.paths)
+    evaluation = next(Path("results").glob("**/encoders/*/fast.json"))
+    write_json(evaluation, {**read_json(evaluation), "provenance": {**MADE, "dirty": True}})
+    write_json(file, {**read_json(file), "dirty": False})
+    assert made_facts(study, *records(study))["dirty"]
+
+
+def test_the_runs_of_a_search_and_frozen_models_are_asked_too(study):
+    """Of a cell of several encoders no run is named, and a run names its teachers in its job alone."""
+    result = results_of(study)[0]
+    run = next(each.run for each in result.cells[0].values)
+    searched = [each.model_copy(update={"run": ""}) for each in result.cells[0].values]
+    cell = result.cells[0].model_copy(update={"values": searched})
+    teacher = {"objective": [{"teachers": [{"folder": "results/micro/runs/teacher-s0/best"}]}]}
+    write_json(study.paths.run(run, PROVENANCE), {**MADE, "job": {"run": teacher}})
+    for file in Path("results/micro/encoders").glob(f"{run}-*/*.json"):
+        write_json(file, {**read_json(file), "encoder": f"results/micro/runs/{run}/best"})
+    runs, _ = records_of([result.model_copy(update={"cells": (cell,)})], Path("results/micro"))
+    assert runs[run] and runs["teacher-s0"] == {}
+    with pytest.raises(BadInput, match=r"runs/teacher-s0/provenance\.json: no record of what made it"):
+        refuse_uncommitted(runs, {}, study.paths)
+
+
+def test_a_study_of_another_folder_is_not_read_with_the_results_of_this_one(study, tmp_path, capsys):
+    """`show --study OTHER/results/micro/config.json` showed the numbers of the current folder."""
+    other = tmp_path / "other/results/micro/config.json"
+    other.parent.mkdir(parents=True)
+    shutil.copy(study.paths.config, other)
+    shutil.copy(study.paths.data, other.parent)
+    for words in (["show", "simcse/table3"], ["status"], ["keep", "again"]):
+        assert main([*words, "--study", str(other), *WORKFLOW]) == 2
+        assert "not results/micro/config.json of this folder" in capsys.readouterr().err
+    assert main(["show", "simcse/table3", "--study", study.paths.config, *WORKFLOW]) == 0

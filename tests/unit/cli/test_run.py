@@ -1,0 +1,274 @@
+"""`replicse run`: names of items, what Snakemake is told, a stale lock; and what Snakemake tells of a study."""
+
+import io
+import json
+import logging
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+import yaml
+from places import ROOT
+from rich.console import Console
+from snakemake_interface_logger_plugins.common import LogEvent
+
+from replicse.cli import main
+from replicse.cli.answers import run
+from replicse.compile.choose import chosen_items
+from replicse.compile.graph import Job
+from replicse.errors import BadInput
+from replicse.files import write_json
+from replicse.runtime.locks import free, hold
+from replicse.runtime.progress import heartbeat_of
+from replicse.runtime.slurm import keep_refusal
+from replicse.spec.config import checked_config
+from replicse.spec.papers import load_papers
+from snakemake_logger_plugin_replicse import LogHandler
+
+CONFIG = "scale: micro\npapers: {simcse: [table3, figure2], repro: [table5]}\nseeds: [0]\n"
+
+
+@pytest.fixture(scope="module")
+def items():
+    config = checked_config(yaml.safe_load(CONFIG), "x")
+    return list(chosen_items(config, load_papers(ROOT / "workflow"), "x"))
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        (["simcse/table3"], ["simcse/table3"]),
+        (["simcse_table3", "simcse/table3"], ["simcse/table3"]),
+        (["simcse/Table3", "repro/table5"], ["simcse/table3", "repro/table5"]),
+        (["simcse"], ["simcse/table3", "simcse/figure2"]),
+        (["released", "repro-table5"], ["released", "repro/table5"]),
+    ],
+)
+def test_an_item_may_be_written_in_several_ways(items, words, found):
+    named = run.items_named(words, items)
+    assert [getattr(item, "id", item) for item in named] == found
+
+
+def test_a_profile_whose_executor_is_not_installed_is_refused_in_one_sentence(monkeypatch, capsys):
+    """Snakemake printed a hundred lines of options and an invalid choice."""
+    monkeypatch.setattr(run, "find_spec", lambda name: None)
+    assert main(["run", "--scale", "micro", "--profile", "slurm", "-n"]) == 2
+    said = capsys.readouterr().err
+    assert said.endswith("not installed; pip install snakemake-executor-plugin-slurm\n")
+    assert said.count("\n") == 1 and run.profile_named("gpu-box", ROOT / "workflow")
+
+
+@pytest.fixture
+def calls(tmp_path, monkeypatch):
+    """The command lines that Snakemake would be started with, in a folder with a config."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "config.yaml").write_text(CONFIG)
+    (tmp_path / "more.yaml").write_text("seeds: [1]\n")
+    found = []
+
+    def started(command, **_):
+        found.append(command[1:])
+        return SimpleNamespace(returncode=0)
+
+    monkeypatch.setattr(run.subprocess, "run", started)
+    return found
+
+
+def test_ctrl_c_leaves_snakemake_the_time_that_it_takes_to_end_its_jobs():
+    """It was killed a quarter of a second later: its lock stayed, and jobs that nobody waited for."""
+    main_thread = threading.main_thread().ident
+    threading.Timer(0.5, signal.pthread_kill, [main_thread, signal.SIGINT]).start()
+    assert (
+        run.exit_code([sys.executable, "-c", "import time; time.sleep(2); raise SystemExit(7)"], Path()) == 7
+    )
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_what_asks_a_run_to_end_asks_its_jobs(tmp_path, number):
+    job = f"trap 'echo ended > {tmp_path}/ended; exit 1' TERM; echo > {tmp_path}/began; while :; do sleep 0.1; done"
+    words = ["sh", "-c", 'sh -c "$0" & wait; wait', job]
+    code = (
+        f"import sys, pathlib; from replicse.cli.run import exit_code; exit_code({words!r}, pathlib.Path())"
+    )
+    process = subprocess.Popen([sys.executable, "-c", code])
+    while not (tmp_path / "began").exists():
+        time.sleep(0.05)
+    process.send_signal(number)
+    process.wait(30)
+    while not (tmp_path / "ended").exists():
+        time.sleep(0.05)
+
+
+def test_snakemake_is_told_the_config_and_the_targets(calls, capsys):
+    more = ["--configfile", "more.yaml", "--seeds", "2", "--scale", "compact"]
+    words = ["--workflow", str(ROOT / "workflow"), *more]
+    assert main(["run", "simcse_table3", *words, "--profile", "gpu-box", "--", "--notemp"]) == 0
+    (told,) = calls
+    assert capsys.readouterr().out == "", "the address of a page that was not made"
+    assert told[:2] == ["-m", "snakemake"] and told[-3:] == ["--notemp", "--", "simcse_table3"]
+    text = " ".join(told)
+    assert f"--profile {ROOT}/workflow/profiles/gpu-box" in text and "--cores" not in text
+    assert "--keep-going" in told and "--rerun-incomplete" in told
+    assert "--configfile more.yaml --config scale=compact seeds=[0,1]" in text
+    page = Path("reports/compact/simcse/table3.html")
+    page.parent.mkdir(parents=True)
+    page.touch()
+    assert main(["run", "simcse_table3", *words]) == 0
+    assert capsys.readouterr().out == f"simcse/table3: {page}\n"
+    assert main(["run", "simcse_table3", *words, "--dry-run"]) == 0
+    assert capsys.readouterr().out == "", "a dry run makes no page"
+    assert main(["run", "--workflow", str(ROOT / "workflow"), "--config", "scale=paper", "-n"]) == 0
+    assert " ".join(calls[-1]).endswith("--dry-run --quiet rules progress --logger replicse --")
+    assert "no commit in hub.lock.yaml" in capsys.readouterr().err, "before anything starts"
+
+
+def test_what_cannot_be_planned_is_told_before_snakemake_starts(calls, tmp_path, capsys):
+    """Snakemake showed its own trace around the sentence, and the exit code was that of a failure."""
+    shutil.copytree(ROOT / "workflow", tmp_path / "own")
+    table = tmp_path / "own/papers/simcse/tables/table3.yaml"
+    table.write_text(table.read_text().replace("use: unsup", "use: clod", 1))
+    assert main(["run", "simcse/table3", "--workflow", str(tmp_path / "own")]) == 2
+    error = capsys.readouterr().err
+    assert 'recipe "clod"' in error and error.count("\n") == 1 and calls == []
+
+
+@pytest.mark.parametrize("cores", ["0", "-1", "two"])
+def test_cores_are_a_number_or_all(calls, capsys, cores):
+    """With 0 Snakemake waited for ever, with -1 each training ended in a traceback."""
+    assert main(["run", "--cores", cores, "--workflow", str(ROOT / "workflow")]) == 2
+    assert f'--cores is {cores}; expected "all" or a number at least 1' in capsys.readouterr().err
+    assert not calls
+
+
+@pytest.mark.parametrize(
+    ("words", "stays"), [([], False), (["all"], False), (["simcse/table3"], True), (["-n"], True)]
+)
+def test_a_report_of_what_there_was_does_not_outlive_the_whole_study(calls, words, stays):
+    """Snakemake's hooks are not called where nothing is to be done: of 1,002 kills one left it behind."""
+    files = [Path(home, "micro/partial/table3.csv") for home in ("results", "figures", "reports")]
+    for file in files:
+        file.parent.mkdir(parents=True)
+        file.touch()
+    settings = ["--workflow", str(ROOT / "workflow"), "--config", "scale=micro"]
+    assert main(["run", *words, *settings]) == 0
+    assert [file.exists() for file in files] == [stays] * 3
+
+
+def test_of_two_studies_started_together_the_second_is_refused(tmp_path):
+    """Snakemake's own lock comes seconds later than the second start."""
+    said = r"another `replicse run` is at work there; wait for it or end it"
+    with hold(tmp_path), pytest.raises(BadInput, match=said):
+        hold(tmp_path)
+    hold(tmp_path).close()
+
+
+def test_an_item_that_is_left_out_is_run_where_it_is_named(calls):
+    def told(*words):
+        assert main(["run", "--workflow", str(ROOT / "workflow"), "--config", "scale=paper", *words]) == 0
+        return calls.pop()
+
+    everything = ["--config", "all.yaml"]
+    Path("all.yaml").write_text("papers: {diffcse: all}\n")
+    whole = told("diffcse", *everything)
+    assert "diffcse_table1" in whole and "diffcse_table12" not in whole
+    assert not any(word.startswith("papers=") for word in whole)
+    named = told("diffcse/table12", *everything)
+    assert named[-1] == "diffcse_table12"
+    papers = json.loads(next(word for word in named if word.startswith("papers="))[len("papers=") :])
+    assert "table12" in papers["diffcse"] and "table13" not in papers["diffcse"]
+    assert papers["simcse"] == ["table3", "figure2"]
+
+
+def test_a_stale_lock_is_removed_and_a_live_one_is_not(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    lock = tmp_path / ".snakemake" / "locks" / "0.input.lock"
+    lock.parent.mkdir(parents=True)
+    lock.write_text("x")
+    program = tmp_path / "snakemake"
+    program.write_text("import time; print('up', flush=True); time.sleep(60)")
+    running = subprocess.Popen([sys.executable, str(program)], cwd=tmp_path, stdout=subprocess.PIPE)
+    running.stdout.readline()
+    with pytest.raises(BadInput, match=f"process {running.pid}"):
+        free(tmp_path)
+    running.kill()
+    running.wait()
+    note = tmp_path / ".snakemake" / "replicse-holder.json"
+    write_json(note, {"host": "another", "pid": 1, "start": None})
+    with pytest.raises(BadInput, match="machine another"):
+        free(tmp_path)
+    note.unlink()
+    assert lock.exists()
+    assert free(tmp_path) and not lock.exists()
+    assert not free(tmp_path)
+
+
+def told(events, terminal=False):
+    """Return what the handler prints of (event, fields)."""
+    handler = LogHandler(SimpleNamespace(dryrun=False), None)
+    handler.console = Console(
+        file=io.StringIO(), force_terminal=terminal, width=100, soft_wrap=True, color_system=None
+    )
+    for event, fields in events:
+        record = logging.makeLogRecord(
+            {"levelno": fields.pop("level", logging.INFO), "event": event, **fields}
+        )
+        handler.emit(record)
+    handler.close()
+    return handler.console.file.getvalue()
+
+
+def test_a_job_that_no_scheduler_took_says_the_schedulers_words(tmp_path):
+    log = str(tmp_path / "logs" / "count.log")
+    words = "sbatch: error: invalid partition specified: cpu"
+    keep_refusal(
+        log, f"SLURM sbatch failed. The error message was '{words}'.\n    sbatch call:\n        sbatch x"
+    )
+    text = told([(LogEvent.JOB_ERROR, {"jobid": 1, "rule_name": "count", "log": [log]})])
+    assert f"    error: not submitted: {words}\n" in text
+    job = Job("count", (), (), {}, log, {}, frozenset())
+    assert job.tail[-1].endswith(words) and job.remedy.startswith("fix what its log names")
+
+
+def test_a_pipe_gets_a_line_per_stage_and_the_end_of_a_failed_log(tmp_path):
+    log = tmp_path / "train.log"
+    log.write_text("\n".join(f"line {number}" for number in range(99)))
+    jobs = [(1, "train"), (2, "train"), (3, "evaluate")]
+    events = [(LogEvent.RUN_INFO, {"stats": {"train": 2, "evaluate": 1, "all": 1, "total": 4}})]
+    events += [
+        (LogEvent.JOB_INFO, {"jobid": job, "rule_name": rule, "wildcards": {"run": f"r{job}"}})
+        for job, rule in jobs
+    ]
+    events += [(LogEvent.JOB_FINISHED, {"job_id": 3}), (LogEvent.JOB_FINISHED, {"job_id": 1})]
+    events += [(LogEvent.JOB_ERROR, {"jobid": 2, "rule_name": "train", "log": [str(log)]})]
+    events += [(None, {"msg": "Select jobs to execute..."}), (None, {"msg": "Nothing to be done (all)."})]
+    text = told(events)
+    assert text.splitlines()[:2] == ["3 jobs: train 2, evaluate 1", "evaluate: 1 of 1 done"]
+    assert f"✗ train r2 failed: {log}" in text and "line 98" in text and "line 80" not in text
+    assert "Nothing to be done" in text and "Select jobs" not in text
+    assert len(text.splitlines()) < 20
+    shell = "RuleException:\nCalledProcessError in file x.smk, line 16:\nCommand 'set -euo pipefail; ...'"
+    events = [(event, {"msg": shell, "level": logging.ERROR}) for event in (None, LogEvent.ERROR)]
+    assert told(events) == ""
+    assert told([(LogEvent.ERROR, {"msg": "WorkflowError:\nno"})]) == "WorkflowError:\nno\n"
+    assert told([(LogEvent.RUN_INFO, {"stats": {"report": 1, "all": 1, "total": 2}})]) == "1 job: report 1\n"
+
+
+def test_a_terminal_gets_a_live_line_per_training_that_runs(tmp_path):
+    logs = [tmp_path / name for name in ("first.log", "second.log", "new.log")]
+    for step, log in enumerate(logs[:2], 1):
+        facts = {"step": step, "steps": 9, "loss": 0.5, "rate": 70.0, "left": 40.0}
+        write_json(heartbeat_of(log), {"host": "another", "pid": 1, **facts})
+    events = [(LogEvent.RUN_INFO, {"stats": {"train": 3, "total": 3}})]
+    events += [
+        (LogEvent.JOB_INFO, {"jobid": job, "rule_name": "train", "wildcards": {}, "log": [str(log)]})
+        for job, log in enumerate(logs)
+    ]
+    text = told(events, terminal=True)
+    assert "first: step 1 of 9, loss 0.5, 70 sentences/s, 40 s left" in text and "second: step 2 of 9" in text
+    assert "new:" not in text

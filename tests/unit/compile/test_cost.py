@@ -1,0 +1,164 @@
+"""Cost estimates by hand, and those that the documentation prints."""
+
+import json
+
+import pytest
+from places import ROOT
+from planned import WORKFLOW, shipped_plan
+
+from replicse.cli import main
+from replicse.compile.cost import Cost, Speed, operations_of, passes
+from replicse.compile.planner import load_plan
+from replicse.errors import BadInput
+from replicse.files import write_json
+from replicse.registry.runs import FILLED, Init, Run
+
+RUN = {
+    "init": {"hub": "bert-base-uncased", "revision": "x"},
+    "corpus": {"name": "wiki"},
+    "views": [{"column": "text"}] * 2,
+    "objective": [{"term": "infonce"}],
+    "selection": {"every": 0},
+}
+
+
+def spec(**changes):
+    return Run.of({**RUN, **changes}, "run")
+
+
+def hours_of(run, rows, flops, sources=()):
+    operations = operations_of(run, rows, dict(sources))
+    return operations and Speed(device="some", flops=flops).hours(operations).expected
+
+
+def test_a_template_adds_its_words_and_marks_to_each_view_that_is_read_through_it():
+    mask = {"pooling": "mask", "template": 'This sentence : "{text}" means {mask}.'}
+    views = [{"column": "text"}, {"column": "text", "pooling": mask}]
+    assert passes(spec(views=views), {}) == pytest.approx(2 + 7 / (32 * FILLED))
+
+
+def test_a_chain_is_followed_and_an_unknown_size_is_none():
+    parent = {"first": spec().init}
+    chained = spec(init={"run": "first"})
+    assert hours_of(chained, 6400, 1e12, parent) == hours_of(spec(), 6400, 1e12, parent)
+    assert hours_of(spec(init={"hub": "nobody/knows", "revision": "x"}), 6400, 1e12, parent) is None
+    assert hours_of(spec(), None, 1e12, parent) is None
+
+
+BASE, DISTIL, TINY = 12 * 12 * 768**2, 12 * 6 * 768**2, 12 * 2 * 128**2
+SMALL = {"layers": 1, "hidden": 10, "heads": 1, "intermediate": 20, "positions": 8}
+SOURCES = {
+    "backbones/distilbert": Init(hub="distilbert-base-uncased"),
+    "backbones/tiny": Init(hub="google/bert_uncased_L-2_H-128_A-2"),
+    "runs/generator/last": Init(run="generator"),
+    "generator": Init.of({"fresh": {"architecture": SMALL, "tokenizer": {"name": "x"}}}, "init"),
+    "backbones/unknown": Init(hub="nobody/knows"),
+}
+NEXT = [*RUN["views"], {"column": "text", "augment": {"name": "next-sentence"}}]
+
+
+def rtd(generator="backbones/distilbert", **more):
+    return {"term": "rtd", "generator": generator, **more}
+
+
+@pytest.mark.parametrize(
+    ("changes", "passed"),
+    [
+        ({"objective": [{"term": "infonce"}]}, 2 * BASE),
+        ({"objective": [{"term": "infonce"}, rtd()]}, 4 * BASE + 2 * DISTIL / 3),
+        ({"objective": [{"term": "infonce"}, rtd("backbones/tiny")]}, 4 * BASE + 2 * TINY / 3),
+        ({"objective": [{"term": "infonce"}, rtd("runs/generator/last")]}, 4 * BASE + 2 * 1200 / 3),
+        # Nothing generates where tokens are deleted or only masked.
+        ({"objective": [{"term": "infonce"}, {"term": "rtd", "edit": "delete"}]}, 4 * BASE),
+        ({"objective": [{"term": "infonce"}, {"term": "conditional-mlm"}]}, 4 * BASE),
+        ({"objective": [{"term": "infonce"}, {**rtd(), "term": "corrective-lm"}]}, 4 * BASE + 2 * DISTIL / 3),
+        # The discriminator asks for the two vectors, so they are encoded without a contrastive term too.
+        ({"objective": [rtd()]}, 4 * BASE + 2 * DISTIL / 3),
+        ({"objective": [rtd(views=[0, 1], condition=1)]}, 3 * BASE + 2 * DISTIL / 3),
+        # The next sentence is edited twice, but never encoded.
+        (
+            {
+                "views": NEXT,
+                "objective": [{"term": "infonce", "views": [0, 1]}, rtd(views=[2, 2], condition=[0, 1])],
+            },
+            4 * BASE + 2 * DISTIL / 3,
+        ),
+        ({"views": NEXT, "objective": [{"term": "infonce", "views": [0, 1]}]}, 2 * BASE),
+        ({"views": NEXT, "objective": [{"term": "infonce"}]}, 3 * BASE),
+        ({"objective": [{"term": "infonce"}, {"term": "mlm"}]}, 4 * BASE),
+        ({"views": NEXT[2:], "objective": [{"term": "mlm"}]}, BASE),
+    ],
+)
+def test_what_a_row_passes_by_hand(changes, passed):
+    assert passes(spec(**changes), SOURCES) == pytest.approx(passed / BASE)
+    tokens = 100 * 64 * 32 * FILLED
+    hours = hours_of(spec(**changes), 6400, 1e12, SOURCES)
+    assert hours == pytest.approx(6 * passed * tokens / 1e12 / 3600, rel=1e-5)
+
+
+def test_runs_that_only_searches_ask_for_are_told_apart():
+    plan = shipped_plan(scale="paper", papers={"simcse": ["tableA1", "table3"]})
+    rows = plan.cells["simcse/tableA1"]
+    tried = {plan.encoders[one].source.run for cell in rows for group in cell.jobs for one in group}
+    single = plan.runs_of(plan.item("simcse/table3"))
+    assert plan.searched() == tried - single
+    assert tried & single, "the search tries the value of the text too"
+
+
+def test_the_plan_takes_hours_from_the_newest_record_or_from_a_device_by_name(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    config = {"scale": "paper", "papers": {"simcse": ["table3"]}, "seeds": [0], "precision": "fp32"}
+    plan = shipped_plan(**config)
+    assert Cost(plan).speed.device == "one RTX 3090"
+    for name, when in (("Older GPU", "2026-01-01"), ("Newer GPU", "2026-02-01")):
+        record = Speed(device=name, when=when, flops=1e13)
+        write_json(plan.paths.throughput(f"{name.split()[0]}.json"), record.plain())
+    assert Cost(plan).speed.device == "Newer GPU"
+    assert Cost(plan, "older").speed.device == "Older GPU"
+    with pytest.raises(
+        BadInput, match='no device "H100" is known; there is Newer GPU; Older GPU; one RTX 3090'
+    ):
+        Cost(plan, "H100")
+    run = next(iter(plan.runs))
+    assert Cost(plan).hours([run]).expected == pytest.approx(Cost(plan).operations[run] / 1e13 / 3600)
+
+
+def left_out(papers, **changes):
+    config = {"scale": "paper", "papers": papers, "seeds": [0], **changes}
+    return shipped_plan(**config).left_out
+
+
+def test_a_large_search_is_run_only_where_it_is_asked_for_by_name():
+    """Two tables of DiffCSE are 800 runs of their own, a third of the paper scale."""
+    grids = ["diffcse/table12", "diffcse/table13"]
+    assert left_out({"diffcse": "all"}) == grids
+    assert left_out({"diffcse": ["table12", "table1"]}) == []
+    assert left_out({"diffcse": "all"}, rows={grids[1]: ["diffcse-bert-base"]}) == grids[:1]
+    assert left_out({"diffcse": "all"}, scale="micro") == []
+    values = {"scale": "paper", "papers": {"diffcse": "all"}, "seeds": [0]}
+    plan = shipped_plan(**values)
+    assert "diffcse/table12" not in plan.items
+    with pytest.raises(BadInput, match=r"asked for by name.*replicse run diffcse/table12 --scale paper"):
+        plan.item("diffcse/table12")
+    assert plan.record["left_out"].startswith("diffcse/table12, diffcse/table13: ")
+    assert "diffcse/table12" in load_plan(values, WORKFLOW, only="diffcse/table12").items
+
+
+def test_the_page_on_the_paper_scale_prints_what_plan_gives(capsys, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    page = (ROOT / "docs" / "paper-scale.md").read_text(encoding="utf-8")
+    lines, encoding = {}, []
+    for seeds in ("1", "5"):
+        assert main(["plan", "--json", "--scale", "paper", "--seeds", seeds]) == 0
+        told = json.loads(capsys.readouterr().out)
+        (table3,) = (item for item in told["items"] if item["item"] == "simcse/table3")
+        encoding.append(f"{told['evaluation']['hours']:.0f}")
+        released = {"runs": 0, **told["released"]}
+        parts = {"released": released, "table3": table3, "no searches": told["not_searched"], "all": told}
+        for name, part in parts.items():
+            hours = part["hours"]
+            lines[name] = lines.get(name, "") + f" {part['runs']:,} | {hours:,.{int(hours < 10)}f} |"
+    assert [line for line in lines.values() if f"|{line}\n" not in page] == []
+    encoded = f"{told['released']['encoders']} encoders as their authors released them"
+    size = f"{told['download_bytes'] / 1e9:.0f} GB and take {told['disk_bytes'] / 1e9:.0f} GB on disk"
+    assert encoded in page and size in page and f"another {' and '.join(encoding)} hours" in page

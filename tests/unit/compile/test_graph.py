@@ -1,0 +1,82 @@
+"""The graph of jobs: one maker of each file, needs that earlier jobs meet, and what each job is told and depends on."""
+
+from graphlib import TopologicalSorter
+
+import pytest
+from planned import shipped_plan
+
+from replicse.compile.graph import graph_of, log_of, outputs_of
+from replicse.registry.plugins import unit_of
+
+# Every stage, chains, augmentations that ask an encoder, and papers whose runs start from the hub.
+PAPERS = {
+    "simcse": "all",
+    "repro": "all",
+    "diffcse": ["table1", "table11"],
+    "causes": "all",
+    "twotier": "all",
+}
+
+
+@pytest.fixture(scope="module", params=["micro", "paper"])
+def plan(request):
+    return shipped_plan(scale=request.param, papers=PAPERS, adjudicate="all")
+
+
+@pytest.fixture(scope="module")
+def graph(plan):
+    return graph_of(plan)
+
+
+def test_every_file_has_one_maker_and_no_job_waits_for_itself(graph):
+    outputs = [file for job in graph.values() for file in job.outputs]
+    maker = {file: job for job in graph.values() for file in job.outputs}
+    assert len(outputs) == len(maker), "two jobs make one file"
+    order = [
+        *TopologicalSorter(
+            {job: [maker[need] for need in job.needs] for job in maker.values()}
+        ).static_order()
+    ]
+    assert order[0] == graph["data",] and set(order) == set(graph.values())
+    assert len({job.log for job in graph.values()}) == len(graph)
+
+
+def test_a_job_is_found_by_its_stage_and_parts(graph, plan):
+    assert {key for key in graph if key[0] == "train"} == {("train", run) for run in plan.runs}
+    assert {key for key in graph if key[0] == "store"} == {("store", store) for store in plan.stores}
+    wanted = {
+        ("evaluate", name, group) for name in plan.suites for group in plan.groups(name) if name != "data"
+    }
+    assert {key for key in graph if key[0] == "evaluate"} == wanted
+    job = next(iter(job for job in graph.values() if job.stage == "evaluate"))
+    assert str(job) == f"evaluate {job.parts[0]}.{job.parts[1]}"
+
+
+def test_the_rules_wildcards_name_the_same_places(graph, plan):
+    for stage, wildcards in (("train", ["{run}"]), ("evaluate", ["{encoder}", "{group}"]), ("count", [])):
+        job = next(job for job in graph.values() if job.stage == stage)
+        values = dict(zip((word.strip("{}") for word in wildcards), job.parts, strict=True))
+        patterns = outputs_of(plan.paths, stage, *wildcards)
+        assert {name: pattern.format(**values) for name, pattern in patterns.items()} == job.made
+        assert log_of(plan.paths, stage, *wildcards).format(**values) == job.log
+
+
+def test_a_run_depends_on_the_code_of_what_its_spec_names(graph, plan):
+    for run, spec in plan.runs.items():
+        code = graph["train", run].code
+        assert "replicse.training.loop" in code
+        terms = {unit_of(f"{type(term).__module__}:{type(term).__name__}") for term in spec.terms}
+        named = {
+            name for name in code if name.startswith("replicse.registry.terms:") and "Parameters" in name
+        }
+        # A paper's code may also be that of a corpus, which a run reads for its labels.
+        of_papers = {name for name in terms if name.startswith("papers.")}
+        assert terms == named | of_papers and of_papers <= code
+
+
+def test_an_augmented_store_waits_for_the_encoder_that_its_augmentation_asks(graph, plan):
+    asking = {name: spec["view"]["augment"]["encoder"] for name, spec in plan.stores.items()
+              if "encoder" in spec["view"].get("augment", {})}  # fmt: skip
+    assert asking
+    for name, folder in asking.items():
+        assert f"{folder}/model.safetensors" in graph["store", name].needs

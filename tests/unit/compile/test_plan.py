@@ -1,0 +1,210 @@
+"""Planning: shared runs, chains, adjustments of a scale, published spreads, and mistakes in paper files."""
+
+import shutil
+import subprocess
+import sys
+
+import pytest
+import yaml
+from made_up import RECIPE, made_plan, write_paper, write_scores
+from places import ROOT
+from planned import WORKFLOW, shipped_plan
+
+from replicse.compile.graph import graph_of
+from replicse.compile.planner import load_plan
+from replicse.errors import BadInput
+from replicse.judge.tabulate import borrowed_spread, item_result, table_rows
+from replicse.judge.values import Evaluations
+from replicse.spec.scales import load_scale
+
+CONFIG = {"scale": "micro", "papers": {"simcse": ["table3", "figure2"], "repro": ["table5"]}, "seeds": [0, 1]}
+
+
+def plan_of(**changes):
+    return shipped_plan(**{**CONFIG, **changes})
+
+
+@pytest.fixture
+def workflow(tmp_path):
+    """A copy of the workflow's data that a test may break: the papers of CONFIG, and those with published spreads."""
+    for name in ("papers/simcse", "papers/repro", "papers/simple", "scales"):
+        shutil.copytree(WORKFLOW / name, tmp_path / name)
+    return tmp_path
+
+
+def edit(path, change):
+    document = yaml.safe_load(path.read_text(encoding="utf-8"))
+    change(document)
+    path.write_text(yaml.safe_dump(document, allow_unicode=True), encoding="utf-8")
+
+
+def test_a_study_may_ask_for_some_rows_of_an_item():
+    plan = plan_of(rows={"simcse/table3": ["p0.1", "p0.0"]})
+    item = plan.item("simcse/table3")
+    assert [row.id for row in item.rows] == ["p0.0", "p0.1"]
+    assert item.notes[-1] == "This study asks for 2 of the 8 rows."
+    assert (
+        item.baseline == "p0.1"
+        and plan_of(rows={"simcse/table3": ["p0.0"]}).item("simcse/table3").baseline == ""
+    )
+    assert len(plan.evaluation_files(item)) == 4
+
+
+def test_every_seed_is_a_whole_chain_from_its_own_backbone():
+    one, three = plan_of(seeds=[0]), plan_of(seeds=[0, 1, 2])
+    for fresh in (True, False):
+        count = [sum(bool(run.init.fresh) == fresh for run in plan.runs.values()) for plan in (one, three)]
+        assert count[1] == 3 * count[0] and (count[0] == 1 or not fresh)
+    starts = {run.seed: run.init.run for run in three.runs.values() if run.init.run}
+    assert {three.runs[start].seed for start in starts.values()} == {0, 1, 2}
+    for run in three.runs.values():
+        if run.init.run:
+            assert run.init.run == starts[run.seed], "rows of one seed stand on one backbone"
+            assert three.runs[run.init.run].seed == run.seed
+    assert set(one.runs) < set(three.runs), "the chains of a seed are the same in every study"
+
+
+def test_a_scale_may_have_one_backbone_for_all_seeds(workflow):
+    edit(workflow / "scales" / "micro.yaml", lambda scale: scale["backbones"]["bert-base"]["run"].pop("seed"))
+    plan = load_plan({**CONFIG, "papers": {"simcse": ["table5"]}, "seeds": [5, 6]}, workflow)
+    cells = {cell.row.id: cell for cell in plan.described("simcse/table5") if cell.column.id == "avg"}
+    assert cells["unsup-simcse-bert-base"].seeds == (5, 6)
+    assert cells["bert-base-first-last"].seeds == (0,), "the seed of the scale's pre-training"
+    crossed = {"papers": {"simcse": ["table3"]}, "crossed": {"simcse/table3": ["p0.1"]}}
+    with pytest.raises(
+        BadInput, match=r"crossed names row p0.1 of simcse/table3, but .*micro.yaml pre-trains"
+    ):
+        load_plan({**CONFIG, **crossed}, workflow)
+
+
+def test_a_crossed_row_is_run_under_every_seed_on_every_backbone():
+    asked = {
+        "papers": {"simcse": ["table3"]},
+        "rows": {"simcse/table3": ["p0.0", "p0.1"]},
+        "seeds": [0, 1, 2],
+    }
+    plain, plan = plan_of(**asked), plan_of(**asked, crossed={"simcse/table3": ["p0.1"]})
+    assert len(plan.runs) == len(plain.runs) + 6, "the chains of one seed are those of the table"
+    lines = {cell.protocol: cell for cell in plan.cells["simcse/table3"] if cell.row.id == "p0.1"}
+    for seed in (0, 1, 2):
+        cell = lines[f"on-backbone-{seed}"]
+        assert cell.seeds == (0, 1, 2) and cell.jobs[seed] == lines["as-described"].jobs[seed]
+        runs = [plan.runs[plan.encoders[name].source.run] for name in cell.encoders]
+        assert {plan.runs[run.init.run].seed for run in runs} == {seed}
+    assert any(entry["id"] == "on-backbone-2" for entry in plan.record["protocols"])
+
+
+def test_a_trajectory_ends_where_its_runs_end_at_a_scale(workflow):
+    whole = load_plan({**CONFIG, "papers": {"simcse": ["figure2"]}}, workflow)
+    file = workflow / "scales/micro.yaml"
+    file.write_text(
+        file.read_text().replace("optimisation.steps, at_most: 20", "optimisation.steps, at_most: 15")
+    )
+    cut = load_plan({**CONFIG, "papers": {"simcse": ["figure2"]}}, workflow)
+    for plan, last in ((whole, 20), (cut, 10)):
+        assert {run.trajectory.steps()[-1] for run in plan.runs.values() if run.trajectory.every} == {last}
+        cells = plan.cells["simcse/figure2"]
+        shown = {cell.column.step for cell in cells if cell.jobs}
+        assert shown == {None, *range(0, last + 1, 10)}
+        assert {cell.column.step for cell in cells} == {None, *range(0, 101, 10)}
+
+
+def test_a_scale_that_extends_another_says_only_what_differs(workflow):
+    file = workflow / "scales" / "mine.yaml"
+    file.write_text(
+        "name: mine\nextends: compact\nbackbones: {bert-base: {run: {optimisation: {batch_size: 80}}}}\n"
+    )
+    mine, compact = load_scale(file), load_scale(workflow / "scales" / "compact.yaml")
+    own, base = (scale.backbones["bert-base"].run for scale in (mine, compact))
+    assert own.optimisation.batch_size == 80 != base.optimisation.batch_size
+    assert own.objective == base.objective and own.init == base.init
+    assert mine.backbones["bert-small"] == compact.backbones["bert-small"]
+    assert mine.corpora == compact.corpora and mine.adjust == compact.adjust
+
+
+def test_planning_needs_no_torch():
+    code = (
+        "import sys; from pathlib import Path; from replicse.compile.planner import load_plan;"
+        "load_plan({'scale': 'paper', 'papers': {'simcse': 'all'}, 'seeds': [0]}, Path('workflow'));"
+        "import replicse.judge.verdict, replicse.judge.tabulate, replicse.judge.audit;"
+        "import replicse.cli; print({'torch', 'scipy', 'pandas', 'transformers'} & set(sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "set()"
+
+
+def test_a_chain_starts_from_the_checkpoint_of_a_real_run_of_the_same_seed(tmp_path):
+    pairs = [{"column": "anchor"}, {"column": "positive"}]
+    second = {"like": "plain", "init": {"use": "plain"}, "corpus": "nli", "views": pairs}
+    table = {
+        "setting": {"metric": "spearman"},
+        "columns": [{"id": "avg", "metric_path": "sts/avg"}],
+        "rows": [{"id": "second", "encoder": {"use": "second"}}],
+    }
+    write_paper(tmp_path, "made", {"table1": table}, recipes={"plain": RECIPE, "second": second})
+    plan = made_plan(tmp_path, seeds=[3, 4])
+    (cell,) = plan.cells["made/table1"]
+    last = [plan.runs[plan.encoders[name].source.run] for (name,) in cell.jobs]
+    first = [plan.runs[run.init.run] for run in last]
+    assert [run.seed for run in last] == [run.seed for run in first] == [3, 4]
+    assert plan.runs_of(plan.item("made/table1")) == set(plan.runs) and len(plan.runs) == 4
+    job, earlier = (graph_of(plan)["train", run.run_id] for run in (last[0], first[0]))
+    folder = f"results/paper/runs/{first[0].run_id}/best"
+    assert job.payload["init"] == folder and f"{folder}/model.safetensors" in job.needs
+    assert job.payload["tokenizer"] == earlier.payload["tokenizer"]
+
+
+# Published spreads
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"pooling": "cls-head"},
+        {"checkpoint": "last"},
+        {"postprocess": {"name": "whitening", "fit": "target"}},
+        {"run": {"optimisation": {"batch_size": 128}}},
+        {"run": {"dropout": {"attention": 0.05}}},
+        {"run": {"precision": "bf16"}},
+    ],
+)
+def test_whatever_differs_from_the_recipe_ends_the_loan(workflow, change):
+    def differ(table):
+        row = next(row for row in table["rows"] if row["id"] == "p0.1")
+        row["encoder"] = {**row.get("encoder", {}), **change}
+
+    edit(workflow / "papers" / "simcse" / "tables" / "table3.yaml", differ)
+    config = {"scale": "paper", "papers": {"simcse": ["table3"]}, "seeds": [0]}
+    plan = load_plan(config, workflow)
+    assert not any(borrowed_spread(plan, cell) for cell in plan.described("simcse/table3"))
+
+
+@pytest.mark.parametrize("seeds", [1, 4, 10])
+def test_a_borrowed_spread_is_marked_at_any_number_of_seeds(tmp_path, monkeypatch, seeds):
+    monkeypatch.chdir(tmp_path)
+    plan = plan_of(
+        scale="paper", papers={"simcse": ["table3"]}, seeds=list(range(seeds)), adjudicate=["simcse/table3"]
+    )
+    write_scores(plan, ["simcse/table3"], lambda cell, place: 82 + (-1) ** place)
+    result = item_result(plan, plan.item("simcse/table3"), Evaluations(plan))
+    cells = {(cell["row"], cell["protocol"]): cell for cell in table_rows(result)}
+    own = cells.pop(("p0.1", "as-described"))
+    assert own["borrowed"] == "yes"
+    assert own["verdict"] in ("within seed spread", "higher", "lower")
+    assert ("p0.1", "eval-250") in cells
+    assert not any(cell["borrowed"] for cell in cells.values()), "neither ablations nor variants borrow"
+    if seeds == 1:
+        assert {cell["verdict"] for cell in cells.values()} == {"undetermined"}
+
+
+def test_a_head_of_other_classes_cannot_be_kept(tmp_path):
+    def sst(classes):
+        return {"objective": [{"term": "cross-entropy", "task": "sst", "classes": classes}]}
+
+    before = {**RECIPE, "corpus": "course-sst", "views": [{"column": "first"}], **sst(5)}
+    after = {"like": "before", "init": {"use": "before", "keep_head": True}, **sst(2)}
+    columns = [{"id": "avg", "metric_path": "sts/avg", "metric": "spearman"}]
+    table = {"columns": columns, "rows": [{"id": "r", "encoder": {"use": "after"}}]}
+    write_paper(tmp_path, "made", {"table1": table}, recipes={"before": before, "after": after})
+    with pytest.raises(BadInput, match="the run of made/before has another head of task sst; take it away"):
+        made_plan(tmp_path)

@@ -1,0 +1,133 @@
+"""Claims: probabilities against slow loops, sides of several cells, our numbers, contradictions."""
+
+import math
+
+import numpy as np
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+from made_up import write_scores
+from planned import shipped_plan
+from scipy import stats
+
+from replicse.judge.claims import _failing, claim_rows, judge_claim, study_claims
+from replicse.judge.readings import Reading
+from replicse.judge.study import results_of
+from replicse.judge.values import Evaluations
+from replicse.spec.claims import Claim, Relation, contradictions, load_claims
+from replicse.spec.expression import Expression
+
+scores = st.floats(-100, 100).map(lambda value: round(value, 3))
+
+
+@given(
+    st.lists(st.tuples(scores, scores), min_size=3, max_size=8),
+    st.sampled_from([">", "<", ">=", "<=", "within"]),
+)
+def test_probability_against_a_slow_loop_over_seeds(pairs, op):
+    margin = 1.5
+    slacks = []
+    for left, right in pairs:
+        if op == "within":
+            slacks.append(margin - abs(left - right))
+        else:
+            slacks.append((left - right if op in (">", ">=") else right - left) - margin)
+    table = {"a": [left for left, _ in pairs], "b": [right for _, right in pairs]}
+    relation = Relation(left="a", op=op, right="b", margin=margin)
+    judged = Claim(id="id", text="A sentence.", place="Section 1", relations=(relation,))
+    found = judge_claim(judged, lambda name: Reading(tuple(table[name])))
+    mean = sum(slacks) / len(slacks)
+    variance = sum((slack - mean) ** 2 for slack in slacks) / (len(slacks) - 1)
+    if variance < 1e-12:
+        return
+    expected = stats.t.cdf(mean / math.sqrt(variance / len(slacks)), len(slacks) - 1)
+    assert found.probability == pytest.approx(expected, abs=1e-6)
+    assert found.n_seeds == len(pairs)
+    # Beside the bounds themselves, where the last bit decides.
+    if expected > 0.9501:
+        assert found.outcome == "supported"
+    elif expected < 0.0499:
+        assert found.outcome == "contradicted"
+    elif 0.0501 < expected < 0.9499:
+        assert found.outcome == "undetermined"
+
+
+def test_a_claim_of_many_parts_is_contradicted_only_after_holm():
+    """Of ten parts without a difference one fails at 0.05 in 40% of claims; after Holm in 5%."""
+    draws = np.random.default_rng(0).uniform(size=(20_000, 10))
+    assert np.mean((draws <= 0.05).any(axis=1)) == pytest.approx(1 - 0.95**10, abs=0.015)
+    assert np.mean([_failing(row) > 0 for row in draws]) == pytest.approx(1 - 0.995**10, abs=0.007)
+    rows = ([0.05], [0.026, 0.5], [0.025, 0.05], [0.0, 0.06], [])
+    assert [_failing(row) for row in rows] == [1, 0, 2, 1, 0]
+
+
+@pytest.mark.parametrize(
+    ("text", "values", "value", "half"),
+    [
+        ("{a} - {b}", (76.25, 72.05), 4.2, 0.1),
+        ("mean({a}, {b}, {c})", (1.0, 2.0, 6.0), 3.0, 0.05),
+        ("{a} - mean([{b}, {c}])", (1.0, 2.0, 6.0), -3.0, 0.1),
+        ("100 * {a} / {b} - 100", (40.0, 50.0), -20.0, 100 * (40.05 / 49.95) - 80),
+        ("wins([{a}, {b}, {c}, {d}], [{e}, {f}, {g}, {h}])", (3, 2, 1, 5, 2, 2, 4, 4), 50.0, 0.0),
+    ],
+)
+def test_sides_made_of_several_cells(text, values, value, half):
+    side = Expression(text)
+    by_name = dict(zip("abcdefgh", values, strict=False))
+    assert side(by_name) == pytest.approx(value)
+    assert side.room(by_name, dict.fromkeys(by_name, 0.05)) == pytest.approx(half, rel=2e-3)
+
+
+def peaked(row, seed):
+    """Return a score that is best at p = 0.1, with the same noise for all rows of a seed and a little of their own."""
+    printed = {"p0.01": 72.6, "p0.05": 81.1, "p0.1": 82.5, "p0.15": 81.4, "p0.2": 80.5, "p0.5": 71.0}
+    return printed.get(row, 43.6) + 3 * seed + 0.01 * (sum(map(ord, row)) * seed % 7)
+
+
+def test_ours_by_paired_seeds_and_at_another_scale_no_numbers(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = {}
+    for scale in ("paper", "compact"):
+        plan = shipped_plan(scale=scale, papers={"simcse": ["table3"], "repro": ["table5"]}, seeds=[0, 1, 2])
+        write_scores(plan, plan.items, lambda cell, seed: peaked(cell.row.id, seed))
+        results = results_of(plan, plan.items, Evaluations(plan))
+        claims = study_claims(plan.papers, plan.studied)
+        rows[scale] = {row["claim"]: row for row in claim_rows(plan, claims, results)}
+    best, ours = (
+        rows["paper"]["simcse/default-dropout-best"],
+        {key: row["ours"] for key, row in rows["paper"].items()},
+    )
+    outcomes = [best[each] for each in ("reported", "reproduction", "ours", "n_seeds")]
+    assert outcomes == ["supported", "contradicted", "supported", "3"] and float(best["probability"]) > 0.95
+    said = "reproduction study: 1 of 7 parts fails: simcse/table3/p0.1/stsb-dev > simcse/table3/p0.2"
+    assert said in best["reason"]
+    # Cells of items that the study leaves out are missing, and differences are to printed numbers.
+    assert ours["simcse/one-encoder"] == "not run"
+    assert ours["repro/dropout-differences"] == "undetermined", "one of several parts fails, after Holm none"
+    best, bounded = (rows["compact"][name] for name in ("simcse/default-dropout-best", "repro/dropout-range"))
+    assert (best["ours"], best["ran"]) == ("for", "8 of 8"), "no verdict on the paper"
+    assert bounded["ours"] == rows["compact"]["repro/dropout-differences"]["ours"] == "not comparable"
+    assert "every part holds a printed number or a margin" in bounded["reason"]
+
+
+def test_a_contradiction_is_said_once_and_holds_for_both(tmp_path):
+    relation = {"left": "table1/none/stsb-dev", "op": ">", "right": "table1/crop-10/stsb-dev"}
+
+    def claims(**papers):
+        for paper, told in papers.items():
+            entries = [
+                {"id": key, "text": "t", "place": "p", "relations": [relation], "contradicts": others}
+                for key, others in told.items()
+            ]
+            file = tmp_path / paper / "claims.yaml"
+            file.parent.mkdir(exist_ok=True)
+            file.write_text(yaml.safe_dump(entries))
+            yield from load_claims(file)
+
+    several = contradictions([*claims(simcse={"a": []}, repro={"b": ["simcse/a"], "c": ["simcse/a"]})])
+    assert several == {
+        "simcse/a": ("repro/b", "repro/c"), "repro/b": ("simcse/a",), "repro/c": ("simcse/a",)
+    }  # fmt: skip
+    both = contradictions([*claims(simcse={"a": ["repro/b"]}, repro={"b": ["simcse/a"]})])
+    assert both == {"simcse/a": ("repro/b",), "repro/b": ("simcse/a",)}

@@ -1,0 +1,110 @@
+"""A study judged once: four files from the items' results, an absent item, and verbs that say the same."""
+
+import json
+import shutil
+
+import pytest
+from made_up import write_scores
+from planned import WORKFLOW, shipped_audit, shipped_plan
+
+from replicse.cli import main
+from replicse.cli.answers import judge as commands
+from replicse.compile.planner import load_plan
+from replicse.files import read_rows, write_json
+from replicse.judge import study
+from replicse.judge.audit import NOT_AUDITED, audit, audit_plan, chosen
+from replicse.judge.study import judge_study, read_results
+from replicse.judge.tabulate import TIDY, item_result
+from replicse.judge.values import Evaluations
+from replicse.spec.papers import load_papers
+
+CONFIG = {
+    "scale": "compact",
+    "papers": {"simcse": ["table1", "table3"], "repro": ["table4", "table5"]},
+    "adjudicate": ["repro/table4"],
+    "seeds": [0, 1, 2],
+}
+
+
+@pytest.fixture(scope="module")
+def plan():
+    return shipped_plan(**CONFIG)
+
+
+@pytest.fixture(autouse=True)
+def _audited_once(monkeypatch):
+    """The audit of the shipped papers is the same for each test."""
+    for module in (commands, study):
+        real = module.audit_plan
+
+        def once(papers, workflow, cell=None, study=None, real=real):
+            shipped = cell is None and workflow == WORKFLOW and not (study and study.corpora)
+            return shipped_audit()[0] if shipped else real(papers, workflow, cell, study)
+
+        monkeypatch.setattr(module, "audit_plan", once)
+
+
+@pytest.fixture
+def tabulated(plan, tmp_path, monkeypatch):
+    """A folder in which every item of the study is tabulated, and its config."""
+    monkeypatch.chdir(tmp_path)
+    write_scores(plan, plan.items, lambda cell, seed: 60 + len(cell.row.id) + 0.3 * seed)
+    evaluations = Evaluations(plan)
+    for item in plan.items.values():
+        write_json(plan.paths.item(item.id), item_result(plan, item, evaluations).plain())
+    for name in ("study.json", "config.yaml"):  # JSON is YAML too
+        (tmp_path / name).write_text(json.dumps(CONFIG))
+    return tmp_path
+
+
+def judge(folder):
+    assert main(["job", "judge", '{"study": "study.json"}', "--out", str(folder)]) == 0
+    return {name: read_rows(folder / f"{name}.csv") for name in ("claims", "adjudication", "audit", "cells")}
+
+
+def test_four_files_hold_what_the_verbs_print(tabulated, plan, capsys):
+    written = judge(tabulated / "out")
+    assert main(["claims", "--workflow", str(WORKFLOW), "--json"]) == 0
+    claims = json.loads(capsys.readouterr().out)["claims"]
+    assert {type(row["n_seeds"]) for row in claims} == {int}
+    assert {type(row["probability"]) for row in claims} == {float, type(None)}
+    texts = [{key: "" if value is None else str(value) for key, value in row.items()} for row in claims]
+    assert texts == written["claims"]
+    assert main(["adjudicate", "repro/table4", "--workflow", str(WORKFLOW), "--json"]) == 0
+    variants = json.loads(capsys.readouterr().out)["variants"]
+    effects = ["" if row["effect"] is None else str(row["effect"]) for row in variants]
+    assert effects == [row["effect"] for row in written["adjudication"]] and any(effects)
+    assert {type(row["reported"]) for row in variants} == {float} and {row["unit"] for row in variants} == {
+        "points"
+    }
+    assert [len(row["by_seed"]) for row in variants] == [
+        len(row["by_seed"].split("; ")) if row["by_seed"] else 0 for row in written["adjudication"]
+    ]
+    every = [one.row() for one in shipped_audit()[1]]
+    assert written["audit"] == every and {row["paper"] for row in every} > set(plan.studied)
+    assert tuple(written["cells"][0]) == TIDY
+    assert len(written["cells"]) == sum(len(cell.values) for one in read_results(plan) for cell in one.cells)
+
+
+def test_judging_needs_no_evaluation(tabulated, plan):
+    """Claims and adjudication cannot contradict the tables: they read nothing else."""
+    before = judge_study(plan, read_results(plan))
+    write_scores(plan, plan.items, lambda cell, seed: 1.0)
+    assert judge_study(plan, read_results(plan)) == before
+
+
+def test_what_cannot_be_planned_at_the_papers_scale_stops_no_study(tmp_path, caplog):
+    """A backbone that paper.yaml lacks, for a paper that nobody asked for, once ended judge and report."""
+    workflow = shutil.copytree(WORKFLOW, tmp_path / "workflow")
+    scale = workflow / "scales" / "paper.yaml"
+    lines = scale.read_text().splitlines(keepends=True)
+    scale.write_text("".join(line for line in lines if not line.startswith("  bert-tiny: ")))
+    config = {"scale": "micro", "papers": {"simcse": ["table1"]}, "seeds": [0]}
+    assert judge_study(load_plan(config, workflow), [])["audit"][1], "the other papers are audited"
+    (line,) = [line for line in caplog.text.splitlines() if "not audited: " in line]
+    assert "not audited: diffcse/" in line and "bert-tiny" in line and str(scale) in line
+    further = audit_plan(load_papers(workflow), workflow)
+    found = audit(further)
+    (lacking,) = [one for one in found if one.rule == NOT_AUDITED]
+    assert "bert-tiny" in lacking.follows
+    assert chosen(found, lacking.cells[0], further)[-1] == lacking

@@ -1,0 +1,51 @@
+"""What is known of a cell: the paper's setting, published seeds, others' reruns, and a number among them."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from replicse.judge.known import Spread, known_cell
+from replicse.spec.papers import load_papers
+from replicse.workspace import packaged
+
+UNSUP = "simcse/table5/unsup-simcse-bert-base/avg"
+
+
+@pytest.fixture(scope="module")
+def papers():
+    return load_papers(packaged("workflow"))
+
+
+def test_the_single_reruns_of_diffcse_stand_instead_of_their_summary(papers):
+    known = known_cell(papers, "diffcse/table1/diffcse-bert-base/avg")
+    assert known.seeds == () and sorted(known.reruns.values()) == [75.25, 77.0, 77.33, 77.44]
+    assert known.labs.sd == pytest.approx(1.02, abs=0.005)
+
+
+def test_one_more_run_lies_within_the_bounds_as_often_as_they_say():
+    generator = np.random.default_rng(0)
+    values = generator.normal(0, 1, (4000, 10))
+    spreads = [Spread("", row[:9].mean(), row[:9].std(ddof=1), 9).bounds() for row in values]
+    hits = sum(low <= row[9] <= high for row, (low, high) in zip(values, spreads, strict=True))
+    assert 0.94 < hits / 4000 < 0.96
+
+
+def test_a_mean_of_seeds_varies_less_but_for_what_labs_differ_by(papers):
+    """Of 10,000 labs: their own offset, five seeds each; and the mean of ten published seeds is itself uncertain."""
+    random = np.random.default_rng(1)
+    labs = random.normal(75.0, 0.6, 10_000)
+    means = labs + random.normal(0.0, 0.8, (5, 10_000)).mean(0)
+    assert Spread("", 75.0, 1.0, 10).of_means(5, shared=0.6).sd == pytest.approx(means.std(), abs=0.01)
+    alone = Spread("", 75.0, 1.0, 10).of_means(5)
+    missed = random.normal(0.0, 1.0, (5, 10_000)).mean(0) - random.normal(0.0, 1.0, (10, 10_000)).mean(0)
+    assert math.hypot(alone.sd, alone.error) == pytest.approx(missed.std(), abs=0.01)
+    known = known_cell(papers, UNSUP)
+    five = replace(known, averaged=5)
+    assert (
+        five.spreads[0].sd == pytest.approx(0.84 / math.sqrt(5))
+        and five.spreads[0].error == known.seeds[0].error
+    )
+    between = known.labs.sd**2 - 0.84**2
+    assert five.spreads[1].sd == pytest.approx(math.sqrt(between + 0.84**2 / 5))

@@ -1,0 +1,119 @@
+"""`replicse.load`: results as DataFrames."""
+
+import math
+import re
+
+import pytest
+from places import ROOT
+
+import replicse
+from replicse.compile.made import Present
+from replicse.errors import BadInput
+from replicse.files import write_json
+from replicse.judge.tabulate import TIDY
+from replicse.registry.digests import digest
+from replicse.spec.config import Config
+
+READ = "sts-dev/STS-B/all"
+
+
+def value(seed, number, encoder, run=""):
+    return {"seed": seed, "value": number, "encoder": encoder, "run": run}
+
+
+def cell(row, column="stsb-dev", metric="spearman", **more):
+    return {"row": row, "column": column, "metric": metric, "protocol": "as-described", **more}
+
+
+NONE = cell(
+    "none", metric_path=READ, reported={"value": "71.10", "source": "Table 3"}, reproduced=70.5, delta=-0.6, low=69.0,
+    high=72.0, n_seeds=1, verdict="undetermined", encoders=["e1", "e2"],
+    values=[value(0, 70.5, "e1", "r1"), value(1, None, "e2", "r2")],
+)  # fmt: skip
+NA = cell(
+    "NA",
+    metric_path=READ,
+    protocol="as-run",
+    encoders=["e3"],
+    verdict="not run",
+    values=[value(None, 71.25, "e3")],
+)
+TEXTS = cell(
+    "first", column="nearest", metric="text", reported={"value": "A man, running.", "source": "Table 9"},
+    text="A dog runs .", n_seeds=1, encoders=["e4"],
+)  # fmt: skip
+CONFIG = {"scale": "micro", "papers": {"simcse": ["table3"], "diffcse": "all"}, "seeds": [0, 1]}
+
+
+def write_item(folder, name, *cells):
+    """Write an item of a results folder that holds some cells."""
+    rows = [{"id": one["row"], "label": one["row"]} for one in cells]
+    columns = [{"id": one["column"], "label": one["column"]} for one in cells]
+    head = {"item": name, "paper": name.split("/")[0], "scale": "micro", "comparable": False, "kind": "table"}
+    document = {**head, "title": name, "place": name, "rows": rows, "columns": columns, "cells": cells}
+    document["config"] = digest(Config.of(CONFIG, "config").bearing_on(name))
+    write_json(folder / "items" / f"{name}.json", document)
+
+
+@pytest.fixture
+def results(tmp_path):
+    """A results folder of two items, one of them of sentences, and an item of another study."""
+    write_item(tmp_path, "simcse/table3", NONE, NA)
+    write_item(tmp_path, "diffcse/table9", TEXTS)
+    write_item(tmp_path, "simcse/table1", cell("none", values=[value(0, 1.0, "e9", "r9")]))
+    write_json(tmp_path / "config.json", CONFIG)
+    return tmp_path
+
+
+def test_only_what_the_record_asks_for_is_loaded(results):
+    """The values were once of the last study, and the cells of every table that was ever written there."""
+    study = replicse.load(results)
+    assert set(study.values["item"]) == {"table3"}
+    assert set(study.cells["item"]) == {"table3", "table9"}
+
+
+def test_values_have_numbers_and_whole_seeds_and_keep_names_as_they_are(results):
+    values = replicse.load(results).values
+    assert tuple(values.columns) == TIDY
+    assert values["row"].tolist() == ["none", "none", "NA"]
+    assert values["value"].dtype == float and values["value"].dropna().tolist() == [70.5, 71.25]
+    assert values["seed"].dtype == "Int64" and values["seed"].dropna().tolist() == [0, 1]
+    assert values["run"].tolist() == ["r1", "r2", ""]
+
+
+def test_cells_of_all_tables_stand_under_each_other_with_paper_and_item(results):
+    cells = replicse.load(str(results)).cells
+    assert cells.columns.tolist()[:4] == ["paper", "item", "row", "column"]
+    table = cells[cells["paper"] == "simcse"].set_index("row")
+    assert table["item"].tolist() == ["table3", "table3"]
+    assert table.loc["none", ["reported", "reproduced", "delta"]].tolist() == [71.1, 70.5, -0.6]
+    assert math.isnan(table.loc["NA", "delta"]) and table.loc["NA", "verdict"] == "not run"
+    assert table["n_seeds"].tolist() == [1, 0]
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"reproduced": 70.9, "delta": -0.2}, "reproduced is 70.9, but its seeds have the mean 70.5"),
+        ({"delta": 0.6}, "delta is 0.6, but reproduced less reported is -0.6"),
+        ({"low": 73.0}, "low is 73.0, above high, which is 72.0"),
+        ({"n_seeds": 2}, "n_seeds is 2, but it holds numbers of 1"),
+    ],
+)
+def test_an_item_that_contradicts_itself_is_refused(results, change, sentence):
+    write_item(results, "simcse/table3", NONE | change, NA)
+    with pytest.raises(BadInput, match=re.escape(sentence)):
+        replicse.load(results)
+
+
+def test_numbers_of_a_run_of_other_code_are_loaded_with_a_warning(results, caplog):
+    """Two edits later the numbers of the code before were shown as those of now."""
+    modules = ["replicse.evaluation.correlation"]
+    code = Present(ROOT / "workflow", "micro").code(frozenset(modules))
+    made = {"modules": modules, "code": code, "reads": ["runs/r1"]}
+    write_json(results / "encoders/e1/fast.json.made", made)
+    replicse.load(results)
+    assert not caplog.text
+    write_json(results / "runs/r1/made.json", made | {"code": "other"})
+    replicse.load(results)
+    assert "simcse/table3: made with other code than there is now; replicse run makes it again" in caplog.text

@@ -1,0 +1,80 @@
+"""Rows of a person's own: in any item, at every scale, by a folder or a hub id; the printed rows are not run."""
+
+import pytest
+
+from replicse.cli import main
+from replicse.cli.study import own_rows
+from replicse.compile.graph import graph_of
+from replicse.compile.planner import load_plan
+from replicse.errors import BadInput
+from replicse.workspace import packaged
+
+ITEM = "simcse/table5"
+
+
+def plan(rows, **changes):
+    config = {
+        "scale": "micro",
+        "papers": {"simcse": ["table5"]},
+        "seeds": [0, 1],
+        "rows": {ITEM: rows},
+        **changes,
+    }
+    return load_plan(config, packaged("workflow"))
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "models" / "mine").mkdir(parents=True)
+    (tmp_path / "models" / "mine" / "config.json").write_text("{}")
+    return tmp_path / "models" / "mine"
+
+
+def test_only_rows_of_ones_own_are_run_each_as_it_is_named(folder):
+    made = plan(
+        {
+            "mine": {"folder": "models/mine"},
+            "headed": {"folder": str(folder), "pooling": "cls-head"},
+            "base": {"hub": "org/model@abc"},
+        }
+    )
+    assert not made.runs
+    sources = [
+        (one.source.folder or f"{one.source.hub}@{one.source.revision}", one.pooling.pooling)
+        for one in made.encoders.values()
+    ]
+    assert sources == [("./models/mine", "own"), (str(folder), "cls-head"), ("org/model@abc", "own")]
+    assert [row.id for row in made.items[ITEM].rows if not row.quoted] == ["mine", "headed", "base"]
+    (own,) = (job for job in graph_of(made).values() if job.payload.get("folder") == "./models/mine")
+    assert "models/mine/config.json" in own.needs, "the row is made again where a file of the folder changes"
+
+
+@pytest.mark.parametrize(
+    ("rows", "problem"),
+    [
+        ({"mine": {"folder": "models/none"}}, "no folder models/none here"),
+        ({"mine": {"folder": "a", "hub": "b"}}, "exactly one of folder, hub"),
+        ({"glove": {"hub": "org/model"}}, 'the item has a row "glove"; name yours otherwise'),
+    ],
+)
+def test_a_mistake_in_a_row_is_named(folder, rows, problem):
+    with pytest.raises(BadInput, match=problem):
+        plan(rows)
+
+
+def test_the_command_line_gives_rows_as_a_config_does(folder, capsys):
+    words = ["mine=models/mine", "headed=models/mine:cls-head", "base=org/model@abc:mean"]
+    assert own_rows(words) == {
+        "mine": {"folder": "models/mine"},
+        "headed": {"folder": "models/mine", "pooling": "cls-head"},
+        "base": {"hub": "org/model@abc", "pooling": "mean"},
+    }
+    for word in ("mine", "=models/mine"):
+        with pytest.raises(BadInput, match="expected NAME=FOLDER or NAME=HUB-ID"):
+            own_rows([word])
+    assert main(["init", "."]) == 0
+    assert main(["run", "--row", "mine=models/mine", "-n"]) == 2
+    assert "--row is for an item; name one" in capsys.readouterr().err
+    assert main(["run", ITEM, "--row", "mine=./models/none", "-n"]) == 2
+    assert "no folder models/none here" in capsys.readouterr().err

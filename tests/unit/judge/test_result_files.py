@@ -1,0 +1,149 @@
+"""Results files of mteb, SentEval, SimCSE and ours: what each says, what is passed over, how two differ."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from replicse.cli import main
+from replicse.errors import BadInput
+from replicse.judge.result_files import compare_results, read_results
+
+SEVEN = (68.4, 82.41, 74.38, 80.91, 78.56, 76.85, 72.23)
+STS = {f"STS{12 + n}": {"all": {"spearman": {"all": SEVEN[n] / 100, "wmean": 0.5}}} for n in range(5)}
+SENTEVAL = STS | {
+    "STSBenchmark": {"dev": {"spearman": [0.82, 0.0]}, "test": {"spearman": [0.7685, 0.0]}},
+    "SICKRelatedness": {"test": {"spearman": 0.7223}},
+}
+NAMES = ("STS12", "STS13", "STS14", "STS15", "STS16", "STSBenchmark", "SICKRelatedness")
+ROW = "+----+\n| {} | Avg. |\n+----+\n| {} | 76.25 |\n+----+\n"
+TABLE = ROW.format(" | ".join(NAMES), " | ".join(map(str, SEVEN)))
+DEVELOPMENT = ROW.format("STSBenchmark | SICKRelatedness", "82.45 | 0.00")
+EVALUATION = {"eval_stsb_spearman": 0.8245, "eval_sickr_spearman": 0.7389}
+WORSE = {"eval_stsb_spearman": 0.81, "eval_MR": 80.1}
+OURS = {"avg": 75.5, "STS12": {"all": 68.4, "n": 3108, "low": 66.0}}
+
+
+def mteb(task, main_score, subset="default", split="test", **more):
+    """Return a result of today's mteb with one entry."""
+    entry = {"main_score": main_score, "hf_subset": subset, "languages": ["eng-Latn"], **more}
+    return {"task_name": task, "mteb_version": "1.14.17", "scores": {split: [entry]}}
+
+
+def old(task, **splits):
+    """Return a result of mteb before 1.11."""
+    return {"mteb_dataset_name": task, "mteb_version": "1.0.2", "dataset_version": None, **splits}
+
+
+def cosine(spearman):
+    return {"cos_sim": {"pearson": 0.1, "spearman": spearman}, "evaluation_time": 3.1}
+
+
+def written(file, document):
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(document if isinstance(document, str) else json.dumps(document))
+    return file
+
+
+@pytest.mark.parametrize(
+    ("name", "document", "scores"),
+    [
+        ("a.json", mteb("STS12", 0.7237), {"mteb/STS12": 72.37, "sts/STS12/all": 72.37}),
+        ("a.json", mteb("SICK-R", 0.8), {"mteb/SICK-R": 80, "sts/SICK-R/all": None}),
+        ("a.json", mteb("STS17", 0.8, "en-en"), {"mteb/STS17": 80}),
+        ("a.json", mteb("STS17", 0.8, "es-en"), {"mteb/STS17": None, "mteb/STS17/test/es-en": 80}),
+        ("a.json", mteb("MSMARCO", 0.3, split="dev"), {"mteb/MSMARCO": 30}),
+        ("a.json", mteb("MindSmallReranking", None, map=0.3, mrr=0.4), {"mteb/MindSmallReranking": 30}),
+        ("a.json", mteb("SciFact", None, map_at_1000=0.3, ndcg_at_10=0.6), {"mteb/SciFact": 60}),
+        ("a.json", old("STSBenchmark", test=cosine(0.8)), {"sts/STS-B/all": 80}),
+        ("a.json", old("STSBenchmark", test={"cos_sim": 0.8}, validation=None), {"mteb/STSBenchmark": 80}),
+        ("a.json", old("STS17", test={"en-en": cosine(0.8), "de-en": cosine(0.3)}), {"mteb/STS17": 80}),
+        ("a.json", old("TwitterSemEval2015", test={"max": {"ap": 0.7}}), {"mteb/TwitterSemEval2015": 70}),
+        ("a.json", old("BUCC", test={"de-en": {"accuracy": 0.9, "f1": 0.91}}), {"mteb/BUCC/test/de-en": 91}),
+        ("STS13.json", {"mteb_version": "0.0.2", "test": cosine(0.8)}, {"mteb/STS13": 80}),
+        ("a.json", SENTEVAL, {"sts/avg": 76.2486, "sts-dev/STS-B/all": 82, "sts/STS12/wmean": 50}),
+        ("a.json", STS, {"sts/avg": None, "sts/STS16/all": 78.56}),
+        ("a.json", {"STSBenchmark": {"spearman": 0.647}}, {"variants/stsb-regressor/STS-B": 64.7}),
+        ("a.json", {"MR": {"devacc": 81.0, "acc": 81.2}}, {"transfer/MR/accuracy": 81.2}),
+        ("a.txt", f"------ test ------\n{TABLE}", {"sts/avg": 76.2486, "sts/SICK-R/all": 72.23}),
+        ("a.log", TABLE.replace("74.38", "0.00"), {"sts/avg": None, "sts/STS14/all": None, "mteb/STS13": 82.41}),
+        ("a.txt", TABLE.replace("|", "&").replace("Avg.", "Avg. \\\\"), {"sts/avg": 76.2486}),
+        ("a.txt", f"------ dev ------\n{DEVELOPMENT}", {"sts-dev/STS-B/all": 82.45, "sts-dev/SICK-R/all": None}),
+        ("eval_results.txt", "epoch = 1.0\neval_stsb_spearman = 0.8245\n", {"sts-dev/STS-B/all": 82.45}),
+        ("eval_results.json", EVALUATION, {"sts-dev/SICK-R/all": 73.89}),
+        (
+            "trainer_state.json",
+            {"best_metric": 0.8245, "log_history": [{"loss": 1}, EVALUATION, WORSE]},
+            {"sts-dev/STS-B/all": 82.45, "transfer-dev/MR/dev_accuracy": None},
+        ),
+        ("a.json", {"suites": {"sts": OURS}}, {"sts/avg": 75.5, "sts/STS12/all": 68.4, "sts/STS12/n": None}),
+    ],
+)  # fmt: skip
+def test_a_file_says_its_scores_x_100(tmp_path, name, document, scores):
+    results = read_results(written(tmp_path / name, document))
+    assert {path: results.score(path) for path in scores} == pytest.approx(scores)
+
+
+@pytest.mark.parametrize(
+    ("name", "document"),
+    [
+        ("a.json", {"results": {"hellaswag": {"acc": 0.6}}}),
+        ("a.json", [1, 2]),
+        ("a.json", "{"),
+        ("a.json", mteb("SciFact", None)),
+        ("a.json", {"task_name": "STS12", "scores": {"test": [None, 0.8]}}),
+        ("a.json", {"task_name": None, "mteb_version": None, "scores": None}),
+        ("trainer_state.json", {"log_history": None}),
+        ("a.txt", DEVELOPMENT),
+    ],
+)
+def test_a_file_without_a_score_is_refused_and_left_as_it_is(tmp_path, name, document):
+    with pytest.raises(
+        BadInput, match=rf"{name}: (no results file of mteb, SentEval, SimCSE|not JSON)"
+    ) as told:
+        read_results(written(tmp_path / name, document))
+    assert "delete" not in str(told.value)
+
+
+def test_a_folder_is_read_past_what_it_lacks(tmp_path):
+    """Of a model's folder the one revision below it is read; an average needs all of its tasks."""
+    model, revision = tmp_path / "org__a", tmp_path / "org__a" / "e34f"
+    files = {
+        "STS12": mteb("STS12", 0.7),
+        "SciFact": mteb("SciFact", None),
+        "broken": "{",
+        "model_meta": {"name": "a"},
+    }
+    for name, document in files.items():
+        written(revision / f"{name}.json", document)
+    results = read_results(model)
+    assert results.place == revision and results.scores == {"mteb/STS12": pytest.approx(70)}
+    assert results.settings["model/name"] == "a" and results.settings["STS12: mteb_version"] == "1.14.17"
+    passed = {name: remark for remark, names in results.remarks.items() for name in names}
+    assert passed["mteb/SciFact"].startswith("passed over") and "not JSON" in passed["broken.json"]
+    written(model / "abcd" / "STS12.json", mteb("STS12", 0.8))
+    with pytest.raises(BadInput, match=r"name one: .*org__a/abcd, .*org__a/e34f"):
+        read_results(model)
+
+
+def test_one_table_compares_each_task_once(tmp_path, capsys, monkeypatch):
+    """The best of the aggregations that both have stands for a task; what numerics may do is told from more."""
+    monkeypatch.chdir(tmp_path)
+    long = "AmazonCounterfactualClassification"
+    for name, score, version in (("a", 0.7, "1"), ("b", 0.7005, "2")):
+        written(Path(name, "STS12.json"), mteb("STS12", score) | {"mteb_version": version})
+        written(Path(name, f"{long}.json"), mteb(long, score + (name == "b") * 0.02, "en-ext"))
+        written(Path(name, f"Only{name}.json"), mteb(f"Only{name}", score))
+    assert main(["compare", "a", "b"]) == main(["diagnose", "a", "b", "--markdown"]) == 0
+    text, block, _ = capsys.readouterr().out.split("```\n")
+    assert text == block and max(map(len, text.splitlines())) <= 80 and "1 of 2 scores differ" in text
+    assert "STS12: mteb_version: 1 in A, 2 in B" in text and "Only in B: mteb/Onlyb" in text
+    assert main(["compare", "a", "b", "--json"]) == 0
+    scores = json.loads(capsys.readouterr().out)["scores"]
+    assert scores["mteb/STS12"]["standing"] == "within numerics"
+    assert scores[f"mteb/{long}/test/en-ext"]["standing"] == "beyond numerics"
+    seven, one = (read_results(written(tmp_path / f"{len(each)}.json", each)) for each in (SENTEVAL, STS))
+    assert list(compare_results(one, seven).scores) == [f"sts/{name}/all" for name in STS]
+    with pytest.raises(BadInput, match=r"no score is in both; A holds the scores sts/STS12/all 68\.40"):
+        compare_results(one, read_results(written(tmp_path / "c.json", mteb("SciFact", 0.1))))
+    assert main(["compare", "a", "absent/b"]) == 2 and "absent/b: no such file" in capsys.readouterr().err

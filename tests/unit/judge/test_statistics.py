@@ -1,0 +1,200 @@
+"""Intervals against slow loops, scipy and closed forms; their coverage."""
+
+import math
+import statistics
+
+import numpy as np
+import pytest
+
+from replicse.evaluation import bootstrap
+from replicse.judge import aggregate
+from replicse.judge import statistics as study
+from replicse.spec.printed import Spread
+
+
+def slow_ranks(values):
+    """Rank of a value: how many are smaller, plus the mean place among its equals."""
+    return [sum(w < v for w in values) + (sum(w == v for w in values) + 1) / 2 for v in values]
+
+
+def slow_spearman(first, second):
+    """Pearson of the ranks, term by term; NaN for a constant side."""
+    x, y = slow_ranks(first), slow_ranks(second)
+    mx, my = sum(x) / len(x), sum(y) / len(y)
+    xy = sum((a - mx) * (b - my) for a, b in zip(x, y, strict=True))
+    xx, yy = sum((a - mx) ** 2 for a in x), sum((b - my) ** 2 for b in y)
+    return xy / math.sqrt(xx * yy) if xx * yy else math.nan
+
+
+def slow_bootstrap(statistic, columns, samples, level, seed):
+    """Percentile bootstrap that copies the drawn rows, one resample after another."""
+    count = len(columns[0])
+    drawn = np.random.default_rng(seed).integers(count, size=(samples, count))
+    results = [statistic(*[[column[row] for row in rows] for column in columns]) for rows in drawn]
+    kept = [result for result in results if not math.isnan(result)]
+    return np.quantile(kept, [(1 - level) / 2, (1 + level) / 2])
+
+
+def pairs(count, seed=0, noise=1.0):
+    """Graded pairs with ties, as in the STS sets, and two encoders that see them through noise."""
+    generator = np.random.default_rng(seed)
+    gold = generator.integers(0, 6, count).astype(float)
+    first, second = (gold + noise * generator.normal(size=count) for _ in range(2))
+    return np.round(first, 1), np.round(second, 1), gold
+
+
+# One more draw
+
+
+def test_prediction_interval_of_three_by_hand():
+    half = 4.302652730 * 1.0 * math.sqrt(4 / 3)
+    assert study.prediction_interval([1.0, 2.0, 3.0]) == pytest.approx((2 - half, 2 + half))
+
+
+def test_prediction_interval_with_a_known_spread_is_normal():
+    assert study.prediction_interval([5.0], spread=Spread(1.0)) == pytest.approx(
+        (5 - 2.771808, 5 + 2.771808), abs=1e-5
+    )
+    assert study.prediction_interval([4.0, 6.0], spread=Spread(1.0)) == pytest.approx(
+        (5 - 1.959964 * math.sqrt(1.5), 5 + 1.959964 * math.sqrt(1.5)), abs=1e-5
+    )
+
+
+@pytest.mark.parametrize("level", [0.5, 0.95])
+@pytest.mark.parametrize("degrees", [2, 100])
+def test_t_quantile_against_scipy(degrees, level):
+    from scipy.stats import t
+
+    assert study.t_quantile(degrees, level) == pytest.approx(t.ppf((1 + level) / 2, degrees), rel=1e-12)
+
+
+@pytest.mark.parametrize("count", [3, 10])
+def test_prediction_interval_covers_within_two_points_of_its_level(count):
+    draws = np.random.default_rng(100 + count).normal(size=(8000, count + 1))
+    bounds = np.array([study.prediction_interval(row[1:]) for row in draws])
+    inside = (bounds[:, 0] <= draws[:, 0]) & (draws[:, 0] <= bounds[:, 1])
+    assert inside.mean() == pytest.approx(study.LEVEL, abs=0.02)
+
+
+def test_the_mean_of_more_draws_has_a_narrower_interval_than_one():
+    half = 4.302652730 * 1.0 * math.sqrt(1 / 3 + 1 / 50)
+    assert study.prediction_interval([1.0, 2.0, 3.0], of=50) == pytest.approx((2 - half, 2 + half))
+    half = 1.959963985 * 0.84 * math.sqrt(1 + 1 / 50)
+    assert study.prediction_interval([5.0], spread=Spread(0.84), of=50) == pytest.approx((5 - half, 5 + half))
+
+
+# Statistics of several more draws
+
+
+def draws_of(own, others, seed, trials=4000):
+    """Return normal draws as (trials, own) and (trials, others)."""
+    draws = 75 + 0.84 * np.random.default_rng(seed).normal(size=(trials, own + others))
+    return draws[:, :own], draws[:, own:]
+
+
+def coverage(bounds, truth):
+    low, high = np.array(bounds).T
+    return np.mean((low <= truth) & (truth <= high))
+
+
+@pytest.mark.parametrize(("own", "others"), [(5, 50), (3, 4)])
+@pytest.mark.parametrize("spread", [None, 0.84])
+def test_the_interval_of_a_mean_of_draws_covers_within_two_points(own, others, spread):
+    ours, theirs = draws_of(own, others, own)
+    bounds = [study.prediction_interval(row, spread=spread and Spread(spread), of=others) for row in ours]
+    assert coverage(bounds, theirs.mean(axis=1)) == pytest.approx(0.95, abs=0.02)
+
+
+@pytest.mark.parametrize(("own", "others", "share"), [(5, 50, 1), (3, 10, 0), (4, 51, 0.5)])
+@pytest.mark.parametrize("spread", [None, 0.84])
+def test_the_interval_of_an_order_statistic_covers_within_two_points(own, others, share, spread):
+    ours, theirs = draws_of(own, others, own)
+    bounds = [
+        study.order_statistic_interval(row, others, share, spread=spread and Spread(spread)) for row in ours
+    ]
+    assert coverage(bounds, np.quantile(theirs, share, axis=1)) == pytest.approx(0.95, abs=0.02)
+
+
+@pytest.mark.parametrize("share", [0.3, 1])
+@pytest.mark.parametrize("spread", [None, 2.0])
+def test_every_order_statistic_of_one_more_draw_is_that_draw(share, spread):
+    values = [1.0, 2.0, 4.0, 4.5]
+    expected = study.prediction_interval(values, spread=spread and Spread(spread))
+    assert study.order_statistic_interval(
+        values, 1, share, spread=spread and Spread(spread)
+    ) == pytest.approx(expected, rel=2e-3)
+
+
+def test_the_largest_draw_with_a_known_spread_by_hand():
+    """With many of our draws the mean is known: the largest of m is below x with Phi(x)^m."""
+    from scipy.stats import norm
+
+    low, high = study.order_statistic_interval([10.0] * 100_000, 50, 1.0, spread=Spread(2.0))
+    assert (low, high) == pytest.approx(tuple(10 + 2 * norm.ppf(np.power([0.025, 0.975], 1 / 50))), abs=1e-3)
+
+
+def test_the_interval_of_a_standard_deviation_is_that_of_an_f_ratio():
+    from scipy.stats import f
+
+    values = [1.0, 2.0, 3.0, 5.0]
+    expected = statistics.stdev(values) * np.sqrt(f.ppf([0.025, 0.975], 49, 3))
+    assert study.spread_interval(values, 50) == pytest.approx(tuple(expected))
+    assert study.spread_interval(values, 1) is None
+
+
+def test_below_three_seeds_nothing_has_an_interval_of_its_own():
+    """With two, Student's t has one degree of freedom: 12.7 standard deviations of noise, or none at all."""
+    for values in ([75.0], [55.14, 55.16], [50.0, 100.0]):
+        assert study.spread_of(values) is None
+        assert study.prediction_interval(values) is None
+        assert study.order_statistic_interval(values, 20, 1.0) is None
+        assert study.spread_interval(values, 50) is None
+        found = study.paired_difference(values, [70.0])
+        assert (found.low, found.high, found.n, found.resolved) == (None, None, len(values), False)
+        assert found.by_seed == tuple(value - 70.0 for value in values)
+        pooled = aggregate.aggregate_interval([[value] * 4 for value in values])
+        assert (pooled.low, pooled.high) == (None, None)
+    assert study.prediction_interval([75.0, 76.0], spread=Spread(0.84)) is not None, (
+        "a spread known beforehand is one"
+    )
+    assert study.spread_of([1.0, 2.0, 3.0]) == 1.0 and study.prediction_interval([1.0, 2.0, 3.0]) is not None
+
+
+# Rank correlations
+
+
+def test_spearman_interval_against_a_slow_bootstrap():
+    first, _, gold = pairs(30)
+    estimate = bootstrap.spearman_interval(first, gold, samples=41, seed=3)
+    assert estimate.value == pytest.approx(slow_spearman(first, gold), abs=1e-12)
+    expected = slow_bootstrap(slow_spearman, (first, gold), 41, 0.95, seed=3)
+    assert (estimate.low, estimate.high) == pytest.approx(tuple(expected), abs=1e-12)
+
+
+# Aggregates
+
+
+@pytest.mark.parametrize("count", [1, 3, 4, 7, 8, 35])
+def test_interquartile_mean_against_scipy(count):
+    from scipy.stats import trim_mean
+
+    scores = np.random.default_rng(count).normal(size=count)
+    assert aggregate.interquartile_mean(scores) == pytest.approx(trim_mean(scores, 0.25))
+
+
+# A crossed design
+
+
+def test_components_of_a_crossed_design_by_hand():
+    # Rows differ by 3, columns by 1, nothing else: all within a row is the column's own effect.
+    found = study.components([[0.0, 1.0], [3.0, 4.0]])
+    assert found == study.Components(pytest.approx(math.sqrt(4.5)), pytest.approx(math.sqrt(0.5)))
+
+
+def test_rows_that_differ_less_than_their_interaction_have_no_component():
+    assert study.components([[0.0, 1.0], [1.0, 0.0]]).between == 0
+
+
+@pytest.mark.parametrize("table", [[[1.0, 2.0]], [[1.0], [2.0]], [[1.0, None], [2.0, 3.0]], []])
+def test_no_components_of_what_is_no_whole_design(table):
+    assert study.components(table) is None

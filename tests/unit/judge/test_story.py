@@ -1,0 +1,57 @@
+"""The story of one cell: how it is found, and which claims and findings are told with it."""
+
+import pytest
+from planned import shipped_plan
+
+from replicse.judge.findings import Finding
+from replicse.judge.story import cell_story, find_cell
+from replicse.judge.tabulate import item_result
+from replicse.judge.values import Evaluations
+
+CONFIG = {
+    "scale": "paper",
+    "papers": {"simcse": ["table1", "table5", "table8", "tableA1", "figure2"], "repro": ["table4"]},
+    "seeds": [0, 1, 2],
+    "adjudicate": ["repro/table4", "simcse/table1"],
+}
+CELL = "repro/table4/crop-10/stsb-dev"
+
+
+@pytest.fixture(scope="module")
+def plan():
+    return shipped_plan(**CONFIG)
+
+
+def test_a_cell_is_found_with_or_without_its_metric_and_under_a_protocol(plan):
+    plain = find_cell(plan, CELL)
+    assert plain is find_cell(plan, f"{CELL}/spearman")
+    assert (plain.row.id, plain.column.id, plain.protocol) == ("crop-10", "stsb-dev", "as-described")
+    assert plain is find_cell(plan, f"{CELL}@as-described")
+    variant = find_cell(plan, f"{CELL}@character-crop")
+    assert variant.protocol == "character-crop"
+    assert variant is find_cell(plan, f"{CELL}/spearman@character-crop")
+    assert variant.encoders != plain.encoders
+    uniformity = find_cell(plan, "simcse/figure2/unsup-simcse/final/uniformity")
+    assert uniformity.column.metric == "uniformity"
+
+
+def test_claims_and_findings_that_name_the_cell(plan):
+    def claim(name, cells, reported, ours):
+        return {"claim": f"p/{name}", "cells": cells, "reported": reported, "ours": ours}
+
+    def finding(name, printed):
+        return Finding("repro", "rule", "Table 4", ("p/c", name), printed, "-13.2 follows", "certain")
+
+    claims = [
+        claim("with-metric", f"x/y/z/w; {CELL}/spearman", "supported", "not run"),
+        claim("without", CELL, "contradicted", "undetermined"),
+        claim("other", f"{CELL}-delta; repro/table4/crop-20/stsb-dev", "", ""),
+    ]
+    findings = [finding(f"{CELL}/spearman", "-13.3 is printed"), finding(f"{CELL}-delta/spearman", "other")]
+    cell, evaluations = find_cell(plan, CELL), Evaluations(plan)
+    story = cell_story(plan, cell, item_result(plan, cell.item, evaluations), evaluations, claims, findings)
+    assert story["claims"] == [
+        "p/with-metric: in print supported, ours not run",
+        "p/without: in print contradicted, ours undetermined",
+    ]
+    assert story["audit"] == ["-13.3 is printed; -13.2 follows (certain)"]

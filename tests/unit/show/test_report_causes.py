@@ -1,0 +1,99 @@
+"""The page of causes: what it says of each, that the committed one is current, and its two drawings."""
+
+import importlib.util
+
+import pytest
+from places import ROOT
+
+from replicse.judge.table import ItemResult
+from replicse.show.figures import draw
+from replicse.show.pages.causes import TITLE, causes_pages
+from replicse.spec.causes import Cause, Measured
+
+CAUSE = Cause.of(
+    {
+        "id": "one", "title": "One", "sentence": "It happens.", "seen": "It was seen.", "mend": "Mend it.",
+        "test": "replicse doctor", "kinds": ["trained"],
+        "threads": {"a/b#1": "author", "a/b#2": "reporter", "a/b#3": "suspected"},
+        "reports": [
+            {"thread": "a/b#1", "model": "m", "quantity": "STS", "printed": 76.25, "got": [75]},
+            {"thread": "a/b#2", "model": "m", "quantity": "STS", "delta": [-2]},
+        ],
+    },
+    "one",
+)  # fmt: skip
+EXACT = Measured(
+    cause="one", variant="mean", encoder="MiniLM", kind="released", metric="sts/avg", effect=-1.5
+)
+PAIRED = Measured(
+    cause="one",
+    variant="no-gather",
+    encoder="compact",
+    kind="trained",
+    metric="sts/avg",
+    effect=-2,
+    low=-3,
+    high=-1,
+    n=3,
+)
+
+
+def generator():
+    spec = importlib.util.spec_from_file_location("causes_generator", ROOT / "workflow" / "causes.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_committed_page_is_current():
+    assert (ROOT / "docs" / "causes.md").read_text() == generator().page(), "run python workflow/causes.py"
+
+
+def test_a_cause_has_what_people_saw_what_was_measured_a_test_and_a_remedy():
+    checked = [
+        {
+            "thread": "a/b#1",
+            "written": "it was low",
+            "cause": "one",
+            "agreed": True,
+            "stated": True,
+            "listed_by": ["batch"],
+        }
+    ]
+    checked += [{**checked[0], "agreed": False, "stated": False, "listed_by": []}]
+    text = generator().markdown([CAUSE], [EXACT, PAIRED], checked, {"strip": "s.svg", "effects": "e.svg"})
+    assert "| [One](#one) | 3, 1 suspected | −2.00 to −1.25 | −2.00 to −1.50 |" in text
+    assert "| [a/b#1](https://github.com/a/b/issues/1) | m | STS | 76.25 | 75 |" in text
+    assert "Confirmed by reporter: [a/b#2]" in text and "Only suspected: [a/b#3]" in text
+    assert "| -2 from print |" in text and "`replicse doctor`" in text and "Mend it." in text
+    assert (
+        "confirmed cause in 1 of 1; 0 state nothing" in text and "lists it in 0 of 1; 1 state nothing" in text
+    )
+    assert "| one | batch |" in text and "| one | nothing stated |" in text and "![Measured effects" in text
+    bare = generator().markdown([CAUSE], [], checked, {"strip": "s.svg", "effects": "e.svg"})
+    assert "![Measured effects" not in bare and "| −2.00 to −1.25 | - |" in bare
+
+
+def item(paper):
+    return ItemResult.model_construct(item=f"{paper}/table1", paper=paper)
+
+
+def test_the_page_is_in_the_report_of_a_study_of_causes_or_reruns_alone():
+    assert causes_pages([item("simcse")], ROOT / "workflow") == []
+    (page,) = causes_pages([item("reruns")], ROOT / "workflow")
+    assert page.title == TITLE and len(page.sheets[0].rows) == 15
+
+
+@pytest.mark.parametrize("kind", ["strip", "effects"])
+def test_a_drawing_is_made_of_its_records(tmp_path, kind):
+    records = {
+        "strip": [
+            {"group": "A", "label": "p", "source": "print", "value": 76.25, "sd": None, "count": None},
+            {"group": "A", "label": "s", "source": "seeds", "value": 75.11, "sd": 0.84, "count": 50},
+            {"group": "A", "label": "r", "source": "rerun", "value": 74.84, "sd": None, "count": None},
+        ],
+        "effects": generator().effect_records([EXACT, PAIRED]),
+    }
+    files = draw(kind, records[kind], tmp_path / kind)
+    assert {file.suffix for file in files} == {".svg", ".png", ".pdf", ".csv"}
+    assert "<path" in (tmp_path / f"{kind}.svg").read_text()

@@ -1,0 +1,165 @@
+"""Figures: tidy data in, reproducible bytes out, nothing cut off."""
+
+import csv
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from golden import example_report as example
+
+from replicse.cli.render import draw_item
+from replicse.errors import BadInput
+from replicse.show import figures
+from replicse.show.content.records import records_of
+from replicse.show.figures import draw, frame
+
+# By kind of figure, the example that is drawn so.
+DRAWN = {
+    "trajectory": "trajectory",
+    "scatter": "scatter",
+    "profile": "dropout",
+    "bars": "augmentation",
+    "spectrum": "spectrum",
+    "density": "density",
+    "density-own-scales": "density",
+    "effects": "dropout",
+}
+
+
+def item_of(kind, scale="paper"):
+    """Return the example that is drawn as a kind of figure; effects need a baseline row."""
+    item = example.item(DRAWN[kind], scale)
+    return example.percentages(item).model_copy(update={"figure": kind}) if kind == "effects" else item
+
+
+@pytest.mark.parametrize("kind", ["profile", "density"])
+def test_a_kind_is_written_with_its_data_and_the_same_bytes_twice(kind, tmp_path):
+    records = records_of(item_of(kind))
+    files = draw(kind, records, tmp_path / "one" / "table.3", title="A title")
+    assert [path.name for path in files] == [f"table.3.{suffix}" for suffix in ("svg", "png", "pdf", "csv")]
+    again = draw(kind, records, tmp_path / "two" / "table.3", title="A title")
+    for first, second in zip(files, again, strict=True):
+        assert first.read_bytes() == second.read_bytes() and first.stat().st_size > 300
+    with files[-1].open(encoding="utf-8", newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    assert rows == [
+        {name: "" if value is None else str(value) for name, value in record.items()} for record in records
+    ]
+    for path in files[:3]:
+        assert b"/tmp" not in path.read_bytes() and b"202" not in path.read_bytes()[:400]
+
+
+def test_effects_are_the_differences_to_the_baseline_row_under_the_same_seed():
+    item = item_of("effects")
+    records = {record["row"]: record for record in records_of(item)}
+    (column,) = item.columns
+    assert len(records) > 2 and item.row_names[item.baseline] not in records
+    ours, base = (item.described[row, column.id, column.metric].values for row in ("p0.0", item.baseline))
+    mean = np.mean([one.value - other.value for one, other in zip(ours, base, strict=True)])
+    found = records[item.row_names["p0.0"]]
+    assert found["value"] == pytest.approx(mean) and found["low"] < mean < found["high"]
+
+
+def test_mistakes_are_named(tmp_path):
+    with pytest.raises(BadInput, match='did you mean "scatter"'):
+        draw("scater", [{}], tmp_path / "x")
+    with pytest.raises(BadInput, match="nothing to draw"):
+        draw("scatter", [], tmp_path / "x")
+    with pytest.raises(BadInput, match='figure "" is unknown'):
+        draw("", records_of(example.item("temperature")), tmp_path / "x")
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_axes_of_a_trajectory_say_which_way_is_better():
+    axes = figures.trajectory(frame(records_of(item_of("trajectory")))).axes[0]
+    assert axes.get_xlabel().startswith("uniformity (lower")
+    assert axes.get_ylabel().startswith("alignment (lower")
+
+
+def titles(axes):
+    return {text for where in ("left", "center", "right") for text in axes.get_title(loc=where).split("\n")}
+
+
+@pytest.mark.parametrize("kind", ["trajectory", "profile", "spectrum"])
+def test_the_one_title_of_a_figure_says_that_a_smaller_scale_is_not_comparable(kind, monkeypatch):
+    item = item_of(kind, "micro")
+    assert item.caveat == "micro: not comparable"
+    drawn = []
+    monkeypatch.setattr(figures, "_save", lambda figure, *_: drawn.append(figure) or [])
+    draw_item(item, Path("x.svg"))
+    assert drawn[0].get_suptitle() == f"{item.item} · micro: not comparable"
+    assert not any("not comparable" in text for axes in drawn[0].axes for text in titles(axes))
+
+
+@pytest.mark.parametrize("kind", ["profile", "bars"])
+def test_two_seeds_are_dots_and_no_interval(kind):
+    item = example.few_seeds(DRAWN[kind])
+    records = records_of(item)
+    cell = item.cells[0]
+    assert records[0]["seeds"] == " ".join(str(value.value) for value in cell.values)
+    assert {(record["low"], record["high"]) for record in records} == {(None, None)}
+    drawn = figures.DRAWERS[kind](frame(records))
+    legend = [text.get_text() for text in drawn.legends[0].get_texts()]
+    assert legend == ["reported", "reproduced", "one seed"]
+    pairs = [line.get_xydata() for line in drawn.axes[0].lines if len(line.get_xydata()) == 2]
+    values = [sorted(value.value for value in cell.values) for cell in item.cells[:1]]
+    own = [sorted(pair[:, 1 if kind == "profile" else 0]) for pair in pairs]
+    assert values[0] in own
+
+
+@pytest.mark.parametrize(("row", "on"), [("τ=1", True), ("10%", True), ("−5", True), ("Fixed 0.1", False)])
+def test_rows_that_set_a_number_are_joined(row, on):
+    numbers = {"reported": 1.0, "reproduced": 2.0, "low": None, "high": None, "seeds": "", "metric": "m"}
+    line = figures.profile(frame([{"row": name, **numbers} for name in ("0.2", row)])).axes[0].lines[0]
+    assert math.isnan(line.get_ydata()[1]) == (not on)
+
+
+@pytest.mark.parametrize("kind", DRAWN)
+def test_nothing_is_cut_off(kind):
+    import matplotlib
+
+    with matplotlib.rc_context(fname=figures.STYLE):
+        drawn = figures.DRAWERS[kind](frame(records_of(item_of(kind))))
+        drawn.canvas.draw()
+        whole = drawn.get_tightbbox(drawn.canvas.get_renderer())
+    width, height = drawn.get_size_inches()
+    assert whole.x0 >= -0.01 and whole.y0 >= -0.01
+    assert whole.x1 <= width + 0.01 and whole.y1 <= height + 0.01
+
+
+PLACE = {
+    "alignment": 0.2,
+    "uniformity": -2.0,
+    "source": "reproduced",
+    "step": "final",
+    "selected": "",
+    "seeds": "",
+}
+
+
+def looks_of(legend):
+    """Return colour and marker by label."""
+    handles = zip(legend.get_texts(), legend.legend_handles, strict=True)
+    return {text.get_text(): (handle.get_color(), handle.get_marker()) for text, handle in handles}
+
+
+def test_a_method_has_one_colour_and_marker_in_every_figure():
+    some = ["BERT, VICReg (dropout)", "Delete one word", "BERT, SimCSE"]
+    drawn = figures.trajectory(frame([{**PLACE, "method": method} for method in some]))
+    others = ["Unsup. SimCSE", "SBERT-base", "Sup. SimCSE", "VICReg"]
+    lines = [{"encoder": name, "index": 1, "value": 1.0} for name in others]
+    look = looks_of(*drawn.legends) | looks_of(figures.spectrum(frame(lines)).axes[0].get_legend())
+    assert look["BERT, SimCSE"] == look["Unsup. SimCSE"] and look["VICReg"] == look["BERT, VICReg (dropout)"]
+    assert len({look[name] for name in ("Unsup. SimCSE", "Sup. SimCSE", "SBERT-base", "VICReg")}) == 4
+    ridges = [
+        {"encoder": "SimCSE", "group": "0-1", "cosine": place / 4, "density": 1.0} for place in range(4)
+    ]
+    assert figures.density(frame(ridges)).axes[0].lines[0].get_color() == look["Unsup. SimCSE"][0]
+
+
+@pytest.mark.parametrize("label", [r"$\textsc{cls}$", "a_b^c $x_$", "100% {}"])
+def test_labels_of_people_are_text_and_no_formulas(label, tmp_path):
+    first, *others = records_of(item_of("bars"))
+    records = [{**first, "row": label}, *others]
+    draw("bars", records, tmp_path / "table", title=label)

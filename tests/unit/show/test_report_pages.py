@@ -1,0 +1,174 @@
+"""Pages drawn from all items: what reproduces, claims, audit, adjudication; and a page as text for a terminal."""
+
+import json
+import shutil
+
+import pytest
+from golden import example_report as example
+from made_up import write_scores
+from planned import WORKFLOW, shipped_audit, shipped_plan
+
+from replicse.cli.job import job_verb
+from replicse.cli.render import keep_verb, pages
+from replicse.cli.report import report_verb
+from replicse.compile.paths import Paths
+from replicse.errors import BadInput
+from replicse.files import read_json, write_json, write_rows
+from replicse.judge.adjudicate import FIELDS as ADJUDICATION_FIELDS
+from replicse.judge.claims import FIELDS as CLAIM_FIELDS
+from replicse.judge.findings import FIELDS as FINDING_FIELDS
+from replicse.show.content.tables import verdict_counts
+from replicse.show.pages.reproduces import difference_sheet, reproduces_page
+
+# Adjudication
+
+
+# What reproduces
+
+
+# Coverage and differences
+
+
+def test_a_difference_to_the_baseline_row_is_paired_by_seed():
+    """Two intervals that overlap say nothing of rows whose seeds are shared."""
+    cells = [
+        example.judged(row, "dev", printed, values, scale="compact")
+        for row, printed, values in (
+            ("base", "82.5", [60.0, 65.0, 70.0]),
+            ("less", "71.1", [50.0, 54.0, 60.0]),
+            ("lone", "71.0", [59.0]),
+        )
+    ]
+    rows = [("base", "Base"), ("less", "Less"), ("lone", "Lone")]
+    item = example.result("made/table1", "T", [("dev", "Dev")], rows, cells, scale="compact", baseline="base")
+    sheet = difference_sheet([item])
+    assert sheet.rows[0] == (
+        "made/table1", "Dev", "Less less Base", "\u221211.4", "\u221210.33 [\u221211.77, \u22128.90]"
+    )  # fmt: skip
+    two = item.model_copy(
+        update={"cells": tuple(cell.model_copy(update={"values": cell.values[:2]}) for cell in item.cells)}
+    )
+    assert difference_sheet([two]).rows[0][-1] == "\u221210.50 {\u221210.00, \u221211.00}"
+    titles = [sheet.title for sheet in reproduces_page([item], comparable=False, orders=True).sheets]
+    assert any(title.startswith("Differences to the baseline row") for title in titles)
+
+
+# From files
+
+
+CLAIM = {
+    **dict.fromkeys(CLAIM_FIELDS, ""),
+    "claim": "simcse/dropout",
+    "text": "Dropout helps.",
+    "place": "p. 4",
+    "cells": "simcse/table3/p0.1/stsb-dev",
+    "reported": "supported",
+    "reproduction": "",
+    "ours": "supported",
+    "probability": "0.99",
+}
+FINDING = dict.fromkeys(FINDING_FIELDS, "x")
+
+
+@pytest.fixture
+def study(tmp_path, monkeypatch):
+    """A study as its jobs leave it: record, items, claims, audit, adjudication; and what `study.json` holds."""
+    monkeypatch.chdir(tmp_path)
+    items = [example.item("dropout"), example.item("adjudicated")]
+    for item in items:
+        write_json(f"results/paper/items/{item.item}.json", item.plain())
+    for what, rows in {
+        "claims": [CLAIM],
+        "audit": [FINDING | {"paper": "simcse"}],
+        "adjudication": [dict.fromkeys(ADJUDICATION_FIELDS, "") | example.adjudication_rows()[0]],
+    }.items():
+        write_rows(f"results/paper/{what}.csv", list(rows[0]), rows)
+    record = {**example.STUDY, "items": [item.item for item in items]}
+    write_json("results/paper/study.json", record)
+    write_json("results/paper/data.json", {"root": "data", "files": example.STUDY["data"]})
+    return record, items
+
+
+def run(verb, *words):
+    from argparse import ArgumentParser
+
+    parser = ArgumentParser()
+    action = verb(parser)
+    action(parser.parse_args(words))
+
+
+def test_the_pages_of_a_study_from_its_files(study):
+    record, items = study
+    found = {page.title: page for page in pages(record, items, Paths("paper"))[0]}
+    assert list(found) == [
+        "What reproduces", "Claims", "Adjudication", "What the papers' own numbers say",
+    ]  # fmt: skip
+    assert found["Claims"].sheets[0].title == "✓ supported (1)"
+    assert found["What the papers' own numbers say"].sheets[0].title == "simcse: 1 finding, 0 certain"
+    assert found["Adjudication"].sheets[0].rows[0][0] == "Crop 10%"
+    findings = pages(record, items, Paths("paper"))[1]
+    first = {finding.target: finding.sentence for finding in findings}
+    assert first["counts"].startswith(f"{sum(verdict_counts(items).values())} cells: ")
+    assert first["claims"] == "The runs test 1 of 1 claim of the papers: 1 supported."
+    assert "explains in part" in first["adjudication"] and "τ" in findings[-2].detail
+    assert list(first)[-1] == "audit" and first["audit"].startswith("0 certain contradictions")
+
+
+def test_the_verbs_draw_and_write_from_the_files_of_a_study(study, tmp_path):
+    item, record = "results/paper/items/simcse/table3.json", "results/paper/study.json"
+    run(job_verb, "figures", json.dumps({"item": item}), "--out", "figures/paper/simcse/table3.svg")
+    words = ["--data", "results/paper/data.json", "--out", "reports/paper/report.html"]
+    run(job_verb, "report", json.dumps({"study": record}), *words)
+    text = (tmp_path / "reports/paper/report.md").read_text(encoding="utf-8")
+    assert "71.1 → 70.6 ±5.5 (−0.5) ≈ within seed spread" in text and "Dropout helps." in text
+    assert "(../../figures/paper/simcse/table3.svg)" in text and "275,601" in text
+    assert "torch" in text.partition("### Versions")[2]
+
+
+def test_a_committed_study_is_kept_with_all_it_is_written_from(tmp_path, monkeypatch):
+    monkeypatch.setattr("replicse.judge.study.audit_plan", lambda *_, **__: shipped_audit()[0])
+    monkeypatch.chdir(tmp_path)
+    asked = {"simcse/table3": ["p0.0", "p0.1"]}
+    config = {"scale": "compact", "papers": {"simcse": ["table3"]}, "rows": asked, "crossed": asked}
+    config["seeds"] = [0, 1, 2]
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    plan, words = shipped_plan(**config), ("--workflow", str(WORKFLOW))
+    keep = ("mine", "--study", "config.json", *words)
+    with pytest.raises(BadInput, match=r"results/compact/encoders/.*no such file; run the study to its end"):
+        run(keep_verb, *keep)
+    write_scores(plan, plan.items, lambda cell, place: 60 + 5 * (cell.row.id == "p0.1") + place)
+    clean = {"commit": "0123456789abcdef", "dirty": False}
+    for name, spec in plan.runs.items():
+        write_json(plan.paths.run(name, "provenance.json"), {**clean, "job": {"run": spec.canonical()}})
+    write_json(plan.paths.data, {"root": "secret", "files": example.STUDY["data"]})
+    monkeypatch.setattr("replicse.provenance.record.software", lambda: clean)
+    for evaluated in {file for item in plan.items.values() for file in plan.evaluation_files(item)}:
+        record = {**read_json(evaluated), "provenance": clean}
+        write_json(evaluated, record)
+    write_json(evaluated, {**record, "provenance": {}})
+    with pytest.raises(BadInput, match=f"{evaluated}: no record of what made it; delete it and run"):
+        run(keep_verb, *keep)
+    write_json(evaluated, {**record, "provenance": {**clean, "dirty": True}})
+    with pytest.raises(BadInput, match=f"{evaluated}: made with uncommitted changes to commit 0123456789ab"):
+        run(keep_verb, *keep)
+    write_json(evaluated, record)
+    assert not (tmp_path / "reports").exists(), "nothing is written before it is known that all can be kept"
+    run(keep_verb, *keep)
+    shutil.rmtree("results")
+    folder = tmp_path / "reports/studies/mine"
+    report = (folder / "report.md").read_text(encoding="utf-8")
+    assert "(../../../figures/studies/mine/simcse/table3.svg)" in report and "secret" not in report
+    design = "3 backbones × 3 fine-tunings, mean {}; standard deviation 0.00 between backbones, {} between"
+    assert design.format("66.00", "1.00") in report, "p0.1 is 65, 66 and 67 on each backbone"
+    assert design.format("−5.00", "0.00") in report, "no dropout less it, on the same backbone and seed"
+    for file in ("report.html", "claims.csv", "tables/simcse/table3.csv"):
+        (folder / file).unlink()
+    run(report_verb, "--study", "mine", *words)
+    assert (folder / "report.md").read_text(encoding="utf-8") == report, "written again as it was"
+    assert (folder / "claims.csv").is_file() and (folder / "tables/simcse/table3.csv").is_file()
+
+
+def test_a_mistake_in_an_items_file_is_named(study):
+    write_json("results/paper/items/simcse/table3.json", study[1][0].plain() | {"tittle": "x"})
+    with pytest.raises(BadInput, match=r'table3\.json: unknown key "tittle"; did you mean "title"'):
+        run(job_verb, "figures", '{"item": "results/paper/items/simcse/table3.json"}', "--out", "x.svg")

@@ -1,0 +1,87 @@
+"""Markdown and plain text as HTML and LaTeX."""
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from replicse.show.formats.prose import (
+    html_blocks,
+    html_inline,
+    latex_address,
+    latex_blocks,
+    latex_inline,
+    latex_text,
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "latex"),
+    [
+        (
+            r"50% & a_b #1 {x} $2 \ ~ ^",
+            r"50\% \& a\_b \#1 \{x\} \$2 \textbackslash{} \textasciitilde{} \textasciicircum{}",
+        ),
+        ("a < b > c | d", r"a \ensuremath{<} b \ensuremath{>} c \textbar{} d"),
+        ("τ = λ, Δ, Α", r"\ensuremath{\tau} = \ensuremath{\lambda}, \ensuremath{\Delta}, A"),
+        ("ς and ϵ", r"\ensuremath{\varsigma} and \ensuremath{\epsilon}"),
+        ("café Żółć Åse", r"caf\'e \.Z\'o\l{}\'c \r{A}se"),
+        ("--no-cache ---", r"-{}-no-cache -{}-{}-"),
+        ("10–20 — “x”", r"10\textendash{}20 \textemdash{} \textquotedblleft{}x\textquotedblright{}"),
+        ("x² ₀ µ ﬁ ½", r"x\texttwosuperior{} \textsubscript{0} \textmu{} fi \textonehalf{}"),
+        ("♣ ♡ → ≈ −1", r"$\clubsuit$ $\heartsuit$ $\rightarrow$ \ensuremath{\approx} \ensuremath{-}1"),
+        ("漢 Ж ð «", r"\texttt{U+6F22} \texttt{U+0416} \texttt{U+00F0} \texttt{U+00AB}"),
+        ("ąę ǖ", "ae u"),
+        ("a\n\nb\tc\x07", "a  b c"),
+    ],
+)
+def test_plain_text_as_latex(text, latex):
+    assert latex_text(text) == latex
+
+
+@given(st.text())
+def test_any_text_is_latex_that_every_engine_can_read(text):
+    latex = latex_text(text)
+    assert latex.isascii() and latex.isprintable()
+    bare = re.sub(r"\\[\\{}$&#%_]", "", latex)
+    assert bare.count("{") == bare.count("}")
+    assert bare.count("$") % 2 == 0
+    assert not set("&#%_") & set(re.sub(r"\$[^$]*\$", "", bare))
+
+
+@given(st.text(max_size=200))
+def test_any_markdown_gives_balanced_latex_and_no_raw_html(text):
+    latex = latex_blocks(text)
+    bare = re.sub(r"\\[\\{}$&#%_^~]", "", latex)
+    assert bare.count("{") == bare.count("}")
+    assert latex.count(r"\begin{") == latex.count(r"\end{")
+    assert latex_inline(text).count("\n\n") == 0
+    assert "<script" not in html_blocks(text + "<script>alert(1)</script>").lower()
+
+
+def test_raw_html_and_script_links_stay_text():
+    assert html_inline("<b>x</b> & y") == "&lt;b&gt;x&lt;/b&gt; &amp; y"
+    assert "href" not in html_blocks("[x](javascript:alert)")
+    assert "href" not in latex_inline("[x](javascript:alert)")
+
+
+def test_blocks_as_latex():
+    text = (
+        "# Head\n\nOne *em* **strong** `a_b`\nsame paragraph.\n\n1. first\n2. second\n\n> quoted\n\n"
+        "| a | b |\n|---|---|\n| 1% | 2 |\n\n```\nx  --y\n```\n\n---\n\n![alt](x.png)\n"
+    )
+    latex = latex_blocks(text)
+    assert r"\paragraph{Head}" in latex
+    assert r"One \emph{em} \textbf{strong} \texttt{a\_\allowbreak{}b}" + "\nsame paragraph." in latex
+    assert "\\begin{enumerate}\n\\item first" in latex
+    assert "\\begin{quote}\nquoted" in latex
+    assert "\\toprule\na & b \\\\\n\\midrule\n1\\% & 2 \\\\\n\\bottomrule\n\\end{tabular}" in latex
+    assert r"\texttt{x~~-\allowbreak{}-\allowbreak{}y}" in latex
+    assert "alt" in latex and "includegraphics" not in latex
+
+
+def test_links():
+    assert latex_inline("[a_b](https://e.org/x_y%20z#l)") == r"\href{https://e.org/x\_y\%20z\#l}{a\_b}"
+    assert latex_address("https://e.org/50%#a&b") == r"https://e.org/50\%\#a\&b"
+    assert html_inline("[a](https://e.org)") == '<a href="https://e.org">a</a>'

@@ -1,0 +1,98 @@
+"""Grids: order, groups, rules, protocols, panels, and the counts on the front page."""
+
+from golden import example_report as example
+from hypothesis import given
+from hypothesis import strategies as st
+
+from replicse.judge.table import CellResult, ColumnHead, RowHead
+from replicse.registry.mteb import NOT_LOCAL
+from replicse.show.content.tables import (
+    Heading,
+    Line,
+    grid_of,
+    panels,
+    run_command,
+    verdict_counts,
+    why_command,
+)
+
+
+def cell(row, column, reproduced, metric="m", protocol="as-described", reported=None, **more):
+    printed = None if reported is None else {"value": reported, "source": "", **more.pop("printed", {})}
+    entry = {"row": row, "column": column, "metric": metric, "protocol": protocol, "reproduced": reproduced}
+    return CellResult.of({**entry, "reported": printed, **more}, "cell")
+
+
+def table(rows, columns=("a",), cells=(), **more):
+    heads = [
+        name if isinstance(name, ColumnHead) else ColumnHead(id=name, label=name.upper(), metric="m")
+        for name in columns
+    ]
+    item = example.result("simcse/table1", "t", [], [], [], **more)
+    return item.model_copy(update={"columns": tuple(heads), "rows": tuple(rows), "cells": tuple(cells)})
+
+
+def shape(grid):
+    return [
+        f"# {entry.text}" if isinstance(entry, Heading) else ("-- " if entry.rule else "") + entry.label
+        for entry in grid.body
+    ]
+
+
+def lines(grid):
+    return [entry for entry in grid.body if isinstance(entry, Line)]
+
+
+@given(st.integers(1, 30), st.integers(1, 12))
+def test_panels_hold_every_column_once_in_order(count, most):
+    names = tuple(f"c{place}" for place in range(count))
+    cells = [cell("1", name, float(place)) for place, name in enumerate(names)]
+    grid = grid_of(table([RowHead(id="1", label="one", group="G")], names, cells))
+    parts = panels(grid, most)
+    assert [column for panel in parts for column in panel.results] == grid.results
+    assert all(panel.columns[:1] == grid.columns[:1] for panel in parts), "the labels stand in each"
+    sizes = [len(panel.results) for panel in parts]
+    assert max(sizes) <= most and len(parts) == -(-count // most)
+    assert all(shape(panel) == shape(grid) for panel in parts)
+
+
+def test_rows_that_share_their_runs_say_with_which():
+    rows = [
+        RowHead(id="1", label="one", group="G"),
+        RowHead(id="2", label="one", group="H"),
+        RowHead(id="3", label="three", note="Its note.", merged=("1", "2")),
+    ]
+    grid = grid_of(table(rows))
+    assert [cell.mark for cell in grid.columns[0].cells] == ["", "", "a"]
+    assert grid.footnotes == (("a", "Its note. Shares its runs with one (G) and one (H) at this scale."),)
+
+
+def facts_of(item, line):
+    return dict(grid_of(item).results[0].cells[line].facts)
+
+
+def test_an_item_says_how_it_is_run_again_and_a_cell_names_a_few_of_its_encoders():
+    item = example.item("dropout")
+    assert run_command(item) == "replicse run simcse/table3 --config results/paper/config.json"
+    kept = item.model_copy(update={"kept": "mine"})
+    assert run_command(kept) == "replicse run simcse/table3 --config reports/studies/mine/config.json"
+    assert run_command(kept.model_copy(update={"outdated": "Made by an earlier version."})) == ""
+    assert why_command(item, item.cells[0]) == "replicse why simcse/table3/p0.0/stsb-dev --scale paper"
+    spaced = item.cells[0].model_copy(update={"column": "step 0"})
+    assert why_command(kept, spaced) == "replicse why 'simcse/table3/p0.0/step 0' --study mine"
+    many = cell("1", "a", 1.0, encoders=["a", "b", "c", "d", "e"])
+    facts = facts_of(table([RowHead(id="1", label="one")], cells=[many]), 0)
+    assert facts["encoders"] == "a, b, c and 2 more"
+
+
+def test_absent_data_are_no_failure():
+    reason = f"NFCorpus: {NOT_LOCAL}; run it at a scale with hub data"
+    absent = cell("1", "a", None, reported="1.0", verdict="failed", failure=reason, reason=reason)
+    failed = cell("2", "a", None, reported="1.0", verdict="failed", failure="nan", reason="nan")
+    rows = [RowHead(id="1", label="one"), RowHead(id="2", label="two")]
+    item = table(rows, cells=[absent, failed], scale="compact")
+    assert [cell.shown.words for cell in grid_of(item).results[0].cells] == [
+        "1.0 – data absent", "1.0 ✗ failed",
+    ]  # fmt: skip
+    assert verdict_counts([item]) == {"data absent": 1, "failed": 1}
+    assert facts_of(item, 0)["because"] == reason

@@ -1,0 +1,139 @@
+"""Corpora and evaluation sets of one's own in a config and in a paper's folder: names, sizes, what reads them."""
+
+import pytest
+from made_up import RECIPE, write_paper
+
+from replicse.compile.graph import graph_of
+from replicse.compile.needs import data_files, tables
+from replicse.compile.planner import load_plan
+from replicse.errors import BadInput
+from replicse.spec.layers import mappings, workspace_files
+
+CORPUS = {"file": "mine.csv", "format": "table", "text": "sentence"}
+PAIRS = {"file": "pairs.csv", "first": "a", "second": "b", "score": "c", "range": [0, 5]}
+LABELS = {"file": "labels.csv", "text": "a", "label": "b"}
+COLUMNS = {
+    "rated": "sets/rated/spearman/all",
+    "topics": "sets/topics/accuracy",
+    "task": "mteb/SICK-BR-STS",
+    "average": "mteb/average/STS",
+}
+
+
+@pytest.fixture
+def plan(tmp_path, monkeypatch):
+    """Return the plan of a paper with one run on `mine`, and one column of each kind, under some config."""
+    monkeypatch.chdir(tmp_path)
+
+    def made(columns=COLUMNS, scale="micro", rows=("trained",), workflow="workflow", change=None, **config):
+        if not (tmp_path / workflow).exists():
+            table = {
+                "columns": [
+                    {"id": name, "metric": "m", "metric_path": path} for name, path in columns.items()
+                ],
+                "rows": [{"id": row, "encoder": {"use": row, "run": change or {}}} for row in rows],
+            }
+            recipes = {"trained": {**RECIPE, "corpus": "mine"}, "other": RECIPE}
+            write_paper(tmp_path / workflow, "made", {"table1": table}, recipes=recipes)
+        values = {"scale": scale, "papers": {"made": "all"}, "seeds": [0], **config}
+        return load_plan(values, tmp_path / workflow)
+
+    return made
+
+
+def own(**more):
+    return {"corpora": {"mine": CORPUS}, "sets": {"rated": PAIRS, "topics": LABELS}, **more}
+
+
+def options(plan, group):
+    (job,) = (job for key, job in graph_of(plan).items() if key[0] == "evaluate" and key[2] == group)
+    return job.payload["options"], job
+
+
+def test_a_config_brings_corpora_and_sets_along(plan):
+    made = plan(**own())
+    assert made.scale.corpora["mine"].text == "sentence" and "wiki" in made.scale.corpora
+    jobs = graph_of(made)
+    read = {key[0]: workspace_files(mappings([job.files])) for key, job in jobs.items() if job.files}
+    assert read["evaluate"] == ["labels.csv", "pairs.csv"]
+    stores = [workspace_files(mappings([job.files])) for key, job in jobs.items() if key[0] == "store"]
+    assert sorted(stores) == [[], ["mine.csv"]], "the backbone is pre-trained on the scale's corpus"
+    assert tables(made) == ["labels.csv", "mine.csv", "pairs.csv"]
+    assert not {*tables(made)} & {*data_files(made)}, "they lie in the working directory"
+
+
+def test_a_run_selects_by_a_set_and_is_given_that_set_alone(plan):
+    rule = {"selection": {"metric": "sets/rated/spearman/all"}}
+    made = plan({"topics": COLUMNS["topics"]}, change=rule, **own())
+    (job,) = (
+        job for (stage, *_), job in graph_of(made).items() if stage == "train" and job.files.get("options")
+    )
+    assert job.payload["run"]["selection"]["options"] == {"sets": {"rated": {"format": "table", **PAIRS}}}
+    assert workspace_files(mappings([job.files])) == ["pairs.csv"] and "pairs.csv" in tables(made)
+    with pytest.raises(
+        BadInput, match=r'selection.metric: no "rated" is among the sets of papers and config'
+    ):
+        plan({"task": COLUMNS["task"]}, change=rule, **{**own(), "sets": {"topics": LABELS}})
+    rule["selection"]["metric"] = "sets/topics/spearman/all"
+    with pytest.raises(BadInput, match=r'set "topics" yields accuracy and dev_accuracy, no spearman/all'):
+        plan(change=rule, workflow="other", **own())
+
+
+def test_a_job_is_given_what_its_cells_read_and_no_more(plan):
+    made = plan(**own())
+    given, job = options(made, "sets")
+    assert set(given["sets"]["sets"]) == {"rated", "topics"} and job.payload["suite"] == ["sets"]
+    given, _ = options(made, "mteb")
+    assert given["mteb"]["data"] == "miniature"
+    assert len(given["mteb"]["tasks"]) == 11 and {"SICK-BR-STS", "BIOSSES"} <= set(given["mteb"]["tasks"])
+    made = plan({"rated": COLUMNS["rated"], "all": "mteb/average/all"}, workflow="second", **own())
+    given, job = options(made, "sets")
+    assert given == {"sets": {"sets": {"rated": {"format": "table", **PAIRS}}}}
+    assert workspace_files(mappings([job.files])) == ["pairs.csv"]
+    assert options(made, "mteb")[0] == {"mteb": {"data": "miniature"}}, "all 56 are not listed"
+    assert tables(made) == ["mine.csv", "pairs.csv"]
+
+
+@pytest.mark.parametrize(
+    ("config", "problem"),
+    [
+        ({"corpora": {"wiki": CORPUS}}, r'config\.yaml: corpora: "wiki" is a corpus of .*micro\.yaml; rename'),
+        ({"corpora": {"mine": {**CORPUS, "at": {"mirco": {}}}}}, r'mine\.at names "mirco"; did you mean "micro"'),
+        ({"corpora": {"mine": {**CORPUS, "limit": 5, "sample": {"rows": 2, "seed": 0}}}}, "one of limit and sample"),
+        ({"corpora": {}}, r'corpora of .* hold no "mine"'),
+        ({"sets": {"ratd": PAIRS}}, r'rated: no "rated" is among the sets of papers and config; did you mean "ratd"'),
+        ({"sets": {"rated": LABELS}}, r'set "rated" yields accuracy and dev_accuracy, no spearman/all'),
+        ({"sets": {"rated": {**PAIRS, "scores": "x"}}}, r'config\.yaml: unknown key "scores" in sets\.rated'),
+    ],
+)  # fmt: skip
+def test_what_does_not_fit_is_refused_in_a_sentence(plan, config, problem):
+    with pytest.raises(BadInput, match=problem):
+        plan(**own(**config))
+
+
+PLUGIN = '''"""A corpus format."""
+
+from typing import Literal
+
+from replicse.registry.corpora import OneColumn, OneFile
+
+
+class Shouted(OneColumn, OneFile):
+    """Lines in capitals."""
+
+    format: Literal["shouted"]
+
+
+def shouted(root, corpus):
+    """Yield one line a row."""
+    return ((line.upper(),) for line in (root / corpus.file).read_text().splitlines())
+'''
+
+
+def test_a_corpus_of_a_config_may_be_of_a_format_that_its_plug_in_brings(plan, tmp_path):
+    (tmp_path / "shouted.py").write_text(PLUGIN)
+    corpora = {"mine": {"format": "shouted", "file": "mine.txt"}}
+    made = plan(**own(corpora=corpora, plugins=["shouted.py"]))
+    assert made.scale.corpora["mine"].plain() == corpora["mine"]
+    with pytest.raises(BadInput, match=r'corpora\.mine\.format is "shouted"'):
+        plan(**own(corpora=corpora))

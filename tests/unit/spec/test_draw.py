@@ -1,0 +1,70 @@
+"""Searches whose jobs are drawn: a low-discrepancy sequence in stated domains, known when a study is planned."""
+
+import numpy as np
+import pytest
+from made_up import made_plan, write_paper
+
+from replicse.spec.models import Draw
+
+RATE, CLIP, BATCH = "optimisation.learning_rate", "optimisation.clip", "optimisation.batch_size"
+TEMPERATURE = "terms.infonce.temperature"
+DOMAINS = {
+    RATE: {"choice": [1e-5, 3e-5, 5e-5]},
+    TEMPERATURE: {"log-uniform": [0.001, 10]},
+    CLIP: {"uniform": [2, 4]},
+}
+
+
+def draw(jobs=50, seed=0, domains=DOMAINS):
+    return Draw.of({"jobs": jobs, "seed": seed, "domains": domains}, "a draw")
+
+
+def places(jobs, seed, dimensions=3):
+    """Return the places in the unit cube that jobs are drawn at, to the digits of a value."""
+    paths = [f"optimisation.{key}" for key in ("warmup", "clip", "weight_decay", "learning_rate")]
+    drawn = draw(jobs, seed, {path: {"uniform": [0, 1]} for path in paths[:dimensions]}).drawn()
+    return np.array([list(job.values()) for job in drawn])
+
+
+def test_jobs_are_the_halton_sequence_of_scipy_rotated():
+    qmc = pytest.importorskip("scipy.stats.qmc")
+    sequence = qmc.Halton(4, scramble=False).random(50)
+    ours = places(50, seed=3, dimensions=4)
+    shift = ours[0]
+    apart = np.abs(ours - (sequence + shift) % 1)
+    assert np.minimum(apart, 1 - apart).max() < 2e-3
+    assert len(set(shift.tolist())) == 4
+
+
+def test_a_seed_names_the_jobs_and_fewer_of_them_are_the_first():
+    assert draw().drawn() == draw().drawn() != draw(seed=1).drawn()
+    assert draw(jobs=7).drawn() == draw().drawn(7) == draw().drawn()[:7]
+    assert draw(jobs=3).drawn(7) == draw().drawn()[:3]
+
+
+COLUMNS = [
+    {"id": name, "metric_path": "sts-dev/STS-B/all", "over": {"jobs": over}, "metric": "spearman"}
+    for name, over in (
+        ("max", "max"),
+        ("upper", {"percentile": 75}),
+        ("median", "median"),
+        ("temperature", {"argmax": TEMPERATURE}),
+    )
+]
+
+
+def table(jobs=5, **more):
+    row = {"id": "drawn", "encoder": {"use": "plain", "draw": {"jobs": jobs, "domains": DOMAINS}}}
+    return {"columns": COLUMNS, "rows": [row], **more}
+
+
+def test_a_scale_runs_the_first_jobs(tmp_path):
+    write_paper(tmp_path, "made", {"table1": table(jobs=50)})
+    jobs = {}
+    for scale in ("paper", "micro"):
+        plan = made_plan(tmp_path, scale=scale, seeds=[0])
+        (group,) = plan.cells["made/table1"][0].jobs
+        runs = [plan.runs[plan.encoders[encoder].source.run] for encoder in group]
+        jobs[scale] = [(run.objective[0].temperature, run.optimisation.clip) for run in runs]
+    assert len(jobs["paper"]) == 50
+    assert jobs["micro"] == jobs["paper"][:2]

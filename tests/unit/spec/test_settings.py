@@ -1,0 +1,29 @@
+"""A number read in another setting than the printed one is not comparable."""
+
+import itertools
+
+import pytest
+from planned import shipped_plan
+
+from replicse.judge.tabulate import why_not_comparable
+from replicse.registry.suites import AGGREGATIONS
+from replicse.spec.settings import setting_difference
+from replicse.spec.tables import Setting
+
+
+@pytest.mark.parametrize(("printed", "read"), list(itertools.product(AGGREGATIONS, AGGREGATIONS)))
+def test_another_aggregation_is_another_setting(printed, read):
+    found = setting_difference(Setting(aggregation=printed), f"sts/STS12/{read}")
+    assert bool(found) == (printed != read)
+    assert not found or (printed in found and read in found)
+
+
+def test_no_cell_of_the_shipped_papers_is_read_in_another_setting():
+    plan = shipped_plan(scale="paper", papers="all")
+    different = {
+        cell.key: why_not_comparable(plan, cell)
+        for item in plan.items
+        for cell in plan.described(item)
+        if cell.encoders and why_not_comparable(plan, cell)
+    }
+    assert different == {}
