@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from replicse.checked import read_yaml
-from replicse.cli.answers import diagnose as verb
+from replicse.cli import diagnose as verb
 from replicse.files import read_rows, write_rows
 from replicse.judge.statistics import paired_difference
 from replicse.registry.suites import AS_READ, STS_TASKS, VARIANTS

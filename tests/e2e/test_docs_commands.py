@@ -8,8 +8,7 @@ import pytest
 from places import ROOT
 from read_once import papers_read_once
 
-from replicse.cli import INTERNAL, VERBS, main
-from replicse.cli.answers import run
+from replicse.cli import INTERNAL, VERBS, main, run
 
 pytestmark = pytest.mark.usefixtures("papers_read_once")
 __all__ = ["papers_read_once"]

@@ -6,8 +6,8 @@ from types import SimpleNamespace
 import pytest
 from places import ROOT
 
+from replicse.cli import lock as verb
 from replicse.cli import main
-from replicse.cli.answers import lock as verb
 from replicse.data.hub import SIMCSE_DATA, SIMCSE_REVISION
 from replicse.spec.lock import load_lock
 

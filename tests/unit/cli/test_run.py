@@ -18,8 +18,7 @@ from places import ROOT
 from rich.console import Console
 from snakemake_interface_logger_plugins.common import LogEvent
 
-from replicse.cli import main
-from replicse.cli.answers import run
+from replicse.cli import main, run
 from replicse.compile.choose import chosen_items
 from replicse.compile.graph import Job
 from replicse.errors import BadInput

@@ -5,7 +5,7 @@ import argparse
 import pytest
 
 from replicse.checked import read_yaml
-from replicse.cli.answers import diagnose as verb
+from replicse.cli import diagnose as verb
 from replicse.judge.diagnosis import diagnose, standing_of
 from replicse.judge.known import Known, Spread, known_cell
 from replicse.spec.causes import Cause, Measured, load_causes

@@ -7,8 +7,8 @@ import pytest
 from made_up import write_scores
 from planned import WORKFLOW, shipped_audit, shipped_plan
 
+from replicse.cli import judge as commands
 from replicse.cli import main
-from replicse.cli.answers import judge as commands
 from replicse.compile.planner import load_plan
 from replicse.files import read_rows, write_json
 from replicse.judge import study
