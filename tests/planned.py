@@ -6,8 +6,8 @@ from typing import Any
 
 from places import ROOT
 
-from replicse.compile.plan import Plan
 from replicse.compile.planner import load_plan
+from replicse.compile.study import Study
 from replicse.judge.audit import audit, audit_plan
 from replicse.judge.findings import Finding
 from replicse.spec.papers import load_papers
@@ -16,17 +16,17 @@ WORKFLOW = ROOT / "workflow"
 
 
 @cache
-def _planned(config: str) -> Plan:
+def _planned(config: str) -> Study:
     return load_plan(json.loads(config), WORKFLOW)
 
 
-def shipped_plan(**config: Any) -> Plan:
+def shipped_plan(**config: Any) -> Study:
     """Return the plan of a config, by default of seed 0 at scale micro; the same object for the same config."""
     return _planned(json.dumps({"scale": "micro", "seeds": [0], **config}))
 
 
 @cache
-def shipped_audit() -> tuple[Plan, list[Finding]]:
+def shipped_audit() -> tuple[Study, list[Finding]]:
     """Return the plan that the audit of all shipped papers reads, and what it finds."""
     plan = audit_plan(load_papers(WORKFLOW), WORKFLOW)
     return plan, audit(plan)

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from replicse.encoder.sentence import SentenceEncoder as Encoder
     from replicse.errors import BadInput, Failed
     from replicse.evaluation.geometry import alignment, uniformity
-    from replicse.judge.loading import Study, load
+    from replicse.judge.loading import Results, load
     from replicse.judge.verdict import Judgement, verdict
     from replicse.library.evaluation import evaluate
     from replicse.library.training import train
@@ -23,7 +23,7 @@ _HOMES = {
     "BadInput": "errors:BadInput",
     "Failed": "errors:Failed",
     "Judgement": "judge.verdict:Judgement",
-    "Study": "judge.loading:Study",
+    "Results": "judge.loading:Results",
     "alignment": "evaluation.geometry:alignment",
     "evaluate": "library.evaluation:evaluate",
     "load": "judge.loading:load",
@@ -36,7 +36,7 @@ __all__ = [
     "Encoder",
     "Failed",
     "Judgement",
-    "Study",
+    "Results",
     "__version__",
     "alignment",
     "evaluate",

@@ -12,7 +12,7 @@ from pathlib import Path
 from replicse.cli.answers import Action, print_json
 from replicse.cli.study import add_items_argument, add_study_arguments, chosen_plan
 from replicse.compile.cost import Cost, Speed, row_operations, sizes_of
-from replicse.compile.plan import Plan
+from replicse.compile.study import Study
 from replicse.errors import BadInput
 from replicse.files import write_json
 from replicse.provenance.record import commit, computed
@@ -48,7 +48,7 @@ def file_name(device: str) -> str:
     return re.sub("[^a-z0-9]+", "-", device.lower()).strip("-")
 
 
-def measured_here(plan: Plan, arguments: Namespace, say: Callable[[str], None]) -> Speed:
+def measured_here(plan: Study, arguments: Namespace, say: Callable[[str], None]) -> Speed:
     """Return the operations per second of this machine, in the steps of the largest run that can stand for a study."""
     import torch
 
@@ -82,7 +82,7 @@ def measured_here(plan: Plan, arguments: Namespace, say: Callable[[str], None]) 
     )
 
 
-def largest_run(plan: Plan) -> Run:
+def largest_run(plan: Study) -> Run:
     """Return the run with most operations that made-up sentences can replace: of one source, without labels."""
     costs = {name: cost for name, cost in Cost(plan).operations.items() if cost}
     for name in sorted(costs, key=lambda each: (-costs[each], each)):

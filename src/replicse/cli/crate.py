@@ -10,13 +10,13 @@ from rocrate.rocrate import ROCrate
 
 from replicse.compile.choose import load_scales
 from replicse.compile.paths import Paths
-from replicse.compile.plan import Plan
+from replicse.compile.study import Study
 from replicse.files import atomic_write, read_json, sha256_of
 from replicse.registry.plugins import IN_USE
 from replicse.workspace import looked_up, packaged
 
 
-def files_of(name: str, paths: Paths, plan: Plan) -> Iterator[tuple[Path, str]]:
+def files_of(name: str, paths: Paths, plan: Study) -> Iterator[tuple[Path, str]]:
     """Yield the files of a study, each with its place in a workspace.
 
     That is its results, figures, papers, plug-ins, scales and pins; of its data the record has the digests.
@@ -38,7 +38,7 @@ def files_of(name: str, paths: Paths, plan: Plan) -> Iterator[tuple[Path, str]]:
                 yield file, f"{place}/{file.relative_to(home).as_posix()}"
 
 
-def write_crate(name: str, paths: Paths, plan: Plan, out: Path) -> int:
+def write_crate(name: str, paths: Paths, plan: Study, out: Path) -> int:
     """Write the crate of a committed study and return how many files it holds in addition to its metadata."""
     record = read_json(paths.study)
     crate = ROCrate(version="1.1")

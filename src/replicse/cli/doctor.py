@@ -29,7 +29,7 @@ from replicse.compile.needs import (
     tables,
     unpinned_text,
 )
-from replicse.compile.plan import Plan
+from replicse.compile.study import Study
 from replicse.data.sts import senteval_root
 from replicse.errors import BadInput
 from replicse.printable import columns, several
@@ -77,7 +77,7 @@ def judged(what: str, good: bool, text: str, remedy: str, otherwise: str = "note
     return Finding(what, "ok", text) if good else Finding(what, otherwise, text, remedy)
 
 
-def machine_findings(plan: Plan) -> Iterator[Finding]:
+def machine_findings(plan: Study) -> Iterator[Finding]:
     """Yield what is found of programs and hardware."""
     version, new = platform.python_version(), sys.version_info[:3] >= OLDEST
     yield judged("Python", new, version, "install Python 3.11.4 or newer", "missing")
@@ -98,7 +98,7 @@ def machine_findings(plan: Plan) -> Iterator[Finding]:
     yield Finding("cost", "ok", text)
 
 
-def _gpu(plan: Plan) -> Finding:
+def _gpu(plan: Study) -> Finding:
     """Return what torch can compute on; only this needs torch."""
     import torch
 
@@ -120,7 +120,7 @@ def _amount(what: str, amount: float, least: float) -> Finding:
     return judged(what, amount >= least, f"{amount:.0f} GB", f"this scale needs about {least:.0f} GB")
 
 
-def _hub(plan: Plan) -> Finding:
+def _hub(plan: Study) -> Finding:
     if os.environ.get("HF_HUB_OFFLINE"):
         reason = "HF_HUB_OFFLINE is set"
     else:
@@ -152,13 +152,13 @@ def _slurm() -> Finding:
     return judged("Slurm", plugin, partitions, "pip install snakemake-executor-plugin-slurm")
 
 
-def _extras(plan: Plan) -> Iterator[Finding]:
+def _extras(plan: Study) -> Iterator[Finding]:
     """Yield each suite of the study that needs an extra of the package which is not installed."""
     names = sorted(SUITES.keys() & set().union(*plan.suites.values()))
     yield from _told("packages", (to_install(name, plan.scale.suite_options(name)) for name in names))
 
 
-def data_findings(plan: Plan) -> Iterator[Finding]:
+def data_findings(plan: Study) -> Iterator[Finding]:
     """Yield what a study reads from outside: files that exist, that have to be downloaded, or that are fetched."""
     if plan.source == "embedded":
         yield Finding("data", "ok", "generated, nothing to place")

@@ -13,7 +13,7 @@ from replicse.cli.answers import Action, answer
 from replicse.cli.lock import pin
 from replicse.cli.study import add_items_argument, add_study_arguments, chosen_plan, notes, wrapped
 from replicse.compile.needs import Need, amounts, amounts_text, needs, size_text
-from replicse.compile.plan import Plan
+from replicse.compile.study import Study
 from replicse.data.download import download
 from replicse.data.hub import cached_artefact, cached_encoder, check_reached
 from replicse.errors import BadInput, Failed, MissingData
@@ -62,7 +62,7 @@ OF_HUB = ("artefact", "part", "encoder")
 Way = Callable[[], object] | str
 
 
-def way(need: Need, plan: Plan) -> Way:
+def way(need: Need, plan: Study) -> Way:
     """Return how a need is brought; nothing is done for a file that is already in the data root."""
     folder = Path(plan.paths.data).parent / "data"
     match need.kind:
@@ -93,7 +93,7 @@ def _artefact(name: str, workflow: Path, folder: Path) -> None:
     cached_artefact(name, commit, folder / name)
 
 
-def listed(plan: Plan, ways: list[tuple[Need, Way]]) -> Iterator[str]:
+def listed(plan: Study, ways: list[tuple[Need, Way]]) -> Iterator[str]:
     """Yield the lines that say what is needed, how large it is, on whose terms, and what a person has to bring."""
     yield f"scale {plan.scale.name}: {len(ways)} to fetch, for {len(plan.items)} item{'s' * (len(plan.items) > 1)}"
     terms = ((need, f"  ({need.licence})" if need.licence else "") for need, _ in ways)

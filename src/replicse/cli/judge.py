@@ -16,8 +16,8 @@ from replicse.cli.study import (
     add_workflow_argument,
     study_file,
 )
-from replicse.compile.plan import Cell, Plan
 from replicse.compile.planner import plan_of
+from replicse.compile.study import Cell, Study
 from replicse.errors import BadInput, nearest
 from replicse.judge.adjudicate import Explained, adjudicate, adjudicated
 from replicse.judge.audit import audit, audit_plan, chosen, of_items
@@ -132,7 +132,7 @@ def adjudicate_verb(parser: ArgumentParser) -> Action:
     return action
 
 
-def variant_facts(row: Explained, plan: Plan) -> dict[str, Any]:
+def variant_facts(row: Explained, plan: Study) -> dict[str, Any]:
     """Return a variant as plain data: printed numbers and those by seed as numbers, and the unit of all of them."""
     read = {name: printed_number(getattr(row, name)) for name in ("reported", "reported_other")}
     printed = {name: number and float(number.exact) for name, number in read.items()}

@@ -17,8 +17,8 @@ from replicse.cli.study import (
     study_file,
 )
 from replicse.compile.paths import Paths
-from replicse.compile.plan import Plan
 from replicse.compile.planner import load_plan
+from replicse.compile.study import Study
 from replicse.errors import BadInput, nearest
 from replicse.files import check_there, link, read_json, read_rows, write_json, write_ordered, write_rows
 from replicse.judge.folder import committed
@@ -196,7 +196,7 @@ def _refuse_dirty(file: str, record: Mapping[str, Any], remedy: str) -> None:
         raise BadInput(f"{file}: {changes}; {remedy}")
 
 
-def made_facts(plan: Plan, *made: Records) -> dict[str, Any]:
+def made_facts(plan: Study, *made: Records) -> dict[str, Any]:
     """Return the record of a study of your own: what the records of its numbers agree on, and what is so today.
 
     Changes that were in no commit are marked, whichever of several commits they were made to.

@@ -14,7 +14,7 @@ from replicse.cli.reporting import StudyJob
 from replicse.cli.study import add_study_arguments, chosen_plan, plan_of_file
 from replicse.compile.jobs import Jobs
 from replicse.compile.paths import Paths
-from replicse.compile.plan import Plan
+from replicse.compile.study import Study
 from replicse.files import read_json, write_json, write_rows
 from replicse.judge.folder import committed
 from replicse.judge.incomplete import AsFarAsDone, Incomplete, incomplete_items
@@ -66,7 +66,7 @@ def _finish(job: FinishJob, _: Namespace) -> int:
     return 1 if lacking else 0
 
 
-def report_partly(plan: Plan, items: Sequence[Item], since: float = 0.0) -> tuple[list[Incomplete], Path]:
+def report_partly(plan: Study, items: Sequence[Item], since: float = 0.0) -> tuple[list[Incomplete], Path]:
     """Write the report of what there is of some items; return what is incomplete, and the HTML."""
     evaluations = AsFarAsDone(plan, Jobs(plan, since))
     lacking = incomplete_items(plan, items, evaluations)
@@ -92,7 +92,7 @@ def warnings_alone() -> Iterator[None]:
 
 
 def write_partial(
-    plan: Plan, items: Sequence[Item], evaluations: AsFarAsDone, lacking: Sequence[Incomplete]
+    plan: Study, items: Sequence[Item], evaluations: AsFarAsDone, lacking: Sequence[Incomplete]
 ) -> Path:
     """Tabulate, judge, draw and report what there is of some items, into folders of its own; return the HTML."""
     from replicse.show.pages.incomplete import incomplete_page

@@ -21,8 +21,8 @@ from replicse.cli.study import add_study_arguments, chosen_config, config_layers
 from replicse.compile.choose import chosen_items, chosen_scale, too_large
 from replicse.compile.needs import absent, absent_root, unpinned_text
 from replicse.compile.paths import Paths, drop_partial
-from replicse.compile.plan import Plan
 from replicse.compile.planner import plan_of
+from replicse.compile.study import Study
 from replicse.errors import BadInput, MissingData, nearest
 from replicse.runtime.locks import free, hold
 from replicse.spec.config import SHIPPED, by_paper, checked_config
@@ -138,7 +138,7 @@ def exit_code(words: Sequence[str], workflow: Path) -> int:
             signal.signal(number, handler)
 
 
-def of_items(plan: Plan, asked: Sequence[Item | str]) -> Plan:
+def of_items(plan: Study, asked: Sequence[Item | str]) -> Study:
     """Return the plan of some items of a study alone; of all of it where no item is named."""
     named = [item.id for item in asked if isinstance(item, Item)]
     if not named or "all" in asked:
@@ -146,7 +146,7 @@ def of_items(plan: Plan, asked: Sequence[Item | str]) -> Plan:
     return plan_of(plan.config.replace(papers=by_paper(named)), plan.papers, plan.workflow)
 
 
-def refuse_absent(plan: Plan, asked: Sequence[Item | str]) -> None:
+def refuse_absent(plan: Study, asked: Sequence[Item | str]) -> None:
     """Raise MissingData where a corpus, evaluation set or encoder of your own that a plan reads is not there.
 
     What the authors released is read with none of them.

@@ -10,7 +10,7 @@ from replicse.cli.shown import own_study, shown_study
 from replicse.cli.study import add_items_argument, add_study_arguments, shortened, wrapped
 from replicse.compile.graph import Job
 from replicse.compile.jobs import Jobs
-from replicse.compile.plan import Plan
+from replicse.compile.study import Study
 from replicse.errors import BadInput
 from replicse.files import read_json
 from replicse.judge.study import controlled_item, results_of, study_machines
@@ -46,7 +46,7 @@ def status_verb(parser: ArgumentParser) -> Action:
     return action
 
 
-def status_of(plan: Plan) -> tuple[dict[str, Any], dict[Job, dict[str, Any] | None]]:
+def status_of(plan: Study) -> tuple[dict[str, Any], dict[Job, dict[str, Any] | None]]:
     """Return how much of a study is there as plain data, and its jobs that run (by heartbeat) or failed."""
     files = {item.id: plan.evaluation_files(item) for item in plan.items.values()}
     every = dict.fromkeys(file for evaluations in files.values() for file in evaluations)
@@ -72,7 +72,7 @@ def status_of(plan: Plan) -> tuple[dict[str, Any], dict[Job, dict[str, Any] | No
     return status, begun
 
 
-def tabulated(plan: Plan, item: str) -> bool:
+def tabulated(plan: Study, item: str) -> bool:
     """Return whether the table of an item is there, made with the config that the plan has now."""
     if plan.paths.missing(plan.paths.table(item)):
         return False
@@ -123,7 +123,7 @@ def minutes(seconds: float) -> str:
     return f"{seconds / 60:,.0f} min ago" if seconds >= 60 else "now"
 
 
-def broken_evaluation(plan: Plan, file: str) -> str:
+def broken_evaluation(plan: Study, file: str) -> str:
     """Return the sentence that refuses an evaluation file; blank where it is sound, or not there yet."""
     try:
         Evaluations(plan).read(file)

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from replicse.cli.study import asked, check_here, chosen_config, chosen_plan, study_file
 from replicse.compile.paths import Paths
-from replicse.compile.plan import Plan
 from replicse.compile.planner import load_plan
+from replicse.compile.study import Study
 from replicse.errors import BadInput, nearest
 from replicse.files import read_json
 from replicse.judge.folder import committed
@@ -22,7 +22,7 @@ from replicse.spec.config import by_paper, checked_config, read_config
 class Shown:
     """A study that is shown: its plan, where its numbers are read, and a line where that is not what was asked for."""
 
-    plan: Plan
+    plan: Study
     evaluations: Evaluations
     notice: str = ""
 
@@ -110,7 +110,7 @@ def _kept(arguments: Namespace, name: str, only: str) -> Shown:
     return Shown(plan, Evaluations(plan, replace(paths, scale=plan.scale.name)))
 
 
-def _begun(plan: Plan, only: str) -> bool:
+def _begun(plan: Study, only: str) -> bool:
     """Return whether something of a plan was evaluated, or of a complete study at least begun."""
     files = {file for item in plan.items.values() for file in plan.evaluation_files(item)}
     return any(not plan.paths.missing(file) for file in files) or (
@@ -118,7 +118,7 @@ def _begun(plan: Plan, only: str) -> bool:
     )
 
 
-def _committed_like(plan: Plan, items: Sequence[str]) -> str:
+def _committed_like(plan: Study, items: Sequence[str]) -> str:
     """Return the committed study of a scale to show where a plan has no results, your own first; blank for none."""
     ranks = {}
     for name, paths in committed().items():

@@ -13,9 +13,9 @@ from replicse.compile.cost import Cost, Interval
 from replicse.compile.needs import Need, amounts, amounts_text, needs
 from replicse.compile.notes import notes
 from replicse.compile.paths import Paths
-from replicse.compile.plan import Plan
 from replicse.compile.planner import load_plan, plan_of
 from replicse.compile.resolve import check_parts
+from replicse.compile.study import Study
 from replicse.errors import BadInput
 from replicse.judge.claims import study_claims
 from replicse.judge.evidence import detects, gaps_told
@@ -165,13 +165,13 @@ def own_rows(words: Iterable[str]) -> dict[str, dict[str, str]]:
     return rows
 
 
-def chosen_plan(arguments: Namespace, only: str = "") -> Plan:
+def chosen_plan(arguments: Namespace, only: str = "") -> Study:
     """Return the plan of the chosen study, or of one of its items alone."""
     config, file = chosen_config(arguments)
     return load_plan(config, arguments.workflow, file, only)
 
 
-def plan_of_file(file: str, only: str = "") -> Plan:
+def plan_of_file(file: str, only: str = "") -> Study:
     """Return the plan of a config that a job is given, or of one of its items alone."""
     return load_plan(read_config([Path(file)]), workflow_folder(), file, only)
 
@@ -228,7 +228,7 @@ def plan_verb(parser: ArgumentParser) -> Action:
     return action
 
 
-def plan_lines(plan: Plan, document: Mapping[str, Any], wanted: list[Need], width: int) -> Iterator[str]:
+def plan_lines(plan: Study, document: Mapping[str, Any], wanted: list[Need], width: int) -> Iterator[str]:
     """Yield what a plan says: its items in the order of their cost, and what all of it takes."""
     yield f"scale {plan.scale.name}: {plan.scale.title}; seeds {', '.join(map(str, plan.seeds))}"
     items = sorted(document["items"], key=lambda row: row["hours"] or 0)
@@ -280,7 +280,7 @@ def plan_lines(plan: Plan, document: Mapping[str, Any], wanted: list[Need], widt
     yield from document["notes"]
 
 
-def origin(plan: Plan, document: Mapping[str, Any]) -> str:
+def origin(plan: Study, document: Mapping[str, Any]) -> str:
     """Return where the hours of a plan come from."""
     if document["measured"]:
         return f"hours are as measured on {document['device']}, {document['measured']}"
@@ -406,7 +406,7 @@ def check_tables(scale: Scale) -> None:
             check_set(name, EvaluationSet.of(one, name))
 
 
-def unchanged_variants(plan: Plan) -> Iterator[str]:
+def unchanged_variants(plan: Study) -> Iterator[str]:
     """Yield a sentence for each protocol that changes nothing in a row: its runs are those of the text."""
     for item, cells in plan.cells.items():
         described = {cell.key: cell for cell in cells if cell.protocol == AS_DESCRIBED}

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from replicse.checked import Checked, Positive, Text
-from replicse.compile.plan import Plan
+from replicse.compile.study import Study
 from replicse.errors import BadInput
 from replicse.files import read_json
 from replicse.registry.encoders import size_in, size_of
@@ -163,7 +163,7 @@ def operations_of(run: Run, rows: int | None, sources: Sources) -> float | None:
 class Cost:
     """What the parts of a plan cost on a device, named by a part of its name; without one on the newest measured."""
 
-    def __init__(self, plan: Plan, device: str = "") -> None:
+    def __init__(self, plan: Study, device: str = "") -> None:
         self.plan, self.speed = plan, speed_of(plan, device)
         self.operations = {
             name: operations_of(run, plan.scale.rows(resolved(run.corpus)["name"]), plan.sources)
@@ -197,7 +197,7 @@ class Cost:
         return Encoding(self.speed.hours(math.fsum(known)), unknown, tuple(sorted(others)))
 
 
-def speeds(plan: Plan) -> list[Speed]:
+def speeds(plan: Study) -> list[Speed]:
     """Return what is known of devices: records of `replicse benchmark`, the newest first, and the published one."""
     stored = [_stored(file) for file in Path(plan.paths.throughput()).glob("*.json")]
     published = Speed(device=plan.scale.cost.device, flops=plan.scale.cost.flops)
@@ -211,7 +211,7 @@ def _stored(file: Path) -> Speed:
         raise BadInput(f"{error}; delete the file, and let replicse benchmark write it again") from None
 
 
-def speed_of(plan: Plan, device: str = "") -> Speed:
+def speed_of(plan: Study, device: str = "") -> Speed:
     """Return the speed of a device by a part of its name, of the first without one; BadInput for no such device."""
     measured = speeds(plan)
     for one in measured:

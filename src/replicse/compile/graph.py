@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from replicse.compile.paths import Paths
-from replicse.compile.plan import Plan
+from replicse.compile.study import Study
 from replicse.provenance.source import named_in
 from replicse.registry.artefacts import ENCODER, METRICS, OFFSETS, PROVENANCE, STORE, TOKENS, WEIGHTS
 from replicse.registry.augmentations import augmentation_of
@@ -148,7 +148,7 @@ def log_of(paths: Paths, stage: str, *parts: str) -> str:
     return "/".join([paths.logs, *([stage, ".".join(parts)] if parts else [stage])]) + ".log"
 
 
-def graph_of(plan: Plan) -> Graph:
+def graph_of(plan: Study) -> Graph:
     """Return every job by its stage and parts, one stage after another."""
     return {(job.stage, *job.parts): job for job in _Jobs(plan)}
 
@@ -156,7 +156,7 @@ def graph_of(plan: Plan) -> Graph:
 class _Jobs:
     """The jobs of a plan, one stage after another."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: Study) -> None:
         self.plan, self.paths, self.scale = plan, plan.paths, plan.scale
 
     def __iter__(self) -> Iterator[Job]:

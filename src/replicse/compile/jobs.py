@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from replicse.compile.graph import Job, graph_of
-from replicse.compile.plan import Plan
+from replicse.compile.study import Study
 from replicse.runtime.progress import alive
 
 # How the log of every job that ended well ends.
@@ -14,7 +14,7 @@ WROTE = " INFO wrote="
 class Jobs:
     """The jobs of a plan by the files they make; `since` (seconds of the epoch) is when the study was started."""
 
-    def __init__(self, plan: Plan, since: float = 0.0) -> None:
+    def __init__(self, plan: Study, since: float = 0.0) -> None:
         self.since = since
         self.all = tuple(graph_of(plan).values())
         self._making = {file: job for job in self.all for file in job.outputs}

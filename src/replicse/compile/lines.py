@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 
-from replicse.compile.plan import Plan
+from replicse.compile.study import Study
 from replicse.errors import BadInput
 from replicse.registry.runs import PARTS
 from replicse.spec.models import EncoderRequest, PlannedRequest, layered
@@ -59,7 +59,7 @@ class Line:
         return column.id in self.row.cells or bool(column.encoder.model_fields_set)
 
 
-def lines_of(plan: Plan, item: Item, row: Row) -> Iterator[Line]:
+def lines_of(plan: Study, item: Item, row: Row) -> Iterator[Line]:
     """Yield the lines of a row: as described, `also`, one for each variant, and one for each crossed backbone."""
     yield described(item, row)
     for name, request in row.also.items():

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from replicse.compile.plan import Plan
+from replicse.compile.study import Study
 from replicse.registry.corpora import HubDataset, HubPart
 from replicse.registry.encoders import weight_bytes
 from replicse.registry.suites import SUITES
@@ -32,7 +32,7 @@ class Need:
     source: Any = None
 
 
-def needs(plan: Plan) -> Iterator[Need]:
+def needs(plan: Study) -> Iterator[Need]:
     """Yield what the jobs of a plan read from outside; files only where the data are those of the hub.
 
     The data root is one for all items, so that its artefacts are needed together.
@@ -81,7 +81,7 @@ def size_text(count: int | None) -> str:
     return f"{count / 1e9:.1f} GB" if count >= 1e9 else f"{count / 1e6:,.1f} MB"
 
 
-def hub_parts(plan: Plan) -> list[HubPart]:
+def hub_parts(plan: Study) -> list[HubPart]:
     """Return the parts of hub data sets that some job reads, each once, with what the scale tells of them."""
     described = {
         _key(part): part for corpus in plan.scale.corpora.values() for part in getattr(corpus, "parts", ())
@@ -96,24 +96,24 @@ def hub_parts(plan: Plan) -> list[HubPart]:
     return [described.get(key, part) for key, part in parts.items()]
 
 
-def data_files(plan: Plan) -> list[str]:
+def data_files(plan: Study) -> list[str]:
     """Return the files below the data root that some job reads, by name, evaluation sets apart."""
     return named_files(_read(plan))
 
 
-def tables(plan: Plan) -> list[str]:
+def tables(plan: Study) -> list[str]:
     """Return the files of the working directory that some job reads: corpora and evaluation sets of your own."""
     return workspace_files(_read(plan))
 
 
-def absent_root(plan: Plan) -> str:
+def absent_root(plan: Study) -> str:
     """Return a sentence where the data root of a local source is not there; blank where it is."""
     if plan.source != "local" or plan.data_root.is_dir():
         return ""
     return f"data root {plan.data_root}: no such folder; set data.root in config.yaml, or REPLICSE_DATA"
 
 
-def absent(plan: Plan) -> Iterator[str]:
+def absent(plan: Study) -> Iterator[str]:
     """Yield sentences on corpora, sets and encoders of your own that are not there, encoders where their root is."""
     if files := [file for file in tables(plan) if not Path(file).is_file()]:
         yield f"{', '.join(files)}: no such file; put it there, below this folder, {NAMED}"
@@ -124,7 +124,7 @@ def absent(plan: Plan) -> Iterator[str]:
             yield f"encoder {place}: no such folder; put it there, or correct {key}"
 
 
-def unpinned_text(plan: Plan) -> str:
+def unpinned_text(plan: Study) -> str:
     """Return which hub artefacts of a plan have no commit in the lock file, and what to do; blank where all have."""
     names = ", ".join(sorted(plan.unpinned))
     return f"no commit in hub.lock.yaml (replicse fetch --pin looks it up): {names}" if names else ""
@@ -134,7 +134,7 @@ def _key(part: HubPart) -> tuple[str | None, ...]:
     return part.path, part.name, part.split, part.files, part.revision
 
 
-def _read(plan: Plan) -> Iterator[Mapping[str, Any]]:
+def _read(plan: Study) -> Iterator[Mapping[str, Any]]:
     """Yield every mapping in the specs of a plan's jobs that may name something outside."""
     suites = set().union(*plan.suites.values())
     yield from mappings(

@@ -4,14 +4,14 @@ from collections.abc import Iterator
 
 from replicse.compile.lines import described
 from replicse.compile.needs import absent, absent_root, unpinned_text
-from replicse.compile.plan import Plan
+from replicse.compile.study import Study
 from replicse.spec.tables import Item
 
 # Of more rows than this a note says how many they are.
 FEW_ROWS = 3
 
 
-def notes(plan: Plan) -> Iterator[str]:
+def notes(plan: Study) -> Iterator[str]:
     """Yield hub artefacts without a commit, poolers that are not there, and searches that are cut.
 
     Items of other scales are named; corpora, evaluation sets and encoders of your own where they are not there, the
@@ -35,7 +35,7 @@ def notes(plan: Plan) -> Iterator[str]:
         yield f"sets of your own are used completely at this scale, and get no verdict: {', '.join(sets)}"
 
 
-def cut_searches(plan: Plan, item: Item) -> str:
+def cut_searches(plan: Study, item: Item) -> str:
     """Return what the scale and the seeds leave of an item's searches; blank where that is all."""
     searched: set[str] = set()
     cut: dict[str, list[str]] = {}

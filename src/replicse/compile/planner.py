@@ -10,8 +10,8 @@ from replicse.compile.choose import chosen_items, chosen_scale, load_scales, too
 from replicse.compile.lines import Line, described, lines_of
 from replicse.compile.needs import hub_parts
 from replicse.compile.paths import Paths
-from replicse.compile.plan import Cell, Plan
 from replicse.compile.resolve import Resolver, Seeds
+from replicse.compile.study import Cell, Study
 from replicse.errors import BadInput, nearest
 from replicse.registry.corpora import SIMCSE_DATA
 from replicse.registry.runs import Trajectory
@@ -30,7 +30,7 @@ from replicse.spec.tables import AnyColumn, Derived, Item, Row
 Jobs = tuple[tuple[str, ...], ...]
 
 
-def load_plan(values: Mapping[str, Any], workflow: Path, file: str = "config.yaml", only: str = "") -> Plan:
+def load_plan(values: Mapping[str, Any], workflow: Path, file: str = "config.yaml", only: str = "") -> Study:
     """Return the plan of a config, or of one of its items; nothing is read but YAML and CSV, nothing is run."""
     config = checked_config(values, file)
     return plan_of(config, load_papers(workflow, config.plugins), workflow, file, only)
@@ -44,7 +44,7 @@ def plan_of(
     only: str = "",
     *,
     as_far_as_possible: bool = False,
-) -> Plan:
+) -> Study:
     """Return the plan of a checked config over papers that are loaded.
 
     Raises BadInput for an item that cannot be planned; `as_far_as_possible` leaves it out and notes why. So is an item
@@ -53,7 +53,7 @@ def plan_of(
     lock = load_lock(workflow)
     scale = beside(chosen_scale(config, workflow, file), papers, config, file, load_scales(workflow))
     scale = scale.pinned(lock)
-    plan = Plan(config=config, workflow=workflow, scale=scale, papers=papers, paths=Paths(scale.name))
+    plan = Study(config=config, workflow=workflow, scale=scale, papers=papers, paths=Paths(scale.name))
     planner = Planner(plan, lock)
     items = list(chosen_items(config, papers, file))
     left_out = too_large(items, config, scale)
@@ -76,7 +76,7 @@ def plan_of(
 class Planner:
     """Adds items to a plan: each cell's encoders, their runs, and what those depend on."""
 
-    def __init__(self, plan: Plan, lock: Lock) -> None:
+    def __init__(self, plan: Study, lock: Lock) -> None:
         self.plan, self.resolver = plan, Resolver(plan, lock)
         # The encoders and seeds of what a cell asks for, which many cells ask for alike.
         self._memo: dict[str, tuple[Jobs, tuple[int | None, ...]]] = {}

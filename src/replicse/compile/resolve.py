@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from replicse.compile.cost import check_frozen_layers
 from replicse.compile.paths import Paths
-from replicse.compile.plan import Plan, backbone_id, tokenizer_id
+from replicse.compile.study import Study, backbone_id, tokenizer_id
 from replicse.errors import BadInput, MissingData, nearest
 from replicse.registry.corpora import Labelled
 from replicse.registry.digests import digest
@@ -67,7 +67,7 @@ class Start(NamedTuple):
 class Resolver:
     """Adds encoders to a plan, with the runs, backbones, tokenizers and stores that they depend on."""
 
-    def __init__(self, plan: Plan, lock: Lock) -> None:
+    def __init__(self, plan: Study, lock: Lock) -> None:
         self.plan, self.lock = plan, lock
         self._published = list(published_spreads(plan.papers)) if plan.scale.comparable else []
         self._backbones: dict[tuple[str, int], Start] = {}
@@ -417,7 +417,7 @@ def check_parts(scale: Scale, papers: dict[str, Paper], workflow: Path) -> None:
     A recipe of what other scales alone have is none of this scale.
     """
     config = Config(scale=scale.name, papers="all", seeds=(0,))
-    plan = Plan(config=config, workflow=workflow, scale=scale, papers=papers, paths=Paths(scale.name))
+    plan = Study(config=config, workflow=workflow, scale=scale, papers=papers, paths=Paths(scale.name))
     resolver = Resolver(plan, load_lock(workflow))
     for name in scale.backbones:
         resolver.backbone(name, FIRST.backbone, f"{scale.file}: backbones.{name}")

@@ -59,7 +59,7 @@ def evaluate(
             dict.fromkeys((AS_READ, *wanted), "the encoder is no transformer, whose variants these are")
         )
     head = stored_head(transformer_folder(encoder_folder(folder))) if folder else None
-    study = Study(root, vectors, head)
+    study = VariantStudy(root, vectors, head)
     scores = {AS_READ: study.scores(study.vectors(vectors.pooling))}
     refused: dict[str, str] = {}
     for variant in wanted:
@@ -91,7 +91,7 @@ class Table:
         return self.values[[self.places[sentence] for sentence in sentences]]
 
 
-class Study:
+class VariantStudy:
     """The test sets, and one encoder's vectors of their sentences in each way of reading, made when first asked for."""
 
     def __init__(self, root: Path, encoder: SentenceEncoder, head: SentenceHead | None) -> None:

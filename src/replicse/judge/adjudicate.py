@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from statistics import NormalDist
 
-from replicse.compile.plan import Plan
+from replicse.compile.study import Study
 from replicse.judge.readings import numbers, runs_read
 from replicse.judge.statistics import (
     mean_and_spread,
@@ -71,7 +71,7 @@ class Explained:
 FIELDS = [entry.name for entry in fields(Explained)]
 
 
-def adjudicated(plan: Plan) -> list[str]:
+def adjudicated(plan: Study) -> list[str]:
     """Return the items of the study whose variants are run, in order."""
     return [
         name

@@ -10,8 +10,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from replicse.compile.choose import chosen_scale
-from replicse.compile.plan import Cell, Plan
 from replicse.compile.planner import plan_of
+from replicse.compile.study import Cell, Study
 from replicse.errors import BadInput, nearest
 from replicse.judge.claims import judged_in_print, study_claims
 from replicse.judge.findings import CERTAIN, QUOTED, Finding
@@ -34,7 +34,7 @@ LOG = logging.getLogger(__name__)
 
 def audit_plan(
     papers: dict[str, Paper], workflow: Path, cell: Cell | None = None, study: Config | None = None
-) -> Plan:
+) -> Study:
     """Return the plan of all papers at their own scale: there equal encoders, and only those, have one id.
 
     All in one precision: a paper that trains in another prints numbers of the same recipe all the same. With `cell`,
@@ -53,7 +53,7 @@ def audit_plan(
     return plan
 
 
-def unplanned(plan: Plan) -> Iterator[Finding]:
+def unplanned(plan: Study) -> Iterator[Finding]:
     """Yield one line for each paper with items that are not audited, since they cannot be planned."""
     for key, paper in plan.papers.items():
         items = [item for item in paper.items.values() if item.id in plan.unplanned]
@@ -96,7 +96,7 @@ def _beside(papers: Mapping[str, Paper], cell: Cell, datasets: Datasets) -> dict
     return {key: names for key, names in items.items() if names}
 
 
-def audit(plan: Plan, sentences: Sequence[Claim] | None = None) -> list[Finding]:
+def audit(plan: Study, sentences: Sequence[Claim] | None = None) -> list[Finding]:
     """Return all findings on the items of a plan, by paper: the paper's own before quoted, certain before others.
 
     Of what the papers state all is judged, or some `sentences`, whose names are resolved.
@@ -114,7 +114,7 @@ def audit(plan: Plan, sentences: Sequence[Claim] | None = None) -> list[Finding]
     )
 
 
-def chosen(findings: Sequence[Finding], name: str, plan: Plan) -> list[Finding]:
+def chosen(findings: Sequence[Finding], name: str, plan: Study) -> list[Finding]:
     """Return the findings of a paper or of an item `paper/item`; BadInput names the nearest one."""
     names = [*plan.papers, *plan.items, *plan.unplanned]
     if name not in names:
@@ -139,7 +139,7 @@ def _naming(findings: Iterable[Finding], names: Sequence[str]) -> list[Finding]:
     return [one for one in findings if any(f"{cell}/".startswith(starts) for cell in one.cells)]
 
 
-def claims(plan: Plan, sentences: Iterable[Claim]) -> Iterator[Finding]:
+def claims(plan: Study, sentences: Iterable[Claim]) -> Iterator[Finding]:
     """Yield sentences of the papers that their own printed numbers contradict."""
     names = CellNames(plan.papers)
     items = {item.id: item for paper in plan.papers.values() for item in paper.items.values()}

@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from replicse.compile.plan import Plan
+from replicse.compile.study import Study
 from replicse.judge.readings import OurCells, Reading, printed_reading
 from replicse.judge.statistics import mean_and_spread, paired
 from replicse.judge.table import ItemResult
@@ -256,7 +256,7 @@ def cells_read(claims: Iterable[Claim], papers: Mapping[str, Paper]) -> set[Cell
     return {names.key(name) for claim in claims for name in claim.cells}
 
 
-def claim_rows(plan: Plan, claims: Iterable[Claim], results: Iterable[ItemResult]) -> list[dict[str, str]]:
+def claim_rows(plan: Study, claims: Iterable[Claim], results: Iterable[ItemResult]) -> list[dict[str, str]]:
     """Return a row of text per claim: its outcome in print, in the reproduction study's numbers and in ours."""
     names = CellNames(plan.papers)
     counterpart, numbers = (
@@ -326,7 +326,7 @@ class _Counterpart:
 class OurNumbers:
     """Our numbers, and what of a claim they may be asked at the scale of the study."""
 
-    def __init__(self, plan: Plan, names: CellNames, cells: OurCells) -> None:
+    def __init__(self, plan: Study, names: CellNames, cells: OurCells) -> None:
         self._plan, self._names, self._cells = plan, names, cells
 
     def __call__(self, name: str) -> Reading:

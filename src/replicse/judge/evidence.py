@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
-from replicse.compile.plan import Cell, Plan
+from replicse.compile.study import Cell, Study
 from replicse.judge.power import POWER, seeds_for, smallest_gap
 from replicse.judge.statistics import ORDERED, disagrees, pooled
 from replicse.judge.table import CellResult, ItemResult
@@ -46,7 +46,7 @@ def spread_behind(result: CellResult | None, published: Spread | None) -> tuple[
     return used.sd, f"{both}ours, {several(len(own), 'seed')}"
 
 
-def needed_of_cell(plan: Plan, cell: Cell, result: CellResult | None, seeds: int) -> Needed | None:
+def needed_of_cell(plan: Study, cell: Cell, result: CellResult | None, seeds: int) -> Needed | None:
     """Return what so many seeds tell of a cell's printed number; None where nothing is drawn or no spread is known."""
     published = borrowed_spread(plan, cell)
     spread, source = spread_behind(result, published)
@@ -62,7 +62,7 @@ def needed_of_cell(plan: Plan, cell: Cell, result: CellResult | None, seeds: int
     return Needed(spread, source, None if unit is None else unit * spread, fewest)
 
 
-def gaps_told(plan: Plan) -> dict[str, float]:
+def gaps_told(plan: Study) -> dict[str, float]:
     """Return the median smallest gap to print that the plan's seeds tell of each item's cells, where a spread is known.
 
     Spreads are those of what is tabulated, else published ones.
@@ -93,7 +93,7 @@ def printed_form(reported: Reported | None) -> tuple[int, float | None] | None:
     return count, ORDERED.get(statistic, reported.q or 0.0) / 100
 
 
-def power_lines(plan: Plan, cell: Cell, result: CellResult) -> list[str]:
+def power_lines(plan: Study, cell: Cell, result: CellResult) -> list[str]:
     """Return which gap to print the seeds of a cell tell, and how many seeds the present gap asks for."""
     count = len(finite([each.value for each in result.values]))
     need = needed_of_cell(plan, cell, result, count)

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, fields
 
-from replicse.compile.plan import Cell, Plan
+from replicse.compile.study import Cell, Study
 from replicse.spec.cell_names import is_measured, words
 from replicse.spec.printed import Reported, Rounded
 
@@ -42,7 +42,7 @@ class Finding:
 FIELDS = [entry.name for entry in fields(Finding)]
 
 
-def measured(plan: Plan, item: str = "") -> Iterator[tuple[Cell, Rounded]]:
+def measured(plan: Study, item: str = "") -> Iterator[tuple[Cell, Rounded]]:
     """Yield the cells of one item or of all that print a number of their own, in the papers' order.
 
     Differences to another number and hyper-parameters that a score chose are none.
@@ -66,7 +66,7 @@ def statistic(cell: Cell) -> tuple[object, ...]:
 
 
 def finding(
-    plan: Plan,
+    plan: Study,
     rule: str,
     cells: Sequence[Cell],
     follows: str,
@@ -95,7 +95,7 @@ def finding(
     )
 
 
-def _places(plan: Plan, names: Sequence[str], home: str) -> str:
+def _places(plan: Study, names: Sequence[str], home: str) -> str:
     """Return the places of some cells in a reader's words, a few of many."""
     parts = (name.split("/", 4) for name in names)
     keys = ((f"{paper}/{item}", row, column, metric) for paper, item, row, column, metric in parts)

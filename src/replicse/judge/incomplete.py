@@ -6,7 +6,7 @@ from typing import Any
 
 from replicse.compile.graph import AGAIN, Job
 from replicse.compile.jobs import Jobs
-from replicse.compile.plan import Plan
+from replicse.compile.study import Study
 from replicse.errors import BadInput
 from replicse.judge.values import Evaluations
 from replicse.registry.artefacts import PROVENANCE
@@ -17,7 +17,7 @@ from replicse.spec.tables import Item
 class AsFarAsDone(Evaluations):
     """Evaluations of which some are missing: a number of a job that failed is undefined with the end of its log."""
 
-    def __init__(self, plan: Plan, jobs: Jobs | None = None) -> None:
+    def __init__(self, plan: Study, jobs: Jobs | None = None) -> None:
         super().__init__(plan)
         self.jobs = jobs or Jobs(plan)
         self.broken: dict[str, str] = {}
@@ -84,7 +84,7 @@ class Incomplete:
         return "; ".join(dict.fromkeys(remedies)) or "give the same command again"
 
 
-def incomplete_items(plan: Plan, items: Sequence[Item], evaluations: AsFarAsDone) -> list[Incomplete]:
+def incomplete_items(plan: Study, items: Sequence[Item], evaluations: AsFarAsDone) -> list[Incomplete]:
     """Return the items of which an evaluation is missing or broken, in their order."""
     incomplete = []
     for item in items:

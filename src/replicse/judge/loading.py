@@ -29,7 +29,7 @@ COUNTS = ("seed", "n_seeds")
 
 
 @dataclass(frozen=True)
-class Study:
+class Results:
     """The results of a scale. Numbers are floats, seeds whole numbers, blanks missing; everything else is text.
 
     `values` has one row per cell, protocol and seed: paper, item, row, column, protocol, seed, metric (the path that
@@ -44,7 +44,7 @@ class Study:
     cells: pd.DataFrame
 
 
-def load(folder: Path | str) -> Study:
+def load(folder: Path | str) -> Results:
     """Return the values and the judged cells that a results folder holds by its own record, the config in it.
 
     Raises MissingData where the folder, the record or every item is absent, BadInput where one is broken.
@@ -60,7 +60,7 @@ def load(folder: Path | str) -> Study:
         for result in controlled(results)
         for cell, row in zip(result.cells, table_rows(result), strict=True)
     ]
-    return Study(values=_typed(_texts(tidy_rows(results), TIDY)), cells=_typed(_texts(cells, CELLS)))
+    return Results(values=_typed(_texts(tidy_rows(results), TIDY)), cells=_typed(_texts(cells, CELLS)))
 
 
 def _texts(rows: Iterable[Mapping[str, Any]], names: Sequence[str]) -> pd.DataFrame:

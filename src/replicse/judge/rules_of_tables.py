@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import Any
 
-from replicse.compile.plan import Cell, Plan
+from replicse.compile.study import Cell, Study
 from replicse.judge.findings import (
     CERTAIN,
     UNROUNDED,
@@ -29,7 +29,7 @@ LINEAR = ("single", "mean")
 CHANCE = Fraction(1, 20)
 
 
-def averages(plan: Plan, datasets: Datasets) -> Iterator[Finding]:
+def averages(plan: Study, datasets: Datasets) -> Iterator[Finding]:
     """Yield printed averages that are not the mean of the printed parts of their row, or of their encoder elsewhere.
 
     The papers' code averages two-decimal scores (methods 2.2), so the mean of the printed parts is exact; an
@@ -79,7 +79,7 @@ def _parts_elsewhere(
     return list(parts.values())
 
 
-def printed_differences(plan: Plan, datasets: Datasets) -> Iterator[Finding]:
+def printed_differences(plan: Study, datasets: Datasets) -> Iterator[Finding]:
     """Yield printed differences that are not minuend less subtrahend, both as printed."""
     cells = {cell.key: cell for name in plan.items for cell in plan.described(name)}
     for difference, minuend_key, other in differences(plan.papers):
@@ -107,7 +107,7 @@ def printed_differences(plan: Plan, datasets: Datasets) -> Iterator[Finding]:
             )
 
 
-def derived(plan: Plan, datasets: Datasets) -> Iterator[Finding]:
+def derived(plan: Study, datasets: Datasets) -> Iterator[Finding]:
     """Yield printed numbers of derived columns that are not what their formula makes of the printed ones of their row.
 
     A formula of unrounded numbers has room for their rounding, as has one of numbers printed coarser than its result.
@@ -148,7 +148,7 @@ def derived(plan: Plan, datasets: Datasets) -> Iterator[Finding]:
                 )
 
 
-def equals(plan: Plan, datasets: Datasets) -> Iterator[Finding]:
+def equals(plan: Study, datasets: Datasets) -> Iterator[Finding]:
     """Yield numbers of one encoder, read alike, that one paper prints differently.
 
     A number quoted from elsewhere may differ from the paper's own measurement, but not from the same quotation.
@@ -177,7 +177,7 @@ def equals(plan: Plan, datasets: Datasets) -> Iterator[Finding]:
         )
 
 
-def percentages(plan: Plan, datasets: Datasets) -> Iterator[Finding]:
+def percentages(plan: Study, datasets: Datasets) -> Iterator[Finding]:
     """Yield percentages that no whole number of the test items gives."""
     for cell, number in measured(plan):
         readings = datasets.readings(cell.metric_path)
@@ -210,7 +210,7 @@ def _escape(number: Rounded, items: int) -> str:
     return f"unless it is the average of {runs} or more runs"
 
 
-def sizes(plan: Plan, datasets: Datasets) -> Iterator[Finding]:
+def sizes(plan: Study, datasets: Datasets) -> Iterator[Finding]:
     """Yield printed sizes of sets that are not those of the data."""
     for cell, number in measured(plan):
         parts = datasets.parts(cell.metric_path)
@@ -221,7 +221,7 @@ def sizes(plan: Plan, datasets: Datasets) -> Iterator[Finding]:
             yield finding(plan, "size", [cell], f"{counted:,}, counted on the data", CERTAIN, note=note)
 
 
-def seeds(plan: Plan, datasets: Datasets) -> Iterator[Finding]:
+def seeds(plan: Study, datasets: Datasets) -> Iterator[Finding]:
     """Yield numbers of a single run that lie outside of all the seeds of the same training that are printed."""
     groups: dict[tuple[Any, ...], list[tuple[Cell, Rounded]]] = {}
     for cell, number in measured(plan):

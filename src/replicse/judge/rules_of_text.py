@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from replicse.compile.plan import Cell, Plan
+from replicse.compile.study import Cell, Study
 from replicse.judge.findings import (
     CERTAIN,
     UNROUNDED,
@@ -19,7 +19,7 @@ from replicse.spec.printed import Reported, Rounded
 from replicse.spec.running_text import COUNTED, Spoken
 
 
-def running_text(plan: Plan, datasets: Datasets, entries: Mapping[CellKey, Spoken]) -> Iterator[Finding]:
+def running_text(plan: Study, datasets: Datasets, entries: Mapping[CellKey, Spoken]) -> Iterator[Finding]:
     """Yield numbers of the running text that are not what the numbers come to of which they speak (text.yaml)."""
     names = CellNames(plan.papers, chosen=True)
     for key, entry in entries.items():
@@ -66,7 +66,7 @@ def computed(formula: Expression, operands: Mapping[str, Reported]) -> Rounded:
     return Rounded(*(float(f"{number:.12g}") for number in (formula(values), room)))
 
 
-def searched(plan: Plan, datasets: Datasets, entries: Mapping[CellKey, Spoken]) -> Iterator[Finding]:
+def searched(plan: Study, datasets: Datasets, entries: Mapping[CellKey, Spoken]) -> Iterator[Finding]:
     """Yield tables that print as best a value of a parameter that the printed search over it does not have.
 
     A table of several values is an ablation, which may leave the values that were searched.
@@ -94,7 +94,7 @@ def searched(plan: Plan, datasets: Datasets, entries: Mapping[CellKey, Spoken]) 
                 )
 
 
-def _values_chosen(plan: Plan, item: str, path: str) -> Iterator[tuple[Cell, object]]:
+def _values_chosen(plan: Study, item: str, path: str) -> Iterator[tuple[Cell, object]]:
     """Yield the printed cells of an item that hold the best value of a parameter, with that value."""
     for cell in plan.described(item):
         jobs = cell.column.over.jobs if cell.column.over else None

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from replicse.compile.plan import Cell, Plan
+from replicse.compile.study import Cell, Study
 from replicse.errors import BadInput, nearest
 from replicse.judge.adjudicate import Explained, adjudicate
 from replicse.judge.evidence import power_lines
@@ -30,7 +30,7 @@ def item_of(name: str) -> str:
     return "/".join(parts[:2])
 
 
-def find_cell(plan: Plan, name: str) -> Cell:
+def find_cell(plan: Study, name: str) -> Cell:
     """Return the cell `paper/item/row/column[/metric][@protocol]`; BadInput names the nearest one."""
     cells: dict[str, Cell] = {}
     for cell in plan.cells[plan.item(item_of(name)).id]:
@@ -44,7 +44,7 @@ def find_cell(plan: Plan, name: str) -> Cell:
 
 
 def cell_story(
-    plan: Plan,
+    plan: Study,
     cell: Cell,
     result: ItemResult,
     evaluations: Evaluations,
@@ -85,7 +85,7 @@ def _verdict(ours: CellResult) -> str:
 
 
 def cell_facts(
-    plan: Plan,
+    plan: Study,
     cell: Cell,
     result: ItemResult,
     evaluations: Evaluations,
@@ -150,7 +150,7 @@ def _names(cells: Sequence[str], name: str) -> bool:
     return name in cells or name.rpartition("/")[0] in cells
 
 
-def _protocol(plan: Plan, cell: Cell, result: ItemResult) -> Iterator[str]:
+def _protocol(plan: Study, cell: Cell, result: ItemResult) -> Iterator[str]:
     for protocol in plan.papers[cell.item.paper].protocols:
         if protocol.id == cell.protocol:
             yield f"under {protocol.id}: {protocol.title}. {protocol.evidence}"
@@ -159,7 +159,7 @@ def _protocol(plan: Plan, cell: Cell, result: ItemResult) -> Iterator[str]:
         yield f"at scale {result.scale} the very runs of {', '.join(merged)}"
 
 
-def _printed(plan: Plan, cell: Cell) -> list[str]:
+def _printed(plan: Study, cell: Cell) -> list[str]:
     lines = [] if cell.reported else ["no number is printed"]
     return lines + [
         _as_printed(reported, "" if paper == cell.item.paper else paper)
@@ -167,7 +167,7 @@ def _printed(plan: Plan, cell: Cell) -> list[str]:
     ]
 
 
-def _printed_numbers(plan: Plan, cell: Cell) -> Iterator[tuple[str, Reported]]:
+def _printed_numbers(plan: Study, cell: Cell) -> Iterator[tuple[str, Reported]]:
     """Yield the paper's own number and that of the paper that repeats it, or that it repeats, as far as printed."""
     if cell.reported:
         yield cell.item.paper, cell.reported
@@ -259,13 +259,13 @@ def _reproduced(ours: CellResult, caveat: str) -> list[str]:
     return lines
 
 
-def _explained(plan: Plan, cell: Cell, result: ItemResult) -> list[Explained]:
+def _explained(plan: Study, cell: Cell, result: ItemResult) -> list[Explained]:
     """Return what each variant does to a cell; nothing for a cell under a variant."""
     every = adjudicate(plan.papers, result) if cell.protocol == AS_DESCRIBED else ()
     return [variant for variant in every if (variant.row, variant.column, variant.metric) == cell.key[1:]]
 
 
-def _variants(plan: Plan, cell: Cell, result: ItemResult) -> Iterator[str]:
+def _variants(plan: Study, cell: Cell, result: ItemResult) -> Iterator[str]:
     failed = {each.protocol for each in result.cells if each.key == cell.key[1:] and each.verdict == "failed"}
     for variant in _explained(plan, cell, result):
         absent = "not run" if cell.encoders else "nothing to run"
@@ -291,7 +291,7 @@ def _as_planned(cell: Cell, ours: CellResult) -> bool:
     return set(ours.encoders) == set(cell.encoders)
 
 
-def _runs(plan: Plan, cell: Cell, ours: CellResult) -> list[str]:
+def _runs(plan: Study, cell: Cell, ours: CellResult) -> list[str]:
     """Return the spec of the first seed's run, and the names of the runs it starts from."""
     if not _as_planned(cell, ours):
         made = ", ".join(dict.fromkeys(each.run for each in ours.values if each.run)) or "other encoders"

@@ -10,8 +10,8 @@ from typing import Any
 
 from replicse.compile.choose import chosen_items
 from replicse.compile.paths import Paths
-from replicse.compile.plan import Plan
 from replicse.compile.planner import Planner
+from replicse.compile.study import Study
 from replicse.errors import BadInput
 from replicse.files import read_json
 from replicse.judge.adjudicate import FIELDS as ADJUDICATION_FIELDS
@@ -33,7 +33,7 @@ LOG = logging.getLogger(__name__)
 Table = tuple[Sequence[str], list[dict[str, Any]]]
 
 
-def judge_study(plan: Plan, results: Sequence[ItemResult]) -> dict[str, Table]:
+def judge_study(plan: Study, results: Sequence[ItemResult]) -> dict[str, Table]:
     """Return claims, adjudication, audit and the tidy cells as fields and rows by name.
 
     Nothing but the items' results is read; the cells of an item without a result are missing. The audit is of all
@@ -49,7 +49,7 @@ def judge_study(plan: Plan, results: Sequence[ItemResult]) -> dict[str, Table]:
     }
 
 
-def read_results(plan: Plan, paths: Paths | None = None) -> list[ItemResult]:
+def read_results(plan: Study, paths: Paths | None = None) -> list[ItemResult]:
     """Return the results of a study's items as `tabulate` wrote them; those that are not there are left out.
 
     They are read from the plan's own `paths`, or from those of a committed study.
@@ -61,7 +61,7 @@ def read_results(plan: Plan, paths: Paths | None = None) -> list[ItemResult]:
     return [ItemResult.read(file) for item, file in files.items() if item not in absent]
 
 
-def committed_item(plan: Plan, paths: Paths, item: str) -> ItemResult:
+def committed_item(plan: Study, paths: Paths, item: str) -> ItemResult:
     """Return an item of a committed study, which says so where its numbers are not of the encoders planned now."""
     result = ItemResult.read(paths.item(item)).model_copy(update={"kept": paths.kept})
     planned = {encoder for cell in plan.cells.get(item, ()) for encoder in cell.encoders}
@@ -79,7 +79,7 @@ def committed_item(plan: Plan, paths: Paths, item: str) -> ItemResult:
 
 
 def results_of(
-    plan: Plan, items: Iterable[str], evaluations: Evaluations, only: Collection[CellKey] | None = None
+    plan: Study, items: Iterable[str], evaluations: Evaluations, only: Collection[CellKey] | None = None
 ) -> list[ItemResult]:
     """Return the results of some items from the evaluations there are now; what the plan leaves out is left out.
 
@@ -93,7 +93,7 @@ def results_of(
     return results
 
 
-def controlled_item(plan: Plan, result: ItemResult) -> ItemResult:
+def controlled_item(plan: Study, result: ItemResult) -> ItemResult:
     """Return an item's result with its verdicts controlled among the paper's items that are tabulated."""
     beside = [f"{result.paper}/{name}" for name in plan.papers[result.paper].items]
     files = [plan.paths.item(name) for name in beside if name != result.item]
@@ -101,7 +101,7 @@ def controlled_item(plan: Plan, result: ItemResult) -> ItemResult:
     return controlled([result, *(other for other in others if other.comparable == result.comparable)])[0]
 
 
-def study_machines(plan: Plan, evaluations: Evaluations) -> Counter[Machine]:
+def study_machines(plan: Study, evaluations: Evaluations) -> Counter[Machine]:
     """Return how many runs and evaluations of a study each machine made, of those that are there.
 
     A file that cannot be read is logged and left out.
@@ -120,7 +120,7 @@ def study_machines(plan: Plan, evaluations: Evaluations) -> Counter[Machine]:
     return distinct(machines)
 
 
-def plan_further(plan: Plan, items: Iterable[str]) -> None:
+def plan_further(plan: Study, items: Iterable[str]) -> None:
     """Add items of the study to a plan of a part of it; one that cannot be planned is logged and left out."""
     wanted = set(items) - set(plan.items)
     planner = Planner(plan, load_lock(plan.workflow)) if wanted else None

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from replicse.compile.notes import cut_searches
-from replicse.compile.plan import Cell, Plan, item_curve
+from replicse.compile.study import Cell, Study, item_curve
 from replicse.judge.crossed import crossed_notes
 from replicse.judge.machines import distinct, mixture, recorded
 from replicse.judge.statistics import mean_and_spread
@@ -33,7 +33,7 @@ DIGITS = 12
 
 
 def item_result(
-    plan: Plan, item: Item, evaluations: Evaluations, only: Collection[CellKey] | None = None
+    plan: Study, item: Item, evaluations: Evaluations, only: Collection[CellKey] | None = None
 ) -> ItemResult:
     """Return everything that is known of an item: its heads, and a judged cell per row, protocol and column.
 
@@ -128,7 +128,7 @@ def _is_average(column: AnyColumn) -> bool:
     return column.kind == "score" and column.metric_path.rpartition("/")[2].startswith("avg")
 
 
-def _merged_rows(plan: Plan, item: Item) -> dict[str, tuple[str, ...]]:
+def _merged_rows(plan: Study, item: Item) -> dict[str, tuple[str, ...]]:
     """Return, for each row that reads nothing but what rows above it read, the ids of those rows."""
     read: dict[str, dict[tuple[str, str], tuple[Any, ...]]] = {}
     for cell in plan.described(item.id):
@@ -142,7 +142,7 @@ def _merged_rows(plan: Plan, item: Item) -> dict[str, tuple[str, ...]]:
     return merged
 
 
-def _variant_titles(plan: Plan, item: Item) -> dict[str, str]:
+def _variant_titles(plan: Study, item: Item) -> dict[str, str]:
     """Return the title of each protocol that was run only to adjudicate; those are not lines of the table."""
     run = {cell.protocol for cell in plan.cells[item.id]}
     titles = {
@@ -158,7 +158,7 @@ def _variant_titles(plan: Plan, item: Item) -> dict[str, str]:
     return titles | crossed | ({AS_RUN: "All of the released code"} if AS_RUN in run else {})
 
 
-def _curves(plan: Plan, item: Item, evaluations: Evaluations) -> dict[str, Any]:
+def _curves(plan: Study, item: Item, evaluations: Evaluations) -> dict[str, Any]:
     """Return what a spectrum or a density is drawn from: the first seed of each row, by label."""
     curves = {}
     for cell in plan.described(item.id):
@@ -171,7 +171,7 @@ def _curves(plan: Plan, item: Item, evaluations: Evaluations) -> dict[str, Any]:
     return curves
 
 
-def cell_result(plan: Plan, cell: Cell, evaluations: Evaluations) -> CellResult:
+def cell_result(plan: Study, cell: Cell, evaluations: Evaluations) -> CellResult:
     """Return one cell with its values per seed and its judgement."""
     ours = values(plan, cell, evaluations)
     runs = [plan.encoders[encoder].source.run or "" for encoder in cell.encoders]
@@ -207,7 +207,7 @@ def cell_result(plan: Plan, cell: Cell, evaluations: Evaluations) -> CellResult:
     )
 
 
-def records_behind(plan: Plan, cell: Cell, evaluations: Evaluations) -> list[Mapping[str, Any]]:
+def records_behind(plan: Study, cell: Cell, evaluations: Evaluations) -> list[Mapping[str, Any]]:
     """Return the provenance of what a cell reads: of its evaluations, its runs, and the runs that those depend on."""
     records: list[Mapping[str, Any]] = []
     for operand in cell.operands or (cell,):
@@ -219,7 +219,7 @@ def records_behind(plan: Plan, cell: Cell, evaluations: Evaluations) -> list[Map
     return records
 
 
-def _seed_values(plan: Plan, cell: Cell, ours: Values) -> Iterator[SeedValue]:
+def _seed_values(plan: Study, cell: Cell, ours: Values) -> Iterator[SeedValue]:
     sides = [operand.jobs for operand in cell.operands or (cell,) if operand.jobs]
     for place, (seed, value) in enumerate(zip(cell.seeds, ours.per_seed, strict=True)):
         # A lone encoder without seeds stands beside every seed of the others, as in `paired`.
@@ -232,7 +232,7 @@ def _seed_values(plan: Plan, cell: Cell, ours: Values) -> Iterator[SeedValue]:
 
 
 def _outcome(
-    plan: Plan, cell: Cell, ours: Values, evaluations: Evaluations, published: Spread | None
+    plan: Study, cell: Cell, ours: Values, evaluations: Evaluations, published: Spread | None
 ) -> dict[str, Any]:
     """Return what depends on what was found: a quotation, a text or a judged number."""
     if not cell.encoders:
@@ -267,7 +267,7 @@ def _outcome(
     return {**vars(judgement), **pairs}
 
 
-def _rank_kept(plan: Plan, cell: Cell, texts: Sequence[str], evaluations: Evaluations) -> str:
+def _rank_kept(plan: Study, cell: Cell, texts: Sequence[str], evaluations: Evaluations) -> str:
     """Return whether a printed sentence is ours in its cell, in another one of its column and group, or nowhere.
 
     Sentences are the same where their words are: case, spaces and punctuation do not count. Blank where nothing is
@@ -299,7 +299,7 @@ def _words(text: str) -> list[str]:
     return re.findall(r"\w+", text.casefold())
 
 
-def why_not_comparable(plan: Plan, cell: Cell) -> str:
+def why_not_comparable(plan: Study, cell: Cell) -> str:
     """Return why a cell is not comparable with what is printed; blank where it is."""
     if not plan.scale.comparable:
         return f"the {plan.scale.name} scale is not the paper's setting"
@@ -309,7 +309,7 @@ def why_not_comparable(plan: Plan, cell: Cell) -> str:
     )
 
 
-def borrowed_spread(plan: Plan, cell: Cell) -> Spread | None:
+def borrowed_spread(plan: Study, cell: Cell) -> Spread | None:
     """Return the published spread of a cell whose runs were all trained in the setting it was measured in."""
     if (
         not plan.scale.comparable
@@ -323,7 +323,7 @@ def borrowed_spread(plan: Plan, cell: Cell) -> Spread | None:
     return spreads.pop() if len(spreads) == 1 else None
 
 
-def _published(plan: Plan, encoder: str, metric_path: str) -> Spread | None:
+def _published(plan: Study, encoder: str, metric_path: str) -> Spread | None:
     spec = plan.encoders[encoder]
     spreads = plan.measured.get(spec.source.run or "", {})
     if metric_path not in spreads or spec.postprocess:

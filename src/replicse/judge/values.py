@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from replicse.compile.paths import Paths
-from replicse.compile.plan import Cell, Plan
+from replicse.compile.study import Cell, Study
 from replicse.files import read_json
 from replicse.judge.evaluation import check_data, checked_record, read_evaluation
 from replicse.judge.statistics import mean_and_spread, paired
@@ -37,7 +37,7 @@ class Evaluations:
     `paths` are those of a committed study, where they are not the plan's own.
     """
 
-    def __init__(self, plan: Plan, paths: Paths | None = None) -> None:
+    def __init__(self, plan: Study, paths: Paths | None = None) -> None:
         self.plan, self.paths = plan, paths or plan.paths
         self._read: dict[str, dict[str, Any] | None] = {}
         self._trained: dict[str, Mapping[str, Any]] = {}
@@ -85,7 +85,7 @@ class Evaluations:
         return self._read[path]
 
 
-def values(plan: Plan, cell: Cell, evaluations: Evaluations) -> Values:
+def values(plan: Study, cell: Cell, evaluations: Evaluations) -> Values:
     """Return the values of a cell, one per seed of its encoders, in their order."""
     if cell.operands and isinstance(cell.column, Derived):
         return _derived(plan, cell, cell.column.parsed, evaluations)
@@ -120,7 +120,7 @@ def _number(value: object, encoder: str, path: str, failures: list[str]) -> floa
 
 
 def _over_jobs(
-    plan: Plan, cell: Cell, numbers: Sequence[float | None], encoders: Sequence[str]
+    plan: Study, cell: Cell, numbers: Sequence[float | None], encoders: Sequence[str]
 ) -> float | None:
     over = cell.column.over.jobs
     if None in numbers:
@@ -135,7 +135,7 @@ def _over_jobs(
     return float(plan.hyperparameter(encoders[best], over.shows))
 
 
-def _derived(plan: Plan, cell: Cell, formula: Expression, evaluations: Evaluations) -> Values:
+def _derived(plan: Study, cell: Cell, formula: Expression, evaluations: Evaluations) -> Values:
     each_part = (values(plan, operand, evaluations) for operand in cell.operands)
     parts = dict(zip(formula.names, each_part, strict=True))
     failure = "; ".join(dict.fromkeys(part.failure for part in parts.values() if part.failure))

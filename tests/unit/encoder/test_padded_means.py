@@ -88,7 +88,7 @@ def test_other_readings_of_an_encoder_that_is_read_with_padding_have_none(folder
     """The variants of an evaluation are read from tokens without padding, whatever the encoder's own pooling is."""
     texts = micro.sentences(12)
     encoder = SentenceEncoder.open(folder, {"pooling": "mean", "pad_to": 16}, device="cpu")
-    study = object.__new__(variants.Study)
+    study = object.__new__(variants.VariantStudy)
     study.encoder, study.head, study._read = encoder, None, {}
     study.rows, study.places = encoder.rows(texts), {text: place for place, text in enumerate(texts)}
     own, plain = (study.vectors(pooling)(texts) for pooling in (encoder.pooling, pooling_of("mean")))

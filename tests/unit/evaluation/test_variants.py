@@ -91,7 +91,7 @@ def plainly(folder, sentences, attended):
 def test_padding_is_that_of_transformers_in_sentevals_batches(world, folder, variant, monkeypatch):
     monkeypatch.setattr(variants, "SENTEVAL_BATCH", 16)
     subset = load_sts(world, "STS12")[0]
-    study = variants.Study(world, SentenceEncoder.open(folder, "cls"), None)
+    study = variants.VariantStudy(world, SentenceEncoder.open(folder, "cls"), None)
     first, second = study.padded(variant, subset)
     pairs = list(zip(subset.first, subset.second, subset.gold, range(len(subset.gold)), strict=True))
     pairs.sort(key=lambda pair: (len(pair[0].split()), len(pair[1].split()), pair[2]))

@@ -59,7 +59,7 @@ class Cell:
 
 
 @dataclass
-class Plan:
+class Study:
     """Everything a study needs; shared runs, encoders and stores occur once."""
 
     config: Config
