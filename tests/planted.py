@@ -11,10 +11,10 @@ from pathlib import Path
 
 from places import CHECKOUT, WRITTEN
 
-from replicse.compile.choose import load_scales
 from replicse.compile.jobs import Jobs
 from replicse.compile.paths import Paths
 from replicse.compile.planner import load_plan
+from replicse.compile.selection import load_scales
 
 TEXT = "{planted: a test that reads this reads what a study wrote\n"
 

@@ -10,9 +10,9 @@ from made_up import made_plan, write_paper
 from places import ROOT
 
 from replicse.cli import main
-from replicse.compile.choose import load_scales
 from replicse.compile.graph import graph_of
 from replicse.compile.planner import load_plan
+from replicse.compile.selection import load_scales
 from replicse.judge.folder import committed
 from replicse.registry.plugins import use_plugins
 from replicse.registry.suites import is_metric

@@ -33,7 +33,7 @@ from replicse.runtime.slurm import keep_refusal
 from replicse.provenance.source import contents_digest
 from replicse.spec.layers import mappings, named_files, workspace_files
 from replicse.compile.graph import DRAWINGS, graph_of, log_of, outputs_of
-from replicse.compile.made import CACHE, Present
+from replicse.compile.records import CACHE, CurrentDigests
 from replicse.compile.planner import load_plan
 
 
@@ -94,7 +94,7 @@ wildcard_constraints:
 
 CACHE.mkdir(exist_ok=True)
 # Of the package that jobs run, which need not be the one that is installed.
-PRESENT = Present(PLAN.workflow, SCALE, LIBRARY / "replicse")
+PRESENT = CurrentDigests(PLAN.workflow, SCALE, LIBRARY / "replicse")
 # What reads evaluations, and what shows the results.
 JUDGES = frozenset({"replicse.spec", "replicse.compile", "replicse.judge", "replicse.registry.suites"})
 SHOWS = frozenset({"replicse.show", "replicse.registry.suites"})

@@ -4,7 +4,7 @@ from snakemake.settings.types import RerunTrigger
 
 from replicse.registry.artefacts import record_file
 from replicse.registry.digests import digest
-from replicse.compile.made import record_of
+from replicse.compile.records import record_of
 
 MAKING = {file: key for key, job in GRAPH.items() for file in job.outputs}
 

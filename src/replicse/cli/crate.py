@@ -8,8 +8,8 @@ from pathlib import Path
 
 from rocrate.rocrate import ROCrate
 
-from replicse.compile.choose import load_scales
 from replicse.compile.paths import Paths
+from replicse.compile.selection import load_scales
 from replicse.compile.study import Study
 from replicse.files import atomic_write, read_json, sha256_of
 from replicse.registry.plugins import IN_USE

@@ -21,7 +21,7 @@ from replicse.cli.diagnosis import (
 from replicse.cli.study import add_workflow_argument, wrapped
 from replicse.errors import BadInput, nearest
 from replicse.judge.diagnosis import Diagnosis, check_number, diagnose
-from replicse.judge.known import Known, known_cell
+from replicse.judge.published import PublishedCell, published_cell
 from replicse.judge.result_files import AVERAGED, NUMERICS, TOOLS, compare_results, read_results
 from replicse.printable import some
 from replicse.registry.poolings import PoolingParameters
@@ -225,7 +225,7 @@ def diagnosed(arguments: Namespace) -> Diagnosis:
     return diagnose(number, known, facts_of(arguments), causes, measured)
 
 
-def number_of(arguments: Namespace, known: Known) -> float | None:
+def number_of(arguments: Namespace, known: PublishedCell) -> float | None:
     """Return the number that was given, or the one that a results file has for the cell; None for neither."""
     given = next(iter(arguments.words), None)
     if arguments.results is None:
@@ -253,18 +253,18 @@ def as_number(text: str) -> float:
         raise BadInput(f'"{text}" is no number; write what you got, as in 74.84') from None
 
 
-def compared_with(arguments: Namespace) -> Known:
+def compared_with(arguments: Namespace) -> PublishedCell:
     """Return the cell that a number is compared with, as the encoder is said to be and for so many seeds."""
     known = cell_of(arguments)
     return replace(known, kind=arguments.encoder_is or known.kind, averaged=arguments.seeds or 1)
 
 
-def cell_of(arguments: Namespace) -> Known:
+def cell_of(arguments: Namespace) -> PublishedCell:
     """Return the cell that is asked for: one of the papers, or a printed number alone."""
     if arguments.item and (arguments.printed or arguments.metric):
         raise BadInput("--item names a cell and its metric; leave out --printed and --metric")
     if arguments.item:
-        return known_cell(load_papers(arguments.workflow), arguments.item)
+        return published_cell(load_papers(arguments.workflow), arguments.item)
     path = arguments.metric
     use_all_plugins()
     if path and not is_metric(path):
@@ -281,4 +281,4 @@ def cell_of(arguments: Namespace) -> Known:
         "read-from": "test",
         "versions": "same",
     }
-    return Known("", "the printed number", path, reported, None, settings=settings)
+    return PublishedCell("", "the printed number", path, reported, None, settings=settings)

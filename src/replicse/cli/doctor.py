@@ -155,14 +155,14 @@ def _slurm() -> Finding:
 def _extras(plan: Study) -> Iterator[Finding]:
     """Yield each suite of the study that needs an extra of the package which is not installed."""
     names = sorted(SUITES.keys() & set().union(*plan.suites.values()))
-    yield from _told("packages", (to_install(name, plan.scale.suite_options(name)) for name in names))
+    yield from _missing("packages", (to_install(name, plan.scale.suite_options(name)) for name in names))
 
 
 def data_findings(plan: Study) -> Iterator[Finding]:
     """Yield what a study reads from outside: files that exist, that have to be downloaded, or that are fetched."""
     if plan.source == "embedded":
         yield Finding("data", "ok", "generated, nothing to place")
-    yield from _told("data", [absent_root(plan), *absent(plan)])
+    yield from _missing("data", [absent_root(plan), *absent(plan)])
     local = plan.source == "local" and plan.data_root.is_dir()
     below = [plan.data_root / name for name in data_files(plan)] if local else []
     for path in (*below, *filter(Path.is_file, map(Path, tables(plan)))):
@@ -191,7 +191,7 @@ def data_findings(plan: Study) -> Iterator[Finding]:
         yield Finding("data", "note", amounts_text(fetched), remedy)
 
 
-def _told(what: str, sentences: Iterable[str | None]) -> Iterator[Finding]:
+def _missing(what: str, sentences: Iterable[str | None]) -> Iterator[Finding]:
     """Yield what is missing: what a sentence says before its semicolon, and after it what to do."""
     for sentence in filter(None, sentences):
         found, _, remedy = sentence.partition("; ")

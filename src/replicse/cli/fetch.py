@@ -11,8 +11,9 @@ from huggingface_hub import constants
 
 from replicse.cli.answers import Action, answer
 from replicse.cli.lock import pin
-from replicse.cli.study import add_items_argument, add_study_arguments, chosen_plan, notes, wrapped
+from replicse.cli.study import add_items_argument, add_study_arguments, chosen_plan, wrapped
 from replicse.compile.needs import Need, amounts, amounts_text, needs, size_text
+from replicse.compile.remarks import remarks
 from replicse.compile.study import Study
 from replicse.data.download import download
 from replicse.data.hub import cached_artefact, cached_encoder, check_reached
@@ -100,7 +101,7 @@ def listed(plan: Study, ways: list[tuple[Need, Way]]) -> Iterator[str]:
     yield from columns(((size_text(need.bytes), need.name + term) for need, term in terms), numbers=(0,))
     yield amounts_text([need for need, _ in ways])
     yield from (f"to download manually: {need.name}: {how}" for need, how in ways if isinstance(how, str))
-    yield from notes(plan)
+    yield from remarks(plan)
 
 
 def check_room(wanted: list[Need]) -> None:

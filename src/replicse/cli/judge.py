@@ -9,7 +9,7 @@ from dataclasses import asdict
 from typing import Any
 
 from replicse.cli.answers import Action, answer, coloured, print_json, room
-from replicse.cli.shown import Shown, shown_items, shown_study
+from replicse.cli.selected_study import SelectedStudy, selected_items, selected_study
 from replicse.cli.study import (
     add_study_argument,
     add_study_arguments,
@@ -42,7 +42,7 @@ def claims_verb(parser: ArgumentParser) -> Action:
     parser.add_argument("name", nargs="?", help="a paper or a claim paper/claim; default: all papers")
 
     def action(arguments: Namespace) -> None:
-        shown = shown_study(arguments)
+        shown = selected_study(arguments)
         plan = shown.plan
         claims = study_claims(plan.papers, plan.studied)
         if (name := arguments.name) is not None:
@@ -90,9 +90,9 @@ def adjudicate_verb(parser: ArgumentParser) -> Action:
     def action(arguments: Namespace) -> None:
         named: list[str] = []
         if arguments.item is not None:
-            shown, named = shown_items(arguments, arguments.item)
+            shown, named = selected_items(arguments, arguments.item)
         else:
-            shown = shown_study(arguments)
+            shown = selected_study(arguments)
         shown.announce(arguments.json)
         plan, evaluations = shown.plan, shown.evaluations
         committed = evaluations.paths.kept
@@ -173,9 +173,9 @@ def why_verb(parser: ArgumentParser) -> Action:
     parser.add_argument("cell", help="paper/item/row/column[/metric][@protocol]")
 
     def action(arguments: Namespace) -> None:
-        shown = shown_study(arguments, item_of(arguments.cell))
+        shown = selected_study(arguments, item_of(arguments.cell))
         shown.announce(arguments.json)
-        story, facts = told_of(shown, find_cell(shown.plan, arguments.cell))
+        story, facts = cell_story_of(shown, find_cell(shown.plan, arguments.cell))
         document = {"study": shown.folder, **facts, "story": story}
         unit = unit_of(facts["result"]["metric_path"])
         answer(arguments.json, document, story_lines(story, room()), result=unit, claims="1")
@@ -183,7 +183,7 @@ def why_verb(parser: ArgumentParser) -> Action:
     return action
 
 
-def told_of(shown: Shown, cell: Cell) -> tuple[dict[str, list[str]], dict[str, Any]]:
+def cell_story_of(shown: SelectedStudy, cell: Cell) -> tuple[dict[str, list[str]], dict[str, Any]]:
     """Return the story of a cell as text and as data; claims and findings that cannot be judged are left out."""
     plan, evaluations = shown.plan, shown.evaluations
     (result,) = results_of(plan, [cell.item.id], evaluations)

@@ -8,7 +8,7 @@ import yaml
 from huggingface_hub import HfApi
 
 from replicse.checked import read_yaml
-from replicse.compile.choose import load_scales
+from replicse.compile.selection import load_scales
 from replicse.data.hub import ABBREVIATED, FAILURES, SIMCSE_REVISION, check_reached
 from replicse.errors import BadInput, MissingData
 from replicse.files import write_text

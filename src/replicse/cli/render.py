@@ -22,7 +22,7 @@ from replicse.compile.study import Study
 from replicse.errors import BadInput, nearest
 from replicse.files import check_there, link, read_json, read_rows, write_json, write_ordered, write_rows
 from replicse.judge.folder import committed
-from replicse.judge.made import Records, agreed, records_of
+from replicse.judge.origins import Records, agreed, records_of
 from replicse.judge.record import StudyRecord
 from replicse.judge.study import committed_item, judge_study, results_of
 from replicse.judge.table import ItemResult

@@ -18,10 +18,10 @@ from psutil import NoSuchProcess, Process
 from replicse.checked import read_yaml
 from replicse.cli.answers import Action
 from replicse.cli.study import add_study_arguments, chosen_config, config_layers, own_papers
-from replicse.compile.choose import chosen_items, chosen_scale, too_large
 from replicse.compile.needs import absent, absent_root, unpinned_text
 from replicse.compile.paths import Paths, drop_partial
 from replicse.compile.planner import plan_of
+from replicse.compile.selection import chosen_items, chosen_scale, too_large
 from replicse.compile.study import Study
 from replicse.errors import BadInput, MissingData, nearest
 from replicse.runtime.locks import free, hold
@@ -69,7 +69,7 @@ def run_items(arguments: Namespace) -> int:
     if arguments.cores and not re.fullmatch(r"all|0*[1-9]\d*", arguments.cores):
         raise BadInput(f'--cores is {arguments.cores}; expected "all" or a number at least 1')
     config, file = chosen_config(arguments)
-    own = {} if arguments.item else own_told(config, arguments)
+    own = {} if arguments.item else own_settings(config, arguments)
     checked = checked_config({**config, **own}, file)
     papers = load_papers(arguments.workflow, checked.plugins)
     study_items = list(chosen_items(checked, papers, file))
@@ -109,7 +109,7 @@ def run_items(arguments: Namespace) -> int:
     return 1 if code else 0
 
 
-def own_told(config: Mapping[str, Any], arguments: Namespace) -> dict[str, Any]:
+def own_settings(config: Mapping[str, Any], arguments: Namespace) -> dict[str, Any]:
     """Return the papers of this folder, which are run where nothing is named, and say so; nothing for none."""
     if own := own_papers(config, arguments):
         names = ", ".join(own["papers"])

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from replicse.cli.answers import Action, answer, coloured, print_json, room
-from replicse.cli.shown import own_study, shown_study
+from replicse.cli.selected_study import own_study, selected_study
 from replicse.cli.study import add_items_argument, add_study_arguments, shortened, wrapped
 from replicse.compile.graph import Job
 from replicse.compile.jobs import Jobs
@@ -142,7 +142,7 @@ def show_verb(parser: ArgumentParser) -> Action:
         if names == "all":
             raise BadInput(f'"{paper}" is no item; expected paper/item, as replicse plan lists them')
         item = f"{paper}/{names[0]}"
-        shown = shown_study(arguments, item)
+        shown = selected_study(arguments, item)
         shown.announce(arguments.json)
         (result,) = results_of(shown.plan, [item], shown.evaluations)
         result = controlled_item(shown.plan, result)

@@ -8,24 +8,24 @@ from pathlib import Path
 from typing import Any
 
 from replicse.cli.answers import Action, answer, room
-from replicse.compile.choose import chosen_items, chosen_scale, load_scales
 from replicse.compile.cost import Cost, Interval
 from replicse.compile.needs import Need, amounts, amounts_text, needs
-from replicse.compile.notes import notes
 from replicse.compile.paths import Paths
 from replicse.compile.planner import load_plan, plan_of
+from replicse.compile.remarks import remarks
 from replicse.compile.resolve import check_parts
+from replicse.compile.selection import chosen_items, chosen_scale, load_scales
 from replicse.compile.study import Study
 from replicse.errors import BadInput
 from replicse.judge.claims import study_claims
-from replicse.judge.evidence import detects, gaps_told
+from replicse.judge.evidence import detectable_differences, detects
 from replicse.judge.folder import study_folder
 from replicse.printable import columns, several
 from replicse.registry.artefacts import CONFIG, DATA
 from replicse.registry.corpora import Table
 from replicse.registry.poolings import PoolingParameters
 from replicse.registry.sets import EvaluationSet
-from replicse.spec.brought import beside
+from replicse.spec.additions import with_additions
 from replicse.spec.config import (
     SHIPPED,
     Config,
@@ -36,7 +36,7 @@ from replicse.spec.config import (
 from replicse.spec.datasets import load_datasets
 from replicse.spec.papers import Paper, load_papers
 from replicse.spec.protocols import AS_DESCRIBED
-from replicse.spec.running_text import spoken_numbers
+from replicse.spec.running_text import numbers_in_text
 from replicse.spec.scales import OfAnotherScale, Scale, load_scale
 from replicse.workspace import workflow_folder
 
@@ -187,7 +187,7 @@ def plan_verb(parser: ArgumentParser) -> Action:
         plan = chosen_plan(arguments)
         cost = Cost(plan, arguments.device)
         searched = plan.searched()
-        told, released = gaps_told(plan), plan.downloaded()
+        told, released = detectable_differences(plan), plan.downloaded()
         rows = [
             {
                 "item": item.id,
@@ -219,7 +219,7 @@ def plan_verb(parser: ArgumentParser) -> Action:
             "disk_bytes": disk,
             "left_out": plan.left_out,
             "unpinned": sorted(plan.unpinned),
-            "notes": list(notes(plan)),
+            "notes": list(remarks(plan)),
         }
         lines = wrapped(plan_lines(plan, document, wanted, room()))
         units = {"hours": "hours", "download_bytes": "bytes", "disk_bytes": "bytes"}
@@ -335,11 +335,11 @@ def validate_verb(parser: ArgumentParser) -> Action:
         values, file = chosen_config(arguments)
         config = checked_config(values, file)
         papers = load_papers(workflow, config.plugins)
-        spoken_numbers(papers, load_datasets(workflow))
+        numbers_in_text(papers, load_datasets(workflow))
         scale_files = load_scales(workflow)
         check_configs(arguments, papers)
         scales = [
-            beside(load_scale(path, scale_files), papers, config, file, scale_files)
+            with_additions(load_scale(path, scale_files), papers, config, file, scale_files)
             for path in scale_files.values()
         ]
         claims = study_claims(papers, papers)
@@ -376,7 +376,7 @@ def validate_verb(parser: ArgumentParser) -> Action:
         }
         totals = ", ".join(several(count, what.removesuffix("s")) for what, count in counts.items())
         told = [f"{item} has no encoder at {', '.join(names)}" for item, names in elsewhere.items()]
-        lines = wrapped([f"ok: {totals}", *told, *notes(plan)])
+        lines = wrapped([f"ok: {totals}", *told, *remarks(plan)])
         answer(arguments.json, {"scale": plan.scale.name, **counts}, lines)
 
     return action

@@ -6,17 +6,17 @@ from pathlib import Path
 from typing import Any
 
 from replicse.checked import Checked, shown
-from replicse.compile.choose import chosen_items, chosen_scale, load_scales, too_large
 from replicse.compile.lines import Line, described, lines_of
 from replicse.compile.needs import hub_parts
 from replicse.compile.paths import Paths
 from replicse.compile.resolve import Resolver, Seeds
+from replicse.compile.selection import chosen_items, chosen_scale, load_scales, too_large
 from replicse.compile.study import Cell, Study
 from replicse.errors import BadInput, nearest
 from replicse.registry.corpora import SIMCSE_DATA
 from replicse.registry.runs import Trajectory
 from replicse.registry.suites import SUITES
-from replicse.spec.brought import beside
+from replicse.spec.additions import with_additions
 from replicse.spec.config import Config, checked_config
 from replicse.spec.layers import merged
 from replicse.spec.lock import Lock, load_lock
@@ -51,7 +51,7 @@ def plan_of(
     left out that belongs to another scale, unless the config names it or nothing else is planned.
     """
     lock = load_lock(workflow)
-    scale = beside(chosen_scale(config, workflow, file), papers, config, file, load_scales(workflow))
+    scale = with_additions(chosen_scale(config, workflow, file), papers, config, file, load_scales(workflow))
     scale = scale.pinned(lock)
     plan = Study(config=config, workflow=workflow, scale=scale, papers=papers, paths=Paths(scale.name))
     planner = Planner(plan, lock)

@@ -119,10 +119,10 @@ class Study:
         if self.config.precision:
             return self.config.precision
         precision = self.scale.precision
-        return precision if precision != "papers" else self.told_precision(paper) or "fp32"
+        return precision if precision != "papers" else self.printed_precision(paper) or "fp32"
 
-    def told_precision(self, paper: str) -> Precision | None:
-        """Return the precision that a paper trained in; None where it tells none."""
+    def printed_precision(self, paper: str) -> Precision | None:
+        """Return the precision that a paper trained in; None where it names none."""
         return self.papers[paper].about.precision if paper in self.papers else None
 
     @property

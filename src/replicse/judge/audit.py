@@ -9,8 +9,8 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from replicse.compile.choose import chosen_scale
 from replicse.compile.planner import plan_of
+from replicse.compile.selection import chosen_scale
 from replicse.compile.study import Cell, Study
 from replicse.errors import BadInput, nearest
 from replicse.judge.claims import judged_in_print, study_claims
@@ -23,7 +23,7 @@ from replicse.spec.config import Config, checked_config
 from replicse.spec.counterparts import differences
 from replicse.spec.datasets import Datasets, load_datasets
 from replicse.spec.papers import TEXT_ITEM, Paper
-from replicse.spec.running_text import spoken_numbers
+from replicse.spec.running_text import numbers_in_text
 
 CLAIM = "claim"
 ENDS = ("min", "max")
@@ -102,7 +102,7 @@ def audit(plan: Study, sentences: Sequence[Claim] | None = None) -> list[Finding
     Of what the papers state all is judged, or some `sentences`, whose names are resolved.
     """
     datasets = load_datasets(plan.workflow)
-    numbers = spoken_numbers(plan.papers, datasets)
+    numbers = numbers_in_text(plan.papers, datasets)
     findings = [finding for rule in RULES for finding in rule(plan, datasets)]
     findings += [finding for rule in RULES_OF_TEXT for finding in rule(plan, datasets, numbers)]
     findings += claims(plan, study_claims(plan.papers, plan.papers) if sentences is None else sentences)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from replicse.errors import BadInput
-from replicse.judge.known import Known
+from replicse.judge.published import PublishedCell
 from replicse.registry.suites import ANY, is_percentage, range_of
 from replicse.spec.causes import Cause, Measured
 
@@ -41,7 +41,7 @@ class Diagnosis:
     """
 
     number: float | None
-    known: Known
+    known: PublishedCell
     standing: Standing
     facts: tuple[Fact, ...]
     causes: tuple[Cause, ...]
@@ -90,7 +90,7 @@ def _cost(cause: Cause) -> int:
 
 def diagnose(
     number: float | None,
-    known: Known,
+    known: PublishedCell,
     stated: Mapping[str, Any],
     causes: Sequence[Cause],
     measured: Sequence[Measured] = (),
@@ -120,7 +120,7 @@ def diagnose(
     )
 
 
-def standing_of(number: float | None, known: Known) -> Standing:
+def standing_of(number: float | None, known: PublishedCell) -> Standing:
     """Return where a number lies among what is known of its cell; blank without a number."""
     if number is None:
         return ""
@@ -139,7 +139,7 @@ def standing_of(number: float | None, known: Known) -> Standing:
     return "below" if number < low else "above" if number > high else "usual"
 
 
-def check_number(number: float, known: Known) -> None:
+def check_number(number: float, known: PublishedCell) -> None:
     """Raise BadInput where a number is none, or is a fraction of what is x 100."""
     if not ANY.holds(number):
         raise BadInput(f"{number:g} is no score; expected {ANY}")
@@ -148,7 +148,7 @@ def check_number(number: float, known: Known) -> None:
         raise BadInput(f"{number:g} is a fraction; scores are x 100 here, so write {100 * number:g}")
 
 
-def _tells_of(measured: Measured, known: Known) -> bool:
+def _tells_of(measured: Measured, known: PublishedCell) -> bool:
     """Return whether an effect is of the suite of a number and of an encoder that is fine-tuned too, or not either."""
     suite = known.metric_path.partition("/")[0]
     same = not known.kind or (known.kind == "untrained") == (measured.kind == "untrained")

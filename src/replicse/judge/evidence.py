@@ -62,7 +62,7 @@ def needed_of_cell(plan: Study, cell: Cell, result: CellResult | None, seeds: in
     return Needed(spread, source, None if unit is None else unit * spread, fewest)
 
 
-def gaps_told(plan: Study) -> dict[str, float]:
+def detectable_differences(plan: Study) -> dict[str, float]:
     """Return the median smallest gap to print that the plan's seeds tell of each item's cells, where a spread is known.
 
     Spreads are those of what is tabulated, else published ones.

@@ -7,7 +7,7 @@ from pathlib import Path
 from replicse.compile.paths import Paths
 from replicse.errors import BadInput, MissingData, nearest
 from replicse.files import read_json
-from replicse.judge.made import outdated
+from replicse.judge.origins import outdated
 from replicse.judge.table import ItemResult
 from replicse.registry.artefacts import CONFIG
 from replicse.registry.digests import digest

@@ -16,10 +16,12 @@ from replicse.spec.counterparts import CellKey, printed_in
 from replicse.spec.datasets import Datasets
 from replicse.spec.expression import Expression
 from replicse.spec.printed import Reported, Rounded
-from replicse.spec.running_text import COUNTED, Spoken
+from replicse.spec.running_text import COUNTED, NumberInText
 
 
-def running_text(plan: Study, datasets: Datasets, entries: Mapping[CellKey, Spoken]) -> Iterator[Finding]:
+def running_text(
+    plan: Study, datasets: Datasets, entries: Mapping[CellKey, NumberInText]
+) -> Iterator[Finding]:
     """Yield numbers of the running text that are not what the numbers come to of which they speak (text.yaml)."""
     names = CellNames(plan.papers, chosen=True)
     for key, entry in entries.items():
@@ -66,7 +68,7 @@ def computed(formula: Expression, operands: Mapping[str, Reported]) -> Rounded:
     return Rounded(*(float(f"{number:.12g}") for number in (formula(values), room)))
 
 
-def searched(plan: Study, datasets: Datasets, entries: Mapping[CellKey, Spoken]) -> Iterator[Finding]:
+def searched(plan: Study, datasets: Datasets, entries: Mapping[CellKey, NumberInText]) -> Iterator[Finding]:
     """Yield tables that print as best a value of a parameter that the printed search over it does not have.
 
     A table of several values is an ablation, which may leave the values that were searched.

@@ -8,9 +8,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from replicse.compile.choose import chosen_items
 from replicse.compile.paths import Paths
 from replicse.compile.planner import Planner
+from replicse.compile.selection import chosen_items
 from replicse.compile.study import Study
 from replicse.errors import BadInput
 from replicse.files import read_json
@@ -21,8 +21,8 @@ from replicse.judge.claims import FIELDS as CLAIM_FIELDS
 from replicse.judge.claims import claim_rows, study_claims
 from replicse.judge.findings import FIELDS as AUDIT_FIELDS
 from replicse.judge.machines import Machine, distinct, recorded
-from replicse.judge.made import outdated
 from replicse.judge.multiplicity import controlled
+from replicse.judge.origins import outdated
 from replicse.judge.table import ItemResult
 from replicse.judge.tabulate import TIDY, item_result, tidy_rows
 from replicse.judge.values import Evaluations

@@ -5,7 +5,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-from replicse.compile.notes import cut_searches
+from replicse.compile.remarks import cut_searches
 from replicse.compile.study import Cell, Study, item_curve
 from replicse.judge.crossed import crossed_notes
 from replicse.judge.machines import distinct, mixture, recorded
@@ -176,7 +176,7 @@ def cell_result(plan: Study, cell: Cell, evaluations: Evaluations) -> CellResult
     ours = values(plan, cell, evaluations)
     runs = [plan.encoders[encoder].source.run or "" for encoder in cell.encoders]
     precision = ", ".join(sorted({plan.runs[run].precision for run in runs if run}))
-    theirs = plan.told_precision(cell.item.paper)
+    theirs = plan.printed_precision(cell.item.paper)
     if precision and theirs not in (None, precision):
         precision += f"; the paper: {theirs}"
     published = borrowed_spread(plan, cell)

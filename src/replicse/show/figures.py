@@ -15,7 +15,7 @@ from replicse.errors import BadInput, nearest
 from replicse.files import atomic_write, write_rows
 from replicse.show.canvas import INK, QUIET, canvas
 from replicse.show.content.records import PLANE, SOURCES
-from replicse.show.strip import effects, strip
+from replicse.show.strip_plots import effect_plot, strip_plot
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -260,8 +260,8 @@ DRAWERS: dict[str, Callable[["DataFrame"], "Figure"]] = {
     "profile": profile,
     "bars": bars,
     "heat": heat,
-    "strip": strip,
-    "effects": effects,
+    "strip": strip_plot,
+    "effects": effect_plot,
 }
 # Where a label may stand beside its point, the nearest first: how far away, and which end of it is nearest.
 NEAR = 9

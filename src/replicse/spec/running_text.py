@@ -21,7 +21,7 @@ FILE = "text.yaml"
 COUNTED = "data/"  # sizes of datasets.yaml
 
 
-class Spoken(Checked):
+class NumberInText(Checked):
     """Some numbers of the running text, `row/column[/metric]`, and the one thing that they speak of.
 
     `is`: a formula of printed numbers and of sizes counted on the data, both in braces; `claim`: the sentence of
@@ -50,7 +50,7 @@ class Spoken(Checked):
         return self
 
 
-def spoken_numbers(papers: Mapping[str, Paper], datasets: Datasets) -> dict[CellKey, Spoken]:
+def numbers_in_text(papers: Mapping[str, Paper], datasets: Datasets) -> dict[CellKey, NumberInText]:
     """Return what each printed number of the running texts speaks of, the names in formulas in full.
 
     BadInput names a number without an entry or with two, and a misspelt number, cell, size or claim.
@@ -59,14 +59,14 @@ def spoken_numbers(papers: Mapping[str, Paper], datasets: Datasets) -> dict[Cell
     return {key: entry for paper in papers.values() for key, entry in _of_paper(paper, names, datasets)}
 
 
-def _of_paper(paper: Paper, names: CellNames, datasets: Datasets) -> Iterator[tuple[CellKey, Spoken]]:
+def _of_paper(paper: Paper, names: CellNames, datasets: Datasets) -> Iterator[tuple[CellKey, NumberInText]]:
     file = paper.folder / FILE
     home = f"{paper.key}/{TEXT_ITEM}"
     left = {
         (home, *place): printed for (item, *place), printed in paper.reported.items() if item == TEXT_ITEM
     }
     left = {key: printed for key, printed in left.items() if key[3] != "text" and printed.number}
-    for entry in listed(file, Spoken):
+    for entry in listed(file, NumberInText):
         where = f"{file}: {entry.numbers[0]}"
         full = _in_full(entry, paper, names, datasets, where)
         for number in entry.numbers:
@@ -83,7 +83,9 @@ def _of_paper(paper: Paper, names: CellNames, datasets: Datasets) -> Iterator[tu
         )
 
 
-def _in_full(entry: Spoken, paper: Paper, names: CellNames, datasets: Datasets, where: str) -> Spoken:
+def _in_full(
+    entry: NumberInText, paper: Paper, names: CellNames, datasets: Datasets, where: str
+) -> NumberInText:
     """Return an entry whose formula has full names; BadInput names one that no number has."""
     text = entry.formula or ""
     for name in Expression(text).names if text else ():
@@ -99,7 +101,7 @@ def _in_full(entry: Spoken, paper: Paper, names: CellNames, datasets: Datasets, 
     return entry.model_copy(update={"formula": text or None})
 
 
-def _check_sentence(entry: Spoken, number: str, printed: Reported, paper: Paper, where: str) -> None:
+def _check_sentence(entry: NumberInText, number: str, printed: Reported, paper: Paper, where: str) -> None:
     """Check that the claim an entry names is there and holds the number."""
     if entry.claim is None:
         return

@@ -12,7 +12,7 @@ from replicse.cli.render import made_facts, refuse_uncommitted
 from replicse.compile.planner import load_plan
 from replicse.errors import BadInput
 from replicse.files import read_json, write_json
-from replicse.judge.made import records_of
+from replicse.judge.origins import records_of
 from replicse.judge.tabulate import item_result
 from replicse.judge.values import Evaluations
 from replicse.registry.artefacts import PROVENANCE

@@ -19,8 +19,8 @@ from rich.console import Console
 from snakemake_interface_logger_plugins.common import LogEvent
 
 from replicse.cli import main, run
-from replicse.compile.choose import chosen_items
 from replicse.compile.graph import Job
+from replicse.compile.selection import chosen_items
 from replicse.errors import BadInput
 from replicse.files import write_json
 from replicse.runtime.locks import free, hold

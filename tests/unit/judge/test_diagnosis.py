@@ -7,7 +7,7 @@ import pytest
 from replicse.checked import read_yaml
 from replicse.cli import diagnose as verb
 from replicse.judge.diagnosis import diagnose, standing_of
-from replicse.judge.known import Known, Spread, known_cell
+from replicse.judge.published import PublishedCell, Spread, published_cell
 from replicse.spec.causes import Cause, Measured, load_causes
 from replicse.spec.papers import load_papers
 from replicse.spec.printed import Reported
@@ -32,7 +32,7 @@ def made(name, **more):
 
 
 def known(printed="76.25", path="sts/avg", kind="trained", **more):
-    return Known("", "x", path, Reported(value=printed, source="t"), kind, **more)
+    return PublishedCell("", "x", path, Reported(value=printed, source="t"), kind, **more)
 
 
 @pytest.mark.parametrize("case", CASES, ids=[case["thread"] for case in CASES])
@@ -65,7 +65,7 @@ def test_where_a_number_lies_without_seeds(number, cell, standing):
 
 
 def test_where_a_number_lies_among_seeds_and_reruns():
-    cell = known_cell(load_papers(WORKFLOW), "simcse/table5/unsup-simcse-bert-base/avg")
+    cell = published_cell(load_papers(WORKFLOW), "simcse/table5/unsup-simcse-bert-base/avg")
     numbers = {74.84: "usual", 76.25: "as printed", 77.6: "above", 56.87: "below"}
     assert {number: standing_of(number, cell) for number in numbers} == numbers
     few = known(reruns={"a": 74.0, "b": 75.0, "c": 76.0})

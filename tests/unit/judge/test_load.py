@@ -7,7 +7,7 @@ import pytest
 from places import ROOT
 
 import replicse
-from replicse.compile.made import Present
+from replicse.compile.records import CurrentDigests
 from replicse.errors import BadInput
 from replicse.files import write_json
 from replicse.judge.tabulate import TIDY
@@ -109,7 +109,7 @@ def test_an_item_that_contradicts_itself_is_refused(results, change, sentence):
 def test_numbers_of_a_run_of_other_code_are_loaded_with_a_warning(results, caplog):
     """Two edits later the numbers of the code before were shown as those of now."""
     modules = ["replicse.evaluation.correlation"]
-    code = Present(ROOT / "workflow", "micro").code(frozenset(modules))
+    code = CurrentDigests(ROOT / "workflow", "micro").code(frozenset(modules))
     made = {"modules": modules, "code": code, "reads": ["runs/r1"]}
     write_json(results / "encoders/e1/fast.json.made", made)
     replicse.load(results)

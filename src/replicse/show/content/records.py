@@ -6,7 +6,7 @@ from typing import Any
 
 from replicse.judge.shape import row_effects
 from replicse.judge.table import CellResult, ColumnHead, ItemResult
-from replicse.show.strip import strip_records
+from replicse.show.strip_plots import strip_records
 
 SOURCES = ("reported", "reproduced")
 PLANE = ("alignment", "uniformity")

@@ -1,4 +1,4 @@
-"""Which study a verb that reads shows: the one that is asked for, your own results, or a committed study."""
+"""The study that a verb reads: the one that is asked for, your own results, or a committed study."""
 
 import sys
 from argparse import Namespace
@@ -19,7 +19,7 @@ from replicse.spec.config import by_paper, checked_config, read_config
 
 
 @dataclass(frozen=True)
-class Shown:
+class SelectedStudy:
     """A study that is shown: its plan, where its numbers are read, and a line where that is not what was asked for."""
 
     plan: Study
@@ -37,7 +37,7 @@ class Shown:
             print(self.notice, end="\n" if as_json else "\n\n", file=sys.stderr if as_json else sys.stdout)
 
 
-def shown_study(arguments: Namespace, only: str = "") -> Shown:
+def selected_study(arguments: Namespace, only: str = "") -> SelectedStudy:
     """Return the study that is shown, all of it or of one item.
 
     That is the one of --study or --config; else results/SCALE, by the config that it was made with. Where nothing of it
@@ -55,7 +55,7 @@ def shown_study(arguments: Namespace, only: str = "") -> Shown:
     return replace(shown, notice=f"{what}; shown is the committed study {name} ({shown.folder})")
 
 
-def shown_items(arguments: Namespace, name: str) -> tuple[Shown, list[str]]:
+def selected_items(arguments: Namespace, name: str) -> tuple[SelectedStudy, list[str]]:
     """Return the study that is shown, and those of its items that a paper or `paper/item` names.
 
     Raises BadInput, with the nearest name, where it names none.
@@ -63,8 +63,8 @@ def shown_items(arguments: Namespace, name: str) -> tuple[Shown, list[str]]:
     ((paper, names),) = by_paper([name]).items()
     if names != "all":
         item = f"{paper}/{names[0]}"
-        return shown_study(arguments, item), [item]
-    shown = shown_study(arguments)
+        return selected_study(arguments, item), [item]
+    shown = selected_study(arguments)
     items = [item.id for item in shown.plan.items.values() if item.paper == paper]
     if not items:
         known = [*shown.plan.studied, *shown.plan.items]
@@ -72,7 +72,7 @@ def shown_items(arguments: Namespace, name: str) -> tuple[Shown, list[str]]:
     return shown, items
 
 
-def own_study(arguments: Namespace, only: str = "") -> Shown:
+def own_study(arguments: Namespace, only: str = "") -> SelectedStudy:
     """Return the study, or the one of an item, that is asked for, whether or not anything of it is there."""
     if arguments.study:
         file = study_file(arguments.study)
@@ -82,7 +82,7 @@ def own_study(arguments: Namespace, only: str = "") -> Shown:
         plan = chosen_plan(arguments, only)
         if not names:
             check_here(file, plan.paths)
-            return Shown(plan, AsFarAsDone(plan))
+            return SelectedStudy(plan, AsFarAsDone(plan))
         if plan.config != checked_config(asked(read_json(file), arguments), str(file)):
             raise BadInput(
                 f"--study {arguments.study}: read as it was run; leave out --scale, --seeds and --config"
@@ -99,15 +99,15 @@ def own_study(arguments: Namespace, only: str = "") -> Shown:
             same = config.bearing_on(only) == chosen.bearing_on(only) if only else config == chosen
             notice = f"read by {record}, with which it was made; --config {named} reads by that one instead"
             if not only or _begun(plan, only):
-                return Shown(plan, AsFarAsDone(plan), "" if same else notice)
+                return SelectedStudy(plan, AsFarAsDone(plan), "" if same else notice)
     plan = load_plan(values, arguments.workflow, named, only)
-    return Shown(plan, AsFarAsDone(plan))
+    return SelectedStudy(plan, AsFarAsDone(plan))
 
 
-def _kept(arguments: Namespace, name: str, only: str) -> Shown:
+def _kept(arguments: Namespace, name: str, only: str) -> SelectedStudy:
     paths = committed()[name]
     plan = load_plan(asked(read_json(paths.config), arguments), arguments.workflow, paths.config, only)
-    return Shown(plan, Evaluations(plan, replace(paths, scale=plan.scale.name)))
+    return SelectedStudy(plan, Evaluations(plan, replace(paths, scale=plan.scale.name)))
 
 
 def _begun(plan: Study, only: str) -> bool:

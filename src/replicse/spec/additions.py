@@ -1,4 +1,4 @@
-"""Corpora and evaluation sets of your own: what papers and a config add to a scale."""
+"""Corpora and evaluation sets that papers and a config add to a scale."""
 
 from collections.abc import Collection, Mapping
 from typing import Any
@@ -10,7 +10,7 @@ from replicse.spec.papers import Paper
 from replicse.spec.scales import Scale
 
 
-def beside(
+def with_additions(
     scale: Scale, papers: Mapping[str, Paper], config: Config, file: str, scales: Collection[str]
 ) -> Scale:
     """Return a scale with the corpora and evaluation sets that papers, and a config in `file`, add.

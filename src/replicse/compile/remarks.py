@@ -1,4 +1,4 @@
-"""What a person should know of a plan before it runs: each note is one sentence."""
+"""Remarks on a plan, each a sentence: unpinned artefacts, absent data, searches that a scale cuts."""
 
 from collections.abc import Iterator
 
@@ -11,7 +11,7 @@ from replicse.spec.tables import Item
 FEW_ROWS = 3
 
 
-def notes(plan: Study) -> Iterator[str]:
+def remarks(plan: Study) -> Iterator[str]:
     """Yield hub artefacts without a commit, poolers that are not there, and searches that are cut.
 
     Items of other scales are named; corpora, evaluation sets and encoders of your own where they are not there, the

@@ -1,11 +1,11 @@
-"""What results were made from, by the records next to them: read where Snakemake has no metadata, and by people."""
+"""Records next to results, and the digests of the code and texts that they are compared with."""
 
 import os
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from replicse.compile.choose import load_scales
+from replicse.compile.selection import load_scales
 from replicse.errors import BadInput
 from replicse.files import read_json
 from replicse.provenance.source import PACKAGE, Source, contents_digest
@@ -24,7 +24,7 @@ def record_of(out: Path) -> dict[str, Any]:
         return {}
 
 
-class Present:
+class CurrentDigests:
     """The code and the texts that are there now, as digests: those of a package, of a workflow and its scale.
 
     Those of unchanged files are kept in the folder .snakemake, where that is there and can be written.

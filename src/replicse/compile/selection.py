@@ -1,4 +1,4 @@
-"""What a config asks for: its scale and its items."""
+"""The selection of a config: its scale and its items."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Two drawings for numbers that do not repeat: a printed number among seeds and reruns, and effects in order."""
+"""Strip plots for numbers that do not repeat: a printed number among seeds and reruns, and effects in order."""
 
 from collections.abc import Iterator, Mapping
 from itertools import cycle
@@ -58,7 +58,7 @@ def strip_records(item: ItemResult) -> Iterator[dict[str, Any]]:
             yield {"group": group, "label": run, "source": "ours", "value": value, "sd": None, "count": None}
 
 
-def strip(records: "DataFrame") -> "Figure":
+def strip_plot(records: "DataFrame") -> "Figure":
     """Draw one line for each group: seeds as a band, the print, reruns and ours as points.
 
     Records: group, label, source (print, seeds, rerun, ours), value, sd and count of seeds.
@@ -90,7 +90,7 @@ def _once(look: Mapping[str, Any], kind: str, named: set[str]) -> dict[str, Any]
     return {**look, "label": look["label"] if first else None}
 
 
-def effects(records: "DataFrame") -> "Figure":
+def effect_plot(records: "DataFrame") -> "Figure":
     """Draw effects with their intervals, a line for each variant, the largest loss first: a colour for each encoder.
 
     Records: group (the encoder), row (the variant), value, low, high (None where the effect is exact); metric, the

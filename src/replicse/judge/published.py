@@ -1,4 +1,4 @@
-"""What is known of a cell next to its printed number: how its paper sets it up, its published seeds, others' reruns."""
+"""What is published of a cell next to its printed number: its paper's settings, seeds, and others' reruns."""
 
 import math
 from collections.abc import Iterator, Mapping
@@ -50,7 +50,7 @@ class Spread:
 
 
 @dataclass(frozen=True)
-class Known:
+class PublishedCell:
     """What the papers say of one cell: its name and words, what it is, and what others got for the same recipe.
 
     `settings` holds the paper's setting by the name of a fact. `reruns` are single runs of others by their source.
@@ -96,7 +96,7 @@ class Known:
         return tuple(means)
 
 
-def known_cell(papers: Mapping[str, Paper], name: str) -> Known:
+def published_cell(papers: Mapping[str, Paper], name: str) -> PublishedCell:
     """Return what is known of a cell `paper/item/row/column`; BadInput names the nearest one."""
     names = CellNames(papers)
     paper, _, rest = name.partition("/")
@@ -107,12 +107,12 @@ def known_cell(papers: Mapping[str, Paper], name: str) -> Known:
     item, row, column = _place(papers, key)
     reported = printed_in(papers, key)
     if item is None:
-        return Known(full, names.words(key), "", reported, None)
+        return PublishedCell(full, names.words(key), "", reported, None)
     path, request = row.path(column), asked(item, row, column)
     kind, settings = _setting(papers, item, request, path)
     seeds, reruns = others(papers, key)
     model = f"{item.paper} {row.id} {row.label}"
-    return Known(full, names.words(key), path, reported, kind, model, settings, seeds, reruns)
+    return PublishedCell(full, names.words(key), path, reported, kind, model, settings, seeds, reruns)
 
 
 def _no_cell(papers: Mapping[str, Paper], paper: str) -> str:

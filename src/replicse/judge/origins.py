@@ -1,4 +1,4 @@
-"""What made the numbers of a results folder: the records of its evaluations, and of every run that they read."""
+"""Origins of the numbers of a results folder: the records of its evaluations, and of every run that they read."""
 
 import json
 import re
@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from replicse.compile.made import Present, record_of
+from replicse.compile.records import CurrentDigests, record_of
 from replicse.files import read_json
 from replicse.judge.table import ItemResult
 from replicse.registry.artefacts import PROVENANCE
@@ -47,7 +47,7 @@ def outdated(
 
     Where `tables` are read, as they were tabulated, they are compared too: with code, printed numbers and texts.
     """
-    present: Present | None = None
+    present: CurrentDigests | None = None
     for item in items:
         places = [
             folder / "encoders" / encoder / f"{file_of(cell.metric_path)}.json"
@@ -63,7 +63,7 @@ def outdated(
                 places += [folder / each for each in records[place].get("reads", ())]
         table = record_of(folder / "items" / f"{item.item}.json") if tables else {}
         if table or any(records.values()):
-            present = present or Present(workflow, item.scale)
+            present = present or CurrentDigests(workflow, item.scale)
             differ = present.differ(table, item.paper if table else "").union(
                 *map(present.differ, records.values())
             )

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from replicse.judge.known import Spread, known_cell
+from replicse.judge.published import Spread, published_cell
 from replicse.spec.papers import load_papers
 from replicse.workspace import packaged
 
@@ -19,7 +19,7 @@ def papers():
 
 
 def test_the_single_reruns_of_diffcse_stand_instead_of_their_summary(papers):
-    known = known_cell(papers, "diffcse/table1/diffcse-bert-base/avg")
+    known = published_cell(papers, "diffcse/table1/diffcse-bert-base/avg")
     assert known.seeds == () and sorted(known.reruns.values()) == [75.25, 77.0, 77.33, 77.44]
     assert known.labs.sd == pytest.approx(1.02, abs=0.005)
 
@@ -41,7 +41,7 @@ def test_a_mean_of_seeds_varies_less_but_for_what_labs_differ_by(papers):
     alone = Spread("", 75.0, 1.0, 10).of_means(5)
     missed = random.normal(0.0, 1.0, (5, 10_000)).mean(0) - random.normal(0.0, 1.0, (10, 10_000)).mean(0)
     assert math.hypot(alone.sd, alone.error) == pytest.approx(missed.std(), abs=0.01)
-    known = known_cell(papers, UNSUP)
+    known = published_cell(papers, UNSUP)
     five = replace(known, averaged=5)
     assert (
         five.spreads[0].sd == pytest.approx(0.84 / math.sqrt(5))
