@@ -6,7 +6,7 @@ from typing import Any
 
 from replicse.cli.answers import room
 from replicse.judge.diagnosis import Diagnosis, Fact
-from replicse.judge.result_files import AVERAGED, NUMERICS, Comparison
+from replicse.judge.result_files import AVERAGED, NUMERICS, Differences
 from replicse.printable import columns, some
 from replicse.registry.suites import AS_READ, VARIANTS, range_of
 from replicse.spec.causes import Cause
@@ -196,7 +196,7 @@ def plain_variants(scores: Mapping[str, Any], task: str, found: Diagnosis | None
 # Two results files
 
 
-def comparison_lines(found: Comparison) -> Iterator[str]:
+def comparison_lines(found: Differences) -> Iterator[str]:
     """Yield a table of the scores of two results, how many differ, what is not compared, and which settings differ."""
     yield f"A is {found.a}, B is {found.b}"
     rows: list[Sequence[str] | str] = [("score", "A", "B", "B - A", "difference")]

@@ -105,7 +105,7 @@ class Results:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Differences:
     """Two results: settings that differ and scores of both, by name; names that only one has; remarks on each.
 
     A score is a, b, `difference` (b less a) and `standing`: equal to rounding, what numerics may do, or beyond.
@@ -299,7 +299,7 @@ def _flat(node: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]
             yield f"{above}{key}", value
 
 
-def compare_results(a: Results, b: Results) -> Comparison:
+def compare_results(a: Results, b: Results) -> Differences:
     """Return what differs between two results; BadInput where they share no score.
 
     Of several aggregations of a task that both have, the first is compared.
@@ -309,7 +309,7 @@ def compare_results(a: Results, b: Results) -> Comparison:
         raise BadInput(f"no score is in both; A holds {a.holds()}; B holds {b.holds()}")
     stated = dict.fromkeys([*a.settings, *b.settings])
     settings = {name: {"a": a.settings.get(name, "-"), "b": b.settings.get(name, "-")} for name in stated}
-    return Comparison(
+    return Differences(
         str(a.place),
         str(b.place),
         {name: pair for name, pair in settings.items() if pair["a"] != pair["b"]},

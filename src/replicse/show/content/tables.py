@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import Any, Literal, Self
 
 from replicse.compile.paths import Paths
+from replicse.judge.effects import effects_of
 from replicse.judge.machines import mixture
 from replicse.judge.shape import is_score
 from replicse.judge.table import CellResult, ColumnHead, ItemResult, RowHead
@@ -25,7 +26,6 @@ from replicse.show.content.cells import (
     printed_difference,
     show,
 )
-from replicse.show.content.effects import effects_of
 from replicse.spec.printed import Reported
 from replicse.spec.protocols import AS_DESCRIBED
 

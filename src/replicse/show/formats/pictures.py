@@ -6,13 +6,13 @@ from functools import cache
 from html import escape
 from typing import Any
 
+from replicse.judge.effects import Effect, effects_of
 from replicse.judge.shape import FEWEST_ROWS, column_values, shape_columns
 from replicse.judge.statistics import mean_and_spread
 from replicse.judge.table import CellResult, ColumnHead, ItemResult
 from replicse.registry.suites import is_percentage
 from replicse.show.content.cells import effect_text, minus, plus_minus, show
 from replicse.show.content.contents import Report, Waterfall
-from replicse.show.content.effects import Effect, effects_of
 from replicse.show.content.tables import cell_address, cell_name
 
 # Of differences: where their axis has a number, and where it ends.

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from statistics import median
 from typing import Any
 
+from replicse.judge.effects import Effect, effects_of, strength
 from replicse.judge.multiplicity import FALSE
 from replicse.judge.shape import shapes
 from replicse.judge.statistics import Paired
@@ -13,7 +14,6 @@ from replicse.printable import several
 from replicse.registry.suites import is_percentage
 from replicse.show.content.cells import effect_text, plus_minus, printed_difference
 from replicse.show.content.contents import Finding
-from replicse.show.content.effects import Effect, effects_of, strength
 from replicse.show.content.tables import cell_name, verdict_counts
 from replicse.show.pages.adjudication import NOISE, headline
 from replicse.show.pages.audit import audit_parts, is_certain

@@ -7,10 +7,10 @@ from functools import partial
 from operator import attrgetter
 
 from replicse.judge.aggregate import RowAggregate, aggregates
+from replicse.judge.effects import effects_of
 from replicse.judge.table import ItemResult, standing
 from replicse.show.content.cells import MINUS, SYMBOLS, effect_text, in_braces, printed_difference
 from replicse.show.content.contents import Page
-from replicse.show.content.effects import effects_of
 from replicse.show.content.tables import Columns, Sheet, verdict_counts
 from replicse.show.content.texts import paragraphs
 from replicse.show.pages.shape import shape_sheet
