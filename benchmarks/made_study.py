@@ -117,7 +117,7 @@ def judge() -> dict[str, Any]:
     tabulated = processor_seconds()
     for what, (fields, rows) in judge_study(study, results).items():
         write_rows(study.paths.judged(what), fields, rows)
-    write_json(study.paths.study, study.record)
+    write_json(study.paths.record, study.record)
     return {
         "tabulate_seconds": round(tabulated - before, 2),
         "judge_seconds": round(processor_seconds() - tabulated, 2),
@@ -132,7 +132,7 @@ def report() -> dict[str, Any]:
     from replicse.judge.table import ItemResult
 
     paths = Paths("paper")
-    facts = study_facts(read_json(paths.study), {"files": []})
+    facts = study_facts(read_json(paths.record), {"files": []})
     items = [ItemResult.read(paths.item(name)) for name in facts["items"]]
     write_all(paths, facts, items, Path("reports"))
     sizes = [path.stat().st_size for path in Path("reports").glob("*.html")]

@@ -46,7 +46,7 @@ def pages(request, clone):
 def written_again(patch, name):
     write_kept(name, WORKFLOW)
     folder = Path(f"reports/studies/{name}")
-    papers = read_json(folder / "study.json")["papers"]
+    papers = read_json(folder / "record.json")["papers"]
     files = {key: folder / f"{key}.html" for key in papers}
     return {key: file.read_text(encoding="utf-8") for key, file in files.items() if file.is_file()}
 
@@ -58,7 +58,7 @@ def printed(pages, pattern):
 
 def runs_shown(name):
     """Return the runs behind the cells of each item, as cells.csv names them."""
-    shown = {item: set() for item in read_json(f"reports/studies/{name}/study.json")["items"]}
+    shown = {item: set() for item in read_json(f"reports/studies/{name}/record.json")["items"]}
     for row in read_rows(Path(f"reports/studies/{name}/cells.csv")):
         shown[f"{row['paper']}/{row['item']}"] |= set(filter(None, [row["run"]]))
     return shown
@@ -102,7 +102,7 @@ def test_each_command_of_a_cell_finds_it_in_the_study(pages):
 
 def test_each_page_says_what_it_was_made_from_and_what_is_printed(pages):
     name, texts = pages
-    study = read_json(f"reports/studies/{name}/study.json")
+    study = read_json(f"reports/studies/{name}/record.json")
     first = Path(f"reports/studies/{name}/report.html").read_text(encoding="utf-8")
     for text in (first, *texts.values()):
         main = text[text.index("<main") :]

@@ -1,6 +1,6 @@
 rule study:
     input:
-        stale=unless_written(PATHS.study, study_record),
+        stale=unless_written(PATHS.record, study_record),
     output:
         **outputs_of(PATHS, "study"),
     log:

@@ -40,7 +40,7 @@ def files_of(name: str, paths: Paths, plan: Study) -> Iterator[tuple[Path, str]]
 
 def write_crate(name: str, paths: Paths, plan: Study, out: Path) -> int:
     """Write the crate of a committed study and return how many files it holds in addition to its metadata."""
-    record = read_json(paths.study)
+    record = read_json(paths.record)
     crate = ROCrate(version="1.1")
     crate.metadata.extra_terms["sha256"] = "https://w3id.org/ro/terms/workflow-run#sha256"
     crate.name = f"RepliCSE study {name}"

@@ -155,7 +155,7 @@ def keep_verb(parser: ArgumentParser) -> Action:
             write_json(kept.item(result.item), result.plain())
         # The papers keep the order of the config.
         write_ordered(kept.config, plan.config.whole())
-        write_ordered(kept.study, facts)
+        write_ordered(kept.record, facts)
         write_kept(arguments.name, arguments.workflow)
 
     return action
@@ -209,7 +209,7 @@ def made_facts(plan: Study, *made: Records) -> dict[str, Any]:
 def write_kept(name: str, workflow: Path) -> None:
     """Judge, tabulate, draw and write a committed study again, from the items that are committed."""
     kept = Paths("", name)
-    study = read_study(Path(kept.study))
+    study = read_study(Path(kept.record))
     plan = load_plan(read_json(kept.config), workflow, kept.config)
     # What is known of a paper is of today, what was run is of the day when it was.
     study = {**study, "papers": plan.record["papers"]}

@@ -132,7 +132,7 @@ OUTPUTS: dict[str, Callable[..., Outputs]] = {
     "tabulate": lambda paths, item: {"result": paths.item(item), "table": paths.table(item)},
     "judge": lambda paths: {**{what: paths.judged(what) for what in JUDGED}, "cells": paths.cells},
     "figures": _drawn,
-    "study": lambda paths: {"record": paths.study},
+    "study": lambda paths: {"record": paths.record},
     "page": lambda paths, item: {"html": paths.page(item), "tex": paths.page(item, "tex")},
     "report": _reported,
 }

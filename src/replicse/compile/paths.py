@@ -4,7 +4,7 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from replicse.registry.artefacts import AUDIT, CONFIG, DATA, STUDY, TOKENIZER
+from replicse.registry.artefacts import AUDIT, CONFIG, DATA, RECORD, TOKENIZER
 
 
 @dataclass(frozen=True)
@@ -47,9 +47,9 @@ class Paths:
         return f"{self.results}/{DATA}"
 
     @property
-    def study(self) -> str:
-        """Return the study record that the report prints: scale, seeds, papers."""
-        return f"{self.results}/{STUDY}"
+    def record(self) -> str:
+        """Return the record of the study that the report prints: scale, seeds, papers."""
+        return f"{self.results}/{RECORD}"
 
     @property
     def config(self) -> str:

@@ -68,7 +68,7 @@ def committed_item(plan: Study, paths: Paths, item: str) -> ItemResult:
     shown = {encoder for cell in result.cells for encoder in cell.encoders}
     if planned == shown:
         return result
-    study = read_json(paths.study)
+    study = read_json(paths.record)
     made = f"commit {study['commit'][:12]}"
     changed = " with uncommitted changes" if study.get("dirty") else ""
     outdated = (

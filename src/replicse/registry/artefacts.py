@@ -9,7 +9,7 @@ TOKENIZER_CONFIG = "tokenizer_config.json"
 ENCODER = (WEIGHTS, CONFIG, TOKENIZER)
 TOKENS, OFFSETS, STORE = "tokens.npy", "offsets.npy", "store.json"
 METRICS, PROVENANCE = "metrics.json", "provenance.json"
-STUDY, DATA = "study.json", "data.json"
+RECORD, DATA = "record.json", "data.json"
 HTML, MARKDOWN, TEX = "report.html", "report.md", "report.tex"
 AUDIT, MACROS = "audit.html", "macros.tex"
 

@@ -120,7 +120,7 @@ def kept(tmp_path, monkeypatch):
     write_scores(plan, plan.items, lambda cell, place: 61.25 + place)
     paths = Paths("", "mine")
     write_json(paths.config, plan.config.plain())
-    write_json(paths.study, {"commit": "0123456789abcdef", "dirty": True})
+    write_json(paths.record, {"commit": "0123456789abcdef", "dirty": True})
     for item in plan.items.values():
         write_json(paths.item(item.id), item_result(plan, item, Evaluations(plan)).plain())
     shutil.rmtree("results")

@@ -52,13 +52,13 @@ def tabulated(plan, tmp_path, monkeypatch):
     evaluations = Evaluations(plan)
     for item in plan.items.values():
         write_json(plan.paths.item(item.id), item_result(plan, item, evaluations).plain())
-    for name in ("study.json", "config.yaml"):  # JSON is YAML too
+    for name in ("config.json", "config.yaml"):  # JSON is YAML too
         (tmp_path / name).write_text(json.dumps(CONFIG))
     return tmp_path
 
 
 def judge(folder):
-    assert main(["job", "judge", '{"study": "study.json"}', "--out", str(folder)]) == 0
+    assert main(["job", "judge", '{"study": "config.json"}', "--out", str(folder)]) == 0
     return {name: read_rows(folder / f"{name}.csv") for name in ("claims", "adjudication", "audit", "cells")}
 
 

@@ -72,7 +72,7 @@ FINDING = dict.fromkeys(FINDING_FIELDS, "x")
 
 @pytest.fixture
 def study(tmp_path, monkeypatch):
-    """A study as its jobs leave it: record, items, claims, audit, adjudication; and what `study.json` holds."""
+    """A study as its jobs leave it: record, items, claims, audit, adjudication; and what `record.json` holds."""
     monkeypatch.chdir(tmp_path)
     items = [example.item("dropout"), example.item("adjudicated")]
     for item in items:
@@ -84,7 +84,7 @@ def study(tmp_path, monkeypatch):
     }.items():
         write_rows(f"results/paper/{what}.csv", list(rows[0]), rows)
     record = {**example.STUDY, "items": [item.item for item in items]}
-    write_json("results/paper/study.json", record)
+    write_json("results/paper/record.json", record)
     write_json("results/paper/data.json", {"root": "data", "files": example.STUDY["data"]})
     return record, items
 
@@ -115,7 +115,7 @@ def test_the_pages_of_a_study_from_its_files(study):
 
 
 def test_the_verbs_draw_and_write_from_the_files_of_a_study(study, tmp_path):
-    item, record = "results/paper/items/simcse/table3.json", "results/paper/study.json"
+    item, record = "results/paper/items/simcse/table3.json", "results/paper/record.json"
     run(job_verb, "figures", json.dumps({"item": item}), "--out", "figures/paper/simcse/table3.svg")
     words = ["--data", "results/paper/data.json", "--out", "reports/paper/report.html"]
     run(job_verb, "report", json.dumps({"study": record}), *words)
