@@ -26,7 +26,7 @@ from replicse.spec.causes import (
     Cause,
     Confirmed,
     Measured,
-    Report,
+    Observation,
     address,
     load_causes,
     load_measured,
@@ -144,7 +144,7 @@ def _of_cause(cause: Cause, measured: Sequence[Measured]) -> Iterator[str]:
         yield from ([f"\n{unconfirmed.get(who, f'Confirmed by {who}')}: {links}."] if links else [])
 
 
-def _report_row(report: Report) -> tuple[str, ...]:
+def _report_row(report: Observation) -> tuple[str, ...]:
     """Return what one thread reports: where, of what, printed and obtained."""
     link = f"[{report.thread}]({address(report.thread)})"
     printed = "" if report.printed is None else f"{report.printed:g}"

@@ -6,7 +6,7 @@ import pytest
 from browser import faults, title_of, with_axe, with_browser
 from golden import example_report as example
 
-from replicse.show.content.contents import Finding, make_report
+from replicse.show.content.contents import Headline, make_report
 from replicse.show.formats import html
 from replicse.show.pages.audit import audit_page
 
@@ -81,7 +81,7 @@ def shown_pages():
     """Return each kind of page by name: the first one, a paper, an item alone."""
     items = [example.item("dropout"), example.item("augmentation"), example.item("trajectory")]
     items[0] = example.percentages(items[0])
-    findings = [Finding("All cells.", "all of them", "counts"), Finding("Gaps.", "one", "adjudication")]
+    findings = [Headline("All cells.", "all of them", "counts"), Headline("Gaps.", "one", "adjudication")]
     audit = audit_page([FINDING | {"paper": paper} for paper in ("simcse", "diffcse")], {"simcse"})
     study = example.STUDY | {"about": "# Mine\n## Part\n| a | b |\n|---|---|\n| 1 | 2 |\n"}
     report = make_report(study, items, [example.adjudication(), audit], findings)

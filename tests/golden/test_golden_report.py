@@ -4,7 +4,7 @@ import pytest
 from golden import example_report as example
 from pandas import DataFrame
 
-from replicse.show.content.contents import Finding, Page, make_report
+from replicse.show.content.contents import Headline, Page, make_report
 from replicse.show.content.records import records_of
 from replicse.show.content.tables import Sheet, grid_of
 from replicse.show.formats import html, latex, markdown
@@ -81,7 +81,7 @@ def test_report(golden, suffix):
         study,
         items,
         [PAGE],
-        [Finding("The runs test 1 of 2 claims.", "simcse/table3, scale compact", "what-the-papers-state")],
+        [Headline("The runs test 1 of 2 claims.", "simcse/table3, scale compact", "what-the-papers-state")],
     )
     pictures = {item.item: "" for item in items}
     render = {

@@ -32,7 +32,7 @@ from replicse.registry.artefacts import HTML, PROVENANCE
 from replicse.workspace import workflow_folder
 
 if TYPE_CHECKING:
-    from replicse.show.content.contents import Finding, Page
+    from replicse.show.content.contents import Headline, Page
 
 # A link that leaves the folder of a committed study; a picture of it is on the page of its item.
 LEAVING = re.compile(r"!\[[^\]]*\]\(\.\./[^)]*\)\s*|\[([^\]]+)\]\(\.\./[^)]*\)")
@@ -232,7 +232,7 @@ def read_study(path: Path) -> dict[str, Any]:
 
 def pages(
     study: Mapping[str, Any], items: Sequence[ItemResult], paths: Paths
-) -> "tuple[list[Page], list[Finding]]":
+) -> "tuple[list[Page], list[Headline]]":
     """Return the pages that are drawn from all items (claims, audit, ...), and the findings of a report."""
     from replicse.show.pages.adjudication import adjudication_page
     from replicse.show.pages.audit import audit_page

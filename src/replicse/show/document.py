@@ -13,7 +13,7 @@ from replicse.files import link, read_text, write_rows, write_text
 from replicse.judge.table import ItemResult
 from replicse.judge.tabulate import FIELDS, table_rows
 from replicse.registry.artefacts import HTML, MACROS, MARKDOWN, TEX
-from replicse.show.content.contents import Finding, Page, Report, make_report
+from replicse.show.content.contents import Document, Headline, Page, make_report
 from replicse.show.formats import html, latex, markdown
 
 TABLES = ("tex", "md", "csv")
@@ -26,7 +26,7 @@ def write_report(
     items: Sequence[ItemResult],
     pages: Sequence[Page] = (),
     drawings: Mapping[str, Path] | None = None,
-    findings: Sequence[Finding] = (),
+    findings: Sequence[Headline] = (),
 ) -> list[Path]:
     """Write report.md, report.tex, report.html, a page per paper and the tables.
 
@@ -62,7 +62,7 @@ def write_report(
     return written
 
 
-def write_tables(folder: Path, report: Report) -> list[Path]:
+def write_tables(folder: Path, report: Document) -> list[Path]:
     r"""Write each item as `<paper>/<item>.tex` to \input (its macros in macros.tex), .md and .csv; return the paths."""
     written = [folder / MACROS]
     write_text(written[0], latex.macros())

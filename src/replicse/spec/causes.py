@@ -24,7 +24,7 @@ def address(thread: str) -> str:
     return "https://github.com/" + thread.replace("#", "/issues/")
 
 
-class Report(Checked):
+class Observation(Checked):
     """What a thread says that somebody got, x 100: numbers next to the printed one, or only the difference to it."""
 
     thread: Thread
@@ -88,7 +88,7 @@ class Cause(Checked):
     checks: tuple[Id, ...] = ()
     protocols: tuple[Id, ...] = ()
     threads: Annotated[dict[Thread, Confirmed], Field(min_length=1)]
-    reports: tuple[Report, ...] = ()
+    reports: tuple[Observation, ...] = ()
 
     @model_validator(mode="after")
     def _reports_are_of_threads(self) -> Self:
@@ -105,7 +105,7 @@ class Cause(Checked):
         return tuple((report.thread, delta) for report in self.confirmed for delta in report.deltas)
 
     @property
-    def confirmed(self) -> list[Report]:
+    def confirmed(self) -> list[Observation]:
         """Return the reports of threads in which the cause was not only suspected."""
         return [report for report in self.reports if self.threads[report.thread] != "suspected"]
 

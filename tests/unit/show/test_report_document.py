@@ -90,8 +90,8 @@ def test_the_html_pages_are_self_contained_and_lead_to_each_other(tmp_path, draw
     items, drawings = drawn
     items = [items[0], example.percentages(items[1]), *items[2:]]
     found = [
-        contents.Finding("All of them.", "simcse/table3", "counts"),
-        contents.Finding("One of them.", "", "simcse/table3/p0.1/stsb-dev"),
+        contents.Headline("All of them.", "simcse/table3", "counts"),
+        contents.Headline("One of them.", "", "simcse/table3/p0.1/stsb-dev"),
     ]
     sheet = Sheet("simcse: 1", ("In print",), (("75.4 [Table 3]",),))
     audit = contents.Page("Audit", ("In print.",), (sheet,), file="audit.html", lines=True)

@@ -6,7 +6,7 @@ import pytest
 
 from replicse.errors import BadInput
 from replicse.registry.suites import SUITES, VARIANTS
-from replicse.spec.causes import Cause, Report, load_causes, load_measured
+from replicse.spec.causes import Cause, Observation, load_causes, load_measured
 from replicse.spec.papers import load_paper
 from replicse.workspace import packaged
 
@@ -40,7 +40,7 @@ def test_a_report_gives_differences():
     cause = Cause.of(ONE, "one")
     assert cause.deltas == (("a/b#1", -1.25), ("a/b#1", 0.25))
     assert Cause.of({**ONE, "threads": {"a/b#1": "suspected"}}, "one").deltas == ()
-    assert Report(thread="a/b#1", model="m", quantity="STS", delta=(-18,)).deltas == (-18,)
+    assert Observation(thread="a/b#1", model="m", quantity="STS", delta=(-18,)).deltas == (-18,)
 
 
 @pytest.mark.parametrize(

@@ -107,7 +107,7 @@ class Page:
 
 
 @dataclass(frozen=True)
-class Finding:
+class Headline:
     """One of the sentences that a report begins with, and a line of details: interval, print, scale.
 
     `target` is what it is of: the name of a cell or an item, or the anchor of a page.
@@ -119,7 +119,7 @@ class Finding:
 
 
 @dataclass(frozen=True)
-class Report:
+class Document:
     """Everything a report holds; the formats differ in looks only.
 
     `picture` is what the findings are drawn from: `effects`, `deltas` or a waterfall. `about` is what people wrote of
@@ -130,7 +130,7 @@ class Report:
     scale: str
     statement: str
     facts: tuple[tuple[str, str], ...]
-    findings: tuple[Finding, ...]
+    findings: tuple[Headline, ...]
     counts: Sheet
     symbols: Sheet
     sections: tuple[Section, ...]
@@ -155,8 +155,8 @@ def make_report(
     study: Mapping[str, Any],
     items: Sequence[ItemResult],
     pages: Sequence[Page] = (),
-    findings: Sequence[Finding] = (),
-) -> Report:
+    findings: Sequence[Headline] = (),
+) -> Document:
     """Return the contents of a report from the study record, with what `study_facts` adds to it.
 
     Papers keep the order of the record, items the order given. `pages` hold what is drawn from all of them (claims,
@@ -176,7 +176,7 @@ def make_report(
     # A committed study was made in the folder of its scale.
     made_in = Paths(study["scale"])
     picture = "deltas" if study.get("comparable") else "effects" if study.get("judges_orders") else ""
-    return Report(
+    return Document(
         scale=study["scale"],
         statement=study["shows"],
         facts=_facts(study, items),

@@ -11,7 +11,7 @@ from urllib.parse import quote
 from jinja2 import Environment
 from markupsafe import Markup, escape
 
-from replicse.show.content.contents import Entry, Page, Report, Section, Waterfall
+from replicse.show.content.contents import Document, Entry, Page, Section, Waterfall
 from replicse.show.content.tables import (
     Column,
     Grid,
@@ -51,7 +51,7 @@ def sheet(table: Sheet) -> str:
     return _macro("sheet", table)
 
 
-def document(report: Report) -> str:
+def document(report: Document) -> str:
     """Return the report's first page as one HTML file: findings, what is drawn from all items, links to the papers."""
     template = _environment().get_template("report.html.j2")
     index = json.dumps(search_index(report), ensure_ascii=False, separators=(",", ":")).replace("</", "<\\/")
@@ -59,14 +59,14 @@ def document(report: Report) -> str:
     return template.render(report=report, links=links, picture=Markup(_picture(report)), index=Markup(index))
 
 
-def page(report: Report, page: Page) -> str:
+def page(report: Document, page: Page) -> str:
     """Return a page of the report that has an HTML file of its own."""
     return (
         _environment().get_template("page.html.j2").render(report=report, page=page, links=addresses(report))
     )
 
 
-def paper(report: Report, section: Section, pictures: Mapping[str, str], alone: bool = False) -> str:
+def paper(report: Document, section: Section, pictures: Mapping[str, str], alone: bool = False) -> str:
     """Return the items of one paper as an HTML file; `pictures` holds a data address for each item id.
 
     `alone` leaves out what leads to the rest of the report: it is the page of one item.
@@ -75,7 +75,7 @@ def paper(report: Report, section: Section, pictures: Mapping[str, str], alone: 
     return template.render(report=report, section=section, pictures=pictures, alone=alone)
 
 
-def _picture(report: Report) -> str:
+def _picture(report: Document) -> str:
     """Return what is drawn below the findings."""
     if isinstance(report.picture, Waterfall):
         return waterfall_svg(report.picture)
@@ -84,7 +84,7 @@ def _picture(report: Report) -> str:
     return deltas_svg(report) if report.picture else ""
 
 
-def addresses(report: Report) -> dict[str, str]:
+def addresses(report: Document) -> dict[str, str]:
     """Return the address of each item and of each cell that is shown, by its name."""
     links = {}
     for section in report.sections:
@@ -102,7 +102,7 @@ def _cells(entry: Entry) -> Iterator[GridCell]:
     return (cell for grid in grids for column in grid.results for cell in column.cells if cell.address)
 
 
-def search_index(report: Report) -> list[tuple[str, str]]:
+def search_index(report: Document) -> list[tuple[str, str]]:
     """Return what the search of a report looks through: (text, address) of items, rows and lines of the pages."""
     index = [(page.title, page.file or f"#{_slug(page.title)}") for page in report.pages]
     for section in report.sections:

@@ -11,7 +11,7 @@ from jinja2 import Environment
 
 from replicse.registry.artefacts import MACROS
 from replicse.show.content.cells import QUOTED, Part, Shown
-from replicse.show.content.contents import Entry, Report
+from replicse.show.content.contents import Document, Entry
 from replicse.show.content.tables import Column, Grid, GridCell, Heading, Line, Sheet, panels
 from replicse.show.formats import templates
 from replicse.show.formats.prose import (
@@ -89,7 +89,7 @@ def table_alone(entry: Entry) -> str:
     return f"\\documentclass{{article}}\n{macros()}{body}"
 
 
-def document(report: Report, pictures: Mapping[str, str]) -> str:
+def document(report: Document, pictures: Mapping[str, str]) -> str:
     """Return the report as a LaTeX document; `pictures` holds the path of each item's PDF by item id."""
     template = _templates().get_template("report.tex.j2")
     return template.render(report=report, pictures=pictures, grid=grid, sheet=sheet)

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 
 from replicse.show.content.cells import Part, Shown
-from replicse.show.content.contents import Entry, Report
+from replicse.show.content.contents import Document, Entry
 from replicse.show.content.tables import Column, Grid, GridCell, Heading, Sheet
 from replicse.show.formats import templates
 
@@ -67,7 +67,7 @@ def _number(shown: Shown, part: Part) -> str:
     return f"**{text}**" if part in shown.best else text
 
 
-def document(report: Report, pictures: Mapping[str, str]) -> str:
+def document(report: Document, pictures: Mapping[str, str]) -> str:
     """Return the report as Markdown; `pictures` holds the path of each item's picture by item id."""
     environment = templates()
     environment.filters |= {"escaped": escape, "slug": _slug}

@@ -12,7 +12,7 @@ from replicse.judge.statistics import mean_and_spread
 from replicse.judge.table import CellResult, ColumnHead, ItemResult
 from replicse.registry.suites import is_percentage
 from replicse.show.content.cells import effect_text, minus, plus_minus, show
-from replicse.show.content.contents import Report, Waterfall
+from replicse.show.content.contents import Document, Waterfall
 from replicse.show.content.tables import cell_address, cell_name
 
 # Of differences: where their axis has a number, and where it ends.
@@ -25,7 +25,7 @@ MOST_SLOPES = 2
 Place = Callable[[float], float]
 
 
-def deltas_svg(report: Report) -> str:
+def deltas_svg(report: Document) -> str:
     """Return all differences to print, a line per item and a point per cell; blank where no percentage has one.
 
     Only for scales whose numbers are comparable. The axis is in the printed units, logarithmic beyond one: the
@@ -66,7 +66,7 @@ def _point(item: ItemResult, cell: CellResult) -> dict[str, Any]:
     return {**place, "kind": shown.verdict.replace(" ", "-"), "title": f"{name}: {shown.text}"}
 
 
-def effects_svg(report: Report) -> str:
+def effects_svg(report: Document) -> str:
     """Return the effects in percentage points, printed next to ours with its interval or seeds; blank for none."""
     effects = [
         (section.page, effect)
@@ -119,7 +119,7 @@ def _effect(effect: Effect, page: str, place: Place) -> dict[str, Any]:
     }
 
 
-def slopes_svg(report: Report) -> str:
+def slopes_svg(report: Document) -> str:
     """Return the order of the rows in print and in ours, a chart for each of the first columns that have one."""
     charts = [
         (entry, column)

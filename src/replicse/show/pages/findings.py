@@ -13,7 +13,7 @@ from replicse.judge.table import CellResult, ItemResult
 from replicse.printable import several
 from replicse.registry.suites import is_percentage
 from replicse.show.content.cells import effect_text, plus_minus, printed_difference
-from replicse.show.content.contents import Finding
+from replicse.show.content.contents import Headline
 from replicse.show.content.tables import cell_name, verdict_counts
 from replicse.show.pages.adjudication import NOISE, headline
 from replicse.show.pages.audit import audit_parts, is_certain
@@ -26,10 +26,10 @@ MOST, MOST_TURNED, MOST_UNPRINTED = 6, 2, 3
 
 def findings(
     study: Mapping[str, Any], items: Sequence[ItemResult], claims: Rows, audit: Rows, explained: Rows
-) -> list[Finding]:
+) -> list[Headline]:
     """Return what a report begins with, the most important first; what there is nothing of is left out."""
     lines = (
-        [Finding(f"Incomplete: {study['incomplete']}", "", "incomplete")] if study.get("incomplete") else []
+        [Headline(f"Incomplete: {study['incomplete']}", "", "incomplete")] if study.get("incomplete") else []
     )
     scale = study["scale"]
     if study["comparable"] or study["judges_orders"]:
@@ -47,7 +47,7 @@ def findings(
     return [*lines[: MOST - len(found)], *found]
 
 
-def _effects(items: Sequence[ItemResult], scale: str) -> Iterator[Finding]:
+def _effects(items: Sequence[ItemResult], scale: str) -> Iterator[Headline]:
     """Yield the strongest effect with the printed sign, the strongest with the other, and the largest of no print."""
     decided = [
         effect for item in items for effect in effects_of(item) if effect.decided and effect.printed != 0
@@ -70,7 +70,7 @@ def _effects(items: Sequence[ItemResult], scale: str) -> Iterator[Finding]:
         yield _effect_finding(effect, decided, scale, candidates)
 
 
-def _effect_finding(effect: Effect, others: Sequence[Effect], scale: str, candidates: int) -> Finding:
+def _effect_finding(effect: Effect, others: Sequence[Effect], scale: str, candidates: int) -> Headline:
     # Tables that share runs name them differently: "p = 0.0" and "No dropout". The name with more words is shown.
     same = [other for other in others if other.measured == effect.measured]
     row, base = (max((getattr(one, name) for one in same), key=_letters) for name in ("row", "base"))
@@ -94,7 +94,7 @@ def _effect_finding(effect: Effect, others: Sequence[Effect], scale: str, candid
         detail.append(f"{crossed} over {len(values)} pairs of backbone and seed")
     detail += [f"in print {printed}"] * bool(printed)
     detail.append(f"{effect.item.item}, scale {scale}")
-    return Finding(sentence, "; ".join(detail), cell_name(effect.item, effect.cell))
+    return Headline(sentence, "; ".join(detail), cell_name(effect.item, effect.cell))
 
 
 def _chosen(ours: Paired, candidates: int) -> str:
@@ -114,7 +114,7 @@ def _letters(text: str) -> int:
     return sum(map(str.isalpha, text))
 
 
-def _verdicts(items: Sequence[ItemResult]) -> Iterator[Finding]:
+def _verdicts(items: Sequence[ItemResult]) -> Iterator[Headline]:
     counts = verdict_counts(items)
     parts = [f"{count:,} {name}" for name, count in counts.most_common() if count]
     if parts:
@@ -126,10 +126,10 @@ def _verdicts(items: Sequence[ItemResult]) -> Iterator[Finding]:
             f" {FALSE * len(tested):.1f} would be, if nothing differed"
         )
         sentence = f"{several(counts.total(), 'cell')}: {', '.join(parts)}."
-        yield Finding(sentence, detail if tested else "", "counts")
+        yield Headline(sentence, detail if tested else "", "counts")
 
 
-def _claims(rows: Rows, scale: str) -> Iterator[Finding]:
+def _claims(rows: Rows, scale: str) -> Iterator[Headline]:
     """Yield how many claims the runs could test, and with it the one that they speak against most clearly."""
     counts = Counter(row["ours"] for row in rows)
     parts = [f"{counts[answer]} {answer}" for answer in TESTED if counts[answer]]
@@ -149,14 +149,14 @@ def _claims(rows: Rows, scale: str) -> Iterator[Finding]:
         )
     elif against:
         detail = f"Against, without a probability: “{against[0]['text']}” ({against[0]['place']})"
-    yield Finding(
+    yield Headline(
         f"The runs test {tested} of {several(len(rows), 'claim')} of the papers: {', '.join(parts)}.",
         f"{detail}; scale {scale}" if detail else f"Scale {scale}",
         "claims",
     )
 
 
-def _orders(items: Sequence[ItemResult], scale: str) -> Iterator[Finding]:
+def _orders(items: Sequence[ItemResult], scale: str) -> Iterator[Headline]:
     every = [shape for item in items for shape in shapes(item)]
     if not every:
         return
@@ -177,16 +177,16 @@ def _orders(items: Sequence[ItemResult], scale: str) -> Iterator[Finding]:
         )
         in_print, here = map(", ".join, labels)
         detail += f"; {shape.label}: best in print {in_print}, here {here}"
-    yield Finding(f"{sentence[0].upper()}{sentence[1:]}.", detail, "what-reproduces")
+    yield Headline(f"{sentence[0].upper()}{sentence[1:]}.", detail, "what-reproduces")
 
 
-def _gaps(rows: Rows, items: Sequence[ItemResult]) -> Iterator[Finding]:
+def _gaps(rows: Rows, items: Sequence[ItemResult]) -> Iterator[Headline]:
     said = headline(rows, {item.item: item for item in items})
     if said and said != NOISE:
-        yield Finding(said, "", "adjudication")
+        yield Headline(said, "", "adjudication")
 
 
-def _protocols(rows: Rows, items: Sequence[ItemResult], scale: str) -> Iterator[Finding]:
+def _protocols(rows: Rows, items: Sequence[ItemResult], scale: str) -> Iterator[Headline]:
     """Yield the strongest effects in points of protocols where nothing is printed that they could explain."""
     by_item = {item.item: item for item in items}
     rows = [row for row in rows if not row["gap"] and row["low"] and row["item"] in by_item]
@@ -201,7 +201,7 @@ def _protocols(rows: Rows, items: Sequence[ItemResult], scale: str) -> Iterator[
         item = by_item[row["item"]]
         label = next(column.label for column in item.columns if column.id == row["column"])
         protocol = item.variants.get(row["protocol"], row["protocol"])
-        yield Finding(
+        yield Headline(
             f"{protocol} {_points(ours.mean, label)} over {row['n_seeds']} seeds.",
             f"Paired by seed {effect_text(ours)} against the row as described (95%"
             f" interval{_chosen(ours, len(measured))}); {item.item}, scale {scale}",
@@ -220,7 +220,7 @@ def _measured(row: Mapping[str, str]) -> Paired:
     return Paired(mean, low, high, tuple(map(float, row["by_seed"].split("; "))))
 
 
-def _counted(items: Sequence[ItemResult]) -> Iterator[Finding]:
+def _counted(items: Sequence[ItemResult]) -> Iterator[Headline]:
     """Yield what an item counts on the data where its paper prints nothing: exact, and of no scale."""
     for item in items:
         cells = [cell for cell in item.cells if cell.metric_path.startswith("data/") and not cell.reported]
@@ -231,12 +231,12 @@ def _counted(items: Sequence[ItemResult]) -> Iterator[Finding]:
                 for cell in cells
                 if cell.reproduced is not None
             ]
-            yield Finding(
+            yield Headline(
                 f"{item.title}: {', '.join(parts)}.", f"Counted on the data; {item.item}", item.item
             )
 
 
-def _machine(study: Mapping[str, Any], items: Sequence[ItemResult]) -> Iterator[Finding]:
+def _machine(study: Mapping[str, Any], items: Sequence[ItemResult]) -> Iterator[Headline]:
     """Yield what a scale shows that says nothing of the papers: that the workflow runs, and where the time went."""
     counts = verdict_counts(items)
     lost = counts["failed"] + counts["not run"]
@@ -244,24 +244,24 @@ def _machine(study: Mapping[str, Any], items: Sequence[ItemResult]) -> Iterator[
     works = (
         "The workflow runs from end to end" if not lost else f"{several(lost, 'cell')} failed or were not run"
     )
-    yield Finding(
+    yield Headline(
         f"{works}: {several(numbers, 'number')} in {several(len(items), 'item')}.",
         f"Scale {study['scale']} shows the machine only; its numbers say nothing about the papers",
         "papers",
     )
     fall = study.get("seconds")
     if fall:
-        yield Finding(f"{fall.title}.", "; ".join(f"{step.label} {step.text}" for step in fall.steps), "")
+        yield Headline(f"{fall.title}.", "; ".join(f"{step.label} {step.text}" for step in fall.steps), "")
     committed = study.get("committed", ())
     if committed:
-        yield Finding(
+        yield Headline(
             f"Results on real data are in the committed studies: {', '.join(name for name, *_ in committed)}.",
             "Each has a report with findings, intervals and tables",
             "studies",
         )
 
 
-def _audit(rows: Rows, items: Sequence[ItemResult]) -> list[Finding]:
+def _audit(rows: Rows, items: Sequence[ItemResult]) -> list[Headline]:
     count = sum(map(is_certain, rows))
     if not rows:
         return []
@@ -273,7 +273,7 @@ def _audit(rows: Rows, items: Sequence[ItemResult]) -> list[Finding]:
     where = f" of {several(papers, 'paper')}" if papers else ""
     sentence = f"{contradictions} between the printed numbers{where}."
     return [
-        Finding(
+        Headline(
             sentence,
             f"{f'Of them {here}' if here else 'None of them in the papers of this study'}; no run was needed",
             "audit",
