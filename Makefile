@@ -43,6 +43,7 @@ lint: $(DEV)
 	$(BIN)/ruff check src tests benchmarks workflow docs
 	$(BIN)/ruff format --check src tests benchmarks workflow docs
 	$(BIN)/python docs/check_words.py
+	PYTHONPATH=src $(BIN)/python docs/check_rooms.py
 	$(BIN)/hadolint Dockerfile
 	$(BIN)/snakefmt --check Snakefile workflow
 	$(BIN)/mypy

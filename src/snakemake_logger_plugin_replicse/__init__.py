@@ -40,7 +40,7 @@ HIDDEN = (
 
 
 @dataclass
-class Stage:
+class StageProgress:
     """How far a stage is: how many jobs it has, when those that run began, by id, and how long the others took."""
 
     total: int
@@ -64,7 +64,7 @@ class LogHandler(LogHandlerBase):
     def __post_init__(self) -> None:
         """Open the console; nothing is drawn before a job runs."""
         self.console = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
-        self.stages: dict[str, Stage] = {}
+        self.stages: dict[str, StageProgress] = {}
         self.jobs: dict[int, tuple[str, str]] = {}
         self.logs: dict[int, list[str]] = {}
         self.live: Live | None = None
@@ -100,7 +100,7 @@ class LogHandler(LogHandlerBase):
         for rule, count in counts.items():
             if rule in STAGE_OF:
                 totals[STAGE_OF[rule]] += count
-        self.stages = {name: Stage(count) for name, count in totals.items() if count}
+        self.stages = {name: StageProgress(count) for name, count in totals.items() if count}
         summary = ", ".join(f"{name} {stage.total:,}" for name, stage in self.stages.items())
         if summary:
             count = sum(totals.values())

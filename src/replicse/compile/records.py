@@ -8,7 +8,7 @@ from typing import Any
 from replicse.compile.selection import load_scales
 from replicse.errors import BadInput
 from replicse.files import read_json
-from replicse.provenance.source import PACKAGE, Source, contents_digest
+from replicse.provenance.source import PACKAGE, SourceCode, contents_digest
 from replicse.registry.artefacts import record_file
 from replicse.registry.plugins import plugin_places
 from replicse.workspace import looked_up
@@ -34,7 +34,7 @@ class CurrentDigests:
         self.workflow, self.scale = workflow, scale
         self._kept = CACHE if os.access(CACHE, os.W_OK) else None
         code = self._kept and self._kept / "replicse-code.json"
-        self._source = Source(package, cache=code, plugins=plugin_places())
+        self._source = SourceCode(package, cache=code, plugins=plugin_places())
         self.code, self.texts = cache(self._code), cache(self._texts)
 
     def _code(self, names: frozenset[str]) -> str:

@@ -18,7 +18,7 @@ from replicse.registry.encoders import Engine
 
 
 @dataclass(frozen=True)
-class Need:
+class NeededStates:
     """What is read from an encoder, so that nothing more is computed.
 
     `states` are hidden states: 0 is the embedding output, i the output of layer i; negative ones count from
@@ -29,8 +29,8 @@ class Need:
     tokens: bool = True
 
 
-ALL_TOKENS = Need((-1,), tokens=True)
-FIRST_TOKEN = Need((-1,), tokens=False)
+ALL_TOKENS = NeededStates((-1,), tokens=True)
+FIRST_TOKEN = NeededStates((-1,), tokens=False)
 
 
 @dataclass
@@ -99,7 +99,7 @@ class Backbone(nn.Module, ABC):
 
     @abstractmethod
     def forward(
-        self, batch: TokenBatch, need: Need = ALL_TOKENS, first_vector: Tensor | None = None
+        self, batch: TokenBatch, need: NeededStates = ALL_TOKENS, first_vector: Tensor | None = None
     ) -> Hidden:
         """Return the hidden states that `need` names.
 
@@ -153,7 +153,9 @@ class Backbone(nn.Module, ABC):
         `tokenizer` is a tokenizer.json; the encoder's own where none is given.
         """
 
-    def checked_states(self, batch: TokenBatch, need: Need, first_vector: Tensor | None) -> Sequence[int]:
+    def checked_states(
+        self, batch: TokenBatch, need: NeededStates, first_vector: Tensor | None
+    ) -> Sequence[int]:
         """Return the numbers of the needed states, counted from 0; refuse rows and vectors that do not fit."""
         if batch.longest > self.max_length:
             raise ValueError(f"a row of {batch.longest} tokens; the encoder takes {self.max_length}")

@@ -13,7 +13,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
-from replicse.encoder.backbone import ALL_TOKENS, Backbone, Hidden, Need
+from replicse.encoder.backbone import ALL_TOKENS, Backbone, Hidden, NeededStates
 from replicse.encoder.batch import TokenBatch
 from replicse.encoder.heads import SentenceHead, head_config, head_weights
 from replicse.encoder.stored import write_folder
@@ -61,7 +61,7 @@ class TransformersBackbone(Backbone):
         return self.network is not self.model
 
     def forward(
-        self, batch: TokenBatch, need: Need = ALL_TOKENS, first_vector: Tensor | None = None
+        self, batch: TokenBatch, need: NeededStates = ALL_TOKENS, first_vector: Tensor | None = None
     ) -> Hidden:
         """Return the hidden states that `need` names; all tokens of all layers are computed."""
         wanted = self.checked_states(batch, need, first_vector)

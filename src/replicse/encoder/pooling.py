@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from replicse.data.tokenizer import load_tokenizer
-from replicse.encoder.backbone import Backbone, Hidden, Need
+from replicse.encoder.backbone import Backbone, Hidden, NeededStates
 from replicse.encoder.batch import TokenBatch
 from replicse.encoder.templates import Template
 from replicse.errors import BadInput
@@ -32,7 +32,7 @@ class SentencePooling:
                 f"pooling {params.pooling} reads the first token, which sees no other one in this encoder, a causal"
                 " language model; choose last-token or mean"
             )
-        self.params, self.need = params, Need(params.states, params.tokens)
+        self.params, self.need = params, NeededStates(params.states, params.tokens)
         backbone.state_numbers(params.states)
         if params.padded_to > backbone.max_length:
             raise BadInput(

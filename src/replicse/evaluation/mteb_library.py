@@ -40,7 +40,7 @@ KEYWORDS: EncodeKwargs = {"batch_size": 512, "show_progress_bar": False}
 Columns = dict[str, list[Any]]
 
 
-class Encoder(AbsEncoder):
+class VectorEncoder(AbsEncoder):
     """Sentence vectors as a model of the library, compared by their cosine."""
 
     mteb_model_meta: ModelMeta
@@ -71,7 +71,7 @@ class Library:
 
     def __init__(self, root: Path, vectors: Vectors, data: str, results: str, model: str) -> None:
         self.root, self.data = root, data
-        self.encoder = Encoder(vectors, model, forgets=data == "hub")
+        self.encoder = VectorEncoder(vectors, model, forgets=data == "hub")
         self.store = mteb.ResultCache(results) if results else None
 
     def score(self, name: str) -> float:

@@ -18,7 +18,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from replicse.data.sts import StsSubset, load_sts
-from replicse.encoder.backbone import Backbone, Hidden, Need
+from replicse.encoder.backbone import Backbone, Hidden, NeededStates
 from replicse.encoder.batch import TokenBatch
 from replicse.encoder.heads import SentenceHead, stored_head
 from replicse.encoder.pooling import SentencePooling
@@ -80,7 +80,7 @@ def _refused(reasons: Mapping[str, str]) -> dict[str, Any]:
 
 
 @dataclass
-class Table:
+class VectorTable:
     """Vectors by sentence: float32 rows, and the row of each sentence."""
 
     values: np.ndarray
@@ -113,7 +113,7 @@ class VariantStudy:
         self.sentences = list(distinct)
         self.places = {sentence: place for place, sentence in enumerate(self.sentences)}
         self.rows = encoder.rows(self.sentences)
-        self._read: dict[str, Table] = {}
+        self._read: dict[str, VectorTable] = {}
 
     # Reading
 
@@ -133,7 +133,7 @@ class VariantStudy:
     def _pooling(self, params: PoolingParameters) -> SentencePooling:
         return SentencePooling(params, self.encoder.backbone, self.encoder.tokenizer)
 
-    def vectors(self, params: PoolingParameters) -> Table:
+    def vectors(self, params: PoolingParameters) -> VectorTable:
         """Return the vectors of a pooling in fp32; all that read the same tokens are read in one pass."""
         if str(params) not in self._read:
             names = [name for name in READ if not self.unreadable(name)]
@@ -145,7 +145,7 @@ class VariantStudy:
 
     def _pass(
         self, backbone: Backbone, rows: Sequence[np.ndarray], poolings: Sequence[PoolingParameters]
-    ) -> dict[str, Table]:
+    ) -> dict[str, VectorTable]:
         order = sorted(range(len(rows)), key=lambda place: (len(rows[place]), rows[place].tobytes()))
         # Sentences that are the same tokens are encoded once.
         first = {rows[place].tobytes(): place for place in reversed(order)}
@@ -160,7 +160,7 @@ class VariantStudy:
         found = {rows[place].tobytes(): number for number, place in enumerate(distinct)}
         numbers = [found[row.tobytes()] for row in rows]
         return {
-            name: Table(torch.cat(values).cpu().numpy()[numbers], self.places)
+            name: VectorTable(torch.cat(values).cpu().numpy()[numbers], self.places)
             for name, values in parts.items()
         }
 
@@ -177,7 +177,7 @@ class VariantStudy:
         """Return the hidden states of all tokens that some poolings read, by their number, in float32."""
         wanted = sorted({state for each in poolings for state in backbone.state_numbers(each.params.states)})
         training = backbone.training
-        hidden = backbone.eval()(fed, Need(tuple(wanted)))
+        hidden = backbone.eval()(fed, NeededStates(tuple(wanted)))
         backbone.train(training)
         return {state: values.float() for state, values in zip(wanted, hidden.states, strict=True)}
 
@@ -194,7 +194,7 @@ class VariantStudy:
         vectors = pooling.denoised(pooling.read(computed, batch), backbone, batch).float()
         return vectors if not pooling.params.head or self.head is None else self.head(vectors).float()
 
-    def cut(self, length: int) -> Table:
+    def cut(self, length: int) -> VectorTable:
         """Return the vectors at a shorter length: only sentences that it cuts are encoded again."""
         own = self.encoder.pooling
         table = self.vectors(own)
@@ -205,9 +205,9 @@ class VariantStudy:
         rows = [np.append(self.rows[place][: length - 1], self.rows[place][-1:]) for place in long]
         values = table.values.copy()
         values[long] = self._pass(self.encoder.backbone, rows, [own])[str(own)].values
-        return Table(values, self.places)
+        return VectorTable(values, self.places)
 
-    def in_precision(self, kind: torch.dtype) -> Table:
+    def in_precision(self, kind: torch.dtype) -> VectorTable:
         """Return the vectors of an encoder whose weights and layers are in another precision."""
         own = self.encoder.pooling
         name = f"{own} {kind}"
@@ -269,7 +269,7 @@ class VariantStudy:
             return averaged({task: self._padded_score(name, subsets) for task, subsets in self.test.items()})
         return getattr(self, f"_{name.replace('-', '_')}")(self.vectors(as_read))
 
-    def scores(self, table: Table, similarity: Similarity = cosines, key: str = "all") -> Scores:
+    def scores(self, table: VectorTable, similarity: Similarity = cosines, key: str = "all") -> Scores:
         """Return a score by task, one correlation over all pairs unless another `key` is asked for."""
         return averaged(
             {task: score_task(subsets, _predicted(subsets, table, similarity))[0][key]
@@ -281,13 +281,13 @@ class VariantStudy:
         score: float | None = score_task(subsets, predicted)[0]["all"]
         return score
 
-    def _mean_of_subsets(self, table: Table) -> Scores:
+    def _mean_of_subsets(self, table: VectorTable) -> Scores:
         return self.scores(table, key="mean")
 
-    def _weighted_mean(self, table: Table) -> Scores:
+    def _weighted_mean(self, table: VectorTable) -> Scores:
         return self.scores(table, key="wmean")
 
-    def _pearson(self, table: Table) -> Scores:
+    def _pearson(self, table: VectorTable) -> Scores:
         scores = {}
         for task, subsets in self.test.items():
             gold = np.concatenate([subset.gold for subset in subsets])
@@ -295,19 +295,19 @@ class VariantStudy:
             scores[task] = None if value is None else 100 * value
         return averaged(scores)
 
-    def _development_set(self, table: Table) -> Scores:
+    def _development_set(self, table: VectorTable) -> Scores:
         scores = {
             task: score_task(subsets, _predicted(subsets, table, cosines))[0]["all"]
             for task, subsets in self.splits["dev"].items()
         }
         return {**scores, "avg": average(list(scores.values()))}
 
-    def _sick_r_all_splits(self, table: Table) -> Scores:
+    def _sick_r_all_splits(self, table: VectorTable) -> Scores:
         subsets = [*self.splits["train"]["SICK-R"], *self.splits["dev"]["SICK-R"], *self.test["SICK-R"]]
         score = score_task(subsets, _predicted(subsets, table, cosines))[0]["all"]
         return averaged({**self.scores(table), "SICK-R": score})
 
-    def _stsb_regressor(self, table: Table) -> Scores:
+    def _stsb_regressor(self, table: VectorTable) -> Scores:
         """Return STS-B by a ridge regression on |u - v| and u * v, whose penalty the development set chooses."""
         sets = {split: self.splits[split]["STS-B"][0] for split in ("train", "dev")}
         sets["test"] = self.test["STS-B"][0]
@@ -329,7 +329,7 @@ def _features(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     return np.concatenate([np.abs(first - second), first * second], axis=1).astype(np.float64)
 
 
-def _predicted(subsets: Sequence[StsSubset], table: Table, similarity: Similarity) -> list[np.ndarray]:
+def _predicted(subsets: Sequence[StsSubset], table: VectorTable, similarity: Similarity) -> list[np.ndarray]:
     return [similarity(table(subset.first), table(subset.second)) for subset in subsets]
 
 

@@ -20,7 +20,7 @@ from replicse.judge.findings import (
 from replicse.judge.rules_of_text import computed
 from replicse.spec.cell_names import words
 from replicse.spec.counterparts import differences
-from replicse.spec.datasets import Average, Datasets
+from replicse.spec.datasets import Datasets, TaskAverage
 from replicse.spec.printed import Rounded
 from replicse.spec.tables import Over
 
@@ -65,7 +65,7 @@ def averages(plan: Study, datasets: Datasets) -> Iterator[Finding]:
 
 
 def _parts_elsewhere(
-    cell: Cell, wanted: Average, cells: Sequence[tuple[Cell, Rounded]]
+    cell: Cell, wanted: TaskAverage, cells: Sequence[tuple[Cell, Rounded]]
 ) -> list[tuple[Cell, Rounded]]:
     """Return the parts of an average that its paper prints in other tables: one of each, of the same encoder."""
     parts = {

@@ -45,7 +45,7 @@ def named_in(value: object) -> set[str]:
     return set().union(*map(named_in, value)) if isinstance(value, tuple | list) else set()
 
 
-class Source:
+class SourceCode:
     """The code of the package as a graph of imports, whether at the top of a module or in a function.
 
     In the registry each definition is a node by itself, with those that it names, so that a new entry changes nothing

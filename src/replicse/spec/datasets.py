@@ -46,7 +46,7 @@ def _several(value: object) -> object:
     return [value] if isinstance(value, str) else value
 
 
-class Average(Checked):
+class TaskAverage(Checked):
     """The paths that an average is the mean of, by one pattern or several, and how many they are."""
 
     patterns: Annotated[
@@ -80,7 +80,7 @@ class Datasets(Checked):
     """The document of datasets.yaml; sizes of a set of several files are given by file."""
 
     sizes: dict[CountedPath, Count | Annotated[dict[Text, Count], Field(min_length=1)]]
-    averages: dict[MetricPath, Average]
+    averages: dict[MetricPath, TaskAverage]
     same: tuple[Annotated[tuple[MetricPath, ...], Field(min_length=2)], ...]
     percentages: dict[PathPattern, Annotated[tuple[ShareOf, ...], Field(min_length=1)]]
 

@@ -76,7 +76,7 @@ class TrainJob:
 
 
 @dataclass
-class Source:
+class TrainingSource:
     """A source of batches: data, objective, the views that are encoded and how, whether the first two are one text."""
 
     data: TrainingData
@@ -142,7 +142,7 @@ class Trainer:
         self.state = RunState(self.state_folder, parts, self.generator, self.code)
         self.selection: Callable[[SentenceEncoder], float | None] | None = None
 
-    def _sources(self) -> Iterator["Source"]:
+    def _sources(self) -> Iterator["TrainingSource"]:
         """Yield what the run trains on, each source with its stores and its objective."""
         stores, options = iter(self.job.stores), self.job.spec.optimisation
         for spec in self.job.spec.sources:
@@ -163,7 +163,7 @@ class Trainer:
                 )
             repeated = len(spec.views) > 1 and spec.views[0].text == spec.views[1].text
             poolings = [self._pooling(pooling) for pooling in self.job.spec.poolings(spec)]
-            yield Source(data, objective, objective.vector_views(len(spec.views)), repeated, poolings)
+            yield TrainingSource(data, objective, objective.vector_views(len(spec.views)), repeated, poolings)
 
     def _pooling(self, params: PoolingParameters) -> SentencePooling:
         """Return a pooling of the model's encoder, the same one for equal parameters."""
@@ -217,7 +217,7 @@ class Trainer:
             self._finish(step, time.monotonic() - start, step - first)
 
     def _update(
-        self, step: int, source: Source, columns: list[TokenBatch], labels: Tensor | None
+        self, step: int, source: TrainingSource, columns: list[TokenBatch], labels: Tensor | None
     ) -> tuple[Tensor, Tensor]:
         """Change the weights by one batch; return its loss and the norm of its gradients before they are clipped."""
         options = self.job.spec.optimisation

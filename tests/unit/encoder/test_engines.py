@@ -8,7 +8,7 @@ import torch
 from safetensors.torch import load_file, save_file
 from tiny_encoders import FAMILIES, batch_of, huggingface, other_family, pooled_by
 
-from replicse.encoder.backbone import ALL_TOKENS, FIRST_TOKEN, Need
+from replicse.encoder.backbone import ALL_TOKENS, FIRST_TOKEN, NeededStates
 from replicse.encoder.heads import make_head
 from replicse.encoder.huggingface import TransformersBackbone
 from replicse.encoder.opening import open_backbone
@@ -93,7 +93,13 @@ def test_hidden_states_mean_the_same_in_both_engines(tmp_path, family, activatio
     batch, vector = batch_of(), torch.randn(5, 32)
     shortlist = torch.tensor([3, 90, 3])
     with torch.no_grad():
-        for need in (Need((0, 1, -1)), Need((-2, 3)), ALL_TOKENS, FIRST_TOKEN, Need((0, 2), tokens=False)):
+        for need in (
+            NeededStates((0, 1, -1)),
+            NeededStates((-2, 3)),
+            ALL_TOKENS,
+            FIRST_TOKEN,
+            NeededStates((0, 2), tokens=False),
+        ):
             for first in (None, vector):
                 found = [engine(batch, need, first_vector=first) for engine in (ours, theirs)]
                 torch.testing.assert_close(found[0].states, found[1].states, rtol=1e-5, atol=1e-5)

@@ -2,7 +2,7 @@ import pytest
 import torch
 from tiny_encoders import batch_of, mlp, pooled_by, tiny
 
-from replicse.encoder.backbone import ALL_TOKENS, FIRST_TOKEN, Need
+from replicse.encoder.backbone import ALL_TOKENS, FIRST_TOKEN, NeededStates
 from replicse.encoder.heads import random_head
 from replicse.errors import BadInput
 from replicse.registry.poolings import PoolingParameters
@@ -21,7 +21,7 @@ def slow_pool(encoder, batch, pooling, head):
     """Pool one row at a time from all hidden states, as the definitions say."""
     vectors = []
     for row in range(batch.rows):
-        states = encoder(batch.slice(row, row + 1), Need((0, 1, 2, 3))).states
+        states = encoder(batch.slice(row, row + 1), NeededStates((0, 1, 2, 3))).states
         vectors.append(
             {
                 "cls": states[3][0],
@@ -74,7 +74,7 @@ def test_a_layer_that_the_encoder_lacks_is_refused_and_not_counted_round(monkeyp
     encoder = tiny(layers=2)
     message = f"hidden state {state} is read, but the encoder has 0, its embeddings, to 2;"
     with pytest.raises(BadInput, match=message):
-        encoder(batch_of(), Need((state,)))
+        encoder(batch_of(), NeededStates((state,)))
     monkeypatch.setattr(PoolingParameters.known["mean"], "states", (state, -1))
     with pytest.raises(BadInput, match=message):
         pooled_by("mean", encoder)

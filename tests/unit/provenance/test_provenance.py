@@ -14,7 +14,7 @@ from places import ROOT
 from replicse.compile.planner import load_plan
 from replicse.provenance import record, source
 from replicse.provenance.record import provenance
-from replicse.provenance.source import PACKAGE, Source, named_in
+from replicse.provenance.source import PACKAGE, SourceCode, named_in
 from replicse.registry.augmentations import augmentation_of
 from replicse.registry.corpora import corpus_of
 from replicse.registry.plugins import unit_of
@@ -34,7 +34,7 @@ def digest(root, code=CODE, **files):
     (folder / "code.py").write_text(code)
     for name, text in files.items():
         (folder / f"{name}.txt").write_text(text)
-    return Source(folder.parent).digest("replicse.part")
+    return SourceCode(folder.parent).digest("replicse.part")
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_a_data_file_and_a_name_are_part_of_it_and_other_folders_are_not(tmp_pat
     (root / "part" / "words.txt").unlink()
     package = source.package_sha256()
     (root / "part" / "code.py").rename(root / "part" / "renamed.py")
-    assert Source(root).digest("replicse.part") != plain and source.package_sha256() != package
+    assert SourceCode(root).digest("replicse.part") != plain and source.package_sha256() != package
 
 
 @pytest.fixture(scope="module")
@@ -103,7 +103,7 @@ def changed_file(path, old, new):
 def digests(runs, package):
     """Return the digest of each run, as its rule has it."""
     methods = {f"papers.{folder.name}": folder for folder in (package[0].parent / "papers").iterdir()}
-    source = Source(package[0], cache=package[1], plugins=methods)
+    source = SourceCode(package[0], cache=package[1], plugins=methods)
     codes = {
         run: frozenset({"replicse.training.loop", *map(unit_of, named_in(spec))})
         for run, spec in runs.items()
@@ -210,9 +210,9 @@ def test_no_import_is_out_of_sight_of_the_graph():
 def test_a_store_names_the_reader_of_its_corpus(package, corpus, reader):
     names = named_in({"corpus": corpus_of(corpus), "augment": augmentation_of({"name": "crop", "keep": 0.5})})
     assert "replicse.registry.augmentations:Crop" in names
-    before = Source(package[0]).digest(*names)
+    before = SourceCode(package[0]).digest(*names)
     with changed_file(package[0] / "data" / f"{reader}.py", "", "UNUSED = 1"):
-        assert Source(package[0]).digest(*names) != before
+        assert SourceCode(package[0]).digest(*names) != before
 
 
 def test_the_record_says_processor_threads_and_build_without_importing_torch(monkeypatch):

@@ -10,7 +10,7 @@ from micro import job
 from replicse.errors import BadInput, MissingData
 from replicse.objective.terms import make_term
 from replicse.provenance.record import provenance
-from replicse.provenance.source import Source
+from replicse.provenance.source import SourceCode
 from replicse.registry import plugins
 from replicse.registry.augmentations import augmentation_of
 from replicse.registry.encoders import FAMILIES, Architecture
@@ -236,7 +236,7 @@ def test_a_digest_takes_all_of_a_plugin_but_no_comment():
 
     def digest():
         use_plugins(["nearby"])
-        return Source(plugins=plugin_places()).digest("nearby")
+        return SourceCode(plugins=plugin_places()).digest("nearby")
 
     first = digest()
     assert plugins_of(["nearby:NearParameters", "replicse.training.loop"]) == ["nearby"]
@@ -265,11 +265,11 @@ def test_a_paper_of_the_workspace_brings_its_method_and_nobody_names_it():
         assert [record["name"] for record in provenance()["plugins"]] == ["papers/mine"]
         unit = unit_of("papers.mine.method:NearParameters")
         assert unit == "papers.mine"
-        before = Source(plugins=plugin_places()).digest(unit)
+        before = SourceCode(plugins=plugin_places()).digest(unit)
         written("papers/mine/tables/table1.yaml", "data, and no code")
-        assert Source(plugins=plugin_places()).digest(unit) == before
+        assert SourceCode(plugins=plugin_places()).digest(unit) == before
         written("papers/mine/losses.py", imports + loss.replace("3.0", "4.0"))
-        assert Source(plugins=plugin_places()).digest(unit) != before
+        assert SourceCode(plugins=plugin_places()).digest(unit) != before
         use_plugins([])  # a changed file beside method.py is read again too
         assert make_term(TermParameters.known["near"](term="near"))(None) == 4.0
         written("papers/mine/method.py", "x = 1 / 0\n")

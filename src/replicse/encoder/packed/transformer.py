@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from replicse.encoder.backbone import ALL_TOKENS, Backbone, Hidden, Need
+from replicse.encoder.backbone import ALL_TOKENS, Backbone, Hidden, NeededStates
 from replicse.encoder.batch import TokenBatch
 from replicse.encoder.heads import SentenceHead
 from replicse.encoder.packed.attention import attention
@@ -175,7 +175,7 @@ class PackedBackbone(Backbone):
             layer.head_dropout.probability = heads
 
     def forward(
-        self, batch: TokenBatch, need: Need = ALL_TOKENS, first_vector: Tensor | None = None
+        self, batch: TokenBatch, need: NeededStates = ALL_TOKENS, first_vector: Tensor | None = None
     ) -> Hidden:
         """Return the hidden states that `need` names.
 
@@ -215,5 +215,5 @@ class PackedBackbone(Backbone):
         return self.embedding_dropout(self.embedding_norm(values))
 
     @staticmethod
-    def _read(values: Tensor, batch: TokenBatch, need: Need) -> Tensor:
+    def _read(values: Tensor, batch: TokenBatch, need: NeededStates) -> Tensor:
         return values[: len(batch.tokens)] if need.tokens else values.index_select(0, batch.first)

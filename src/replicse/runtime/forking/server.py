@@ -80,7 +80,7 @@ class Server(socketserver.ForkingMixIn, socketserver.UnixStreamServer):
     max_children = 1 << 20  # the scheduler knows how many jobs a machine takes
 
     def __init__(self, listener: socket.socket) -> None:
-        super().__init__("", Job, bind_and_activate=False)
+        super().__init__("", ForkedJob, bind_and_activate=False)
         self.socket.close()
         self.socket = listener
 
@@ -93,7 +93,7 @@ class Server(socketserver.ForkingMixIn, socketserver.UnixStreamServer):
         self.server_close()
 
 
-class Job(socketserver.BaseRequestHandler):
+class ForkedJob(socketserver.BaseRequestHandler):
     """A forked process that reads a request, runs it and tells its client the exit code."""
 
     def handle(self) -> None:
