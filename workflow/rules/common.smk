@@ -75,9 +75,9 @@ PATHS = PLAN.paths
 GRAPH = graph_of(PLAN)
 SCALE = PLAN.scale.name
 RESULTS = PATHS.results
-# A tiny or compact encoder gains nothing from more threads; many runs side by side do.
-JOB_THREADS = 4 if PLAN.scale.comparable else 1
-GPUS = 0 if SCALE == "micro" else 1
+NEEDS = PLAN.scale.needs
+JOB_THREADS = NEEDS.threads
+GPUS = int(NEEDS.gpu != "none")
 # What is written in the place of --until for the rules whose jobs may read what others of the same rule make.
 INSTEAD = {"train": "evaluate align_uniformity_checkpoints", "store": "train"}
 
@@ -311,12 +311,12 @@ def record_folder(wildcards, output):
 
 def train_memory(wildcards, attempt):
     """Return the memory of a training job in MB; a retry gets more."""
-    return (32000 if PLAN.scale.comparable else 3000) * attempt
+    return NEEDS.train_memory_mb * attempt
 
 
 def most(group, resource):
-    """Return the most that a suite of a group takes of a resource; below the papers' scale, what any suite takes."""
-    suites = groups()[group] if PLAN.scale.comparable else []
+    """Return the most that a suite of a group takes of a resource, or at a scale with small ones what any suite takes."""
+    suites = groups()[group] if NEEDS.full_suites else []
     return max(getattr(suite, resource) for suite in (Suite, *suites))
 
 
@@ -327,7 +327,7 @@ def evaluation_memory(wildcards, attempt):
 
 def train_time(wildcards, attempt):
     """Return the time of a training job in minutes; a retry goes on where it was, and gets more."""
-    return 8 * 60 * attempt
+    return NEEDS.train_hours * 60 * attempt
 
 
 def evaluation_time(wildcards, attempt):

@@ -56,7 +56,7 @@ def measured_here(plan: Study, arguments: Namespace, say: Callable[[str], None])
     from replicse.runtime.machine import hardware
     from replicse.training.benchmark import Bench
 
-    torch.set_num_threads(4 if plan.scale.comparable else 1)
+    torch.set_num_threads(plan.scale.needs.threads)
     device, run = device_for(arguments.device), largest_run(plan)
     if device.type == "cpu" and run.precision == "fp16":
         raise BadInput(

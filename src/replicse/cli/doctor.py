@@ -38,8 +38,6 @@ from replicse.registry.suites import SUITES, to_install
 OLDEST = (3, 11, 4)
 HUB, PATIENCE = "huggingface.co", 2.0
 GIGABYTE = 1e9
-LEAST_DISK = {"micro": 1, "compact": 5, "paper": 200}
-LEAST_MEMORY = {"micro": 4, "compact": 8, "paper": 32}
 SYMBOLS = {"ok": "✓", "note": "○", "missing": "✗"}
 
 
@@ -84,9 +82,9 @@ def machine_findings(plan: Study) -> Iterator[Finding]:
     yield Finding("torch", "ok", importlib.metadata.version("torch"))
     yield _gpu(plan)
     memory = psutil.virtual_memory().total / GIGABYTE
-    yield _amount("memory", memory, LEAST_MEMORY.get(plan.scale.name, 0))
+    yield _amount("memory", memory, plan.scale.needs.memory_gb)
     free = shutil.disk_usage(Path.cwd()).free / GIGABYTE
-    yield _amount("disk free", free, LEAST_DISK.get(plan.scale.name, 0))
+    yield _amount("disk free", free, plan.scale.needs.disk_gb)
     cores = len(psutil.Process().cpu_affinity() or ())
     yield Finding("cores", "ok", str(cores))
     yield _hub(plan)
@@ -108,12 +106,11 @@ def _gpu(plan: Study) -> Finding:
             "GPU", "ok", ", ".join(f"{card.name} {card.total_memory / GIGABYTE:.0f} GB" for card in cards)
         )
     build = "a GPU build" if torch.version.cuda else "a CPU build"
-    remedy = "this scale is meant for a GPU" if plan.scale.comparable else ""
+    required = plan.scale.needs.gpu == "required"
+    remedy = "this scale is meant for a GPU" if required else ""
     if shutil.which("nvidia-smi"):
         remedy = "install the GPU build of torch first (docs/cluster.md)"
-    return Finding(
-        "GPU", "missing" if plan.scale.comparable else "note", f"none that torch sees ({build})", remedy
-    )
+    return Finding("GPU", "missing" if required else "note", f"none that torch sees ({build})", remedy)
 
 
 def _amount(what: str, amount: float, least: float) -> Finding:

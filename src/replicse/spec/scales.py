@@ -127,6 +127,22 @@ class Cost(Checked):
     flops: Positive
 
 
+class ScaleNeeds(Checked):
+    """What the jobs of a scale need of a machine, and what a machine should have for a study of it.
+
+    `gpu`: jobs ask for none, for one where there is one, or a study is meant for one. With `full_suites` an evaluation
+    needs the memory and hours that its suites name, without it those of any suite.
+    """
+
+    gpu: Literal["none", "optional", "required"] = "optional"
+    threads: Count = 1
+    train_memory_mb: Count = 3000
+    train_hours: Count = 8
+    full_suites: bool = False
+    memory_gb: Whole = 0
+    disk_gb: Whole = 0
+
+
 class Scale(Checked):
     """One scale: backbones, tokenizers, corpora, and how runs are adjusted to its size.
 
@@ -141,6 +157,7 @@ class Scale(Checked):
     comparable: bool
     judges_orders: bool
     cost: Cost
+    needs: ScaleNeeds = ScaleNeeds()
     data: DataSource
     precision: Precision | Literal["papers"] = "fp32"
     backbones: dict[Id, BackboneSource]
