@@ -38,7 +38,8 @@ from replicse.data.store import write_store
 from replicse.data.tokenizer import train_tokenizer
 from replicse.registry.plugins import use_plugins
 from replicse.registry.runs import Run
-from replicse.training.loop import Trainer, TrainJob
+from replicse.training.job import TrainJob
+from replicse.training.loop import Trainer
 
 SEED, TEMPERATURE = 0, 0.05
 # A weight of the second loss at which it matters beside the first; the papers' are 0.1 and 0.005.

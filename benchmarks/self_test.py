@@ -49,7 +49,8 @@ from replicse.registry.terms import Term
 from replicse.runtime.devices import device_for, waited_for
 from replicse.training.benchmark import Bench, Enough, Timed, architecture_of
 from replicse.training.data import in_turn
-from replicse.training.loop import DTYPES, TrainJob
+from replicse.training.job import TrainJob
+from replicse.training.loop import DTYPES
 from replicse.training.parts import Parts
 from replicse.training.processes import started
 

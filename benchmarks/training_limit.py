@@ -38,7 +38,8 @@ from record import RESULTS, SIZES, Clock, data_name, row, sentences, triples, wr
 
 from replicse.data.store import open_store, write_store
 from replicse.registry.runs import Run
-from replicse.training.loop import Trainer, TrainJob
+from replicse.training.job import TrainJob
+from replicse.training.loop import Trainer
 
 BATCH, LENGTH = 64, 32
 # times sentence-transformers, share of the limit; bf16: times sentence-transformers' fp32

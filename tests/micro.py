@@ -11,7 +11,8 @@ from replicse.data.store import write_store
 from replicse.data.tokenizer import special_tokens, train_tokenizer
 from replicse.registry.artefacts import DATA
 from replicse.registry.runs import Run
-from replicse.training.loop import Trainer, TrainJob
+from replicse.training.job import TrainJob
+from replicse.training.loop import Trainer
 
 WORDS = [f"{first}{second}" for first in ("ba", "ko", "mi", "tu", "re", "zo") for second in "lnst"]
 SIZES = {"layers": 2, "hidden": 16, "heads": 2, "intermediate": 32, "positions": 64}

@@ -9,8 +9,8 @@ from replicse.files import read_rows
 from replicse.judge.table import ItemResult
 from replicse.judge.verdict import judge
 from replicse.show.pages.adjudication import adjudication_page
+from replicse.spec.columns import Reducer
 from replicse.spec.printed import Reported, Spread
-from replicse.spec.tables import Reducer
 
 FOLDER = Path(__file__).with_name("example")
 STUDY = read_yaml(Path(__file__).with_name("study.yaml"))

@@ -5,8 +5,8 @@ from pathlib import Path
 import yaml
 
 from replicse.judge.verdict import judge
+from replicse.spec.columns import Reducer
 from replicse.spec.printed import Reported, Spread
-from replicse.spec.tables import Reducer
 
 CASES = yaml.safe_load(Path(__file__).with_name("verdicts.yaml").read_text(encoding="utf-8"))
 

@@ -17,6 +17,7 @@ from replicse.registry.corpora import SIMCSE_DATA
 from replicse.registry.runs import Trajectory
 from replicse.registry.suites import SUITES
 from replicse.spec.additions import with_additions
+from replicse.spec.columns import AnyColumn, Derived
 from replicse.spec.config import Config, checked_config
 from replicse.spec.layers import merged
 from replicse.spec.lock import Lock, load_lock
@@ -24,7 +25,7 @@ from replicse.spec.models import EncoderRequest, EncoderSource, PlannedRequest, 
 from replicse.spec.papers import Paper, load_papers, printed_of, subtracted_of
 from replicse.spec.protocols import ON_BACKBONE
 from replicse.spec.scales import OfAnotherScale
-from replicse.spec.tables import AnyColumn, Derived, Item, Row
+from replicse.spec.tables import Item, Row
 
 # The encoders of each seed, several in a search.
 Jobs = tuple[tuple[str, ...], ...]

@@ -16,6 +16,7 @@ from replicse.registry.frozen import frozen_models
 from replicse.registry.poolings import Own
 from replicse.registry.runs import Init, Run, resolved
 from replicse.registry.suites import SUITES, file_of
+from replicse.spec.columns import AnyColumn
 from replicse.spec.config import Config
 from replicse.spec.counterparts import CellKey
 from replicse.spec.models import Encoder, EncoderSource
@@ -23,7 +24,7 @@ from replicse.spec.papers import Paper
 from replicse.spec.printed import Reported, Spread
 from replicse.spec.protocols import AS_DESCRIBED, ON_BACKBONE
 from replicse.spec.scales import Scale
-from replicse.spec.tables import AnyColumn, Item, Row
+from replicse.spec.tables import Item, Row
 from replicse.workspace import encoder_place
 
 

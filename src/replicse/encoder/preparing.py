@@ -7,10 +7,10 @@ from pathlib import Path
 
 from replicse.encoder.folders import RECORDS, write_record
 from replicse.encoder.heads import stored_head
-from replicse.encoder.library import checked_fast, read_tokenizer, usable_tokenizer
 from replicse.encoder.opening import open_backbone
 from replicse.encoder.sentence import ORIGINAL
 from replicse.encoder.sentence_transformers import MODULES, transformer_folder
+from replicse.encoder.tokenizer import checked_fast, read_tokenizer, usable_tokenizer
 from replicse.registry.artefacts import TOKENIZER
 
 

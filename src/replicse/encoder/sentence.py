@@ -18,14 +18,7 @@ from replicse.encoder.backbone import Backbone
 from replicse.encoder.batch import TokenBatch
 from replicse.encoder.folders import is_recorded
 from replicse.encoder.heads import SentenceHead, random_head, stored_head
-from replicse.encoder.library import (
-    PROBE,
-    CalledTokenizer,
-    LeftOver,
-    read_tokenizer,
-    special_ids_of,
-    usable_tokenizer,
-)
+from replicse.encoder.library import LeftOver
 from replicse.encoder.opening import open_backbone
 from replicse.encoder.pooling import SentencePooling
 from replicse.encoder.proof import equal
@@ -36,6 +29,13 @@ from replicse.encoder.sentence_transformers import (
     encoded,
     open_model,
     transformer_folder,
+)
+from replicse.encoder.tokenizer import (
+    PROBE,
+    CalledTokenizer,
+    read_tokenizer,
+    special_ids_of,
+    usable_tokenizer,
 )
 from replicse.errors import BadInput, MissingData
 from replicse.registry.artefacts import TOKENIZER

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from replicse.encoder.library import PROBE, check_marks, quiet_library
+from replicse.encoder.library import check_marks, quiet_library
+from replicse.encoder.tokenizer import PROBE
 from replicse.encoder.vectors import CallableVectors
 from replicse.errors import BadInput, one_line
 from replicse.files import below, read_json

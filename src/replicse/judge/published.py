@@ -11,11 +11,12 @@ from replicse.registry.levels import FEWEST_SEEDS
 from replicse.registry.suites import SUITES
 from replicse.spec.causes import Kind
 from replicse.spec.cell_names import CellNames
+from replicse.spec.columns import AnyColumn
 from replicse.spec.counterparts import CellKey, printed_in
 from replicse.spec.models import PlannedRequest, layered
 from replicse.spec.papers import Paper, recipe_of
 from replicse.spec.printed import Reported, Rounded
-from replicse.spec.tables import AnyColumn, Item, Row
+from replicse.spec.tables import Item, Row
 
 # The seed of transformers' Trainer, with which the papers' scripts train.
 DEFAULT_SEED = 42

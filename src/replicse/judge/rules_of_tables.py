@@ -19,10 +19,10 @@ from replicse.judge.findings import (
 )
 from replicse.judge.rules_of_text import computed
 from replicse.spec.cell_names import words
+from replicse.spec.columns import Over
 from replicse.spec.counterparts import differences
 from replicse.spec.datasets import Datasets, TaskAverage
 from replicse.spec.printed import Rounded
-from replicse.spec.tables import Over
 
 LINEAR = ("single", "mean")
 # A run lies outside of n others of its kind by chance in 2 of n + 1 cases; above this share that says nothing.

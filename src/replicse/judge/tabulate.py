@@ -14,11 +14,12 @@ from replicse.judge.table import CellResult, ColumnHead, ItemResult, RowHead, Se
 from replicse.judge.values import Evaluations, Values, values
 from replicse.judge.verdict import MEAN, judge
 from replicse.registry.digests import digest
+from replicse.spec.columns import TEXT, AnyColumn, StepScore
 from replicse.spec.counterparts import CellKey
 from replicse.spec.printed import Spread
 from replicse.spec.protocols import AS_DESCRIBED, AS_RUN, ON_BACKBONE
 from replicse.spec.settings import setting_difference
-from replicse.spec.tables import OWN, TEXT, AnyColumn, Item, StepScore
+from replicse.spec.tables import OWN, Item
 
 CONTRACT = (
     "row", "column", "metric", "protocol", "reported", "reproduced", "delta", "low", "high", "n_seeds", "verdict",

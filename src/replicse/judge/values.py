@@ -13,8 +13,8 @@ from replicse.judge.evaluation import check_data, checked_record, read_evaluatio
 from replicse.judge.statistics import mean_and_spread, paired
 from replicse.registry.artefacts import PROVENANCE
 from replicse.registry.suites import file_of
+from replicse.spec.columns import Derived, Reducer
 from replicse.spec.expression import Expression
-from replicse.spec.tables import Derived, Reducer
 
 Value = float | str | None
 

@@ -21,8 +21,8 @@ from replicse.judge.table import Verdict
 from replicse.judge.values import finite, reduced
 from replicse.printable import several
 from replicse.registry.levels import FEWEST_SEEDS, LEVEL
+from replicse.spec.columns import Reducer
 from replicse.spec.printed import Reported, Spread
-from replicse.spec.tables import Reducer
 
 _REFUTED = f"our seeds vary otherwise (F test of the variances, {1 - REFUTING:.0%})"
 # Nobody says how often a single printed run is the best of several.

@@ -12,10 +12,10 @@ from typing import Any
 from replicse.augment import augment, token_change
 from replicse.data.corpora import labels_of, read_corpus
 from replicse.data.store import write_store
-from replicse.encoder.library import checked_fast
 from replicse.encoder.sentence import SentenceEncoder, encoder_folder, folder_tokenizer
 from replicse.encoder.sentence_transformers import transformer_folder
 from replicse.encoder.stored import has_weights, weight_files
+from replicse.encoder.tokenizer import checked_fast
 from replicse.errors import BadInput, nearest
 from replicse.files import read_json, sha256_of, write_json, write_text
 from replicse.provenance.record import computed, provenance
@@ -29,7 +29,7 @@ from replicse.runtime.devices import device_for
 from replicse.spec.layers import merged
 from replicse.spec.models import Recipe
 from replicse.spec.papers import load_papers, recipe_of
-from replicse.training.loop import TrainJob
+from replicse.training.job import TrainJob
 from replicse.training.loop import train as run_training
 from replicse.training.parts import Parts
 from replicse.workspace import workflow_folder

@@ -4,10 +4,10 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from replicse.errors import BadInput, nearest
+from replicse.spec.columns import AnyColumn
 from replicse.spec.counterparts import CellKey, printed_in
 from replicse.spec.papers import Paper
 from replicse.spec.printed import Reported
-from replicse.spec.tables import AnyColumn
 
 ROWS = "/*/"
 

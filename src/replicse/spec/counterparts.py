@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator, Mapping
 
+from replicse.spec.columns import Difference
 from replicse.spec.papers import Paper, text_key
 from replicse.spec.printed import Reported
-from replicse.spec.tables import Difference, Item, Row
+from replicse.spec.tables import Item, Row
 
 CellKey = tuple[str, str, str, str]  # paper/item, row, column, metric
 

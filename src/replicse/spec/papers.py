@@ -19,12 +19,13 @@ from replicse.registry.runs import Run
 from replicse.registry.sets import EvaluationSet, SetName
 from replicse.registry.suites import range_of
 from replicse.spec.claims import Claim, load_claims
+from replicse.spec.columns import AnyColumn, Reducer
 from replicse.spec.config import use_all_plugins
 from replicse.spec.layers import merged
 from replicse.spec.models import Recipe
 from replicse.spec.printed import Reported, read_reported
 from replicse.spec.protocols import AS_DESCRIBED, AS_RUN, Protocol, load_protocols
-from replicse.spec.tables import AnyColumn, Item, Reducer, Row, load_item
+from replicse.spec.tables import Item, Row, load_item
 from replicse.workspace import looked_up
 
 # Keys are wildcards and folders; items are named as printed, without dots.

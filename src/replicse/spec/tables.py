@@ -1,178 +1,21 @@
-"""Tables and figures as data: rows, columns by kind, and what is taken over jobs and seeds."""
+"""Tables and figures as data: rows, columns, how the printed numbers were read."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BeforeValidator, ConfigDict, Field, PrivateAttr, field_validator, model_validator
+from pydantic import Field, PrivateAttr, model_validator
 
-from replicse.checked import Checked, Count, Id, Number, Text, UserMessage, Whole, read_yaml
+from replicse.checked import Checked, Count, Id, Text, Whole, read_yaml
 from replicse.errors import BadInput, nearest
 from replicse.registry.poolings import Pooling
 from replicse.registry.suites import is_metric, known_paths, listed_paths
-from replicse.spec.expression import Expression
-from replicse.spec.models import EncoderRequest, run_path_problem
+from replicse.spec.columns import TEXT, AnyColumn, Column, ColumnId, Derived, StepScore
+from replicse.spec.models import EncoderRequest
 
-TEXT = "text"
 OWN = "own"  # the group of rows that a config adds
-Better = Literal["higher", "lower"]
-ColumnId = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9 .@_+-]*$", max_length=80, strict=True)]
-
-
-MetricPath = Annotated[str, Field(strict=True)]
-
-
-class Reducer(Checked):
-    """What becomes of several numbers: of the jobs of a row, or of its seeds.
-
-    `argmax` shows, instead of the best job's score, what is at a path of its run (`shows`).
-    """
-
-    statistic: Literal["mean", "max", "min", "median", "percentile", "sd", "argmax"] = "mean"
-    q: Annotated[Number, Field(ge=0, le=100)] | None = None
-    shows: Text | None = None
-
-    @model_validator(mode="after")
-    def _is_complete(self) -> Self:
-        if (self.statistic == "percentile") != (self.q is not None):
-            raise ValueError("{percentile: 0 to 100}, or another statistic without a number")
-        if (self.statistic == "argmax") != (self.shows is not None):
-            raise ValueError("{argmax: section.key of the run}, or another statistic without one")
-        if self.shows is not None and (problem := run_path_problem(self.shows)):
-            raise UserMessage(f'argmax is "{self.shows}"; expected {problem}')
-        return self
-
-    @property
-    def name(self) -> str:
-        """Return the statistic as a reader sees it."""
-        return f"{self.q:g}th percentile" if self.statistic == "percentile" else self.statistic
-
-
-def _reducer(value: object) -> object:
-    """Return `max`, `{percentile: 75}` and `{argmax: PATH}` spelt out."""
-    if isinstance(value, str):
-        return {"statistic": value}
-    if isinstance(value, Mapping) and len(value) == 1:
-        ((name, argument),) = value.items()
-        return {
-            "percentile": {"statistic": name, "q": argument},
-            "argmax": {"statistic": name, "shows": argument},
-        }.get(name, value)
-    return value
-
-
-SHORT = BeforeValidator(_reducer, json_schema_input_type=Text | dict[Text, Any])
-
-
-class Over(Checked):
-    """What is taken over the jobs of a search, then over seeds; a search without a choice is refused."""
-
-    jobs: Annotated[Reducer, SHORT] | None = None
-    seeds: Annotated[Reducer, SHORT] = Reducer()
-
-    @field_validator("seeds")
-    @classmethod
-    def _is_a_number(cls, value: Reducer) -> Reducer:
-        if value.statistic == "argmax":
-            raise ValueError("a statistic of numbers; argmax is taken over jobs")
-        return value
-
-
-class Subtrahend(Checked):
-    """A printed number of another item: its row is that of the cell unless another is named."""
-
-    item: Text
-    column: Text
-    metric: Text
-    row: Text | None = None
-
-
-class _Column(Checked):
-    """What columns of every kind have; `metric` is the table's where none is given."""
-
-    id: ColumnId
-    label: str = ""
-    metric: Text | None = None
-    better: Better = "higher"
-    encoder: EncoderRequest = EncoderRequest()
-
-
-def _kind_may_be_left_out(schema: dict[str, Any]) -> None:
-    schema["required"].remove("kind")
-
-
-class Score(_Column):
-    """A number that is read from an evaluation; rows may give the path where the column does not."""
-
-    model_config = ConfigDict(json_schema_extra=_kind_may_be_left_out)
-
-    kind: Literal["score"]
-    metric_path: MetricPath = ""
-    over: Over = Over()
-
-
-class StepScore(Score):
-    """A column of a trajectory: a training step, or its end (None)."""
-
-    step: Whole | None = None
-
-
-class Difference(_Column):
-    """A number that is read from an evaluation less a printed one."""
-
-    kind: Literal["difference"]
-    metric_path: MetricPath = ""
-    over: Over = Over()
-    subtract: Subtrahend
-
-
-class TextColumn(_Column):
-    """Sentences that are read from an evaluation."""
-
-    over: ClassVar[Over | None] = None
-    kind: Literal["text"]
-    metric_path: MetricPath = ""
-
-
-class Derived(_Column):
-    """A number made of other columns, per seed: `({sst} + {paraphrase}) / 2`; of another row: `{avg} - {unsup/avg}`."""
-
-    metric_path: ClassVar[str] = ""
-    kind: Literal["derived"]
-    formula: Text
-    over: Over = Over()
-
-    @cached_property
-    def parsed(self) -> Expression:
-        """Return the formula, ready to be computed."""
-        return Expression(self.formula)
-
-    @cached_property
-    def reads(self) -> dict[str, tuple[str, str]]:
-        """Return row and column by each name of the formula; the row is blank where it is the cell's own."""
-        parts = {name: name.rpartition("/") for name in self.parsed.names}
-        return {name: (row, column) for name, (row, _, column) in parts.items()}
-
-    @model_validator(mode="after")
-    def _is_a_formula(self) -> Self:
-        if not self.parsed.names:
-            raise ValueError("a formula with at least one {column}")
-        if self.over.jobs is not None:
-            raise ValueError("a formula without over.jobs: its columns say what is taken over jobs")
-        return self
-
-
-AnyColumn = Score | Difference | TextColumn | Derived
-
-
-def _kind(value: object) -> object:
-    """Return a column that names no kind as a score."""
-    return {"kind": "score", **value} if isinstance(value, Mapping) and "kind" not in value else value
-
-
-Column = Annotated[Annotated[AnyColumn, Field(discriminator="kind")], BeforeValidator(_kind)]
 
 
 class Row(Checked):

@@ -18,7 +18,8 @@ from replicse.registry.encoders import Architecture
 from replicse.registry.frozen import FrozenModel, with_frozen
 from replicse.registry.runs import FILLED, Init, Run, SelectionRule, Trajectory, View
 from replicse.runtime.devices import waited_for
-from replicse.training.loop import Trainer, TrainJob
+from replicse.training.job import TrainJob
+from replicse.training.loop import Trainer
 
 VOCABULARY, WARM_UP = 30_522, 3
 # Bytes that a CPU keeps of each token, layer and unit of width for the backward pass, about; and the share of the

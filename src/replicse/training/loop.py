@@ -4,7 +4,7 @@ import itertools
 import logging
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import astuple, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,6 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from replicse.checked import Checked, Text
 from replicse.data.store import open_store
 from replicse.encoder.batch import TokenBatch
 from replicse.encoder.folders import check_folder, record_folder
@@ -24,12 +23,12 @@ from replicse.files import write_json
 from replicse.objective import Objective, Step
 from replicse.registry.artefacts import METRICS
 from replicse.registry.poolings import PoolingParameters
-from replicse.registry.runs import Run
 from replicse.runtime.devices import device_for
 from replicse.runtime.memory import freed_memory_kept
 from replicse.runtime.progress import Progress
 from replicse.training.data import TrainingData, in_turn
 from replicse.training.guards import Guard
+from replicse.training.job import TrainJob
 from replicse.training.model import open_model
 from replicse.training.optimiser import AdamW
 from replicse.training.parts import Parts
@@ -45,34 +44,6 @@ SAVE_SHARE, SAVE_LEAST = 0.02, 10
 # A terminal's line and the heartbeat are renewed so often; to read a loss stalls a GPU.
 TELL_EVERY_SECONDS = {"cpu": 1.0, "cuda": 10.0}
 DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
-
-
-class _JobDocument(Checked):
-    run: Run
-    run_id: Text
-    init: str
-    tokenizer: Text
-    stores: tuple[Text, ...]
-    plugin: tuple[Text, ...] = ()
-
-
-@dataclass
-class TrainJob:
-    """A run's spec and the files it depends on, as the plan wrote them."""
-
-    spec: Run
-    run_id: str
-    init: Path | None
-    tokenizer: Path
-    stores: list[Path]
-
-    @classmethod
-    def read(cls, job: Mapping[str, Any]) -> "TrainJob":
-        """Return the job that the plan wrote; BadInput says what is wrong with it."""
-        document = _JobDocument.of(job, "job")
-        init = Path(document.init) if document.init else None
-        stores = [Path(store) for store in document.stores]
-        return cls(document.run, document.run_id, init, Path(document.tokenizer), stores)
 
 
 @dataclass

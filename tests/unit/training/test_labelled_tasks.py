@@ -23,7 +23,7 @@ from replicse.registry.encoders import ClassifierHead, MlpHead, SimilarityHead
 from replicse.registry.runs import DropoutRates, Run
 from replicse.registry.terms import Term
 from replicse.training.data import TrainingData, in_turn
-from replicse.training.loop import TrainJob
+from replicse.training.job import TrainJob
 from replicse.training.model import SentenceModel
 
 PAIRS = {

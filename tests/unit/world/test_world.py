@@ -11,6 +11,7 @@ import pytest
 from scipy.stats import spearmanr
 
 from replicse.data.corpora import read_corpus
+from replicse.data.sts import STS_SUBSETS
 from replicse.world import grammar as world_grammar
 from replicse.world import world
 
@@ -126,7 +127,7 @@ def test_concept_vectors_do_better_than_common_words(root):
 
 
 def test_sts_subsets_pair_inputs_and_scores(root):
-    for task, subsets in world.STS_SUBSETS.items():
+    for task, subsets in STS_SUBSETS.items():
         for subset in subsets:
             folder = f"SentEval/downstream/STS/{task}-en-test"
             pairs = [line.split("\t") for line in lines(root, f"{folder}/STS.input.{subset}.txt")]
