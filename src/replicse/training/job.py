@@ -1,4 +1,4 @@
-"""What a training job is told: the run, and the files that it depends on."""
+"""A training job: the run, and the files that it depends on."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
