@@ -177,7 +177,8 @@ def variants_of(arguments: Namespace, checks: Sequence[str] = ()) -> tuple[Mappi
     """Return the scores of an encoder by variant, and the task that the number is of."""
     from replicse.cli.evaluate import set_threads
     from replicse.data.sets import data_folder
-    from replicse.encoder.sentence import SentenceEncoder, encoder_folder
+    from replicse.encoder.folders import encoder_folder
+    from replicse.encoder.sentence import SentenceEncoder
     from replicse.encoder.sentence_transformers import MODULES
     from replicse.evaluation.variants import evaluate
 

@@ -13,6 +13,23 @@ from replicse.registry.artefacts import METRICS
 RECORDS = ("checkpoint.json", "hub.json")
 # A study names the folders of its checkpoints by the run and the checkpoint: who opens one says which is meant.
 _OF_STUDY = re.compile(r".*/([^/]+-s\d+-[0-9a-f]{12})/(best|last|trajectory/step-\d+)")
+_HUB_ID = re.compile(r"(?P<repo>\w[\w.-]*(/[\w.-]+)?)(@(?P<revision>[\w.-]+))?")
+
+
+def encoder_folder(folder_or_hub_id: str | Path) -> Path:
+    """Return the folder of an encoder, downloaded where it is a hub id; MissingData where it is neither."""
+    name = str(folder_or_hub_id)
+    if Path(name).is_dir():
+        return Path(name)
+    hub_id = _HUB_ID.fullmatch(name)
+    if hub_id is None:
+        raise MissingData(f"{name}: no such folder, and no hub id (name/model or name/model@revision) either")
+    from replicse.data.hub import cached_encoder
+
+    try:
+        return cached_encoder(hub_id["repo"], hub_id["revision"])[0]
+    except MissingData as error:
+        raise MissingData(f"{name}: no such folder here; as the hub id that it may be: {error}") from error
 
 
 def record_folder(folder: Path, run: str, checkpoint: str) -> None:

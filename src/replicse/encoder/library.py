@@ -15,6 +15,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from replicse.encoder.folders import encoder_folder
 from replicse.encoder.huggingface import TransformersBackbone, heads_of_family
 from replicse.encoder.stored import read_config, read_weights
 from replicse.errors import BadInput, one_line
@@ -155,8 +156,6 @@ def _unread(
 
 def _with_adapter(folder: Path) -> TransformersBackbone:
     """Return an encoder with an adapter of PEFT merged into its weights."""
-    from replicse.encoder.sentence import encoder_folder
-
     settings = folder / ADAPTER
     try:
         from peft import PeftConfig, get_peft_model, set_peft_model_state_dict

@@ -1,7 +1,6 @@
 """Sentences to vectors: every distinct one is tokenised and encoded once, in batches of similar length."""
 
 import logging
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ from replicse.checked import shown
 from replicse.data.tokenizer import SpecialIds, TokenizerSettings, load_tokenizer
 from replicse.encoder.backbone import Backbone
 from replicse.encoder.batch import TokenBatch
-from replicse.encoder.folders import is_recorded
+from replicse.encoder.folders import encoder_folder, is_recorded
 from replicse.encoder.heads import SentenceHead, random_head, stored_head
 from replicse.encoder.library import LeftOver
 from replicse.encoder.opening import open_backbone
@@ -37,7 +36,7 @@ from replicse.encoder.tokenizer import (
     special_ids_of,
     usable_tokenizer,
 )
-from replicse.errors import BadInput, MissingData
+from replicse.errors import BadInput
 from replicse.registry.artefacts import TOKENIZER
 from replicse.registry.encoders import MAX_LENGTH, Engine
 from replicse.registry.poolings import Own, PoolingParameters, pooling_of
@@ -58,7 +57,6 @@ COLLAPSED = 1e-12
 # After so many batches glibc gives back what layers freed: batches of other shapes do not fit in there.
 # That was 600 of the 1,040 MiB of the seven STS sets at 6x384. To map each block apart costs a quarter of the time.
 _GIVEN_BACK_EVERY = 16
-_HUB_ID = re.compile(r"(?P<repo>\w[\w.-]*(/[\w.-]+)?)(@(?P<revision>[\w.-]+))?")
 
 
 class SentenceEncoder:
@@ -314,22 +312,6 @@ class SentenceEncoder:
         if self._batches % _GIVEN_BACK_EVERY == 0:
             give_back()
         return normalize(vectors) if self.normalised else vectors
-
-
-def encoder_folder(folder_or_hub_id: str | Path) -> Path:
-    """Return the folder of an encoder, downloaded where it is a hub id; MissingData where it is neither."""
-    name = str(folder_or_hub_id)
-    if Path(name).is_dir():
-        return Path(name)
-    hub_id = _HUB_ID.fullmatch(name)
-    if hub_id is None:
-        raise MissingData(f"{name}: no such folder, and no hub id (name/model or name/model@revision) either")
-    from replicse.data.hub import cached_encoder
-
-    try:
-        return cached_encoder(hub_id["repo"], hub_id["revision"])[0]
-    except MissingData as error:
-        raise MissingData(f"{name}: no such folder here; as the hub id that it may be: {error}") from error
 
 
 def folder_tokenizer(folder: Path) -> tuple[Tokenizer | CalledTokenizer, SpecialIds | None, int]:

@@ -12,7 +12,8 @@ from typing import Any
 from replicse.augment import augment, token_change
 from replicse.data.corpora import labels_of, read_corpus
 from replicse.data.store import write_store
-from replicse.encoder.sentence import SentenceEncoder, encoder_folder, folder_tokenizer
+from replicse.encoder.folders import encoder_folder
+from replicse.encoder.sentence import SentenceEncoder, folder_tokenizer
 from replicse.encoder.sentence_transformers import transformer_folder
 from replicse.encoder.stored import has_weights, weight_files
 from replicse.encoder.tokenizer import checked_fast

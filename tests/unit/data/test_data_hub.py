@@ -8,7 +8,7 @@ from replicse.cli import main
 from replicse.data.corpora import read_corpus
 from replicse.data.hub import ARTEFACTS, SIMCSE_DATA, cached_encoder, materialise
 from replicse.data.sts import load_sts
-from replicse.encoder.sentence import encoder_folder
+from replicse.encoder.folders import encoder_folder
 from replicse.errors import BadInput, MissingData
 
 COMMIT = "e145e8b" + "0123456789abcdef" * 2 + "0"
