@@ -6,6 +6,7 @@ from pathlib import Path
 
 from replicse.checked import read_yaml
 from replicse.files import read_rows
+from replicse.judge.document import judged_item
 from replicse.judge.table import ItemResult
 from replicse.judge.verdict import judge
 from replicse.show.pages.adjudication import adjudication_page
@@ -77,7 +78,7 @@ def result(name, title, columns, rows, cells, *, scale="paper", **more):
         "cells": cells,
         **more,
     }
-    return ItemResult.of(document, name)
+    return judged_item(ItemResult.of(document, name))
 
 
 _read = cache(read_yaml)
@@ -97,7 +98,12 @@ def percentages(item):
         for cell in item.cells
         if len(cell.values) == 5
     ]
-    return item.model_copy(update={"cells": tuple(cells), "baseline": "p0.1"})
+    return judged_item(item.model_copy(update={"cells": tuple(cells), "baseline": "p0.1"}))
+
+
+def plain(item):
+    """Return an example as `tabulate` writes it."""
+    return item.model_dump(mode="json", exclude_defaults=True, exclude={"effects", "verdicts"})
 
 
 def few_seeds(name, scale="compact", count=2):
@@ -111,7 +117,7 @@ def few_seeds(name, scale="compact", count=2):
                     scale=scale)
         for cell in whole.cells
     ]  # fmt: skip
-    return ItemResult.of({**whole.plain(), "cells": cells}, whole.item)
+    return judged_item(ItemResult.of({**plain(whole), "cells": cells}, whole.item))
 
 
 def adjudication_rows(scale="paper"):

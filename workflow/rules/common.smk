@@ -97,7 +97,7 @@ CACHE.mkdir(exist_ok=True)
 PRESENT = CurrentDigests(PLAN.workflow, SCALE, LIBRARY / "replicse")
 # What reads evaluations, and what shows the results.
 JUDGES = frozenset({"replicse.spec", "replicse.compile", "replicse.judge", "replicse.registry.suites"})
-SHOWS = frozenset({"replicse.show", "replicse.registry.suites"})
+SHOWS = frozenset({"replicse.show", "replicse.judge.document", "replicse.registry.suites"})
 
 
 def of_job(stage, read):

@@ -21,9 +21,11 @@ from replicse.compile.planner import load_plan
 from replicse.compile.study import Study
 from replicse.errors import BadInput, nearest
 from replicse.files import check_there, link, read_json, read_rows, write_json, write_ordered, write_rows
+from replicse.judge.document import judged_item
 from replicse.judge.folder import committed
 from replicse.judge.origins import Records, agreed, records_of
 from replicse.judge.record import StudyRecord
+from replicse.judge.report import JudgedItem
 from replicse.judge.study import committed_item, judge_study, results_of
 from replicse.judge.table import ItemResult
 from replicse.judge.tabulate import FIELDS, table_rows
@@ -46,7 +48,7 @@ def draw_item(item: ItemResult, out: Path) -> None:
     from replicse.show.figures import draw
 
     title = f"{item.item} · {item.standing}"
-    files = draw(item.figure, records_of(item), out.with_suffix(""), title)
+    files = draw(item.figure, records_of(judged_item(item)), out.with_suffix(""), title)
     log.info("wrote=%s", ",".join(map(str, files)))
 
 
@@ -63,8 +65,9 @@ def write_all(
     figures = {item.item: Path(paths.figure(item.item)) for item in items if item.figure}
     drawings = {item: figure.with_suffix("") for item, figure in figures.items() if figure.is_file()}
     study = study | surroundings(study, items, paths, folder)
-    shown, findings = pages(study, items, paths)
-    write_report(folder, study, items, [*first, *shown], drawings, findings)
+    judged = [judged_item(item) for item in items]
+    shown, findings = pages(study, judged, paths)
+    write_report(folder, study, judged, [*first, *shown], drawings, findings)
 
 
 def surroundings(
@@ -231,7 +234,7 @@ def read_study(path: Path) -> dict[str, Any]:
 
 
 def pages(
-    study: Mapping[str, Any], items: Sequence[ItemResult], paths: Paths
+    study: Mapping[str, Any], items: Sequence[JudgedItem], paths: Paths
 ) -> "tuple[list[Page], list[Headline]]":
     """Return the pages that are drawn from all items (claims, audit, ...), and the findings of a report."""
     from replicse.show.pages.adjudication import adjudication_page

@@ -10,6 +10,7 @@ from replicse.cli.render import draw_item, read_study, study_facts, write_all
 from replicse.cli.study import plan_of_file
 from replicse.compile.paths import Paths
 from replicse.files import read_json, write_json, write_rows
+from replicse.judge.document import judged_item
 from replicse.judge.multiplicity import controlled
 from replicse.judge.study import judge_study, read_results
 from replicse.judge.table import ItemResult
@@ -70,7 +71,7 @@ def _page(job: PageJob, arguments: Namespace) -> None:
     from replicse.show.document import write_page
 
     drawing = Path(job.figure).with_suffix("") if job.figure else None
-    write_page(arguments.out, read_study(Path(job.study)), ItemResult.read(job.item), drawing)
+    write_page(arguments.out, read_study(Path(job.study)), judged_item(ItemResult.read(job.item)), drawing)
 
 
 def _report(job: StudyJob, arguments: Namespace) -> None:

@@ -13,6 +13,7 @@ from replicse.compile.jobs import Jobs
 from replicse.compile.study import Study
 from replicse.errors import BadInput
 from replicse.files import read_json
+from replicse.judge.document import judged_item
 from replicse.judge.study import controlled_item, results_of, study_machines
 from replicse.judge.values import Evaluations
 from replicse.printable import columns
@@ -153,6 +154,6 @@ def show_verb(parser: ArgumentParser) -> Action:
             return
         from replicse.show.formats.terminal import item_text
 
-        print(item_text(result, room(), coloured()), end="")
+        print(item_text(judged_item(result), room(), coloured()), end="")
 
     return action

@@ -5,27 +5,15 @@ interquartile mean does neither. One run is measured on all tasks, so each seed 
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
-from replicse.judge.shape import is_score, seed_values
-from replicse.judge.statistics import Paired, paired_difference
+from replicse.judge.report import Paired, RowAggregate
+from replicse.judge.shape import seed_values
+from replicse.judge.statistics import paired_difference
 from replicse.judge.table import CellResult, ColumnHead, ItemResult
 
 FEWEST_TASKS = 4  # a quarter is cut at each end
-
-
-@dataclass(frozen=True)
-class RowAggregate:
-    """The interquartile means of one row over its tasks, in print (None where a number is missing) and ours."""
-
-    item: str
-    row: str
-    label: str
-    n_tasks: int
-    reported: float | None
-    ours: Paired
 
 
 def aggregates(item: ItemResult) -> Iterator[RowAggregate]:
@@ -52,7 +40,7 @@ def aggregates(item: ItemResult) -> Iterator[RowAggregate]:
 
 def task_columns(item: ItemResult) -> list[ColumnHead]:
     """Return the columns that an average of the same suite is taken over; none where there is no average."""
-    return [column for column in item.columns if column.task and is_score(column)]
+    return [column for column in item.columns if column.task and column.is_score]
 
 
 def _printed(cells: Sequence[CellResult | None]) -> float | None:

@@ -9,65 +9,17 @@ others. Rows that only one of the two mappings names take no part.
 import itertools
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
-from replicse.judge.statistics import (
-    BOUNDS,
-    FEWEST_REDRAWN,
-    Paired,
-    mean_and_spread,
-    paired_difference,
-)
+from replicse.judge.report import BestRow, RankAgreement, RowDifference
+from replicse.judge.statistics import BOUNDS, FEWEST_REDRAWN, mean_and_spread, paired_difference
 
 Printed = Mapping[str, float]
 Ours = Mapping[str, Sequence[float | None]]
 EXACT_ROWS, SAMPLES = 7, 2000
 # Pairs of rows that are compared at once: 10,000 orders of 300 rows would be 3.6 GB each time otherwise.
 PAIRS_AT_ONCE = 1_000_000
-
-
-@dataclass(frozen=True)
-class RankAgreement:
-    """Kendall's tau-b of our row means with the reported numbers, its interval and a two-sided p-value.
-
-    The interval redraws our seeds; `low` and `high` are None where a row has two to nine, or all have
-    one.
-    """
-
-    tau: float
-    low: float | None
-    high: float | None
-    p: float
-    n_rows: int
-
-
-@dataclass(frozen=True)
-class BestRow:
-    """The best rows in print and here, ties included, and whether one of those in print is best here."""
-
-    reported: tuple[str, ...]
-    ours: tuple[str, ...]
-
-    @property
-    def kept(self) -> bool:
-        """Return whether a row that is best in print is best here."""
-        return bool(set(self.reported) & set(self.ours))
-
-
-@dataclass(frozen=True)
-class RowDifference:
-    """A row less its baseline row: in print, None unless both are printed, and ours, paired over seeds."""
-
-    row: str
-    printed: float | None
-    ours: Paired
-
-    @property
-    def agrees(self) -> bool | None:
-        """Return whether both have one sign; None where a difference has none, or nothing is printed."""
-        return (self.ours.mean > 0) == (self.printed > 0) if self.printed and self.ours.mean else None
 
 
 def rank_agreement(reported: Printed, ours: Ours, *, samples: int = SAMPLES) -> RankAgreement | None:

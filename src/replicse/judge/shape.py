@@ -1,31 +1,13 @@
 """The shape of each tabulated column compared with the paper's: judged at every scale, and all that compact judges."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
-from replicse.judge.agreement import (
-    BestRow,
-    RankAgreement,
-    RowDifference,
-    best_row,
-    rank_agreement,
-    row_differences,
-)
+from replicse.judge.agreement import best_row, rank_agreement, row_differences
+from replicse.judge.report import ColumnShape, RowDifference
+from replicse.judge.statistics import mean_and_spread
 from replicse.judge.table import CellResult, ColumnHead, ItemResult
 
 FEWEST_ROWS = 3  # an order of two rows is one sign
-
-
-@dataclass(frozen=True)
-class ColumnShape:
-    """What one column of an item keeps of the order, the best row and the signs that it prints."""
-
-    item: str
-    column: str
-    label: str
-    rank: RankAgreement
-    best: BestRow | None
-    signs: tuple[RowDifference, ...]
 
 
 def shapes(item: ItemResult) -> Iterator[ColumnShape]:
@@ -37,10 +19,21 @@ def shapes(item: ItemResult) -> Iterator[ColumnShape]:
         rank = rank_agreement(reported, ours) if len(reported) >= FEWEST_ROWS else None
         if rank is not None:
             alone = labels.count(column.label) == 1
+            means = {
+                row: mean_and_spread([each for each in ours[row] if each is not None])[0] for row in reported
+            }
+            orders = (
+                tuple(sorted(numbers, key=numbers.__getitem__, reverse=column.better == "higher"))
+                for numbers in (reported, means)
+            )
             yield ColumnShape(
                 item=item.item,
                 column=column.id,
                 label=column.label if alone else f"{column.label}, {column.metric}",
+                printed=reported,
+                ours=means,
+                order_printed=next(orders),
+                order_ours=next(orders),
                 rank=rank,
                 best=best_row(reported, ours, better=column.better),
                 signs=tuple(
@@ -60,14 +53,9 @@ def row_effects(item: ItemResult) -> Iterator[tuple[ColumnHead, RowDifference]]:
 
 def shape_columns(item: ItemResult) -> list[ColumnHead]:
     """Return the columns whose shape is judged: an average stands for its parts, the end for a trajectory."""
-    numbers = [column for column in item.columns if is_score(column) and not column.chosen]
+    numbers = [column for column in item.columns if column.is_score and not column.chosen]
     averages = [column for column in numbers if column.average]
     return averages or [column for column in numbers if column.step in (None, -1)]
-
-
-def is_score(column: ColumnHead) -> bool:
-    """Return whether a column's numbers have an order of their own, which texts and differences have not."""
-    return column.kind in ("score", "derived")
 
 
 def column_values(

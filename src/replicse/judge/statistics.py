@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from replicse.judge.report import Paired
 from replicse.registry.levels import FEWEST_SEEDS, LEVEL
 from replicse.spec.printed import Spread
 
@@ -156,31 +157,12 @@ def spread_interval(values: Sequence[float], count: int) -> tuple[float, float] 
 # Differences over seeds that both sides share
 
 
-@dataclass(frozen=True)
-class Paired:
-    """A difference in each seed that both sides have, their mean and its 95% bounds (None below three seeds)."""
-
-    mean: float
-    low: float | None
-    high: float | None
-    by_seed: tuple[float, ...]
-
-    @property
-    def n(self) -> int:
-        """Return how many seeds both sides have."""
-        return len(self.by_seed)
-
-    def among(self, count: int) -> tuple[float, float] | None:
-        """Return the bounds that hold for each of so many differences together (Bonferroni); None without bounds."""
-        if self.low is None or self.high is None:
-            return None
-        wider = t_quantile(self.n - 1, 1 - (1 - LEVEL) / count) / t_quantile(self.n - 1)
-        return self.mean - wider * (self.mean - self.low), self.mean + wider * (self.high - self.mean)
-
-    @property
-    def resolved(self) -> bool:
-        """Return whether the interval excludes zero."""
-        return self.low is not None and (self.low > 0 or self.high < 0)
+def among(ours: Paired, count: int) -> tuple[float, float] | None:
+    """Return the bounds that hold for each of so many differences together (Bonferroni); None without bounds."""
+    if ours.low is None or ours.high is None:
+        return None
+    wider = t_quantile(ours.n - 1, 1 - (1 - LEVEL) / count) / t_quantile(ours.n - 1)
+    return ours.mean - wider * (ours.mean - ours.low), ours.mean + wider * (ours.high - ours.mean)
 
 
 def paired(columns: Sequence[Sequence[Any]], where: str = "cells") -> list[Sequence[Any]]:

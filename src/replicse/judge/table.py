@@ -12,6 +12,7 @@ from replicse.checked import Checked, UserMessage
 from replicse.files import read_json
 from replicse.judge.machines import Machine
 from replicse.registry.levels import FEWEST_SEEDS
+from replicse.registry.mteb import NOT_LOCAL
 from replicse.spec.printed import Reported
 from replicse.spec.protocols import AS_DESCRIBED
 
@@ -19,6 +20,9 @@ Kind = Literal["score", "difference", "text", "derived"]
 Verdict = Literal[
     "", "failed", "not run", "not comparable", "undetermined", "within seed spread", "higher", "lower"
 ]
+QUOTED, NOT_COMPARABLE, ABSENT = "quoted", "not comparable", "data absent"
+# What happened to a run is no verdict on a paper, so it is said at every scale.
+FACTS = ("failed", "not run", ABSENT)
 # Numbers are kept in full: only the order of a sum may differ.
 ROUNDING = 1e-6
 
@@ -46,6 +50,11 @@ class ColumnHead(Checked):
     step: int | None = None
     statistic: str = "mean"
     chosen: str = ""
+
+    @property
+    def is_score(self) -> bool:
+        """Return whether the numbers have an order of their own, which texts and differences have not."""
+        return self.kind in ("score", "derived")
 
 
 class RowHead(Checked):
@@ -132,6 +141,13 @@ class CellResult(Checked):
         """Return the printed number; None where none is printed."""
         number = self.reported.number if self.reported else None
         return number.value if number else None
+
+    def shown_verdict(self, comparable: bool, quoted: bool = False) -> str:
+        """Return the verdict that may be shown at a scale, that data are absent, or that print is from elsewhere."""
+        if quoted:
+            return QUOTED if self.reported and self.reported.value.strip() else ""
+        verdict = ABSENT if NOT_LOCAL in self.failure else self.verdict
+        return verdict if comparable or not verdict or verdict in FACTS else NOT_COMPARABLE
 
     @property
     def key(self) -> tuple[str, str, str]:

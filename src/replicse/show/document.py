@@ -10,7 +10,7 @@ from typing import Any
 from replicse.compile.graph import DRAWINGS
 from replicse.errors import BadInput, MissingData
 from replicse.files import link, read_text, write_rows, write_text
-from replicse.judge.table import ItemResult
+from replicse.judge.report import JudgedItem
 from replicse.judge.tabulate import FIELDS, table_rows
 from replicse.registry.artefacts import HTML, MACROS, MARKDOWN, TEX
 from replicse.show.content.contents import Document, Headline, Page, make_report
@@ -23,7 +23,7 @@ log = logging.getLogger(__name__)
 def write_report(
     folder: Path,
     study: Mapping[str, Any],
-    items: Sequence[ItemResult],
+    items: Sequence[JudgedItem],
     pages: Sequence[Page] = (),
     drawings: Mapping[str, Path] | None = None,
     findings: Sequence[Headline] = (),
@@ -75,7 +75,7 @@ def write_tables(folder: Path, report: Document) -> list[Path]:
     return written
 
 
-def write_page(out: Path, study: Mapping[str, Any], item: ItemResult, drawing: Path | None) -> None:
+def write_page(out: Path, study: Mapping[str, Any], item: JudgedItem, drawing: Path | None) -> None:
     """Write one item alone as HTML, what the report says of it and how to read a cell, and its table as LaTeX."""
     if drawing:
         _check_drawing(item.item, drawing)

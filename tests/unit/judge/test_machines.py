@@ -8,6 +8,7 @@ import torch
 from made_up import RECIPE, made_plan, write_evaluation, write_paper
 
 from replicse.files import read_json, write_json
+from replicse.judge.document import judged_item
 from replicse.judge.machines import machine_of, mixture, recorded
 from replicse.judge.story import cell_story, find_cell
 from replicse.judge.tabulate import item_result, table_rows, tidy_rows
@@ -120,7 +121,7 @@ def test_one_machine_is_named_and_nothing_is_marked(study):
 
 
 def facts(result):
-    return grid_of(result).results[0].cells[0].facts
+    return grid_of(judged_item(result)).results[0].cells[0].facts
 
 
 MIXES = {

@@ -16,6 +16,7 @@ from replicse.errors import BadInput
 from replicse.files import read_json, write_json, write_rows
 from replicse.judge.adjudicate import FIELDS as ADJUDICATION_FIELDS
 from replicse.judge.claims import FIELDS as CLAIM_FIELDS
+from replicse.judge.document import judged_item
 from replicse.judge.findings import FIELDS as FINDING_FIELDS
 from replicse.show.content.tables import verdict_counts
 from replicse.show.pages.reproduces import difference_sheet, reproduces_page
@@ -48,7 +49,7 @@ def test_a_difference_to_the_baseline_row_is_paired_by_seed():
     two = item.model_copy(
         update={"cells": tuple(cell.model_copy(update={"values": cell.values[:2]}) for cell in item.cells)}
     )
-    assert difference_sheet([two]).rows[0][-1] == "\u221210.50 {\u221210.00, \u221211.00}"
+    assert difference_sheet([judged_item(two)]).rows[0][-1] == "\u221210.50 {\u221210.00, \u221211.00}"
     titles = [sheet.title for sheet in reproduces_page([item], comparable=False, orders=True).sheets]
     assert any(title.startswith("Differences to the baseline row") for title in titles)
 
@@ -76,7 +77,7 @@ def study(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     items = [example.item("dropout"), example.item("adjudicated")]
     for item in items:
-        write_json(f"results/paper/items/{item.item}.json", item.plain())
+        write_json(f"results/paper/items/{item.item}.json", example.plain(item))
     for what, rows in {
         "claims": [CLAIM],
         "audit": [FINDING | {"paper": "simcse"}],
@@ -169,6 +170,6 @@ def test_a_committed_study_is_kept_with_all_it_is_written_from(tmp_path, monkeyp
 
 
 def test_a_mistake_in_an_items_file_is_named(study):
-    write_json("results/paper/items/simcse/table3.json", study[1][0].plain() | {"tittle": "x"})
+    write_json("results/paper/items/simcse/table3.json", example.plain(study[1][0]) | {"tittle": "x"})
     with pytest.raises(BadInput, match=r'table3\.json: unknown key "tittle"; did you mean "title"'):
         run(job_verb, "figures", '{"item": "results/paper/items/simcse/table3.json"}', "--out", "x.svg")

@@ -4,6 +4,7 @@ from golden import example_report as example
 from hypothesis import given
 from hypothesis import strategies as st
 
+from replicse.judge.document import judged_item
 from replicse.judge.table import CellResult, ColumnHead, RowHead
 from replicse.registry.mteb import NOT_LOCAL
 from replicse.show.content.tables import (
@@ -29,7 +30,8 @@ def table(rows, columns=("a",), cells=(), **more):
         for name in columns
     ]
     item = example.result("simcse/table1", "t", [], [], [], **more)
-    return item.model_copy(update={"columns": tuple(heads), "rows": tuple(rows), "cells": tuple(cells)})
+    whole = item.model_copy(update={"columns": tuple(heads), "rows": tuple(rows), "cells": tuple(cells)})
+    return judged_item(whole)
 
 
 def shape(grid):

@@ -6,16 +6,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from replicse.judge.statistics import Paired
-from replicse.judge.table import CellResult
-from replicse.registry.mteb import NOT_LOCAL
+from replicse.judge.report import Paired
+from replicse.judge.table import ABSENT, NOT_COMPARABLE, QUOTED, CellResult
 from replicse.spec.printed import PRINTED, UNITS
 
 # Decimals where no number is printed to copy the rounding from.
 DECIMALS = 2
 ARROW = "→"
 MINUS = "−"
-QUOTED, NOT_COMPARABLE, ABSENT = "quoted", "not comparable", "data absent"
 SYMBOLS = {
     "within seed spread": "≈",
     "higher": "▲",
@@ -39,9 +37,6 @@ MEANINGS = {
     "failed": "A run that the cell needs failed, so no number is shown.",
     QUOTED: "The paper took the number from elsewhere: shown, neither reproduced nor judged.",
 }
-# What happened to a run is no verdict on a paper, so it is said at every scale.
-FACTS = ("failed", "not run", ABSENT)
-
 
 Part = Literal["reported", "reproduced"]
 
@@ -124,21 +119,16 @@ def show(cell: CellResult | None, *, scale: str = "", quoted: bool = False) -> S
     printed = cell.reported.value.strip() if cell.reported else ""
     reported = printed.replace("-", MINUS) if _printed(printed) else printed
     if quoted:
-        return Shown(reported=reported, verdict=QUOTED if reported else "")
+        return Shown(reported=reported, verdict=cell.shown_verdict(not scale, quoted))
     rounding = rounding_of(printed, cell.reproduced or 0)
     return Shown(
         reported=reported,
         reproduced=cell.text if cell.reproduced is None else rounded(cell.reproduced, rounding),
         spread=_spread(cell, rounding),
         delta="" if cell.delta is None else f"({signed(cell.delta, rounding)}{scale and f' {scale}'})",
-        verdict=shown_verdict(ABSENT if NOT_LOCAL in cell.failure else cell.verdict, not scale),
+        verdict=cell.shown_verdict(not scale),
         scale=scale,
     )
-
-
-def shown_verdict(verdict: str, comparable: bool) -> str:
-    """Return the verdict that may be shown at a scale."""
-    return verdict if comparable or not verdict or verdict in FACTS else NOT_COMPARABLE
 
 
 def in_braces(numbers: Iterable[str]) -> str:

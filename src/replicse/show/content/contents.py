@@ -7,6 +7,7 @@ from typing import Any
 
 from replicse.compile.paths import Paths
 from replicse.judge.machines import distinct, mixture
+from replicse.judge.report import JudgedItem
 from replicse.judge.table import ItemResult
 from replicse.registry.artefacts import PROVENANCE
 from replicse.show.content.tables import (
@@ -34,7 +35,7 @@ class Entry:
     `rest` holds the columns without a number of ours.
     """
 
-    item: ItemResult
+    item: JudgedItem
     grid: Grid
     name: str
     facts: tuple[str, ...]
@@ -153,7 +154,7 @@ class Document:
 
 def make_report(
     study: Mapping[str, Any],
-    items: Sequence[ItemResult],
+    items: Sequence[JudgedItem],
     pages: Sequence[Page] = (),
     findings: Sequence[Headline] = (),
 ) -> Document:
@@ -240,7 +241,7 @@ def _other_packages(study: Mapping[str, Any], items: Sequence[ItemResult]) -> li
 
 
 def _section(
-    key: str, about: Mapping[str, Any], items: Sequence[ItemResult], notes: tuple[str, ...]
+    key: str, about: Mapping[str, Any], items: Sequence[JudgedItem], notes: tuple[str, ...]
 ) -> Section:
     venue, year = about.get("venue", ""), str(about["year"])
     published = venue if year in venue else f"{venue} {year}".strip()
@@ -255,7 +256,7 @@ def _section(
     )
 
 
-def _entry(item: ItemResult, key: str) -> Entry:
+def _entry(item: JudgedItem, key: str) -> Entry:
     name, _, page = item.place.partition(", ")
     setting = [f"{key} {value}" for key, value in item.setting.items()]
     facts = (item.item, *([page] if page else []), *setting)

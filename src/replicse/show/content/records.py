@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
 from typing import Any
 
-from replicse.judge.shape import row_effects
+from replicse.judge.report import JudgedItem
 from replicse.judge.table import CellResult, ColumnHead, ItemResult
 from replicse.show.strip_plots import strip_records
 
@@ -14,7 +14,7 @@ Record = dict[str, Any]
 Cells = Mapping[tuple[str, str, str, str], CellResult]
 
 
-def records_of(item: ItemResult) -> list[Record]:
+def records_of(item: JudgedItem) -> list[Record]:
     """Return the tidy records of an item's figure; cells without a number give none.
 
     A profile and bars are of the first column; a spectrum and a density come from the item's curves.
@@ -106,14 +106,14 @@ def _profile(item: ItemResult) -> Iterator[Record]:
             }  # fmt: skip
 
 
-def _effects(item: ItemResult) -> Iterator[Record]:
+def _effects(item: JudgedItem) -> Iterator[Record]:
     """Yield what each row changes against the baseline row in the column whose shape is judged, paired by seed."""
     base = item.row_names[item.baseline]
-    for column, each in row_effects(item):
+    for each in item.effects:
         ours = {"value": each.ours.mean, "low": each.ours.low, "high": each.ours.high}
         yield {
-            "group": column.label, "row": item.row_names[each.row], **ours,
-            "metric": f"{column.label} less {base}'s, paired by seed",
+            "group": each.column, "row": item.row_names[each.cell[0]], **ours,
+            "metric": f"{each.column} less {base}'s, paired by seed",
         }  # fmt: skip
 
 

@@ -10,15 +10,13 @@ from functools import cached_property
 from typing import Any, Literal, Self
 
 from replicse.compile.paths import Paths
-from replicse.judge.effects import effects_of
 from replicse.judge.machines import mixture
-from replicse.judge.shape import is_score
-from replicse.judge.table import CellResult, ColumnHead, ItemResult, RowHead
+from replicse.judge.report import JudgedItem
+from replicse.judge.table import QUOTED, CellResult, ColumnHead, ItemResult, RowHead
 from replicse.printable import several
 from replicse.registry.suites import is_percentage
 from replicse.show.content.cells import (
     MEANINGS,
-    QUOTED,
     SYMBOLS,
     Part,
     Shown,
@@ -173,9 +171,9 @@ class Sheet:
         return {place for place, texts in enumerate(columns) if all(map(_is_number, filter(None, texts)))}
 
 
-def grid_of(item: ItemResult, whole: bool = False) -> Grid:
-    """Return the grid of an item; a trajectory keeps its ends, its figure shows the rest, unless `whole`."""
-    heads = item.columns if whole else _heads(item)
+def grid_of(item: JudgedItem) -> Grid:
+    """Return the grid of an item; a trajectory keeps its ends, its figure shows the rest."""
+    heads = _heads(item)
     results = {(*cell.key, cell.protocol): cell for cell in item.cells}
     effects = _effects(item)
     notes = _row_notes(item)
@@ -240,18 +238,12 @@ def panels(grid: Grid, most: int) -> list[Grid]:
     return [replace(grid, columns=(*labels, *results[start : start + size])) for start in starts]
 
 
-def verdict_counts(items: Iterable[ItemResult]) -> Counter[str]:
-    """Return how many cells show each verdict; quoted cells are counted as such."""
-    return Counter(
-        cell.shown.verdict
-        for item in items
-        for column in grid_of(item, whole=True).columns
-        for cell in column.cells
-        if cell.shown.verdict
-    )
+def verdict_counts(items: Iterable[JudgedItem]) -> Counter[str]:
+    """Return how many cells of some items show each verdict; quoted cells are counted as such."""
+    return sum((Counter(item.verdicts) for item in items), Counter())
 
 
-def counts_sheet(papers: Sequence[tuple[str, Sequence[ItemResult]]]) -> Sheet:
+def counts_sheet(papers: Sequence[tuple[str, Sequence[JudgedItem]]]) -> Sheet:
     """Return the number of cells by verdict, one column per (paper, items) and one for all; no rows without cells."""
     counts = [verdict_counts(items) for _, items in papers]
     columns = [*counts, sum(counts, Counter())]
@@ -362,7 +354,7 @@ def _numbers(cell: CellResult) -> dict[Part, float | None]:
 def _best(item: ItemResult, head: ColumnHead, cells: Iterable[CellResult]) -> dict[Part, float]:
     """Return the best printed and the best reproduced number of a column; none of what is no score, or all alike."""
     scored = is_percentage(head.metric_path) or head.metric_path.rpartition("/")[2] in PLANE
-    if item.kind != "table" or not is_score(head) or head.chosen or not scored:
+    if item.kind != "table" or not head.is_score or head.chosen or not scored:
         return {}
     extreme = max if head.better == "higher" else min
     sides: dict[Part, list[float]] = {"reported": [], "reproduced": []}
@@ -372,10 +364,10 @@ def _best(item: ItemResult, head: ColumnHead, cells: Iterable[CellResult]) -> di
     return {part: extreme(numbers) for part, numbers in sides.items() if len(set(numbers)) > 1}
 
 
-def _effects(item: ItemResult) -> dict[tuple[str, str, str], tuple[str, str]]:
+def _effects(item: JudgedItem) -> dict[tuple[str, str, str], tuple[str, str]]:
     """Return what a row changes against the baseline row, by cell: (name, value) of a fact; none of a single seed."""
     return {
-        effect.cell.key: (
+        effect.cell: (
             f"less {effect.base}",
             "; in print ".join(
                 filter(
@@ -383,7 +375,7 @@ def _effects(item: ItemResult) -> dict[tuple[str, str, str], tuple[str, str]]:
                 )
             ),
         )
-        for effect in effects_of(item)
+        for effect in item.effects
         if effect.ours.n > 1
     }
 

@@ -6,10 +6,9 @@ from functools import cache
 from html import escape
 from typing import Any
 
-from replicse.judge.effects import Effect, effects_of
-from replicse.judge.shape import FEWEST_ROWS, column_values, shape_columns
-from replicse.judge.statistics import mean_and_spread
-from replicse.judge.table import CellResult, ColumnHead, ItemResult
+from replicse.judge.report import ColumnShape, Effect
+from replicse.judge.shape import shapes
+from replicse.judge.table import CellResult, ItemResult
 from replicse.registry.suites import is_percentage
 from replicse.show.content.cells import effect_text, minus, plus_minus, show
 from replicse.show.content.contents import Document, Waterfall
@@ -69,10 +68,10 @@ def _point(item: ItemResult, cell: CellResult) -> dict[str, Any]:
 def effects_svg(report: Document) -> str:
     """Return the effects in percentage points, printed next to ours with its interval or seeds; blank for none."""
     effects = [
-        (section.page, effect)
+        (f"{section.page}#{_address(entry.item, effect)}", effect)
         for section in report.sections
         for entry in section.entries
-        for effect in effects_of(entry.item)
+        for effect in entry.item.effects
         if effect.points
     ]
     if not effects:
@@ -83,7 +82,11 @@ def effects_svg(report: Document) -> str:
     step = next((step for step in STEPS if span / step <= 8), STEPS[-1])
     numbers = [tick * step for tick in range(int(low // step), int((low + span) // step) + 1)]
     ticks = [(place(tick), _tick(tick)) for tick in numbers if low <= tick <= low + span]
-    return _drawn("effects", [_effect(effect, page, place) for page, effect in effects], ticks)
+    return _drawn("effects", [_effect(effect, link, place) for link, effect in effects], ticks)
+
+
+def _address(item: ItemResult, effect: Effect) -> str:
+    return cell_address(cell_name(item, item.described[effect.cell]))
 
 
 def _axis(ends: list[float], start: float, width: float) -> tuple[float, float, Place]:
@@ -102,14 +105,14 @@ def _ends(effect: Effect) -> tuple[float, ...]:
     return (ours.low, ours.high) if ours.low is not None and ours.high is not None else ours.by_seed
 
 
-def _effect(effect: Effect, page: str, place: Place) -> dict[str, Any]:
+def _effect(effect: Effect, link: str, place: Place) -> dict[str, Any]:
     """Return what is drawn of an effect: the printed square, our point, its interval or seeds, and its names."""
-    ours, name = effect.ours, f"{effect.difference}, {effect.column.label}"
+    ours, name = effect.ours, f"{effect.difference}, {effect.column}"
     printed = "nothing in print" if effect.printed is None else f"in print {plus_minus(effect.printed)}"
     return {
-        "link": f"{page}#{cell_address(cell_name(effect.item, effect.cell))}",
+        "link": link,
         "name": name,
-        "item": effect.item.item,
+        "item": effect.item,
         "title": f"{name}: {effect_text(ours)}; {printed}",
         "ends": list(map(place, _ends(effect))),
         "interval": ours.low is not None,
@@ -122,33 +125,23 @@ def _effect(effect: Effect, page: str, place: Place) -> dict[str, Any]:
 def slopes_svg(report: Document) -> str:
     """Return the order of the rows in print and in ours, a chart for each of the first columns that have one."""
     charts = [
-        (entry, column)
+        (entry, shape)
         for section in report.sections
         for entry in section.entries
-        for column in shape_columns(entry.item)
-        if len(column_values(entry.item, column)[0]) >= FEWEST_ROWS
+        for shape in shapes(entry.item)
     ]
     drawn = []
-    for entry, column in charts[:MOST_SLOPES]:
-        title = f"{entry.name}, {column.label}: order of the rows, best first · {entry.item.standing}"
-        drawn.append(_drawn("slopes", title, list(_slopes(column, entry.item))))
+    for entry, shape in charts[:MOST_SLOPES]:
+        title = f"{entry.name}, {shape.label}: order of the rows, best first · {entry.item.standing}"
+        drawn.append(_drawn("slopes", title, list(_slopes(shape, entry.item))))
     return "".join(drawn)
 
 
-def _slopes(column: ColumnHead, item: ItemResult) -> Iterator[dict[str, Any]]:
+def _slopes(shape: ColumnShape, item: ItemResult) -> Iterator[dict[str, Any]]:
     """Yield each row's place and number in print and in ours."""
-    reported, by_seed = column_values(item, column)
-    ours = {
-        row: mean_and_spread([value for value in values if value is not None])[0]
-        for row, values in by_seed.items()
-    }
-    sides = [
-        sorted(numbers, key=numbers.__getitem__, reverse=column.better == "higher")
-        for numbers in (reported, ours)
-    ]
-    for row in reported:
-        start, end = (40 + 19 * (side.index(row) + 0.5) for side in sides)
-        numbers = {"printed": minus(f"{reported[row]:.2f}"), "ours": minus(f"{ours[row]:.2f}")}
+    for row in shape.printed:
+        start, end = (40 + 19 * (side.index(row) + 0.5) for side in (shape.order_printed, shape.order_ours))
+        numbers = {"printed": minus(f"{shape.printed[row]:.2f}"), "ours": minus(f"{shape.ours[row]:.2f}")}
         yield {"label": item.row_names[row], "start": start, "end": end, **numbers}
 
 

@@ -11,7 +11,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from replicse.judge.table import ItemResult
+from replicse.judge.report import JudgedItem
 from replicse.show.content.cells import SYMBOLS
 from replicse.show.content.contents import Page
 from replicse.show.content.tables import (
@@ -42,7 +42,7 @@ STYLES = {
 }
 
 
-def item_text(item: ItemResult, width: int = 100, colour: bool = False) -> str:
+def item_text(item: JudgedItem, width: int = 100, colour: bool = False) -> str:
     """Return an item as text whose lines fit `width` columns where the labels and one cell allow it."""
     facts = [
         item.place,

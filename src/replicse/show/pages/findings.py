@@ -5,11 +5,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from statistics import median
 from typing import Any
 
-from replicse.judge.effects import Effect, effects_of, strength
+from replicse.judge.highlights import strong_effects
 from replicse.judge.multiplicity import FALSE
+from replicse.judge.report import JudgedItem, Paired, StrongEffect
 from replicse.judge.shape import shapes
-from replicse.judge.statistics import Paired
-from replicse.judge.table import CellResult, ItemResult
+from replicse.judge.statistics import among
+from replicse.judge.table import CellResult
 from replicse.printable import several
 from replicse.registry.suites import is_percentage
 from replicse.show.content.cells import effect_text, plus_minus, printed_difference
@@ -21,11 +22,11 @@ from replicse.show.pages.claims import probability_text
 
 Rows = Sequence[Mapping[str, str]]
 TESTED = ("supported", "contradicted", "for", "against", "undetermined")
-MOST, MOST_TURNED, MOST_UNPRINTED = 6, 2, 3
+MOST, MOST_TURNED = 6, 2
 
 
 def findings(
-    study: Mapping[str, Any], items: Sequence[ItemResult], claims: Rows, audit: Rows, explained: Rows
+    study: Mapping[str, Any], items: Sequence[JudgedItem], claims: Rows, audit: Rows, explained: Rows
 ) -> list[Headline]:
     """Return what a report begins with, the most important first; what there is nothing of is left out."""
     lines = (
@@ -47,59 +48,35 @@ def findings(
     return [*lines[: MOST - len(found)], *found]
 
 
-def _effects(items: Sequence[ItemResult], scale: str) -> Iterator[Headline]:
-    """Yield the strongest effect with the printed sign, the strongest with the other, and the largest of no print."""
-    decided = [
-        effect for item in items for effect in effects_of(item) if effect.decided and effect.printed != 0
-    ]
-    decided.sort(key=lambda effect: effect.strength, reverse=True)
-    # Of the same runs in several tables one is a candidate.
-    candidates = len(
-        {effect.measured for item in items for effect in effects_of(item) if effect.ours.low is not None}
-    )
-    for agrees in (True, False):
-        chosen = next((effect for effect in decided if effect.agrees is agrees), None)
-        if chosen:
-            yield _effect_finding(chosen, decided, scale, candidates)
-    apart = [effect for effect in decided if effect.printed is None and effect.points]
-    # Of a row the column in which its effect is largest.
-    largest: dict[tuple[str, str], Effect] = {}
-    for effect in sorted(apart, key=lambda effect: -abs(effect.ours.mean)):
-        largest.setdefault((effect.item.item, effect.row), effect)
-    for effect in list(largest.values())[:MOST_UNPRINTED]:
-        yield _effect_finding(effect, decided, scale, candidates)
+def _effects(items: Sequence[JudgedItem], scale: str) -> Iterator[Headline]:
+    by_item = {item.item: item for item in items}
+    for strong in strong_effects(items):
+        yield _effect_headline(strong, by_item[strong.effect.item], scale)
 
 
-def _effect_finding(effect: Effect, others: Sequence[Effect], scale: str, candidates: int) -> Headline:
-    # Tables that share runs name them differently: "p = 0.0" and "No dropout". The name with more words is shown.
-    same = [other for other in others if other.measured == effect.measured]
-    row, base = (max((getattr(one, name) for one in same), key=_letters) for name in ("row", "base"))
-    mean = effect.ours.mean
-    where = "in both seeds" if effect.ours.n == 2 else f"over {effect.ours.n} seeds"
+def _effect_headline(strong: StrongEffect, item: JudgedItem, scale: str) -> Headline:
+    effect, ours = strong.effect, strong.effect.ours
+    where = "in both seeds" if ours.n == 2 else f"over {ours.n} seeds"
     if effect.points:
-        amount = _points(mean, effect.column.label)
+        amount = _points(ours.mean, effect.column)
     else:
-        amount = f"{'lowers' if mean < 0 else 'raises'} {effect.column.label} by {abs(mean):.2f}"
+        amount = f"{'lowers' if ours.mean < 0 else 'raises'} {effect.column} by {abs(ours.mean):.2f}"
     printed = printed_difference(effect.printed)
-    sentence = f"{row} {amount} {where}{f'; the paper prints {printed}' * (effect.agrees is False)}."
-    over = (
-        f"95% interval over {effect.ours.n} seeds" if effect.ours.low is not None else "the seeds themselves"
-    )
-    detail = [
-        f"Paired by seed {effect_text(effect.ours)} against {base} ({over}{_chosen(effect.ours, candidates)})"
-    ]
+    sentence = f"{strong.row} {amount} {where}{f'; the paper prints {printed}' * (effect.agrees is False)}."
+    over = f"95% interval over {ours.n} seeds" if ours.low is not None else "the seeds themselves"
+    chosen = _chosen(strong.bounds, strong.candidates)
+    detail = [f"Paired by seed {effect_text(ours)} against {strong.base} ({over}{chosen})"]
     if effect.crossed:
         values = [value for line in effect.crossed for value in line]
         crossed = plus_minus(sum(values) / len(values))
         detail.append(f"{crossed} over {len(values)} pairs of backbone and seed")
     detail += [f"in print {printed}"] * bool(printed)
-    detail.append(f"{effect.item.item}, scale {scale}")
-    return Headline(sentence, "; ".join(detail), cell_name(effect.item, effect.cell))
+    detail.append(f"{effect.item}, scale {scale}")
+    return Headline(sentence, "; ".join(detail), cell_name(item, item.described[effect.cell]))
 
 
-def _chosen(ours: Paired, candidates: int) -> str:
+def _chosen(bounds: tuple[float, float] | None, candidates: int) -> str:
     """Return the interval of an effect that was chosen as the strongest of several; blank without one."""
-    bounds = ours.among(candidates)
     if bounds is None or candidates == 1:
         return ""
     low, high = map(plus_minus, bounds)
@@ -110,11 +87,7 @@ def _points(mean: float, column: str) -> str:
     return f"{'costs' if mean < 0 else 'adds'} {abs(mean):.1f} points on {column}"
 
 
-def _letters(text: str) -> int:
-    return sum(map(str.isalpha, text))
-
-
-def _verdicts(items: Sequence[ItemResult]) -> Iterator[Headline]:
+def _verdicts(items: Sequence[JudgedItem]) -> Iterator[Headline]:
     counts = verdict_counts(items)
     parts = [f"{count:,} {name}" for name, count in counts.most_common() if count]
     if parts:
@@ -156,7 +129,7 @@ def _claims(rows: Rows, scale: str) -> Iterator[Headline]:
     )
 
 
-def _orders(items: Sequence[ItemResult], scale: str) -> Iterator[Headline]:
+def _orders(items: Sequence[JudgedItem], scale: str) -> Iterator[Headline]:
     every = [shape for item in items for shape in shapes(item)]
     if not every:
         return
@@ -180,19 +153,19 @@ def _orders(items: Sequence[ItemResult], scale: str) -> Iterator[Headline]:
     yield Headline(f"{sentence[0].upper()}{sentence[1:]}.", detail, "what-reproduces")
 
 
-def _gaps(rows: Rows, items: Sequence[ItemResult]) -> Iterator[Headline]:
+def _gaps(rows: Rows, items: Sequence[JudgedItem]) -> Iterator[Headline]:
     said = headline(rows, {item.item: item for item in items})
     if said and said != NOISE:
         yield Headline(said, "", "adjudication")
 
 
-def _protocols(rows: Rows, items: Sequence[ItemResult], scale: str) -> Iterator[Headline]:
+def _protocols(rows: Rows, items: Sequence[JudgedItem], scale: str) -> Iterator[Headline]:
     """Yield the strongest effects in points of protocols where nothing is printed that they could explain."""
     by_item = {item.item: item for item in items}
     rows = [row for row in rows if not row["gap"] and row["low"] and row["item"] in by_item]
     measured = [(row, _measured(row)) for row in rows if is_percentage(_described(row, by_item).metric_path)]
     decided = [(row, ours) for row, ours in measured if ours.resolved]
-    decided.sort(key=lambda entry: strength(entry[1]), reverse=True)
+    decided.sort(key=lambda entry: entry[1].strength, reverse=True)
     # Of a protocol the column in which it is strongest.
     strongest: dict[tuple[str, str], tuple[Mapping[str, str], Paired]] = {}
     for row, ours in decided:
@@ -204,12 +177,12 @@ def _protocols(rows: Rows, items: Sequence[ItemResult], scale: str) -> Iterator[
         yield Headline(
             f"{protocol} {_points(ours.mean, label)} over {row['n_seeds']} seeds.",
             f"Paired by seed {effect_text(ours)} against the row as described (95%"
-            f" interval{_chosen(ours, len(measured))}); {item.item}, scale {scale}",
+            f" interval{_chosen(among(ours, len(measured)), len(measured))}); {item.item}, scale {scale}",
             cell_name(item, _described(row, by_item)),
         )
 
 
-def _described(row: Mapping[str, str], items: Mapping[str, ItemResult]) -> CellResult:
+def _described(row: Mapping[str, str], items: Mapping[str, JudgedItem]) -> CellResult:
     """Return the cell whose protocol a row of adjudication.csv is of, as the paper describes it."""
     return items[row["item"]].described[row["row"], row["column"], row["metric"]]
 
@@ -220,7 +193,7 @@ def _measured(row: Mapping[str, str]) -> Paired:
     return Paired(mean, low, high, tuple(map(float, row["by_seed"].split("; "))))
 
 
-def _counted(items: Sequence[ItemResult]) -> Iterator[Headline]:
+def _counted(items: Sequence[JudgedItem]) -> Iterator[Headline]:
     """Yield what an item counts on the data where its paper prints nothing: exact, and of no scale."""
     for item in items:
         cells = [cell for cell in item.cells if cell.metric_path.startswith("data/") and not cell.reported]
@@ -236,7 +209,7 @@ def _counted(items: Sequence[ItemResult]) -> Iterator[Headline]:
             )
 
 
-def _machine(study: Mapping[str, Any], items: Sequence[ItemResult]) -> Iterator[Headline]:
+def _machine(study: Mapping[str, Any], items: Sequence[JudgedItem]) -> Iterator[Headline]:
     """Yield what a scale shows that says nothing of the papers: that the workflow runs, and where the time went."""
     counts = verdict_counts(items)
     lost = counts["failed"] + counts["not run"]
@@ -261,7 +234,7 @@ def _machine(study: Mapping[str, Any], items: Sequence[ItemResult]) -> Iterator[
         )
 
 
-def _audit(rows: Rows, items: Sequence[ItemResult]) -> list[Headline]:
+def _audit(rows: Rows, items: Sequence[JudgedItem]) -> list[Headline]:
     count = sum(map(is_certain, rows))
     if not rows:
         return []

@@ -6,9 +6,9 @@ from dataclasses import replace
 from functools import partial
 from operator import attrgetter
 
-from replicse.judge.aggregate import RowAggregate, aggregates
-from replicse.judge.effects import effects_of
-from replicse.judge.table import ItemResult, standing
+from replicse.judge.aggregate import aggregates
+from replicse.judge.report import JudgedItem, RowAggregate
+from replicse.judge.table import standing
 from replicse.show.content.cells import MINUS, SYMBOLS, effect_text, in_braces, printed_difference
 from replicse.show.content.contents import Page
 from replicse.show.content.tables import Columns, Sheet, verdict_counts
@@ -18,7 +18,7 @@ from replicse.show.pages.shape import shape_sheet
 TITLE = "What reproduces"
 
 
-def reproduces_page(items: Sequence[ItemResult], comparable: bool, orders: bool) -> Page | None:
+def reproduces_page(items: Sequence[JudgedItem], comparable: bool, orders: bool) -> Page | None:
     """Return the page; sheets without rows are left out, the others carry the scale in their title. None for none."""
     sheets = (
         (verdict_sheet(items), comparable),
@@ -35,7 +35,7 @@ def reproduces_page(items: Sequence[ItemResult], comparable: bool, orders: bool)
     return Page(TITLE, text, tuple(titled)) if titled else None
 
 
-def verdict_sheet(items: Sequence[ItemResult]) -> Sheet:
+def verdict_sheet(items: Sequence[JudgedItem]) -> Sheet:
     """Return the number of cells of each verdict by item; verdicts that occur nowhere have no column."""
     counts = {item.item: verdict_counts([item]) for item in items}
     counted = [(name, count) for name, count in counts.items() if count.total()]
@@ -51,16 +51,16 @@ def _counted(verdict: str, entry: tuple[str, Counter[str]]) -> str:
     return str(entry[1][verdict])
 
 
-def difference_sheet(items: Iterable[ItemResult]) -> Sheet:
+def difference_sheet(items: Iterable[JudgedItem]) -> Sheet:
     """Return one line per row that is compared with its table's baseline row, in each column whose shape is judged."""
     columns: Columns = {
-        "Item": attrgetter("item.item"),
-        "Column": attrgetter("column.label"),
+        "Item": attrgetter("item"),
+        "Column": attrgetter("column"),
         "Difference": attrgetter("difference"),
         "Printed": lambda effect: printed_difference(effect.printed),
         "Ours, paired by seed": lambda effect: effect_text(effect.ours),
     }
-    effects = (effect for item in items for effect in effects_of(item))
+    effects = (effect for item in items for effect in item.effects)
     return Sheet.of("Differences to the baseline row", effects, columns, *paragraphs("paired"))
 
 

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Sequence
 from operator import attrgetter
 
-from replicse.judge.agreement import BestRow, RankAgreement, RowDifference
-from replicse.judge.shape import ColumnShape, shapes
+from replicse.judge.report import BestRow, ColumnShape, RankAgreement, RowDifference
+from replicse.judge.shape import shapes
 from replicse.judge.table import ItemResult
 from replicse.show.content.cells import plus_minus
 from replicse.show.content.tables import Columns, Sheet
