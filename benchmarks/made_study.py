@@ -76,9 +76,9 @@ def _score(*key: object) -> float:
 
 def planned() -> Any:
     """Return the plan of the study in the working directory."""
-    from replicse.compile.planner import load_plan
+    from replicse.compile.compiler import compile_study
 
-    return load_plan(yaml.safe_load(Path("config.yaml").read_text(encoding="utf-8")), Path("workflow"))
+    return compile_study(yaml.safe_load(Path("config.yaml").read_text(encoding="utf-8")), Path("workflow"))
 
 
 def plan() -> dict[str, Any]:

@@ -34,7 +34,7 @@ from term_errors import NOT_FINITE, TermErrors, relative_error, spread
 from torch import Tensor
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
-from replicse.compile.planner import load_plan
+from replicse.compile.compiler import compile_study
 from replicse.data.store import write_store
 from replicse.encoder.backbone import ALL_TOKENS, Backbone
 from replicse.encoder.batch import TokenBatch
@@ -522,7 +522,7 @@ def table(rows: Iterable[Row]) -> Iterator[str]:
 
 def use_all_terms() -> None:
     """Have the terms of every paper and plug-in in the registry: planning all papers loads what they bring."""
-    load_plan({"scale": "micro", "papers": "all", "seeds": [0]}, ROOT / "workflow")
+    compile_study({"scale": "micro", "papers": "all", "seeds": [0]}, ROOT / "workflow")
 
 
 def main(words: list[str] | None = None) -> int:

@@ -9,7 +9,7 @@ from pathlib import Path
 import yaml
 from places import ROOT
 
-from replicse.compile.planner import load_plan
+from replicse.compile.compiler import compile_study
 from replicse.files import write_json
 from replicse.judge.table import ItemResult
 from replicse.registry.digests import digest
@@ -131,7 +131,7 @@ def write_paper(workflow, key, tables, reported=(), recipes=None, protocols=None
 def made_plan(folder, key="made", **config):
     """Return the plan of a made-up paper below `folder`, at the scale of the papers under two seeds."""
     values = {"scale": "paper", "papers": {key: "all"}, "seeds": [0, 1], **config}
-    return load_plan(values, Path(folder))
+    return compile_study(values, Path(folder))
 
 
 def _write_yaml(path, document):

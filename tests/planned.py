@@ -6,7 +6,7 @@ from typing import Any
 
 from places import ROOT
 
-from replicse.compile.planner import load_plan
+from replicse.compile.compiler import compile_study
 from replicse.compile.study import Study
 from replicse.judge.audit import audit, audit_plan
 from replicse.judge.findings import Finding
@@ -17,7 +17,7 @@ WORKFLOW = ROOT / "workflow"
 
 @cache
 def _planned(config: str) -> Study:
-    return load_plan(json.loads(config), WORKFLOW)
+    return compile_study(json.loads(config), WORKFLOW)
 
 
 def shipped_plan(**config: Any) -> Study:

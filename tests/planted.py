@@ -11,9 +11,9 @@ from pathlib import Path
 
 from places import CHECKOUT, WRITTEN
 
+from replicse.compile.compiler import compile_study
 from replicse.compile.jobs import Jobs
 from replicse.compile.paths import Paths
-from replicse.compile.planner import load_plan
 from replicse.compile.selection import load_scales
 
 TEXT = "{planted: a test that reads this reads what a study wrote\n"
@@ -23,7 +23,7 @@ def places() -> Iterator[str]:
     """Yield what studies of all papers write at each scale, and their logs."""
     for scale in load_scales(CHECKOUT / "workflow"):
         config = {"scale": scale, "papers": "all", "seeds": [0, 1, 2, 3, 4], "adjudicate": "all"}
-        plan = load_plan(config, CHECKOUT / "workflow")
+        plan = compile_study(config, CHECKOUT / "workflow")
         for job in Jobs(plan).all:
             yield from (*job.outputs, job.log)
         for paths in (plan.paths, Paths(scale, partial=True)):

@@ -14,7 +14,7 @@ from places import ROOT
 from replicse.cli.render import write_kept
 from replicse.cli.run import run_verb
 from replicse.cli.study import chosen_config
-from replicse.compile.planner import load_plan
+from replicse.compile.compiler import compile_study
 from replicse.files import read_json, read_rows, write_json
 from replicse.judge.story import find_cell
 
@@ -72,7 +72,7 @@ def plan_of_command(words):
     arguments = parser.parse_args(words[2:])
     config, file = chosen_config(arguments)
     (item,) = arguments.item
-    return item, load_plan(config, WORKFLOW, file, only=item)
+    return item, compile_study(config, WORKFLOW, file, only=item)
 
 
 def test_each_printed_command_plans_the_runs_that_the_page_shows(pages):
@@ -89,7 +89,7 @@ def test_each_printed_command_plans_the_runs_that_the_page_shows(pages):
 
 def test_each_command_of_a_cell_finds_it_in_the_study(pages):
     name, texts = pages
-    plan = load_plan(read_json(f"reports/studies/{name}/config.json"), WORKFLOW)
+    plan = compile_study(read_json(f"reports/studies/{name}/config.json"), WORKFLOW)
     current = ANOTHER not in "".join(texts.values())
     found = printed(texts, STORY)
     assert found

@@ -30,11 +30,11 @@ COLUMNS = """\
   - {id: rated, label: Rated pairs, metric_path: sets/rated/spearman/all}
 """
 SPREAD = """
-from replicse.compile.planner import load_plan
+from replicse.compile.compiler import compile_study
 from replicse.judge.tabulate import borrowed_spread
 from replicse.workspace import workflow_folder
 
-plan = load_plan({"scale": "paper", "papers": {"mine": "all"}, "seeds": [0]}, workflow_folder())
+plan = compile_study({"scale": "paper", "papers": {"mine": "all"}, "seeds": [0]}, workflow_folder())
 cells = {(cell.row.id, cell.column.id): cell for cell in plan.cells["mine/table1"]}
 print(borrowed_spread(plan, cells["unsup", "avg"]).sd)
 """

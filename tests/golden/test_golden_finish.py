@@ -13,8 +13,8 @@ from places import ROOT
 from planned import shipped_audit
 
 from replicse.cli import main
+from replicse.compile.compiler import compile_study
 from replicse.compile.jobs import Jobs
-from replicse.compile.planner import load_plan
 from replicse.files import write_json
 from replicse.runtime.progress import heartbeat_of
 from replicse.spec.config import read_config
@@ -36,7 +36,7 @@ def study(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("replicse.judge.study.audit_plan", lambda *_, **__: shipped_audit()[0])
     CONFIG.write_text(ASKED)
-    plan = load_plan(read_config([CONFIG]), ROOT / "workflow")
+    plan = compile_study(read_config([CONFIG]), ROOT / "workflow")
     write_scores(plan, plan.items, lambda cell, place: -1.25 if "uniformity" in cell.metric_path else 1.25)
     return plan, plan.evaluation_files(plan.item("simcse/table3"))
 

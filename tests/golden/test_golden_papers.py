@@ -8,7 +8,7 @@ import pytest
 import yaml
 from planned import WORKFLOW, shipped_plan
 
-from replicse.compile.planner import load_plan
+from replicse.compile.compiler import compile_study
 from replicse.judge.claims import judged_in_print, study_claims
 from replicse.judge.tabulate import borrowed_spread
 from replicse.spec.cell_names import CellNames
@@ -30,7 +30,9 @@ def test_the_cells_of_every_item_the_encoders_of_each_and_the_spreads_that_cells
     wanted = {key: list(paper.items) for key, paper in papers.items()}
     rows, spreads = {}, []
     for scale in SCALES:
-        plan = load_plan({"scale": scale, "papers": wanted, "adjudicate": "all", "seeds": [0, 1]}, WORKFLOW)
+        plan = compile_study(
+            {"scale": scale, "papers": wanted, "adjudicate": "all", "seeds": [0, 1]}, WORKFLOW
+        )
         for item, cells in plan.cells.items():
             ids = sorted(f"{'/'.join(cell.key)}@{cell.protocol}: {cell.jobs}" for cell in cells)
             digest = sha256("\n".join(ids).encode()).hexdigest()[:12]

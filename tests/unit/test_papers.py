@@ -13,8 +13,8 @@ import pytest
 from collected import collected
 from places import ROOT
 
+from replicse.compile.compiler import compile_study
 from replicse.compile.graph import graph_of
-from replicse.compile.planner import load_plan
 from replicse.files import read_rows
 from replicse.registry.suites import file_of
 from replicse.spec.papers import load_papers
@@ -59,7 +59,7 @@ def papers():
 def plan_at(scale):
     """Return the plan of all items with all protocols, by name: `all` leaves out what only searches ask for."""
     wanted = {key: list(paper.items) for key, paper in papers().items()}
-    return load_plan({"scale": scale, "papers": wanted, "adjudicate": "all", "seeds": [0]}, WORKFLOW)
+    return compile_study({"scale": scale, "papers": wanted, "adjudicate": "all", "seeds": [0]}, WORKFLOW)
 
 
 @cache

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from made_up import write_evaluation, write_workflow
 
+from replicse.compile.compiler import compile_study
 from replicse.compile.graph import graph_of
-from replicse.compile.planner import load_plan
 from replicse.errors import BadInput
 from replicse.judge.tabulate import item_result
 from replicse.judge.values import Evaluations
@@ -28,7 +28,7 @@ def result(workflow, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
     def made(key, numbers, seeds=(0, 1)):
-        plan = load_plan({"scale": "micro", "papers": {key: "all"}, "seeds": list(seeds)}, workflow)
+        plan = compile_study({"scale": "micro", "papers": {key: "all"}, "seeds": list(seeds)}, workflow)
         encoders = dict.fromkeys(name for cell in plan.cells[f"{key}/table1"] for name in cell.encoders)
         for encoder, values in zip(encoders, numbers, strict=True):
             for group in {file_of(path) for path in values}:

@@ -7,9 +7,9 @@ import pytest
 from made_up import RECIPE, plugins_of, write_paper, write_workspace
 from places import ROOT
 
+from replicse.compile.compiler import compile_study
 from replicse.compile.cost import Cost
 from replicse.compile.graph import graph_of
-from replicse.compile.planner import load_plan
 from replicse.errors import BadInput, MissingData
 from replicse.registry.frozen import frozen_models
 from replicse.registry.plugins import IN_USE, family_code, use_plugins
@@ -26,7 +26,7 @@ def _nothing_in_use_after():
 @pytest.mark.parametrize("key", KEYS)
 def test_each_is_planned_and_its_jobs_name_the_plugins_that_they_use(key):
     config = write_workspace(Path(), key)
-    plan = load_plan(config, ROOT / "workflow")
+    plan = compile_study(config, ROOT / "workflow")
     used = {name for job in graph_of(plan).values() for name in job.payload.get("plugin", ())}
     assert used == set(config["plugins"])
     named = {job.parts for job in graph_of(plan).values() if job.stage == "train" and "plugin" in job.payload}
@@ -73,7 +73,7 @@ def test_a_family_goes_with_the_jobs_that_make_or_open_its_encoders():
             file.write(text.lstrip("\n"))
     Path("scales").mkdir()
     Path("scales/mine.yaml").write_text(MINE)
-    plan = load_plan({**config, "scale": "mine"}, ROOT / "workflow")
+    plan = compile_study({**config, "scale": "mine"}, ROOT / "workflow")
     jobs = graph_of(plan)
     runs = {row: plan.encoders[cell.jobs[0][0]].source.run for row, cell in cells_of(plan).items()}
     using = {job.stage + " " + job.parts[0] for job in jobs.values() if "plugin" in job.payload}
@@ -114,7 +114,7 @@ def test_a_frozen_model_in_an_augmentation_is_a_folder_that_its_store_waits_for(
     table = {"columns": [column], "rows": [{"id": "own", "encoder": {"use": "own"}}]}
     write_paper(tmp_path, "made", {"table1": table}, recipes=recipes)
     config = {"scale": "micro", "papers": {"made": "all"}, "seeds": [0, 1], "plugins": ["rewriter.py"]}
-    plan = load_plan(config, tmp_path)
+    plan = compile_study(config, tmp_path)
     jobs = graph_of(plan)
     for run in plan.runs_of(plan.item("made/table1")):
         for model in frozen_models(plan.runs[run].views):
@@ -130,12 +130,12 @@ def test_without_its_plugin_a_family_is_refused():
     config = write_workspace(Path(), "dan")
     shutil.rmtree("papers/dan/dan")
     with pytest.raises(MissingData, match='plug-in "papers/dan/dan": no such file or folder; put it back'):
-        load_plan(config, ROOT / "workflow")
+        compile_study(config, ROOT / "workflow")
     Path("config.yaml").unlink()
     recipes = Path("papers/dan/recipes.yaml")
     recipes.write_text(f"{recipes.read_text()}# not what a test before this one has read with the plug-in\n")
     with pytest.raises(BadInput, match='neither transformers nor a plug-in has a family "dan"'):
-        load_plan({**config, "plugins": []}, ROOT / "workflow")
+        compile_study({**config, "plugins": []}, ROOT / "workflow")
 
 
 def cells_of(plan):
@@ -149,4 +149,4 @@ def test_cosent_wants_labels():
     text = file.read_text().replace("corpus: course-sts", "corpus: qqp")
     file.write_text(text.replace("column: first", "column: anchor").replace(": second", ": positive"))
     with pytest.raises(BadInput, match="a labelled corpus for term cosent, not qqp"):
-        load_plan(config, ROOT / "workflow")
+        compile_study(config, ROOT / "workflow")

@@ -11,9 +11,9 @@ from made_up import write_workspace
 from places import ROOT
 from tiny_encoders import tiny
 
+from replicse.compile.compiler import compile_study
 from replicse.compile.cost import Cost, passes
 from replicse.compile.graph import graph_of
-from replicse.compile.planner import load_plan
 from replicse.data.tokenizer import load_tokenizer
 from replicse.encoder.heads import make_head
 from replicse.encoder.sentence import SentenceEncoder
@@ -44,7 +44,7 @@ def workspace(key):
 
 
 def plan_of(key, seeds=(0, 1), scale="micro"):
-    return load_plan({**workspace(key), "seeds": list(seeds), "scale": scale}, ROOT / "workflow")
+    return compile_study({**workspace(key), "seeds": list(seeds), "scale": scale}, ROOT / "workflow")
 
 
 def run_of(plan, key, row, seed=0):
@@ -156,7 +156,7 @@ def test_a_teacher_is_a_chain_of_its_own_for_each_seed():
     assert Cost(plan).hours(plan.runs)
     # At the scale of the papers what is released is downloaded.
     config = {"scale": "paper", "papers": {"teacher": "all"}, "seeds": [0]}
-    plan = load_plan(config, ROOT / "workflow")
+    plan = compile_study(config, ROOT / "workflow")
     _, released = frozen_models(run_of(plan, "teacher", "of-two").terms)
     assert "sup-simcse-bert-base-uncased" in released.folder and released.folder not in plan.checkpoints
     assert ("backbone", released.folder.split("/")[-1]) in graph_of(plan)
@@ -186,7 +186,7 @@ def test_a_teacher_that_is_not_there_is_refused(teacher, problem):
     config = workspace("teacher")
     edit_recipes("teacher", lambda recipes: recipes["student"]["objective"][1].update(teachers=[teacher]))
     with pytest.raises(BadInput, match=problem):
-        load_plan(config, ROOT / "workflow")
+        compile_study(config, ROOT / "workflow")
 
 
 def test_a_teacher_whose_head_or_tokens_do_not_fit_is_refused(tmp_path):
@@ -266,4 +266,4 @@ def test_frozen_layers_are_planned_and_their_cost_is_less():
     assert passes(embeddings, plan.sources) == passes(every, plan.sources)
     edit_recipes("freezing", lambda recipes: recipes["frozen"]["freeze"].update(layers=[0, 9]))
     with pytest.raises(BadInput, match=r"freeze.layers is \[0, 9\]; the encoder has layers 0 to 1"):
-        load_plan({"scale": "micro", "papers": {"freezing": "all"}, "seeds": [0]}, ROOT / "workflow")
+        compile_study({"scale": "micro", "papers": {"freezing": "all"}, "seeds": [0]}, ROOT / "workflow")

@@ -10,8 +10,8 @@ from made_up import made_plan, write_paper
 from places import ROOT
 
 from replicse.cli import main
+from replicse.compile.compiler import compile_study
 from replicse.compile.graph import graph_of
-from replicse.compile.planner import load_plan
 from replicse.compile.selection import load_scales
 from replicse.judge.folder import committed
 from replicse.registry.plugins import use_plugins
@@ -47,8 +47,8 @@ def test_a_workspace_validates_and_nothing_in_it_is_overwritten(workspace, capsy
 def test_a_paper_that_was_begun_plans_and_borrows_from_the_packaged_ones(workspace, capsys):
     assert main(["init", "paper", "mine"]) == 0 and main(["init", "paper", "mine"]) == 2
     assert main(["validate"]) == 0
-    plan = load_plan({"scale": "micro", "papers": {"mine": "all"}, "seeds": [0]}, WORKFLOW)
-    simcse = load_plan({"scale": "micro", "papers": {"simcse": ["table3"]}, "seeds": [0]}, WORKFLOW)
+    plan = compile_study({"scale": "micro", "papers": {"mine": "all"}, "seeds": [0]}, WORKFLOW)
+    simcse = compile_study({"scale": "micro", "papers": {"simcse": ["table3"]}, "seeds": [0]}, WORKFLOW)
     assert plan.studied == ["mine"]
     assert set(plan.runs) & set(simcse.runs), "use: of a packaged recipe is the same run"
     assert main(["why", "mine/table1/unsup/avg"]) == 0
@@ -216,7 +216,7 @@ def test_papers_scales_and_pins_of_the_workspace_come_first(workspace):
     papers = load_papers(WORKFLOW)
     assert papers["simple"].about.precision == "bf16" and "simcse" in papers
     assert load_scales(WORKFLOW).keys() == {"micro", "compact", "short", "paper", "tiny"}
-    plan = load_plan({"scale": "tiny", "papers": {"simcse": ["table3"]}, "seeds": [0]}, WORKFLOW)
+    plan = compile_study({"scale": "tiny", "papers": {"simcse": ["table3"]}, "seeds": [0]}, WORKFLOW)
     assert plan.scale.title == "Tiny" and plan.runs
     assert load_lock(WORKFLOW).revision("bert-base-uncased") == "0" * 40
     assert len(load_lock(WORKFLOW).models) > 1, "other pins stay those of the package"

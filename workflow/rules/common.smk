@@ -34,7 +34,7 @@ from replicse.provenance.source import contents_digest
 from replicse.spec.layers import mappings, named_files, workspace_files
 from replicse.compile.graph import DRAWINGS, graph_of, log_of, outputs_of
 from replicse.compile.records import CACHE, CurrentDigests
-from replicse.compile.planner import load_plan
+from replicse.compile.compiler import compile_study
 
 
 # A checkout may stand in any folder: Snakemake takes single braces of what it is given as text for its own.
@@ -67,7 +67,7 @@ if PLACED.prefix or PLACED.modifies_prefixes:
     )
 
 try:
-    PLAN = load_plan(config, WORKFLOW)
+    PLAN = compile_study(config, WORKFLOW)
 except BadInput as error:
     raise WorkflowError(str(error)) from None
 

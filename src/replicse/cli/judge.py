@@ -16,7 +16,7 @@ from replicse.cli.study import (
     add_workflow_argument,
     study_file,
 )
-from replicse.compile.planner import plan_of
+from replicse.compile.compiler import compile_study
 from replicse.compile.study import Cell, Study
 from replicse.errors import BadInput, nearest
 from replicse.judge.adjudicate import Explained, adjudicate, adjudicated
@@ -24,7 +24,7 @@ from replicse.judge.audit import audit, audit_plan, chosen, of_items
 from replicse.judge.claims import cells_read, claim_rows, study_claims
 from replicse.judge.incomplete import AsFarAsDone
 from replicse.judge.story import cell_facts, cell_story, find_cell, item_of
-from replicse.judge.study import controlled_item, plan_further, results_of
+from replicse.judge.study import controlled_item, results_of, study_of_others
 from replicse.printable import columns
 from replicse.registry.suites import unit_of
 from replicse.show.pages.audit import audit_text
@@ -98,7 +98,9 @@ def adjudicate_verb(parser: ArgumentParser) -> Action:
         committed = evaluations.paths.kept
         if named and not committed:
             config = plan.config.model_copy(update={"adjudicate": tuple(named)})
-            plan = plan_of(config, plan.papers, plan.workflow, only=named[0] if len(named) == 1 else "")
+            plan = compile_study(
+                config, plan.workflow, only=named[0] if len(named) == 1 else "", papers=plan.papers
+            )
             evaluations = AsFarAsDone(plan)
         asked_for = [item for item in adjudicated(plan) if not named or item in named]
         results = {result.item: result for result in results_of(plan, asked_for, evaluations)}
@@ -199,8 +201,9 @@ def cell_story_of(shown: SelectedStudy, cell: Cell) -> tuple[dict[str, list[str]
     claims = [claim for claim in naming if claim.paper in papers]
     read = cells_read(claims, plan.papers)
     others = {key[0] for key in read} - {cell.item.id}
-    plan_further(plan, others)
-    rows = claim_rows(plan, claims, [result, *results_of(plan, others, evaluations, read)])
+    beside = study_of_others(plan, others)
+    made = evaluations if evaluations.paths.kept else AsFarAsDone(beside)
+    rows = claim_rows(plan, claims, [result, *results_of(beside, others, made, read)])
     findings = audit(audit_plan(plan.papers, plan.workflow, cell, plan.config), naming)
     evidence = (plan, cell, result, evaluations, rows, findings)
     facts = cell_facts(*evidence)

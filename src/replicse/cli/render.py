@@ -16,8 +16,8 @@ from replicse.cli.study import (
     chosen_plan,
     study_file,
 )
+from replicse.compile.compiler import compile_study
 from replicse.compile.paths import Paths
-from replicse.compile.planner import load_plan
 from replicse.compile.study import Study
 from replicse.errors import BadInput, nearest
 from replicse.files import check_there, link, read_json, read_rows, write_json, write_ordered, write_rows
@@ -171,7 +171,7 @@ def keep_crate(name: str, workflow: Path, out: Path) -> None:
     if name not in (studies := committed()):
         raise BadInput(f'no committed study is named "{name}"{nearest(name, studies)}')
     paths = studies[name]
-    plan = load_plan(read_json(paths.config), workflow, paths.config)
+    plan = compile_study(read_json(paths.config), workflow, paths.config)
     count = write_crate(name, paths, plan, out)
     print(f"wrote={out} files={count} bytes={out.stat().st_size}")
 
@@ -213,7 +213,7 @@ def write_kept(name: str, workflow: Path) -> None:
     """Judge, tabulate, draw and write a committed study again, from the items that are committed."""
     kept = Paths("", name)
     study = read_study(Path(kept.record))
-    plan = load_plan(read_json(kept.config), workflow, kept.config)
+    plan = compile_study(read_json(kept.config), workflow, kept.config)
     # What is known of a paper is of today, what was run is of the day when it was.
     study = {**study, "papers": plan.record["papers"]}
     items = [committed_item(plan, kept, item) for item in study["items"]]

@@ -18,9 +18,9 @@ from psutil import NoSuchProcess, Process
 from replicse.checked import read_yaml
 from replicse.cli.answers import Action
 from replicse.cli.study import add_study_arguments, chosen_config, config_layers, own_papers
+from replicse.compile.compiler import compile_study
 from replicse.compile.needs import absent, absent_root, unpinned_text
 from replicse.compile.paths import Paths, drop_partial
-from replicse.compile.planner import plan_of
 from replicse.compile.selection import chosen_items, chosen_scale, too_large
 from replicse.compile.study import Study
 from replicse.errors import BadInput, MissingData, nearest
@@ -78,7 +78,7 @@ def run_items(arguments: Namespace) -> int:
     large = too_large(study_items, checked, chosen_scale(checked, arguments.workflow, file))
     items = items_named(arguments.item, study_items, large)
     # Snakemake plans again, and would tell a mistake among lines of its own.
-    plan = of_items(plan_of(checked, papers, arguments.workflow, file), items)
+    plan = of_items(compile_study(checked, arguments.workflow, file, papers=papers), items)
     refuse_absent(plan, items)
     left_out = (f"{item} is left out: {error}" for item, error in plan.unplanned.items())
     for sentence in filter(None, (unpinned_text(plan), absent_root(plan), *left_out)):
@@ -143,7 +143,7 @@ def of_items(plan: Study, asked: Sequence[Item | str]) -> Study:
     named = [item.id for item in asked if isinstance(item, Item)]
     if not named or "all" in asked:
         return plan
-    return plan_of(plan.config.replace(papers=by_paper(named)), plan.papers, plan.workflow)
+    return compile_study(plan.config.replace(papers=by_paper(named)), plan.workflow, papers=plan.papers)
 
 
 def refuse_absent(plan: Study, asked: Sequence[Item | str]) -> None:

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from replicse.cli.study import asked, check_here, chosen_config, chosen_plan, study_file
+from replicse.compile.compiler import compile_study
 from replicse.compile.paths import Paths
-from replicse.compile.planner import load_plan
 from replicse.compile.study import Study
 from replicse.errors import BadInput, nearest
 from replicse.files import read_json
@@ -95,18 +95,18 @@ def own_study(arguments: Namespace, only: str = "") -> SelectedStudy:
         made = asked(read_config([record], seeds=arguments.seeds), arguments)
         config = checked_config(made, str(record))
         if not only or config.holds(only):
-            plan = load_plan(made, arguments.workflow, str(record), only)
+            plan = compile_study(made, arguments.workflow, str(record), only)
             same = config.bearing_on(only) == chosen.bearing_on(only) if only else config == chosen
             notice = f"read by {record}, with which it was made; --config {named} reads by that one instead"
             if not only or _begun(plan, only):
                 return SelectedStudy(plan, AsFarAsDone(plan), "" if same else notice)
-    plan = load_plan(values, arguments.workflow, named, only)
+    plan = compile_study(values, arguments.workflow, named, only)
     return SelectedStudy(plan, AsFarAsDone(plan))
 
 
 def _kept(arguments: Namespace, name: str, only: str) -> SelectedStudy:
     paths = committed()[name]
-    plan = load_plan(asked(read_json(paths.config), arguments), arguments.workflow, paths.config, only)
+    plan = compile_study(asked(read_json(paths.config), arguments), arguments.workflow, paths.config, only)
     return SelectedStudy(plan, Evaluations(plan, replace(paths, scale=plan.scale.name)))
 
 

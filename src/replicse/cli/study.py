@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from replicse.cli.answers import Action, answer, room
+from replicse.compile.compiler import compile_study
 from replicse.compile.cost import Cost, Interval
 from replicse.compile.needs import Need, amounts, amounts_text, needs
 from replicse.compile.paths import Paths
-from replicse.compile.planner import load_plan, plan_of
 from replicse.compile.remarks import remarks
 from replicse.compile.resolve import check_parts
 from replicse.compile.selection import chosen_items, chosen_scale, load_scales
@@ -168,12 +168,12 @@ def own_rows(words: Iterable[str]) -> dict[str, dict[str, str]]:
 def chosen_plan(arguments: Namespace, only: str = "") -> Study:
     """Return the plan of the chosen study, or of one of its items alone."""
     config, file = chosen_config(arguments)
-    return load_plan(config, arguments.workflow, file, only)
+    return compile_study(config, arguments.workflow, file, only)
 
 
 def plan_of_file(file: str, only: str = "") -> Study:
     """Return the plan of a config that a job is given, or of one of its items alone."""
-    return load_plan(read_config([Path(file)]), workflow_folder(), file, only)
+    return compile_study(read_config([Path(file)]), workflow_folder(), file, only)
 
 
 def plan_verb(parser: ArgumentParser) -> Action:
@@ -356,7 +356,7 @@ def validate_verb(parser: ArgumentParser) -> Action:
                 corpora=config.corpora,
                 sets=config.sets,
             )
-            plan = plan_of(everything, papers, workflow, file, as_far_as_possible=True)
+            plan = compile_study(everything, workflow, file, papers=papers, as_far_as_possible=True)
             for item, error in plan.unplanned.items():
                 elsewhere.setdefault(item, []).append(scale.name)
                 if not isinstance(error, OfAnotherScale) or len(elsewhere[item]) == len(scales):

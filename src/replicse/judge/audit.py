@@ -9,7 +9,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from replicse.compile.planner import plan_of
+from replicse.compile.compiler import compile_study
 from replicse.compile.selection import chosen_scale
 from replicse.compile.study import Cell, Study
 from replicse.errors import BadInput, nearest
@@ -47,7 +47,7 @@ def audit_plan(
         known = chosen_scale(config, workflow, "audit").corpora
         corpora = {name: corpus for name, corpus in (study.corpora or {}).items() if name not in known}
         config = config.model_copy(update={"corpora": corpora, "sets": study.sets})
-    plan = plan_of(config, papers, workflow, as_far_as_possible=True)
+    plan = compile_study(config, workflow, papers=papers, as_far_as_possible=True)
     if plan.unplanned:
         LOG.warning("not audited: %s (%s)", ", ".join(plan.unplanned), next(iter(plan.unplanned.values())))
     return plan

@@ -8,8 +8,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from replicse.compile.compiler import compile_study
 from replicse.compile.paths import Paths
-from replicse.compile.planner import Planner
 from replicse.compile.selection import chosen_items
 from replicse.compile.study import Study
 from replicse.errors import BadInput
@@ -26,8 +26,8 @@ from replicse.judge.origins import outdated
 from replicse.judge.table import ItemResult
 from replicse.judge.tabulate import TIDY, item_result, tidy_rows
 from replicse.judge.values import Evaluations
+from replicse.spec.config import by_paper
 from replicse.spec.counterparts import CellKey
-from replicse.spec.lock import load_lock
 
 LOG = logging.getLogger(__name__)
 Table = tuple[Sequence[str], list[dict[str, Any]]]
@@ -120,12 +120,17 @@ def study_machines(plan: Study, evaluations: Evaluations) -> Counter[Machine]:
     return distinct(machines)
 
 
-def plan_further(plan: Study, items: Iterable[str]) -> None:
-    """Add items of the study to a plan of a part of it; one that cannot be planned is logged and left out."""
-    wanted = set(items) - set(plan.items)
-    planner = Planner(plan, load_lock(plan.workflow)) if wanted else None
-    for item in chosen_items(plan.config, plan.papers, "config.yaml") if planner else ():
-        if item.id in wanted:
-            planner.add_if_possible(item)
-            if item.id in plan.unplanned:
-                LOG.warning("%s is left out: %s", item.id, plan.unplanned[item.id])
+def study_of_others(plan: Study, items: Iterable[str]) -> Study:
+    """Return the study of some items of a config; the plan of a part of it where that has them all.
+
+    An item that cannot be planned is logged and left out.
+    """
+    known = [item.id for item in chosen_items(plan.config, plan.papers, "config.yaml")]
+    wanted = [name for name in known if name in set(items)]
+    if plan.items.keys() >= set(wanted):
+        return plan
+    config = plan.config.replace(papers=by_paper(wanted))
+    others = compile_study(config, plan.workflow, papers=plan.papers, as_far_as_possible=True)
+    for name, error in others.unplanned.items():
+        LOG.warning("%s is left out: %s", name, error)
+    return others

@@ -14,8 +14,8 @@ from places import ROOT
 
 import replicse
 from replicse.cli import EVERYDAY, GROUPS, VERBS, main
+from replicse.compile.compiler import compile_study
 from replicse.compile.paths import Paths
-from replicse.compile.planner import load_plan
 from replicse.errors import MissingData
 from replicse.files import write_json
 from replicse.judge.tabulate import item_result
@@ -116,7 +116,7 @@ def kept(tmp_path, monkeypatch):
         "precision": "bf16",
         "adjudicate": ["repro/table4"],
     }
-    plan = load_plan(config, ROOT / "workflow")
+    plan = compile_study(config, ROOT / "workflow")
     write_scores(plan, plan.items, lambda cell, place: 61.25 + place)
     paths = Paths("", "mine")
     write_json(paths.config, plan.config.plain())
@@ -161,7 +161,7 @@ def test_a_committed_cell_has_its_committed_values(kept, capsys):
 def test_items_are_read_by_the_config_that_they_were_run_with(kept, capsys, caplog):
     """After `replicse run simcse/table3 --config FILE`, `show --scale` once said that nothing was evaluated."""
     config = kept.config.model_copy(update={"seeds": (0,)})
-    plan = load_plan(config.plain(), ROOT / "workflow")
+    plan = compile_study(config.plain(), ROOT / "workflow")
     write_scores(plan, ["simcse/table3"], lambda cell, place: 44.5)
     item = plan.items["simcse/table3"]
     write_json(plan.paths.config, config.plain())

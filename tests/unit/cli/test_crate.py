@@ -8,8 +8,8 @@ from places import ROOT
 
 from replicse.cli import main
 from replicse.cli.crate import files_of
+from replicse.compile.compiler import compile_study
 from replicse.compile.paths import Paths
-from replicse.compile.planner import load_plan
 from replicse.spec.config import read_config
 
 METADATA = "ro-crate-metadata.json"
@@ -44,7 +44,7 @@ def test_a_crate_has_what_a_study_of_a_workspace_is_made_from(tmp_path, monkeypa
     Path("papers/mine/corpora.yaml").write_text(
         "corpora: {own: {format: table, file: own.csv, text: sentence}}"
     )
-    plan = load_plan(
+    plan = compile_study(
         read_config([Path("config.yaml")]) | {"scale": "tiny", "papers": ["mine"]}, ROOT / "workflow"
     )
     files = {place: file for file, place in files_of("mine", Paths("tiny", "mine"), plan)}

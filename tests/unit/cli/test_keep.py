@@ -9,7 +9,7 @@ from places import ROOT
 
 from replicse.cli import main
 from replicse.cli.render import made_facts, refuse_uncommitted
-from replicse.compile.planner import load_plan
+from replicse.compile.compiler import compile_study
 from replicse.errors import BadInput
 from replicse.files import read_json, write_json
 from replicse.judge.origins import records_of
@@ -29,7 +29,7 @@ def study(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     made = {"commit": "d" * 40, "dirty": False, "package_sha256": "e" * 64}
     monkeypatch.setattr("replicse.provenance.record.software", lambda: made)
-    plan = load_plan(CONFIG, ROOT / "workflow")
+    plan = compile_study(CONFIG, ROOT / "workflow")
     write_scores(plan, ["simcse/table3"], lambda cell, place: 50.0 + place)
     for file in Path("results").glob("**/encoders/*/*.json"):
         write_json(file, {**read_json(file), "provenance": MADE})

@@ -10,8 +10,8 @@ from made_up import RECIPE, made_plan, write_paper, write_scores
 from places import ROOT
 from planned import WORKFLOW, shipped_plan
 
+from replicse.compile.compiler import compile_study
 from replicse.compile.graph import graph_of
-from replicse.compile.planner import load_plan
 from replicse.errors import BadInput
 from replicse.judge.tabulate import borrowed_spread, item_result, table_rows
 from replicse.judge.values import Evaluations
@@ -66,7 +66,7 @@ def test_every_seed_is_a_whole_chain_from_its_own_backbone():
 
 def test_a_scale_may_have_one_backbone_for_all_seeds(workflow):
     edit(workflow / "scales" / "micro.yaml", lambda scale: scale["backbones"]["bert-base"]["run"].pop("seed"))
-    plan = load_plan({**CONFIG, "papers": {"simcse": ["table5"]}, "seeds": [5, 6]}, workflow)
+    plan = compile_study({**CONFIG, "papers": {"simcse": ["table5"]}, "seeds": [5, 6]}, workflow)
     cells = {cell.row.id: cell for cell in plan.described("simcse/table5") if cell.column.id == "avg"}
     assert cells["unsup-simcse-bert-base"].seeds == (5, 6)
     assert cells["bert-base-first-last"].seeds == (0,), "the seed of the scale's pre-training"
@@ -74,7 +74,7 @@ def test_a_scale_may_have_one_backbone_for_all_seeds(workflow):
     with pytest.raises(
         BadInput, match=r"crossed names row p0.1 of simcse/table3, but .*micro.yaml pre-trains"
     ):
-        load_plan({**CONFIG, **crossed}, workflow)
+        compile_study({**CONFIG, **crossed}, workflow)
 
 
 def test_a_crossed_row_is_run_under_every_seed_on_every_backbone():
@@ -95,12 +95,12 @@ def test_a_crossed_row_is_run_under_every_seed_on_every_backbone():
 
 
 def test_a_trajectory_ends_where_its_runs_end_at_a_scale(workflow):
-    whole = load_plan({**CONFIG, "papers": {"simcse": ["figure2"]}}, workflow)
+    whole = compile_study({**CONFIG, "papers": {"simcse": ["figure2"]}}, workflow)
     file = workflow / "scales/micro.yaml"
     file.write_text(
         file.read_text().replace("optimisation.steps, at_most: 20", "optimisation.steps, at_most: 15")
     )
-    cut = load_plan({**CONFIG, "papers": {"simcse": ["figure2"]}}, workflow)
+    cut = compile_study({**CONFIG, "papers": {"simcse": ["figure2"]}}, workflow)
     for plan, last in ((whole, 20), (cut, 10)):
         assert {run.trajectory.steps()[-1] for run in plan.runs.values() if run.trajectory.every} == {last}
         cells = plan.cells["simcse/figure2"]
@@ -124,8 +124,8 @@ def test_a_scale_that_extends_another_says_only_what_differs(workflow):
 
 def test_planning_needs_no_torch():
     code = (
-        "import sys; from pathlib import Path; from replicse.compile.planner import load_plan;"
-        "load_plan({'scale': 'paper', 'papers': {'simcse': 'all'}, 'seeds': [0]}, Path('workflow'));"
+        "import sys; from pathlib import Path; from replicse.compile.compiler import compile_study;"
+        "compile_study({'scale': 'paper', 'papers': {'simcse': 'all'}, 'seeds': [0]}, Path('workflow'));"
         "import replicse.judge.verdict, replicse.judge.tabulate, replicse.judge.audit;"
         "import replicse.cli; print({'torch', 'scipy', 'pandas', 'transformers'} & set(sys.modules))"
     )
@@ -175,7 +175,7 @@ def test_whatever_differs_from_the_recipe_ends_the_loan(workflow, change):
 
     edit(workflow / "papers" / "simcse" / "tables" / "table3.yaml", differ)
     config = {"scale": "paper", "papers": {"simcse": ["table3"]}, "seeds": [0]}
-    plan = load_plan(config, workflow)
+    plan = compile_study(config, workflow)
     assert not any(borrowed_spread(plan, cell) for cell in plan.described("simcse/table3"))
 
 

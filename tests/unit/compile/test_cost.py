@@ -7,8 +7,8 @@ from places import ROOT
 from planned import WORKFLOW, shipped_plan
 
 from replicse.cli import main
+from replicse.compile.compiler import compile_study
 from replicse.compile.cost import Cost, Speed, operations_of, passes
-from replicse.compile.planner import load_plan
 from replicse.errors import BadInput
 from replicse.files import write_json
 from replicse.registry.runs import FILLED, Init, Run
@@ -141,7 +141,7 @@ def test_a_large_search_is_run_only_where_it_is_asked_for_by_name():
     with pytest.raises(BadInput, match=r"asked for by name.*replicse run diffcse/table12 --scale paper"):
         plan.item("diffcse/table12")
     assert plan.record["left_out"].startswith("diffcse/table12, diffcse/table13: ")
-    assert "diffcse/table12" in load_plan(values, WORKFLOW, only="diffcse/table12").items
+    assert "diffcse/table12" in compile_study(values, WORKFLOW, only="diffcse/table12").items
 
 
 def test_the_page_on_the_paper_scale_prints_what_plan_gives(capsys, monkeypatch):

@@ -10,9 +10,9 @@ from places import ROOT
 from small_stsb import write_stsb
 
 from replicse.cli import main
+from replicse.compile.compiler import compile_study
 from replicse.compile.graph import graph_of
 from replicse.compile.needs import data_files
-from replicse.compile.planner import load_plan
 from replicse.data.corpora import read_corpus
 from replicse.data.sets import data_folder, recorded_sets
 from replicse.errors import BadInput
@@ -50,7 +50,7 @@ def test_the_papers_scale_runs_on_a_folder_of_evaluation_sets_alone(tmp_path):
     """SentEval, which the hub has as one archive, is a folder there, and nothing else is read yet."""
     root = write_stsb(tmp_path / "data", {"dev": PAIRS})
     config = {"scale": "paper", "papers": {"repro": ["table2"]}, "seeds": [0]}
-    plan = load_plan({**config, "data": {"source": "local", "root": str(root)}}, ROOT / "workflow")
+    plan = compile_study({**config, "data": {"source": "local", "root": str(root)}}, ROOT / "workflow")
     payload = {**graph_of(plan)["data",].payload, "sizes": {}}
     assert "SentEval" in payload["file"]
     assert main(["job", "data", json.dumps(payload), "--out", str(tmp_path / "data.json")]) == 0

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from places import ROOT
 
+from replicse.compile.compiler import compile_study
 from replicse.compile.needs import data_files, hub_parts
-from replicse.compile.planner import load_plan
 from replicse.data.corpora import read_corpus
 from replicse.errors import BadInput, MissingData
 from replicse.registry.corpora import corpus_of
@@ -128,7 +128,9 @@ def test_the_rows_are_those_of_the_pinned_commit(hub, tmp_path):
 
 
 def test_the_pinned_commit_is_part_of_a_runs_name_and_licences_are_not():
-    plan = load_plan({"scale": "paper", "papers": {"simcse": ["table4"]}, "seeds": [0]}, ROOT / "workflow")
+    plan = compile_study(
+        {"scale": "paper", "papers": {"simcse": ["table4"]}, "seeds": [0]}, ROOT / "workflow"
+    )
     lock = load_lock(ROOT / "workflow")
     recipes = [spec["corpus"] for spec in plan.stores.values() if spec["corpus"]["name"] == "qqp"]
     revision = lock.revision("nyu-mll/glue")

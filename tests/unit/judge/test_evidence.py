@@ -10,7 +10,7 @@ from made_up import write_scores
 from places import ROOT
 
 from replicse.cli import main
-from replicse.compile.planner import load_plan
+from replicse.compile.compiler import compile_study
 from replicse.judge.evidence import needed_of_cell, power_lines, printed_form
 from replicse.judge.study import results_of
 from replicse.judge.values import Evaluations
@@ -31,7 +31,7 @@ def near_print(cell, place):
 def studied(tmp_path, monkeypatch):
     """A plan, its cells by row, and their results on made-up scores."""
     monkeypatch.chdir(tmp_path)
-    plan = load_plan(CONFIG, WORKFLOW)
+    plan = compile_study(CONFIG, WORKFLOW)
     write_scores(plan, [ITEM], near_print)
     (result,) = results_of(plan, [ITEM], Evaluations(plan))
     return plan, {cell.row.id: (cell, result.described[cell.key[1:]]) for cell in plan.described(ITEM)}

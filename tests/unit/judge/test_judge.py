@@ -9,7 +9,7 @@ from planned import WORKFLOW, shipped_audit, shipped_plan
 
 from replicse.cli import judge as commands
 from replicse.cli import main
-from replicse.compile.planner import load_plan
+from replicse.compile.compiler import compile_study
 from replicse.files import read_rows, write_json
 from replicse.judge import study
 from replicse.judge.audit import NOT_AUDITED, audit, audit_plan, chosen
@@ -100,7 +100,7 @@ def test_what_cannot_be_planned_at_the_papers_scale_stops_no_study(tmp_path, cap
     lines = scale.read_text().splitlines(keepends=True)
     scale.write_text("".join(line for line in lines if not line.startswith("  bert-tiny: ")))
     config = {"scale": "micro", "papers": {"simcse": ["table1"]}, "seeds": [0]}
-    assert judge_study(load_plan(config, workflow), [])["audit"][1], "the other papers are audited"
+    assert judge_study(compile_study(config, workflow), [])["audit"][1], "the other papers are audited"
     (line,) = [line for line in caplog.text.splitlines() if "not audited: " in line]
     assert "not audited: diffcse/" in line and "bert-tiny" in line and str(scale) in line
     further = audit_plan(load_papers(workflow), workflow)

@@ -4,8 +4,8 @@ import pytest
 
 from replicse.cli import main
 from replicse.cli.study import own_rows
+from replicse.compile.compiler import compile_study
 from replicse.compile.graph import graph_of
-from replicse.compile.planner import load_plan
 from replicse.errors import BadInput
 from replicse.workspace import packaged
 
@@ -20,7 +20,7 @@ def plan(rows, **changes):
         "rows": {ITEM: rows},
         **changes,
     }
-    return load_plan(config, packaged("workflow"))
+    return compile_study(config, packaged("workflow"))
 
 
 @pytest.fixture

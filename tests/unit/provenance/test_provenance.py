@@ -11,7 +11,7 @@ from contextlib import contextmanager
 import pytest
 from places import ROOT
 
-from replicse.compile.planner import load_plan
+from replicse.compile.compiler import compile_study
 from replicse.provenance import record, source
 from replicse.provenance.record import provenance
 from replicse.provenance.source import PACKAGE, SourceCode, named_in
@@ -74,7 +74,7 @@ def test_a_data_file_and_a_name_are_part_of_it_and_other_folders_are_not(tmp_pat
 @pytest.fixture(scope="module")
 def runs():
     """The runs of all papers at the micro scale, by id."""
-    return load_plan({"scale": "micro", "papers": "all", "seeds": [0]}, ROOT / "workflow").runs
+    return compile_study({"scale": "micro", "papers": "all", "seeds": [0]}, ROOT / "workflow").runs
 
 
 @pytest.fixture(scope="module")

@@ -3,9 +3,9 @@
 import pytest
 from made_up import RECIPE, write_paper
 
+from replicse.compile.compiler import compile_study
 from replicse.compile.graph import graph_of
 from replicse.compile.needs import data_files, tables
-from replicse.compile.planner import load_plan
 from replicse.errors import BadInput
 from replicse.spec.layers import mappings, workspace_files
 
@@ -36,7 +36,7 @@ def plan(tmp_path, monkeypatch):
             recipes = {"trained": {**RECIPE, "corpus": "mine"}, "other": RECIPE}
             write_paper(tmp_path / workflow, "made", {"table1": table}, recipes=recipes)
         values = {"scale": scale, "papers": {"made": "all"}, "seeds": [0], **config}
-        return load_plan(values, tmp_path / workflow)
+        return compile_study(values, tmp_path / workflow)
 
     return made
 

@@ -31,26 +31,23 @@ from replicse.spec.tables import Item, Row
 Jobs = tuple[tuple[str, ...], ...]
 
 
-def load_plan(values: Mapping[str, Any], workflow: Path, file: str = "config.yaml", only: str = "") -> Study:
-    """Return the plan of a config, or of one of its items; nothing is read but YAML and CSV, nothing is run."""
-    config = checked_config(values, file)
-    return plan_of(config, load_papers(workflow, config.plugins), workflow, file, only)
-
-
-def plan_of(
-    config: Config,
-    papers: dict[str, Paper],
+def compile_study(
+    values: Config | Mapping[str, Any],
     workflow: Path,
     file: str = "config.yaml",
     only: str = "",
     *,
+    papers: dict[str, Paper] | None = None,
     as_far_as_possible: bool = False,
 ) -> Study:
-    """Return the plan of a checked config over papers that are loaded.
+    """Return the study of a config, or of one of its items; nothing is read but YAML and CSV, nothing is run.
 
-    Raises BadInput for an item that cannot be planned; `as_far_as_possible` leaves it out and notes why. So is an item
-    left out that belongs to another scale, unless the config names it or nothing else is planned.
+    Papers that are loaded already are not read again. Raises BadInput for an item that cannot be planned;
+    `as_far_as_possible` leaves it out and notes why. So is an item left out that belongs to another scale, unless the
+    config names it or nothing else is planned.
     """
+    config = values if isinstance(values, Config) else checked_config(values, file)
+    papers = load_papers(workflow, config.plugins) if papers is None else papers
     lock = load_lock(workflow)
     scale = with_additions(chosen_scale(config, workflow, file), papers, config, file, load_scales(workflow))
     scale = scale.pinned(lock)
