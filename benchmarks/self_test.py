@@ -410,7 +410,7 @@ class SelfTest:
     def texts_of(self, run: Run) -> dict[str, list[str]]:
         """Return made-up sentences for each view of a run."""
         count = run.optimisation.batch_size * 4
-        columns = [view.column for view in run.views or ()]
+        columns = [view.column for view in run.views]
         return {column: self.bench.texts(LENGTH, count, place) for place, column in enumerate(columns)}
 
     def run(self, size: tuple[int, int], rows: int, steps: int, columns: tuple[str, ...], **more: Any) -> Run:
@@ -434,7 +434,7 @@ class SelfTest:
         stores = {name: self.work / f"store-{name}" for name in texts}
         for name, column in texts.items():
             write_store(stores[name], column, self.bench.tokenizer, LENGTH, {})
-        folder = Path(str(run.init.folder)) if run.init else None
+        folder = Path(str(run.init.folder))
         return TrainJob(
             run, run.run_id, folder, self.bench.tokenizer, [stores[view.column] for view in run.views or ()]
         )

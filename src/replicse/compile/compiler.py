@@ -14,7 +14,7 @@ from replicse.compile.selection import chosen_items, chosen_scale, load_scales, 
 from replicse.compile.study import Cell, Study
 from replicse.errors import BadInput, nearest
 from replicse.registry.corpora import SIMCSE_DATA
-from replicse.registry.runs import Trajectory
+from replicse.registry.run_options import Trajectory
 from replicse.registry.suites import SUITES
 from replicse.spec.additions import with_additions
 from replicse.spec.columns import AnyColumn, Derived

@@ -15,7 +15,8 @@ from replicse.errors import BadInput
 from replicse.files import read_json
 from replicse.registry.encoders import size_in, size_of
 from replicse.registry.frozen import frozen_models
-from replicse.registry.runs import FILLED, Freeze, Init, Run, resolved
+from replicse.registry.run_options import Freeze
+from replicse.registry.runs import FILLED, Init, Run
 from replicse.spec.datasets import load_datasets
 
 OPERATIONS = 6
@@ -65,8 +66,8 @@ class Speed(Checked):
 
 def sizes_of(source: Init, sources: Sources) -> tuple[int, int] | None:
     """Return layers and width of an encoder; None where it is not known here."""
-    while source.before:
-        source = sources[source.before]
+    while source.run:
+        source = sources[source.run]
     if source.fresh:
         return source.fresh.architecture.layers, source.fresh.architecture.hidden
     if source.folder:
@@ -166,7 +167,7 @@ class Cost:
     def __init__(self, plan: Study, device: str = "") -> None:
         self.plan, self.speed = plan, speed_of(plan, device)
         self.operations = {
-            name: operations_of(run, plan.scale.rows(resolved(run.corpus)["name"]), plan.sources)
+            name: operations_of(run, plan.scale.rows(run.corpus["name"]), plan.sources)
             for name, run in plan.runs.items()
         }
 

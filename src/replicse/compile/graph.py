@@ -12,11 +12,10 @@ from replicse.compile.study import Study
 from replicse.provenance.source import named_in
 from replicse.registry.artefacts import ENCODER, METRICS, OFFSETS, PROVENANCE, STORE, TOKENS, WEIGHTS
 from replicse.registry.augmentations import augmentation_of
-from replicse.registry.corpora import SIMCSE_DATA, CorpusFormat, corpus_of
+from replicse.registry.corpora import SIMCSE_DATA, corpus_of
 from replicse.registry.encoders import CHECKPOINTS
 from replicse.registry.frozen import frozen_models
 from replicse.registry.plugins import family_code, plugins_of, suite_code, unit_of
-from replicse.registry.runs import resolved
 from replicse.spec.datasets import load_datasets
 from replicse.spec.lock import load_lock
 from replicse.spec.models import Encoder
@@ -239,7 +238,7 @@ class _Jobs:
             "stores": [self.paths.store(store) for store in stores],
         }
         # The reader of a corpus is of its store, but a run asks its format for labels.
-        formats = (CorpusFormat.known[resolved(source.corpus)["format"]] for source in run.sources)
+        formats = {source.corpus_format for source in run.sources}
         modules = {"replicse.training.loop", *(f"{kind.__module__}:{kind.__qualname__}" for kind in formats)}
         modules |= {suite_code(run.selection.suite), *self._families(name, *frozen)}
         return self._job("train", (name,), payload, modules, (run,), needs, files=run.selection.plain())
@@ -307,7 +306,7 @@ class _Jobs:
     def _specs(encoder: Encoder) -> tuple[object, ...]:
         """Return the checked data of how an encoder is read: pooling, post-processing, the corpus that is fitted on."""
         after = encoder.postprocess
-        fitted = (corpus_of(resolved(after.fit)),) if after and after.fit != "target" else ()
+        fitted = (corpus_of(after.fit),) if after and isinstance(after.fit, dict) else ()
         return (encoder.pooling, *([after] if after else []), *fitted)
 
     @staticmethod

@@ -6,7 +6,7 @@ from functools import reduce
 
 from replicse.compile.study import Study
 from replicse.errors import BadInput
-from replicse.registry.runs import PARTS
+from replicse.registry.run_specs import PARTS
 from replicse.spec.columns import AnyColumn
 from replicse.spec.models import EncoderRequest, PlannedRequest, layered
 from replicse.spec.protocols import AS_DESCRIBED, ON_BACKBONE, Protocol, changed, variants

@@ -15,7 +15,9 @@ from replicse.registry.digests import digest
 from replicse.registry.encoders import Checkpoint, Engine, can_keep
 from replicse.registry.frozen import BY_NAME, FrozenModel, with_frozen
 from replicse.registry.poolings import Own
-from replicse.registry.runs import PARTS, Init, Run, SelectionRule, Source, View, resolved, symbol
+from replicse.registry.run_options import SelectionRule, View
+from replicse.registry.run_specs import PARTS, InitSpec, RunSpec, SourceSpec
+from replicse.registry.runs import Fresh, Init, Run, RunSource
 from replicse.registry.suites import SUITES
 from replicse.spec.config import Config
 from replicse.spec.layers import merged
@@ -72,8 +74,8 @@ class Resolver:
         self._published = list(published_spreads(plan.papers)) if plan.scale.comparable else []
         self._backbones: dict[tuple[str, int], Start] = {}
         self._stores: dict[tuple[str, View, str, int], str] = {}
-        self._starts: list[Init | FrozenModel] = []
-        self._recipes: dict[tuple[str, str], Run] = {}
+        self._starts: list[InitSpec | FrozenModel] = []
+        self._recipes: dict[tuple[str, str], RunSpec] = {}
         self._corpora: dict[str, dict[str, Any]] = {}
 
     def encoders(self, paper: str, request: PlannedRequest, seeds: Sequence[Seeds], where: str) -> list[str]:
@@ -125,9 +127,9 @@ class Resolver:
         """Return an encoder that is read as the request says, else by `reading`."""
         asked = {key: entry for key, entry in request.entries().items() if key in READING and entry}
         spec = Encoder.model_construct(source=source, **{**reading, **asked})
-        if spec.postprocess and spec.postprocess.fit != "target":
-            corpus = self.plan.scale.corpus(symbol(spec.postprocess.fit), where)
-            spec = spec.replace(postprocess=spec.postprocess.replace(fit=corpus))
+        fit = spec.postprocess and spec.postprocess.fit
+        if isinstance(fit, str) and fit != "target":
+            spec = spec.replace(postprocess=spec.postprocess.replace(fit=self.plan.scale.corpus(fit, where)))
         return spec
 
     def _trained(self, paper: str, request: PlannedRequest, seeds: Sequence[Seeds], where: str) -> list[str]:
@@ -140,7 +142,7 @@ class Resolver:
                     self.plan.measured[name] = {**self.plan.measured.get(name, {}), **spreads}
         return runs
 
-    def _run(self, paper: str, request: EncoderRequest | Init, stages: Stages, where: str) -> Run:
+    def _run(self, paper: str, request: EncoderRequest | InitSpec, stages: Stages, where: str) -> RunSpec:
         """Return the run of a recipe, with what a request changes in it, before the scale's adjustments."""
         name = self.plan.scale.recipe(paper, request.use)
         if (paper, name) not in self._recipes:
@@ -159,8 +161,8 @@ class Resolver:
             entry = self.plan.scale.named("backbones", name, where)
             if entry.run is not None:
                 run_seed = seed if entry.run.seed == "each" else entry.run.seed
-                run = merged(Run(), entry.run.without("seed"))
-                with self._not_from_itself(Init(backbone=name), where):
+                run = merged(RunSpec(), entry.run.without("seed"))
+                with self._not_from_itself(InitSpec(backbone=name), where):
                     (run_id,) = self.runs("", run, [Seeds(run_seed, run_seed)], where, adjust=False)
                 kept = self.plan.kept_checkpoint(self.plan.runs[run_id])
                 start = Start(EncoderSource(run=run_id), entry.engine, kept)
@@ -169,12 +171,12 @@ class Resolver:
             self._backbones[name, seed] = start
         return self._backbones[name, seed]
 
-    def _own(self, named: EncoderRequest | Init, where: str) -> EncoderSource:
+    def _own(self, named: EncoderRequest | InitSpec, where: str) -> EncoderSource:
         """Return an encoder that a person names by its folder or hub id; MissingData for a folder that is not there."""
         if named.hub:
             hub, _, revision = named.hub.partition("@")
             return self._artefact(EncoderSource(hub=hub, revision=revision or None))
-        folder = Path(symbol(named.folder)).expanduser()
+        folder = Path(named.folder).expanduser()
         if not folder.is_dir():
             raise MissingData(f"{where}: no folder {folder} here; name one with an encoder")
         return self._artefact(EncoderSource(folder=str(folder) if folder.is_absolute() else f"./{folder}"))
@@ -192,7 +194,7 @@ class Resolver:
     def runs(
         self,
         paper: str,
-        run: Run,
+        run: RunSpec,
         seeds: Sequence[Seeds],
         where: str,
         stages: Stages = NONE,
@@ -202,10 +204,7 @@ class Resolver:
 
         The encoders that its views and terms depend on are of the same chain as the weights it starts from.
         """
-        for part in PARTS:
-            if part not in run.model_fields_set:
-                raise BadInput(f"{where}: the run has no {part}; its recipe must give one")
-        asked = run.init
+        asked, sources = run.start(where), run.sources(where)
         run = self.plan.scale.adjusted(run, where) if adjust else run
         run = run.replace(selection=self._selection(run.selection, where))
         if "precision" not in run.model_fields_set:
@@ -213,20 +212,11 @@ class Resolver:
         run_ids: list[str] = []
         for seed in seeds:
             init, engine = self._init(paper, asked, seed, stages, where)
-            source = self._source(run, seed, where)
-            spec = run.replace(
-                seed=seed.run,
-                init=init,
-                corpus=source.corpus,
-                views=source.views,
-                objective=source.objective,
-                beside=tuple(self._source(other, seed, where) for other in run.beside),
-                engine=run.engine if "engine" in run.model_fields_set else engine,
-            )
-            # Wherever in it they are: in terms, views and their augmentations.
-            spec = with_frozen(spec, partial(self._frozen, paper, seed, stages, where))
-            if problem := spec.incomplete():
-                raise BadInput(f"{where}: expected {problem}")
+            frozen = partial(self._frozen, paper, seed, stages, where)
+            own, *beside = (with_frozen(self._source(source, seed, where), frozen) for source in sources)
+            engine = run.engine if "engine" in run.model_fields_set else engine
+            parts = {"init": init, "beside": tuple(beside), "seed": seed.run, "engine": engine}
+            spec = run.definite(where, **own.entries(), **parts)
             if spec.run_id not in self.plan.runs:
                 self.plan.runs[spec.run_id] = spec
                 self._check_head(spec, asked, where)
@@ -235,15 +225,15 @@ class Resolver:
             run_ids.append(spec.run_id)
         return run_ids
 
-    def _check_head(self, run: Run, init: Init, where: str) -> None:
+    def _check_head(self, run: Run, init: InitSpec, where: str) -> None:
         """Refuse a run that is to keep the head of another run which trains none, or one of another kind.
 
         So for the head of a task that both runs train. A backbone that the scale pre-trains has no pooler: the plan
         notes that the run draws one.
         """
-        if not (run.init.keep_head and run.init.before):
+        if not (run.init.keep_head and run.init.run):
             return
-        before = self.plan.runs[run.init.before]
+        before = self.plan.runs[run.init.run]
         task = next((task for task, head in run.heads.items() if before.heads.get(task, head) != head), None)
         if task:
             raise BadInput(
@@ -268,13 +258,13 @@ class Resolver:
             " that run"
         )
 
-    def _source(self, source: Run | Source, seed: Seeds, where: str) -> Source:
+    def _source(self, source: SourceSpec, seed: Seeds, where: str) -> RunSource:
         """Return corpus, views and objective of a source as the scale has them, but for frozen models."""
-        name = symbol(source.corpus)
+        name = source.corpus
         self._check_columns(source.views, name, where)
         if name not in self._corpora:
             self._corpora[name] = self.plan.scale.corpus(name, where)
-        return Source.model_construct(
+        return RunSource.model_construct(
             corpus=self._corpora[name],
             views=tuple(self._view(view, seed, where) for view in source.views),
             objective=source.objective,
@@ -296,29 +286,31 @@ class Resolver:
             options = entry.narrowed(options, [path])
         return rule.replace(options=options) if options else rule
 
-    def _init(self, paper: str, init: Init, seed: Seeds, stages: Stages, where: str) -> tuple[Init, Engine]:
+    def _init(
+        self, paper: str, init: InitSpec, seed: Seeds, stages: Stages, where: str
+    ) -> tuple[Init, Engine]:
         """Return where a run starts, and the engine of that encoder; the run of another recipe has the same seed."""
         if init.use:
             with self._not_from_itself(init, where):
                 (run,) = self.runs(paper, self._run(paper, init, stages, where), [seed], where, stages)
-            return init.without("use", "run").replace(run=run), self.plan.runs[run].engine
+            kept = Init(run=run, checkpoint=init.checkpoint, keep_head=init.keep_head)
+            return kept, self.plan.runs[run].engine
         if init.fresh:
-            tokenizer = self.plan.scale.tokenizer(symbol(init.fresh.tokenizer), where)
+            tokenizer = self.plan.scale.tokenizer(init.fresh.tokenizer, where)
             self.plan.tokenizers[tokenizer_id(tokenizer)] = tokenizer
-            return Init.model_construct(fresh=init.fresh.replace(tokenizer=tokenizer)), "auto"
+            return Init(fresh=Fresh(**{**init.fresh.entries(), "tokenizer": tokenizer})), "auto"
         if init.folder or init.hub:
             start = Start(self._own(init, where), "auto")
         else:
             start = self.backbone(init.backbone, seed.backbone, where)
-        entries = {**start.source.entries(), **({"keep_head": True} if init.keep_head else {})}
-        return Init.model_construct(**entries), start.engine
+        return Init(**start.source.entries(), keep_head=init.keep_head), start.engine
 
     @contextmanager
-    def _not_from_itself(self, start: Init | FrozenModel, where: str) -> Iterator[None]:
+    def _not_from_itself(self, start: InitSpec | FrozenModel, where: str) -> Iterator[None]:
         """Refuse a run that starts from its own end or reads it, through however many others."""
         if start in self._starts:
             name = start.use or start.backbone
-            how = f"init from {name}" if isinstance(start, Init) else f"the frozen model {start.name}"
+            how = f"init from {name}" if isinstance(start, InitSpec) else f"the frozen model {start.name}"
             raise BadInput(f"{where}: the run starts from itself, by {how}; break the circle")
         self._starts.append(start)
         try:
@@ -364,7 +356,7 @@ class Resolver:
         tokenizer, length = self.plan.tokenizer_file(run.init), run.optimisation.max_length
         stores = []
         for source in run.sources:
-            corpus = resolved(source.corpus)
+            corpus = source.corpus
             for view in source.views:
                 key = corpus["name"], view.text, tokenizer, length
                 if key not in self._stores:
@@ -386,13 +378,13 @@ class Resolver:
         return {"pooling": run.pooling.test, "checkpoint": kept, "engine": run.engine}
 
 
-def changed_run(run: Run, request: EncoderRequest | Init, where: str) -> Run:
+def changed_run(run: RunSpec, request: EncoderRequest | InitSpec, where: str) -> RunSpec:
     """Return a run with what a request changes in it: its parts, then its views and terms."""
     changes = request.run
     return varied(merged(run, changes) if changes else run, getattr(request, "vary", None), where)
 
 
-def published_spreads(papers: Mapping[str, Paper]) -> Iterator[tuple[Run, dict[str, Spread]]]:
+def published_spreads(papers: Mapping[str, Paper]) -> Iterator[tuple[RunSpec, dict[str, Spread]]]:
     """Yield each run whose spread over seeds some paper prints, and that spread by metric path."""
     for paper in papers.values():
         for item in paper.items.values():

@@ -14,7 +14,7 @@ from replicse.registry.digests import digest
 from replicse.registry.encoders import CHECKPOINTS, Checkpoint, Precision
 from replicse.registry.frozen import frozen_models
 from replicse.registry.poolings import Own
-from replicse.registry.runs import Init, Run, resolved
+from replicse.registry.runs import Init, Run
 from replicse.registry.suites import SUITES, file_of
 from replicse.spec.columns import AnyColumn
 from replicse.spec.config import Config
@@ -276,22 +276,22 @@ class Study:
 
     def first(self, init: Init) -> Init:
         """Return what the first run was made from, of the runs that one continues."""
-        while init.before:
-            init = self.runs[init.before].init
+        while init.run:
+            init = self.runs[init.run].init
         return init
 
     def tokenizer_file(self, init: Init) -> str:
         """Return the tokenizer file of a run, followed through the runs it starts from."""
         init = self.first(init)
         if init.fresh:
-            return self.paths.tokenizer(tokenizer_id(resolved(init.fresh.tokenizer)))
+            return self.paths.tokenizer(tokenizer_id(init.fresh.tokenizer))
         return f"{self.paths.backbone(backbone_id(init))}/{TOKENIZER}"
 
     def init_folder(self, run: Run) -> str:
         """Return the folder a run's weights start from; empty for a fresh encoder."""
-        if run.init.before:
-            which = run.init.checkpoint or self.kept_checkpoint(self.runs[run.init.before])
-            return self.paths.checkpoint(run.init.before, which)
+        if run.init.run:
+            which = run.init.checkpoint or self.kept_checkpoint(self.runs[run.init.run])
+            return self.paths.checkpoint(run.init.run, which)
         return "" if run.init.fresh else self.paths.backbone(backbone_id(run.init))
 
     @staticmethod

@@ -304,9 +304,9 @@ def _runs(plan: Study, cell: Cell, ours: CellResult) -> list[str]:
     spec = plan.runs[run]
     lines = [plan.paths.run(run)]
     lines += [f"{key}: {json.dumps(value, ensure_ascii=False)}" for key, value in spec.canonical().items()]
-    while spec.init.before:
-        lines.append(f"starts from {plan.paths.run(spec.init.before)}")
-        spec = plan.runs[spec.init.before]
+    while spec.init.run:
+        lines.append(f"starts from {plan.paths.run(spec.init.run)}")
+        spec = plan.runs[spec.init.run]
     return lines
 
 

@@ -25,7 +25,9 @@ from replicse.registry.corpora import corpus_of
 from replicse.registry.digests import digest
 from replicse.registry.encoders import Precision
 from replicse.registry.frozen import FrozenModel, with_frozen
-from replicse.registry.runs import PARTS, Init, Run, View
+from replicse.registry.run_options import View
+from replicse.registry.run_specs import RunSpec
+from replicse.registry.runs import Init, Run
 from replicse.runtime.devices import device_for
 from replicse.spec.layers import merged
 from replicse.spec.models import Recipe
@@ -78,20 +80,20 @@ def train(
             for an absent file; Failed where the training itself fails, such as a loss that is not finite.
     """
     out = Path(out)
-    run = _run_of(recipe, changes or {})
+    written = _run_of(recipe, changes or {})
     columns, description = _columns_of(corpus)
     initial = transformer_folder(encoder_folder(start))
     named = {name: str(encoder_folder(place)) for name, place in (models or {}).items()}
-    spec = run.replace(
+    views = tuple(_view(view, columns, named) for view in written.views or ())
+    spec = written.definite(
+        "recipe",
         seed=seed,
         precision=precision,
-        init=_init(start, initial, run.init.keep_head),
+        init=_init(start, initial, bool(written.init and written.init.keep_head)),
         corpus=description,
-        views=tuple(_view(view, columns, named) for view in run.views),
+        views=with_frozen(views, partial(_frozen, named)),
+        objective=with_frozen(written.objective, partial(_frozen, named)),
     )
-    spec = with_frozen(spec, partial(_frozen, named))
-    if problem := spec.incomplete():
-        raise BadInput(f"recipe: expected {problem}")
     if spec.selection.every and data is None:
         raise BadInput(
             f"data is not given, but the recipe selects its checkpoint by {spec.selection.metric}; name a folder in the"
@@ -156,23 +158,21 @@ def _cost(seconds: float) -> dict[str, float]:
     }
 
 
-def _run_of(recipe: str | Mapping[str, Any], changes: Mapping[str, Any]) -> Run:
+def _run_of(recipe: str | Mapping[str, Any], changes: Mapping[str, Any]) -> RunSpec:
     """Return the run of a recipe with some changes; BadInput where a part is missing, or it has several corpora."""
     papers, name = load_papers(workflow_folder()), recipe
     if isinstance(recipe, Mapping):
         own = Recipe.of(recipe, "recipe")
         below, name = own.like, "recipe"
-        run = merged(recipe_of(papers, "", below, "recipe.like") if below else Run(), own.without("like"))
+        run = merged(recipe_of(papers, "", below, "recipe.like") if below else RunSpec(), own.without("like"))
     else:
         run = recipe_of(papers, "", recipe, "recipe")
     run = merged(run, Recipe.of(changes, "changes").without("like"))
-    if part := next(
-        (part for part in PARTS if part not in ("init", "corpus") and not getattr(run, part)), ""
-    ):
+    if part := next((part for part in ("views", "objective") if not getattr(run, part)), ""):
         raise BadInput(f"{name}: the run has no {part}; give one in changes")
     if run.beside:
         raise BadInput(f"{name}: it trains on several corpora; run it in a study (replicse run)")
-    return run if run.init else run.replace(init=Init.model_construct())
+    return run
 
 
 def _init(start: str | Path, folder: Path, keep_head: bool) -> Init:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from functools import cached_property, reduce
 from typing import Annotated, Any, Self
 
-from pydantic import AfterValidator, Field, field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from replicse.checked import Checked, Count, Id, Number, Positive, Text, UserMessage, Whole, one_of
 from replicse.errors import nearest
@@ -16,16 +16,15 @@ from replicse.registry.augmentations import AugmentationParameters
 from replicse.registry.digests import digest
 from replicse.registry.encoders import Checkpoint, Engine, Postprocessing, WordVectors
 from replicse.registry.poolings import Cls, Pooling
-from replicse.registry.runs import (
+from replicse.registry.run_options import (
     DropoutRates,
     Freeze,
     Momentum,
     Optimisation,
     PoolingChoice,
-    Run,
     SelectionRule,
-    of_symbols,
 )
+from replicse.registry.run_specs import RunSpec
 from replicse.registry.terms import TermParameters
 from replicse.spec.layers import merged
 
@@ -36,19 +35,11 @@ PRIMES = (2, 3, 5, 7, 11, 13)  # bases of the Halton sequence: no more domains t
 TERMS: dict[str, type[TermParameters]] = TermParameters.known
 AUGMENTATIONS = AugmentationParameters.known
 
-# A run, or any part of one, as a person writes it.
-RunRequest = Annotated[Run, AfterValidator(of_symbols)]
 
-
-class Recipe(Run):
+class Recipe(RunSpec):
     """A named template of runs; `like` names the recipe below it, of this paper or as `paper/recipe`."""
 
     like: Text | None = None
-
-    @model_validator(mode="after")
-    def _has_symbols(self) -> Self:
-        of_symbols(self)
-        return self
 
 
 class Vary(Checked):
@@ -215,7 +206,7 @@ class EncoderRequest(Checked):
     vectors: Id | None = None
     folder: Text | None = None
     hub: Text | None = None
-    run: RunRequest | None = None
+    run: RunSpec | None = None
     vary: Vary | None = None
     grid: dict[str, Annotated[tuple[Any, ...], Field(min_length=1)]] | None = None
     draw: Draw | None = None

@@ -15,7 +15,7 @@ from replicse.errors import BadInput, check_names, nearest
 from replicse.registry.corpora import Corpus
 from replicse.registry.encoders import Precision
 from replicse.registry.frozen import with_frozen
-from replicse.registry.runs import Run
+from replicse.registry.run_specs import RunSpec
 from replicse.registry.sets import EvaluationSet, SetName
 from replicse.registry.suites import range_of
 from replicse.spec.claims import Claim, load_claims
@@ -243,7 +243,7 @@ def _impossible(printed: Reported, column: AnyColumn, path: str, where: str) -> 
 
 def recipe_of(
     papers: Mapping[str, Paper], paper: str, name: str, where: str, below: tuple[str, ...] = ()
-) -> Run:
+) -> RunSpec:
     """Return what a recipe (`name` or `other-paper/name`) gives of a run, over what it is `like`."""
     owner, _, short = name.rpartition("/")
     home = papers.get(owner or paper)
@@ -264,7 +264,7 @@ def recipe_of(
         recipe = recipe.replace(init=start.replace(use=f"{home.key}/{start.use}"))
     recipe = with_frozen(recipe, lambda model: model.of_paper(home.key))
     where = f"{home.folder / 'recipes.yaml'}: {short}.like"
-    parent = recipe_of(papers, home.key, recipe.like, where, (*below, full)) if recipe.like else Run()
+    parent = recipe_of(papers, home.key, recipe.like, where, (*below, full)) if recipe.like else RunSpec()
     return merged(parent, recipe.without("like"))
 
 

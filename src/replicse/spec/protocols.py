@@ -10,8 +10,8 @@ from replicse.checked import Checked, Id, Text, read_yaml
 from replicse.errors import BadInput, check_names
 from replicse.registry.encoders import Checkpoint
 from replicse.registry.poolings import Pooling
-from replicse.registry.runs import Run
-from replicse.spec.models import EncoderRequest, PlannedRequest, RunRequest, Vary, layered
+from replicse.registry.run_specs import RunSpec
+from replicse.spec.models import EncoderRequest, PlannedRequest, Vary, layered
 from replicse.spec.tables import Item
 
 AS_DESCRIBED = "as-described"
@@ -23,7 +23,7 @@ ON_BACKBONE = "on-backbone-"
 class Change(Vary):
     """What a protocol changes: in the run, in its views and terms, or in how the encoder is read."""
 
-    run: RunRequest | None = None
+    run: RunSpec | None = None
     checkpoint: Checkpoint | None = None
     pooling: Pooling | None = None
 
@@ -128,7 +128,7 @@ def changed(request: EncoderRequest, protocol: Protocol) -> PlannedRequest:
     return layered(request, layer)
 
 
-def varied(run: Run, vary: Vary | None, where: str) -> Run:
+def varied(run: RunSpec, vary: Vary | None, where: str) -> RunSpec:
     """Return a run with its augmentations, its loss terms or both sides of its pairs changed.
 
     Raises BadInput where there is nothing to change: a term or an augmentation that the run does not have would read

@@ -13,7 +13,7 @@ from replicse.errors import BadInput, nearest
 from replicse.registry.corpora import Corpus, DataFile, Download, HubDataset
 from replicse.registry.encoders import Engine, Precision, WordVectors
 from replicse.registry.poolings import Cls, Pooling
-from replicse.registry.runs import Run, of_symbols
+from replicse.registry.run_specs import RunSpec
 from replicse.registry.sets import EvaluationSet
 from replicse.registry.suites import SUITES, SuiteOptions
 from replicse.spec.layers import mappings, merged, named_files
@@ -32,20 +32,14 @@ class OfAnotherScale(BadInput):
     """A name is an entry of a scale of the workspace: no mistake, but what needs it is not for this scale."""
 
 
-class Pretraining(Run):
+class Pretraining(RunSpec):
     """A run of the scale's own that makes a backbone: one for all under a seed, or with `each` one per seed of a study.
 
     A backbone that is pre-trained here varies by seed about as much as fine-tuning on it does. With `each` a seed is a
     complete chain, and what two rows of one seed share includes their backbone.
     """
 
-    # No run of a plan is one of these: the plan puts a number here.
-    seed: Annotated[Whole, Field(ge=0)] | Literal["each"] = 0  # type: ignore[assignment]
-
-    @model_validator(mode="after")
-    def _has_symbols(self) -> Self:
-        of_symbols(self, beside=("seed",))
-        return self
+    seed: Annotated[Whole, Field(ge=0)] | Literal["each"] = 0
 
 
 class BackboneSource(Checked):
@@ -335,7 +329,7 @@ class Scale(Checked):
             )
         return kept
 
-    def adjusted(self, run: Run, where: str) -> Run:
+    def adjusted(self, run: RunSpec, where: str) -> RunSpec:
         """Return a run at this scale: factors, bounds, fixed values of `adjust` in order; BadInput for a mistake."""
         for rule in self.adjust:
             section, _, key = rule.path.partition(".")

@@ -16,7 +16,8 @@ from replicse.errors import BadInput
 from replicse.registry.artefacts import TOKENIZER
 from replicse.registry.encoders import Architecture
 from replicse.registry.frozen import FrozenModel, with_frozen
-from replicse.registry.runs import FILLED, Init, Run, SelectionRule, Trajectory, View
+from replicse.registry.run_options import SelectionRule, Trajectory, View
+from replicse.registry.runs import FILLED, Init, Run
 from replicse.runtime.devices import waited_for
 from replicse.training.job import TrainJob
 from replicse.training.loop import Trainer

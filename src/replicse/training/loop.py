@@ -83,8 +83,8 @@ class Trainer:
             raise Failed(
                 f"{self.job.run_id}: precision fp16 needs a GPU; say precision: bf16 or fp32 in config.yaml"
             )
-        if self.job.init and spec.init.before:
-            check_folder(self.job.init, spec.init.before)
+        if self.job.init and spec.init.run:
+            check_folder(self.job.init, spec.init.run)
         self.model = open_model(spec, self.job.init, self.job.tokenizer)
         if spec.init.fresh and spec.init.fresh.embeddings == "ppmi":
             self._set_embeddings()

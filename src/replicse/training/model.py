@@ -19,7 +19,8 @@ from replicse.encoder.pooling import SentencePooling
 from replicse.encoder.task_heads import stored_task_heads, task_heads
 from replicse.errors import BadInput
 from replicse.registry.encoders import can_keep
-from replicse.registry.runs import DropoutRates, Freeze, Run
+from replicse.registry.run_options import DropoutRates, Freeze
+from replicse.registry.runs import Run
 from replicse.training.momentum import MomentumEncoder
 from replicse.training.parts import Parts, encode_in_parts
 
@@ -167,7 +168,7 @@ def open_model(spec: Run, init: Path | None, tokenizer: Path) -> SentenceModel:
         head = stored_head(init) if spec.init.keep_head else None
     if head is not None and can_keep(spec.head, head.settings):
         head.settings = spec.head
-    elif spec.init.keep_head and spec.trains_head and (head is not None or not spec.init.before):
+    elif spec.init.keep_head and spec.trains_head and (head is not None or not spec.init.run):
         raise BadInput(
             f"{init}: it has no {spec.head.kind} head to keep; take init.keep_head away from the run"
         )

@@ -11,7 +11,7 @@ from replicse.encoder.backbone import Backbone
 from replicse.encoder.batch import TokenBatch
 from replicse.encoder.heads import SentenceHead
 from replicse.encoder.pooling import SentencePooling
-from replicse.registry.runs import Momentum
+from replicse.registry.run_options import Momentum
 
 
 class MomentumEncoder(nn.Module):

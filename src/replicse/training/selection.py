@@ -11,7 +11,7 @@ from replicse.encoder.sentence import SentenceEncoder
 from replicse.evaluation.heads import load_labelled, predicted_scores
 from replicse.evaluation.sts import predict, score_task
 from replicse.evaluation.suites import run_suites
-from replicse.registry.runs import SelectionRule
+from replicse.registry.run_options import SelectionRule
 
 
 def selection_of(

@@ -22,7 +22,8 @@ def folder(tmp_path, monkeypatch):
 
 
 def test_a_cpu_gets_as_many_rows_as_its_memory_holds(tmp_path):
-    run = Run.of({"views": [{"column": "text"}] * 2, "optimisation": {"batch_size": 512}}, "here")
+    parts = {"init": {"hub": "a"}, "corpus": {}, "objective": [{"term": "infonce"}]}
+    run = Run.of({**parts, "views": [{"column": "text"}] * 2, "optimisation": {"batch_size": 512}}, "here")
     small = Bench(tmp_path, torch.device("cpu"), memory_gib=8.0)
     assert small.fitting(run, (2, 32)) == 512
     assert 2 <= small.fitting(run, (24, 1024)) < 64

@@ -16,7 +16,8 @@ from replicse.encoder.packed.transformer import PackedBackbone
 from replicse.errors import BadInput
 from replicse.objective import Objective, Step
 from replicse.registry.encoders import MlpHead
-from replicse.registry.runs import DropoutRates, Run
+from replicse.registry.run_options import DropoutRates
+from replicse.registry.runs import Run
 from replicse.training.model import SentenceModel
 
 OTHERS = ("Electra", "MPNet", "DebertaV2", "ModernBert")

@@ -23,6 +23,7 @@ from replicse.registry.plugins import (
     unit_of,
     use_plugins,
 )
+from replicse.registry.run_specs import RunSpec
 from replicse.registry.runs import Run
 from replicse.registry.suites import SUITES, is_metric
 from replicse.registry.terms import TermParameters
@@ -92,7 +93,7 @@ def test_a_term_of_a_plugin_is_read_as_one_that_is_built_in():
         ({"term": "neer"}, 'objective[0] (neer).term is "neer"; did you mean "near"?'),
     ):
         with pytest.raises(BadInput) as error:
-            Run.of({"objective": [mistake]}, "recipes.yaml")
+            RunSpec.of({"objective": [mistake]}, "recipes.yaml")
         assert str(error.value) == f"recipes.yaml: {told}"
     schema = json.dumps(Run.model_json_schema())
     assert '"near"' in schema and '"margin"' in schema
@@ -100,7 +101,7 @@ def test_a_term_of_a_plugin_is_read_as_one_that_is_built_in():
     assert "near" not in TermParameters.known and "nearness" not in sys.modules
     assert '"near"' not in json.dumps(Run.model_json_schema())
     with pytest.raises(BadInput, match=r'term is "near"'):
-        Run.of({"objective": [{"term": "near"}]}, "recipes.yaml")
+        RunSpec.of({"objective": [{"term": "near"}]}, "recipes.yaml")
 
 
 def test_torch_stays_out_of_a_plan():

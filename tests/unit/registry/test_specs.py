@@ -109,8 +109,8 @@ def test_a_spec_survives_its_own_plain_data():
 
 
 def test_a_missing_part_is_named():
-    part = Run.of({key: BASE[key] for key in ("init", "views", "objective")}, "run")
-    assert part.incomplete() == "corpus of the run" and not run().incomplete()
+    with pytest.raises(BadInput, match='run: the document lacks the key "corpus"'):
+        Run.of({key: BASE[key] for key in ("init", "views", "objective")}, "run")
     with pytest.raises(BadInput, match="exactly one of hub, folder, run, fresh"):
         run(init={"hub": "a/b", "run": "c"})
 

@@ -6,7 +6,7 @@ from planned import shipped_plan
 
 from replicse.judge.tabulate import item_result
 from replicse.judge.values import Evaluations
-from replicse.registry.runs import Run
+from replicse.registry.run_specs import RunSpec
 from replicse.spec.models import Vary
 from replicse.spec.protocols import (
     AS_DESCRIBED,
@@ -16,7 +16,7 @@ from replicse.spec.protocols import (
 )
 
 CROP = {"column": "text", "augment": {"name": "crop", "keep": 0.9, "unit": "word", "position": "window"}}
-RUN = Run.of(
+RUN = RunSpec.of(
     {"views": [{"column": "text"}, CROP], "objective": [{"term": "infonce"}, {"term": "mlm", "weight": 0.1}]},
     "here",
 )

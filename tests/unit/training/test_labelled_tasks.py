@@ -20,7 +20,8 @@ from replicse.evaluation.suites import run_suites
 from replicse.objective.terms import Step, make_term
 from replicse.registry.corpora import Labelled
 from replicse.registry.encoders import ClassifierHead, MlpHead, SimilarityHead
-from replicse.registry.runs import DropoutRates, Run
+from replicse.registry.run_options import DropoutRates
+from replicse.registry.runs import Run
 from replicse.registry.terms import Term
 from replicse.training.data import TrainingData, in_turn
 from replicse.training.job import TrainJob

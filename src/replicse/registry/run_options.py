@@ -1,0 +1,207 @@
+"""The options of a run, as written and as definite: dropout, pooling, optimisation, selection, views and the like."""
+
+import math
+from collections.abc import Mapping
+from fnmatch import fnmatchcase
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import Field, model_validator
+
+from replicse.checked import Checked, Count, Id, Number, Positive, Rate, Share, UserMessage, Whole
+from replicse.errors import BadInput, nearest
+from replicse.registry.augmentations import Augmentation, augmentation_of
+from replicse.registry.corpora import Labelled
+from replicse.registry.encoders import Engine, Head, MlpHead, Precision
+from replicse.registry.poolings import Cls, ClsHead, Pooling, TrainingPooling
+from replicse.registry.suites import SUITES, HeadsOptions
+
+
+class DropoutRates(Checked):
+    """Dropout of a run. SimCSE Table 3 sets both rates of the encoder to p (methods 1.7).
+
+    `pooled` is that of sentence vectors after their pooling (2-Tier SimCSE, methods 5); `heads` that of entire heads of
+    attention (drophead, Zhou et al. 2020), which the packed engine has. `schedule: curriculum` raises all rates from 0
+    to what they are: at step t of T by the factor 1 - exp(-gamma t / T) (Morerio et al. 2017).
+    """
+
+    hidden: Rate = 0.1
+    attention: Rate = 0.1
+    pooled: Rate = 0
+    heads: Rate = 0
+    masks: Literal["independent", "fixed"] = "independent"
+    schedule: Literal["constant", "curriculum"] = "constant"
+    gamma: Positive = 10
+
+    @property
+    def drawn(self) -> bool:
+        """Return whether anything is dropped, so that two passes of one text differ."""
+        return any((self.hidden, self.attention, self.pooled, self.heads))
+
+    def factor(self, progress: float) -> float:
+        """Return the share of the rates at some progress of the training, from 0 at its start to 1."""
+        return 1.0 if self.schedule == "constant" else 1 - math.exp(-self.gamma * progress)
+
+
+class PoolingChoice(Checked):
+    """How a sentence vector is read from the encoder in training and at test time.
+
+    `selection` is how the checkpoint is selected by it, as at test time unless another way is given.
+    """
+
+    train: TrainingPooling = ClsHead(pooling="cls-head")
+    test: Pooling = Cls(pooling="cls")
+    selection: Pooling | None = None
+
+
+class Optimisation(Checked):
+    """AdamW with linear decay and no warm-up, as SimCSE's scripts run it (methods 1.4); or without decay."""
+
+    batch_size: Annotated[Count, Field(ge=2)] = 64
+    learning_rate: Positive = 3e-5
+    epochs: Count = 1
+    steps: Count | None = None
+    warmup: Share = 0
+    decay: Literal["linear", "none"] = "linear"
+    weight_decay: Annotated[Number, Field(ge=0)] = 0
+    clip: Positive = 1
+    max_length: Annotated[Count, Field(ge=3)] = 32
+
+
+class SelectionRule(Checked):
+    """Which checkpoint is best: the metric on a development set, read every `every` steps (0: never).
+
+    As in the released code of SimCSE the last step is read only where it is a multiple of `every`; `at_end` reads it
+    in any case. Where nothing was read, the last checkpoint is the best. `keeps: lowest` takes the checkpoint with the
+    lowest score, as a script does whose `greater_is_better` is false by mistake.
+    """
+
+    metric: str = "sts-dev/STS-B/all"
+    every: Annotated[Whole, Field(ge=0)] = 125
+    at_end: bool = False
+    keeps: Literal["highest", "lowest"] = "highest"
+    # What the plan puts here from the scale's options: the labelled development set of a task head, or the options of
+    # another suite.
+    data: Labelled | None = None
+    options: dict[str, Any] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _is_selectable(self) -> Self:
+        metrics = selectable()
+        if self.metric not in metrics and not any(fnmatchcase(self.metric, path) for path in metrics):
+            raise UserMessage(
+                f'metric is "{self.metric}", none on development data{nearest(self.metric, metrics)}'
+            )
+        return self
+
+    def prefers(self, value: float, kept: float) -> bool:
+        """Return whether a checkpoint with a score takes the place of the one that was kept so far."""
+        return value < kept if self.keeps == "lowest" else value > kept
+
+    @property
+    def suite(self) -> str:
+        """Return the name of the suite that the metric is of."""
+        return self.metric.partition("/")[0]
+
+    @property
+    def task(self) -> str:
+        """Return the task that the suite's options name, scored through its head; blank for a suite without heads."""
+        return self.metric.split("/")[1] if issubclass(SUITES[self.suite].options, HeadsOptions) else ""
+
+
+def selectable() -> tuple[str, ...]:
+    """Return the patterns of the metrics on development data."""
+    return tuple(
+        f"{name}/{path}"
+        for name, suite in SUITES.items()
+        if suite.selects
+        for path in suite.metrics
+        if path.rpartition("/")[2] in suite.selects
+    )
+
+
+class Freeze(Checked):
+    """Weights of the encoder that are not trained; their dropout stays on, and networks of terms are trained.
+
+    `embeddings` are the embedding layer with its normalisation, `layers` the first and the last frozen layer, counted
+    from 0, negative ones from after the last: [0, -2] are all but the last.
+    """
+
+    embeddings: bool = False
+    layers: tuple[Whole, Whole] | None = None
+
+    def numbers(self, count: int) -> range:
+        """Return the frozen ones of so many layers; BadInput where there are no such."""
+        if self.layers is None:
+            return range(0)
+        first, last = (layer + count if layer < 0 else layer for layer in self.layers)
+        if not 0 <= first <= last < count:
+            raise BadInput(f"freeze.layers is {list(self.layers)}; the encoder has layers 0 to {count - 1}")
+        return range(first, last + 1)
+
+
+class Momentum(Checked):
+    """A momentum encoder, which follows the trained one: before each step decay * itself + (1 - decay) * the other.
+
+    It starts from the weights that the run starts from, or from random ones (as ESimCSE's code does). Its head is an
+    average too, or the one that is trained. Terms read its vectors (`TermParameters.momentum_views`).
+    """
+
+    decay: Rate
+    start: Literal["trained", "random"] = "trained"
+    head: Literal["averaged", "trained"] = "averaged"
+
+
+class Trajectory(Checked):
+    """Steps whose checkpoints are kept for a figure: 0, every, 2 every, ... until (0: none)."""
+
+    every: Annotated[Whole, Field(ge=0)] = 0
+    until: Annotated[Whole, Field(ge=0)] = 0
+
+    def steps(self) -> tuple[int, ...]:
+        """Return the steps to keep, in order."""
+        return tuple(range(0, self.until + 1, self.every)) if self.every else ()
+
+    def joined(self, other: Self) -> Self:
+        """Return a trajectory that holds the steps of both; BadInput when their strides differ."""
+        if not self.every or not other.every:
+            return self if self.every else other
+        if self.every != other.every:
+            raise BadInput(
+                f"trajectory: two items ask one run for every {self.every} and every {other.every} steps;"
+                " give them the same stride"
+            )
+        return type(self)(every=self.every, until=max(self.until, other.until))
+
+
+class View(Checked):
+    """One column of the corpus, augmented or as it is; `pooling` reads its vectors in the place of the run's."""
+
+    column: Id
+    augment: Augmentation | None = None
+    pooling: TrainingPooling | None = None
+
+    @property
+    def text(self) -> Self:
+        """Return what of it is in its store: all but how it is read."""
+        return self.replace(pooling=None) if self.pooling else self
+
+    def augmented(self, changes: Mapping[str, Any], where: str) -> Self:
+        """Return the view with other parameters of its augmentation, if it has one; BadInput for a mistake in them."""
+        if not self.augment or not changes:
+            return self
+        return self.replace(augment=augmentation_of({**self.augment.given(), **changes}, where))
+
+
+class RunOptions(Checked):
+    """How a run trains, whatever it trains on. `head` is what a pooling with a head applies."""
+
+    encoders: Literal["shared", "two"] = "shared"
+    dropout: DropoutRates = DropoutRates()
+    pooling: PoolingChoice = PoolingChoice()
+    optimisation: Optimisation = Optimisation()
+    selection: SelectionRule = SelectionRule()
+    head: Head = MlpHead(kind="mlp")
+    engine: Engine = "auto"
+    precision: Precision = "fp32"
+    freeze: Freeze = Freeze()
+    momentum: Momentum | None = None
