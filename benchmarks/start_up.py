@@ -11,7 +11,7 @@ from record import ROOT, in_turn, medians, row, write_record
 
 # What the train verb does before it opens its first file.
 JOB = (
-    "import replicse.cli, replicse.cli.train, torch; import replicse.cli.prepare,"
+    "import replicse.cli, replicse.cli.stages.train, torch; import replicse.cli.stages.store,"
     " replicse.provenance.record, replicse.training.loop, replicse.training.model"
 )
 CASES = {"empty_python": "pass", "torch_alone": "import torch", "train_job": JOB}

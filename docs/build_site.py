@@ -126,8 +126,7 @@ def commands() -> str:
     for group, verbs in GROUPS.items():
         parts.append(f"## {group.capitalize()}")
         for verb in verbs:
-            parser, _ = verb_parser(verb)
-            parts.append(f"### {verb}\n\n{indented(parser.format_help())}")
+            parts.append(f"### {verb}\n\n{indented(verb_parser(verb).format_help())}")
     return "\n\n".join(parts)
 
 

@@ -47,7 +47,7 @@ def checked_threads() -> list[dict[str, Any]]:
     """Return each thread that is checked: whether its asker agreed, and the stated facts that list its cause."""
     threads = {cause.id: cause.threads for cause in load_causes(WORKFLOW)}
     parser = argparse.ArgumentParser()
-    verb.diagnose_verb(parser)
+    verb.add_arguments(parser)
     checked = []
     for case in read_yaml(WORKFLOW / "causes-check.yaml"):
         found = verb.diagnosed(parser.parse_intermixed_args([*case["words"], "--workflow", str(WORKFLOW)]))

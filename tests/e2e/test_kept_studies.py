@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 from places import ROOT
 
+from replicse.cli import run
+from replicse.cli.arguments import chosen_config
 from replicse.cli.render import write_kept
-from replicse.cli.run import run_verb
-from replicse.cli.study import chosen_config
 from replicse.compile.compiler import compile_study
 from replicse.files import read_json, read_rows, write_json
 from replicse.judge.story import find_cell
@@ -68,7 +68,7 @@ def plan_of_command(words):
     """Return the item that a printed command runs, and its plan: as `replicse run` reads the words in this folder."""
     assert words[:2] == ["replicse", "run"]
     parser = ArgumentParser()
-    run_verb(parser)
+    run.add_arguments(parser)
     arguments = parser.parse_args(words[2:])
     config, file = chosen_config(arguments)
     (item,) = arguments.item

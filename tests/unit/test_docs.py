@@ -141,7 +141,7 @@ def test_every_verb_and_option_that_is_printed_anywhere_exists():
         for verb, rest in PRINTED.findall(text.replace("\\\n", " "))
     }
     assert {verb for verb, _ in found} == VERBS.keys() | {"job"}
-    parsers = {verb: verb_parser(verb)[0] for verb, _ in found}
+    parsers = {verb: verb_parser(verb) for verb, _ in found}
     unknown = {
         f"replicse {verb} {option}"
         for verb, options in found
@@ -153,7 +153,7 @@ def test_every_verb_and_option_that_is_printed_anywhere_exists():
 
 def test_every_example_of_a_help_can_be_parsed():
     for verb in VERBS:
-        parser, _ = verb_parser(verb)
+        parser = verb_parser(verb)
         for line in parser.epilog.replace("\\\n", "").splitlines()[1:]:
             parser.parse_intermixed_args(shlex.split(line)[2:])
 

@@ -12,7 +12,6 @@ import sys
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 
-from replicse.cli.answers import Action
 from replicse.errors import BadInput, Failed, nearest
 from replicse.files import FULL, not_written
 from replicse.printable import columns
@@ -21,36 +20,36 @@ from replicse.runtime.progress import CLEARED, heartbeat
 # A disk that is full or not to be written.
 NOT_WRITTEN = (*FULL, errno.EROFS, errno.EACCES, errno.EPERM)
 
-# group: verb: (module below replicse.cli, one line of help)
+# group: verb, which is a module below replicse.cli: one line of help
 GROUPS = {
     "run": {
-        "run": ("run", "run items with all that they need, or the complete study"),
-        "plan": ("study", "list items, runs and evaluations of the study, shared ones once"),
-        "status": ("show", "say what is done, what runs and what is missing"),
-        "report": ("report", "report what there is of a study, or write a committed one again"),
-        "keep": ("render", "commit a study that has run, or write a committed one as a crate"),
+        "run": "run items with all that they need, or the complete study",
+        "plan": "list items, runs and evaluations of the study, shared ones once",
+        "status": "say what is done, what runs and what is missing",
+        "report": "report what there is of a study, or write a committed one again",
+        "keep": "commit a study that has run, or write a committed one as a crate",
     },
     "look": {
-        "show": ("show", "print one item with its deltas"),
-        "why": ("judge", "tell the story of one cell"),
-        "claims": ("judge", "test what the papers state, on their numbers and on ours"),
-        "audit": ("judge", "check the papers' own arithmetic; nothing is run"),
-        "adjudicate": ("judge", "say which difference of protocol explains a gap"),
-        "diagnose": ("diagnose", "say what explains a number that is not the printed one"),
-        "evaluate": ("evaluate", "evaluate any encoder folder or hub id on suites"),
-        "compare": ("compare", "compare two results folders of the same runs"),
+        "show": "print one item with its deltas",
+        "why": "tell the story of one cell",
+        "claims": "test what the papers state, on their numbers and on ours",
+        "audit": "check the papers' own arithmetic; nothing is run",
+        "adjudicate": "say which difference of protocol explains a gap",
+        "diagnose": "say what explains a number that is not the printed one",
+        "evaluate": "evaluate any encoder folder or hub id on suites",
+        "compare": "compare two results folders of the same runs",
     },
     "set up": {
-        "init": ("init", "begin a workspace, or in one a paper, term, pooling or suite"),
-        "fetch": ("fetch", "download all that items need, or pin its commits"),
-        "doctor": ("doctor", "say what this machine has, and what a study would still need"),
-        "benchmark": ("benchmark", "measure this machine; plan then says hours from it"),
-        "validate": ("study", "check config, papers and scales"),
+        "init": "begin a workspace, or in one a paper, term, pooling or suite",
+        "fetch": "download all that items need, or pin its commits",
+        "doctor": "say what this machine has, and what a study would still need",
+        "benchmark": "measure this machine; plan then says hours from it",
+        "validate": "check config, papers and scales",
     },
 }
 # What the workflow calls; no help lists it.
-INTERNAL = {"job": ("job", "do one job of the workflow")}
-VERBS = {verb: entry for group in GROUPS.values() for verb, entry in group.items()}
+INTERNAL = {"job": "do one job of the workflow"}
+VERBS = {verb: about for group in GROUPS.values() for verb, about in group.items()}
 EVERYDAY = ("plan", "run", "status", "show", "why", "doctor")
 ABOUT = "Re-run sentence-embedding papers; each number next to the reported one."
 USAGE = "usage: replicse VERB ...; `replicse VERB --help` shows an example of each verb"
@@ -61,7 +60,7 @@ def help_text(verbs: Mapping[str, Iterable[str]]) -> str:
     """Return the help on some verbs, under the names of their groups."""
     lines: list[str | tuple[str, str]] = [USAGE, ABOUT]
     for group, names in verbs.items():
-        lines += [f"{group}:", *((f"  {verb}", VERBS[verb][1]) for verb in names)]
+        lines += [f"{group}:", *((f"  {verb}", VERBS[verb]) for verb in names)]
     return "\n".join(columns(lines, width=shutil.get_terminal_size().columns))
 
 
@@ -81,16 +80,17 @@ def without_verb(words: Sequence[str]) -> int:
     return 0
 
 
-def verb_parser(verb: str) -> tuple[argparse.ArgumentParser, Action]:
-    """Return the parser of a verb, with its arguments, and its action."""
+def verb_parser(verb: str) -> argparse.ArgumentParser:
+    """Return the parser of a verb, with its arguments; those that it returns name what runs the verb."""
     parser = argparse.ArgumentParser(prog=f"replicse {verb}")
-    name, about = (VERBS | INTERNAL)[verb]
+    about = (VERBS | INTERNAL)[verb]
     parser.description = "\n".join(textwrap.wrap(f"{about[0].upper()}{about[1:]}.", 78))
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    module = importlib.import_module(f"replicse.cli.{name}")
-    action = getattr(module, f"{verb}_verb")(parser)
+    module = importlib.import_module(f"replicse.cli.{verb}")
+    module.add_arguments(parser)
+    parser.set_defaults(run=module.run)
     parser.epilog = "\n".join(map(example_text, (parser.epilog or "").splitlines()))
-    return parser, action
+    return parser
 
 
 def example_text(line: str) -> str:
@@ -120,13 +120,13 @@ def answered(words: Sequence[str]) -> int:
     """Do what the words say and return the exit code."""
     if not words or words[0] not in VERBS | INTERNAL:
         return without_verb(words)
-    parser, action = verb_parser(words[0])
+    parser = verb_parser(words[0])
     end = words.index("--") if words[0] == "run" and "--" in words else len(words)
     arguments = parser.parse_intermixed_args(words[1:end])
     if words[end + 1 :]:
         arguments.further = words[end + 1 :]
     with heartbeat():
-        return action(arguments) or 0
+        return arguments.run(arguments) or 0
 
 
 def main(words: Sequence[str] | None = None) -> int:

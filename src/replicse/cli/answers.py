@@ -1,14 +1,13 @@
-"""The verbs of the command line: each function adds its arguments to a parser and returns the action."""
+"""What verbs print: lines for a person that fit the terminal, or JSON for a program."""
 
 import json
 import os
 import shutil
 import sys
-from argparse import Namespace
-from collections.abc import Callable, Iterable
+import textwrap
+from collections.abc import Iterable, Iterator
 from typing import Any
 
-Action = Callable[[Namespace], int | None]
 WIDTH = 80  # columns of what goes to no terminal
 
 
@@ -42,3 +41,21 @@ def room() -> int:
 def coloured() -> bool:
     """Return whether the output goes to a terminal and NO_COLOR is not set (no-color.org)."""
     return sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+
+
+def wrapped(lines: Iterable[str]) -> Iterator[str]:
+    """Yield lines that fit the terminal, the rest of each indented below it; a line that is a command stays one."""
+    for line in lines:
+        indent = line[: len(line) - len(line.lstrip())] + "    "
+        yield from (
+            textwrap.wrap(
+                line, room(), subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+            )
+            if len(line) > room() and not line.lstrip().startswith("replicse ")
+            else [line]
+        )
+
+
+def shortened(line: str, width: int) -> str:
+    """Return a line that fits a terminal."""
+    return line if len(line) <= width else f"{line[: width - 3]}..."

@@ -9,8 +9,8 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
-from replicse.cli.answers import Action, print_json
-from replicse.cli.study import add_items_argument, add_study_arguments, chosen_plan
+from replicse.cli.answers import print_json
+from replicse.cli.arguments import add_items_argument, add_study_arguments, chosen_study
 from replicse.compile.cost import Cost, Speed, row_operations, sizes_of
 from replicse.compile.study import Study
 from replicse.errors import BadInput
@@ -20,27 +20,27 @@ from replicse.registry.frozen import frozen_models
 from replicse.registry.runs import Run
 
 
-def benchmark_verb(parser: ArgumentParser) -> Action:
-    """Measure some steps of a study's largest training on this machine; `replicse plan` takes its hours from it."""
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add the arguments of the verb."""
     add_study_arguments(parser, "replicse benchmark --scale paper --device cuda")
     add_items_argument(parser)
     parser.add_argument("--device", help="cpu, cuda, cuda:1, ...; default: the first GPU, else the CPU")
     parser.add_argument("--steps", type=int, default=50, help="so many steps of training (default 50)")
 
-    def action(arguments: Namespace) -> int:
-        if arguments.steps < 2:
-            raise BadInput(f"--steps is {arguments.steps}; expected at least 2")
-        plan = chosen_plan(arguments)
-        say = partial(print, file=sys.stderr if arguments.json else None, flush=True)
-        record = measured_here(plan, arguments, say)
-        file = Path(plan.paths.throughput(f"{file_name(record.device)}.json"))
-        write_json(file, record.plain())
-        say(f"wrote {file}; replicse plan --scale {plan.scale.name} takes its hours from it")
-        if arguments.json:
-            print_json(record.plain())
-        return 0
 
-    return action
+def run(arguments: Namespace) -> int:
+    """Measure some steps of a study's largest training on this machine; `replicse plan` takes its hours from it."""
+    if arguments.steps < 2:
+        raise BadInput(f"--steps is {arguments.steps}; expected at least 2")
+    plan = chosen_study(arguments)
+    say = partial(print, file=sys.stderr if arguments.json else None, flush=True)
+    record = measured_here(plan, arguments, say)
+    file = Path(plan.paths.throughput(f"{file_name(record.device)}.json"))
+    write_json(file, record.plain())
+    say(f"wrote {file}; replicse plan --scale {plan.scale.name} takes its hours from it")
+    if arguments.json:
+        print_json(record.plain())
+    return 0
 
 
 def file_name(device: str) -> str:

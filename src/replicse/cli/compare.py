@@ -4,9 +4,8 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
 from pathlib import Path
 
-from replicse.cli.answers import Action, print_json
+from replicse.cli.answers import print_json, wrapped
 from replicse.cli.diagnose import show_comparison
-from replicse.cli.study import wrapped
 from replicse.judge.compare import Comparison, compare
 from replicse.judge.folder import study_folder
 from replicse.printable import columns, several, some
@@ -17,8 +16,8 @@ SHOWN_CELLS = 40
 LISTED = ("beyond spread", "no spread", "missing", "within spread")
 
 
-def compare_verb(parser: ArgumentParser) -> Action:
-    """Say what differs between the numbers of two results folders: of the same runs, or of two models of others."""
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add the arguments of the verb."""
     parser.epilog = (
         "example:\n  replicse compare compact results/compact\n  replicse compare mteb/MODEL_A mteb/MODEL_B"
     )
@@ -26,20 +25,20 @@ def compare_verb(parser: ArgumentParser) -> Action:
     parser.add_argument("b", help="another one, of the same runs or tasks")
     parser.add_argument("--json", action="store_true", help="machine-readable output, with every cell")
 
-    def action(arguments: Namespace) -> None:
-        if not _of_a_study(arguments.a) and not _of_a_study(arguments.b):
-            show_comparison(arguments.a, arguments.b, as_json=arguments.json)
-            return
-        a, b = study_folder(arguments.a), study_folder(arguments.b)
-        comparison = compare(a, b)
-        if arguments.json:
-            use_all_plugins()
-            cells = [{**cell, "unit": unit_of(cell["metric"])} for cell in comparison.plain()["cells"]]
-            print_json({**comparison.plain(), "cells": cells}, spreads="standard deviations")
-        else:
-            print("\n".join(wrapped(comparison_lines(comparison, a, b))))
 
-    return action
+def run(arguments: Namespace) -> None:
+    """Say what differs between the numbers of two results folders: of the same runs, or of two models of others."""
+    if not _of_a_study(arguments.a) and not _of_a_study(arguments.b):
+        show_comparison(arguments.a, arguments.b, as_json=arguments.json)
+        return
+    a, b = study_folder(arguments.a), study_folder(arguments.b)
+    comparison = compare(a, b)
+    if arguments.json:
+        use_all_plugins()
+        cells = [{**cell, "unit": unit_of(cell["metric"])} for cell in comparison.plain()["cells"]]
+        print_json({**comparison.plain(), "cells": cells}, spreads="standard deviations")
+    else:
+        print("\n".join(wrapped(comparison_lines(comparison, a, b))))
 
 
 def _of_a_study(name: str) -> bool:

@@ -9,7 +9,8 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from replicse.cli.answers import Action, print_json
+from replicse.cli.answers import print_json, wrapped
+from replicse.cli.arguments import add_workflow_argument
 from replicse.cli.diagnosis import (
     SIMILARITY,
     comparison_lines,
@@ -18,7 +19,6 @@ from replicse.cli.diagnosis import (
     plain_variants,
     variant_lines,
 )
-from replicse.cli.study import add_workflow_argument, wrapped
 from replicse.errors import BadInput, nearest
 from replicse.judge.diagnosis import Diagnosis, check_number, diagnose
 from replicse.judge.published import PublishedCell, published_cell
@@ -76,8 +76,8 @@ SIMCSE_POOLERS = {
 }
 
 
-def diagnose_verb(parser: ArgumentParser) -> Action:
-    """Say whether a number is unusual, which settings are not the paper's, and what to try, the cheapest first."""
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add the arguments of the verb."""
     parser.epilog = (
         "example:\n  replicse diagnose 74.84 --item simcse/table5/unsup-simcse-bert-base/avg --devices 2"
         "\n  replicse diagnose 78.54 --printed 78.87 --encoder-is trained --against checkpoint"
@@ -117,27 +117,27 @@ def diagnose_verb(parser: ArgumentParser) -> Action:
     parser.add_argument("--json", action="store_true", help="machine-readable output")
     add_workflow_argument(parser)
 
-    def action(arguments: Namespace) -> None:
-        if len(arguments.words) == 2:
-            show_comparison(*arguments.words, as_json=arguments.json, markdown=arguments.markdown)
-            return
-        if arguments.pooler:
-            arguments.pooling = SIMCSE_POOLERS[arguments.pooler]
-        if len(arguments.words) > 2:
-            raise BadInput(f"{len(arguments.words)} words; give one number, two results files, or one folder")
-        if arguments.check:
-            arguments.encoder = arguments.encoder or next(iter(arguments.words), None)
-            show_variants(arguments, checks_of(arguments))
-            return
-        found = diagnosed(arguments)
-        checks = variants_of(arguments) if arguments.encoder else None
-        if arguments.json:
-            print_json({**plain(found), **(plain_variants(*checks, found) if checks else {})})
-            return
-        lines = [*wrapped(diagnosis_lines(found, arguments.encoder))]
-        show([*lines, "", *variant_lines(*checks, found)] if checks else lines, arguments.markdown)
 
-    return action
+def run(arguments: Namespace) -> None:
+    """Say whether a number is unusual, which settings are not the paper's, and what to try, the cheapest first."""
+    if len(arguments.words) == 2:
+        show_comparison(*arguments.words, as_json=arguments.json, markdown=arguments.markdown)
+        return
+    if arguments.pooler:
+        arguments.pooling = SIMCSE_POOLERS[arguments.pooler]
+    if len(arguments.words) > 2:
+        raise BadInput(f"{len(arguments.words)} words; give one number, two results files, or one folder")
+    if arguments.check:
+        arguments.encoder = arguments.encoder or next(iter(arguments.words), None)
+        show_variants(arguments, checks_of(arguments))
+        return
+    found = diagnosed(arguments)
+    checks = variants_of(arguments) if arguments.encoder else None
+    if arguments.json:
+        print_json({**plain(found), **(plain_variants(*checks, found) if checks else {})})
+        return
+    lines = [*wrapped(diagnosis_lines(found, arguments.encoder))]
+    show([*lines, "", *variant_lines(*checks, found)] if checks else lines, arguments.markdown)
 
 
 def show(lines: Iterable[str], markdown: bool) -> None:
@@ -175,7 +175,7 @@ def checks_of(arguments: Namespace) -> tuple[str, ...]:
 
 def variants_of(arguments: Namespace, checks: Sequence[str] = ()) -> tuple[Mapping[str, Any], str]:
     """Return the scores of an encoder by variant, and the task that the number is of."""
-    from replicse.cli.evaluate import set_threads
+    from replicse.cli.stages.evaluate import set_threads
     from replicse.data.sets import data_folder
     from replicse.encoder.folders import encoder_folder
     from replicse.encoder.sentence import SentenceEncoder

@@ -15,9 +15,10 @@ from pathlib import Path
 
 import psutil
 
-from replicse.cli.answers import Action, answer, room
+from replicse.cli.answers import answer, room, wrapped
+from replicse.cli.arguments import add_study_arguments, chosen_study
 from replicse.cli.fetch import way
-from replicse.cli.study import add_study_arguments, chosen_plan, hours_facts, interval_text, wrapped
+from replicse.cli.plan import hours_facts, interval_text
 from replicse.compile.cost import Cost
 from replicse.compile.needs import (
     absent,
@@ -51,23 +52,23 @@ class Finding:
     remedy: str = ""
 
 
-def doctor_verb(parser: ArgumentParser) -> Action:
-    """Look at programs, hardware, the hub and the data files of a study; exit 1 where one is missing."""
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add the arguments of the verb."""
     add_study_arguments(parser, "replicse doctor --scale paper")
 
-    def action(arguments: Namespace) -> int:
-        plan = chosen_plan(arguments)
-        findings = [*machine_findings(plan), *data_findings(plan)]
-        document = {"scale": plan.scale.name, "findings": [asdict(one) for one in findings]}
-        rows: list[tuple[str, str]] = []
-        for one in findings:
-            rows.append((f"{SYMBOLS[one.state]} {one.what}", one.found))
-            rows += [("", one.remedy)] if one.remedy else []
-        heading = wrapped([f"scale {plan.scale.name}: {plan.scale.title}"])
-        answer(arguments.json, document, [*heading, *columns(rows, width=room())])
-        return int(any(one.state == "missing" for one in findings))
 
-    return action
+def run(arguments: Namespace) -> int:
+    """Look at programs, hardware, the hub and the data files of a study; exit 1 where one is missing."""
+    plan = chosen_study(arguments)
+    findings = [*machine_findings(plan), *data_findings(plan)]
+    document = {"scale": plan.scale.name, "findings": [asdict(one) for one in findings]}
+    rows: list[tuple[str, str]] = []
+    for one in findings:
+        rows.append((f"{SYMBOLS[one.state]} {one.what}", one.found))
+        rows += [("", one.remedy)] if one.remedy else []
+    heading = wrapped([f"scale {plan.scale.name}: {plan.scale.title}"])
+    answer(arguments.json, document, [*heading, *columns(rows, width=room())])
+    return int(any(one.state == "missing" for one in findings))
 
 
 def judged(what: str, good: bool, text: str, remedy: str, otherwise: str = "note") -> Finding:

@@ -1,25 +1,21 @@
-"""The verb that evaluates an encoder, and the jobs that evaluate those of a study and the checkpoints of a run."""
+"""The verb that evaluates an encoder on suites and tables of your own."""
 
-import logging
 import re
 import sys
-import time
 from argparse import ArgumentParser, Namespace
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from unicodedata import normalize
 
-from replicse.checked import Text
-from replicse.cli.answers import Action, json_mapping
-from replicse.cli.job import Payload, Stage
+from replicse.cli.answers import json_mapping
+from replicse.cli.stages.evaluate import EvaluationJob, evaluated
 from replicse.errors import BadInput, Failed, MissingData
 from replicse.files import write_json, write_ordered
-from replicse.judge.pairs import packed_pairs
 from replicse.printable import columns
-from replicse.registry.artefacts import DATA, METRICS
-from replicse.registry.encoders import ENGINES, MAX_LENGTH, Engine, WordVectors, postprocessing_of
+from replicse.registry.artefacts import DATA
+from replicse.registry.encoders import ENGINES, MAX_LENGTH
 from replicse.registry.mteb import LACKS_PART
 from replicse.registry.plugins import use_plugins
 from replicse.registry.sets import RESERVED, EvaluationSet
@@ -28,29 +24,9 @@ from replicse.spec.config import use_all_plugins
 from replicse.spec.datasets import load_datasets
 from replicse.workspace import workflow_folder
 
-log = logging.getLogger(__name__)
 # The evaluation sets that suites read; the first `*` is a task.
 READ = {"sts": "sts/*/test", "sts-dev": "sts/*/dev", "geometry": "sts/STS-B/*"}
 READ |= dict.fromkeys(("transfer", "transfer-dev"), "transfer/*/*")
-Write = Callable[[Path, dict[str, Any]], None]
-
-
-class EncoderJob(Payload):
-    """An encoder folder or hub id, and how it is read."""
-
-    encoder: str = ""
-    pooling: str | dict[str, Any] | None = None
-    engine: Engine = "auto"
-    max_length: int | None = None
-
-
-class EvaluationJob(EncoderJob):
-    """The suites of an encoder and their options; `vectors` are word vectors in the place of an encoder."""
-
-    suite: tuple[Text, ...] = ()
-    options: dict[str, Any] = {}
-    vectors: dict[str, Any] | None = None
-    postprocess: dict[str, Any] | None = None
 
 
 def pooling(text: str) -> str | dict[str, Any]:
@@ -58,8 +34,8 @@ def pooling(text: str) -> str | dict[str, Any]:
     return json_mapping(text) if text.startswith("{") else text
 
 
-def evaluate_verb(parser: ArgumentParser) -> Action:
-    """Evaluate an encoder on one or more suites; every distinct sentence is encoded once."""
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add the arguments of the verb."""
     parser.epilog = (
         "example:\n  replicse evaluate --encoder sentence-transformers/all-MiniLM-L6-v2 --pooling mean"
         " --suite sts --data SentEval --out scores.json\n"
@@ -104,90 +80,31 @@ def evaluate_verb(parser: ArgumentParser) -> Action:
     parser.add_argument("--device", help="cpu, cuda, cuda:1, ...; default: the first GPU, else the CPU")
     parser.add_argument("--plugin", action="append", default=[], help="default: as config.yaml; repeatable")
 
-    def action(arguments: Namespace) -> None:
-        from replicse.evaluation.suites import suite
 
-        if not arguments.encoder:
-            raise BadInput("--encoder is empty; name an encoder folder or a hub id")
-        use_plugins(arguments.plugin)
-        if set(arguments.suite) - SUITES.keys():
-            use_all_plugins(arguments.plugin)
-        suites, options = tuple(arguments.suite), arguments.options
-        if sets := sets_of(arguments.set):
-            suites, options = (*suites, "sets"), {**options, "sets": {"sets": sets}}
-        if not suites:
-            raise BadInput("no --suite and no --set is given; name what the encoder is evaluated on")
-        for name in (*suites, *options):
-            suite(name, options.get(name))
-        if not arguments.data.exists():
-            raise MissingData(f"--data {arguments.data}: no such file or folder; name one that is there")
-        check_whole(arguments.data, {name: options.get(name, {}) for name in suites})
-        given = {name: getattr(arguments, name) for name in ("encoder", "pooling", "engine", "max_length")}
-        job = EvaluationJob(**given, suite=suites, options=options)
-        outcome = evaluated(job, arguments, write_scores)
-        print("\n".join(score_lines(outcome["suites"])))
-        tell_failures(outcome, arguments.out)
+def run(arguments: Namespace) -> None:
+    """Evaluate an encoder on one or more suites; every distinct sentence is encoded once."""
+    from replicse.evaluation.suites import suite
 
-    return action
-
-
-def _evaluate(job: EvaluationJob, arguments: Namespace) -> None:
-    """Evaluate an encoder of a study, which goes on: its cells say why they have no number."""
-    evaluated(job, arguments)
-
-
-def evaluated(job: EvaluationJob, arguments: Namespace, write: Write = write_json) -> dict[str, Any]:
-    """Evaluate an encoder, write what was measured, and return it."""
-    from replicse.data.sets import data_folder
-    from replicse.library.evaluation import outcome_of
-
-    start, root = time.monotonic(), data_folder(arguments.data)
-    set_threads(arguments.threads)
-    source = word_vectors(job.vectors, root) if job.vectors else opened(job, job.encoder, arguments.device)
-    vectors = postprocessed(source, job.postprocess, root) if job.postprocess else source
-    facts = {
-        "folder": job.encoder,
-        "results": str(arguments.out.with_suffix("")),
-        "model": model_name(job, source),
-    }
-    outcome = outcome_of(source, job.suite, root, job.options, facts, vectors, job.encoder)
-    outcome["pairs"] = {task: packed_pairs(*sides) for task, sides in outcome["pairs"].items()}
-    result = {
-        "encoder": job.encoder,
-        "vectors": job.vectors,
-        **reading(source, job),
-        "postprocess": job.postprocess,
-    }
-    write_result(arguments.out, {**result, **outcome}, source, start, write)
-    return outcome
-
-
-def set_threads(count: int) -> None:
-    """Compute with as many threads as were asked for."""
-    import torch
-
-    if count < 0:
-        raise BadInput(f"--threads is {count}; expected at least 1, or no --threads for all")
-    if count:
-        torch.set_num_threads(count)
-
-
-def opened(job: EncoderJob, folder: str, device: str | None) -> Any:
-    """Return the sentence encoder of a folder or hub id with the pooling of a job."""
-    from replicse.encoder.sentence import SentenceEncoder
-
-    return SentenceEncoder.open(folder, job.pooling, job.max_length, device, engine=job.engine)
-
-
-def reading(source: Any, job: EncoderJob) -> dict[str, Any]:
-    """Return how sentences were read: what the encoder has, where it says so, else what was asked for."""
-    pooling, backbone = getattr(source, "pooling", None), getattr(source, "backbone", source)
-    return {
-        "pooling": pooling.spelling if pooling else job.pooling,
-        "max_length": getattr(source, "max_length", job.max_length or MAX_LENGTH),
-        "engine": getattr(backbone, "engine", None),
-        "unread": list(getattr(backbone, "unread", ())),
-    }
+    if not arguments.encoder:
+        raise BadInput("--encoder is empty; name an encoder folder or a hub id")
+    use_plugins(arguments.plugin)
+    if set(arguments.suite) - SUITES.keys():
+        use_all_plugins(arguments.plugin)
+    suites, options = tuple(arguments.suite), arguments.options
+    if sets := sets_of(arguments.set):
+        suites, options = (*suites, "sets"), {**options, "sets": {"sets": sets}}
+    if not suites:
+        raise BadInput("no --suite and no --set is given; name what the encoder is evaluated on")
+    for name in (*suites, *options):
+        suite(name, options.get(name))
+    if not arguments.data.exists():
+        raise MissingData(f"--data {arguments.data}: no such file or folder; name one that is there")
+    check_whole(arguments.data, {name: options.get(name, {}) for name in suites})
+    given = {name: getattr(arguments, name) for name in ("encoder", "pooling", "engine", "max_length")}
+    job = EvaluationJob(**given, suite=suites, options=options)
+    outcome = evaluated(job, arguments, write_scores)
+    print("\n".join(score_lines(outcome["suites"])))
+    tell_failures(outcome, arguments.out)
 
 
 def check_whole(root: Path, suites: Mapping[str, Mapping[str, Any]]) -> None:
@@ -201,50 +118,6 @@ def check_whole(root: Path, suites: Mapping[str, Mapping[str, Any]]) -> None:
     patterns = [f"data/{read.replace('*', task, 1)}" for read, tasks in asked for task in tasks]
     if root.is_dir() and not (root.resolve().parent / DATA).is_file():
         recorded_sets(root, load_datasets(workflow_folder()).plain()["sizes"], patterns)
-
-
-def model_name(job: EvaluationJob, source: Any) -> str:
-    """Return a name of the encoder for others' files: the end of its path or hub id, and the pooling."""
-    named = Path(job.vectors["file"] if job.vectors else job.encoder)
-    pooling = getattr(source, "pooling", None)
-    return "-".join([*named.parts[-2:], pooling.pooling if pooling else "mean"])
-
-
-def word_vectors(wanted: Mapping[str, Any], root: Path) -> Any:
-    """Return averaged word vectors from a text file below the data root."""
-    from replicse.encoder.baselines.word_vectors import AverageWordVectors
-
-    return AverageWordVectors.open(root, WordVectors.of(wanted, "vectors"))
-
-
-def postprocessed(vectors: Any, wanted: Mapping[str, Any], root: Path) -> Any:
-    """Return vectors after whitening or flow, fitted on all sentences of a corpus or on each target."""
-    from replicse.data.corpora import read_corpus
-    from replicse.encoder.baselines.fitted import FittedVectors
-
-    postprocess = postprocessing_of(wanted)
-    corpus: Any = postprocess.fit
-    columns = {} if corpus == "target" else read_corpus(root, corpus)
-    return FittedVectors(
-        vectors, postprocess, list(dict.fromkeys(line for column in columns.values() for line in column))
-    )
-
-
-def write_result(
-    out: Path, result: Mapping[str, Any], vectors: Any, start: float, write: Write = write_json
-) -> None:
-    """Write a result with its provenance; word vectors say no device: they use only the CPU."""
-    import torch
-
-    from replicse.provenance.record import computed, provenance
-
-    device = getattr(vectors, "device", None)
-    facts = provenance(
-        seconds=round(time.monotonic() - start, 3), **computed(device or torch.device("cpu"), "fp32")
-    )
-    facts["device"] = device.type if device else ""
-    write(out, {**result, "provenance": facts})
-    log.info("wrote=%s seconds=%.1f", out, facts["seconds"])
 
 
 def write_scores(out: Path, result: dict[str, Any]) -> None:
@@ -306,39 +179,3 @@ def set_name(stem: str) -> str:
     plain = normalize("NFKD", stem).encode("ascii", "ignore").decode()
     name = re.sub(r"[^A-Za-z0-9.@_-]+", "-", plain).lstrip(".@_-")[:80] or "set"
     return f"{name}-set" if name in RESERVED else name
-
-
-def _geometry(job: EncoderJob, arguments: Namespace) -> None:
-    """Measure alignment and uniformity of each checkpoint that a run kept; the encoder is the run's folder."""
-    from replicse.data.sets import data_folder
-    from replicse.evaluation.suites import run_suites
-
-    start, root = time.monotonic(), data_folder(arguments.data)
-    set_threads(arguments.threads)
-    suites: dict[str, Any] = {}
-    failures: dict[str, str] = {}
-    vectors = None
-    for step, folder in trajectory_folders(Path(job.encoder)):
-        vectors = vectors or opened(job, str(folder), arguments.device)
-        # The notebook of the reproducibility study draws a head whenever it loads a checkpoint (methods 1.8).
-        vectors.reload(folder, head_seed=step)
-        outcome = run_suites(root, vectors, ["geometry"])
-        suites[str(step)] = outcome["suites"]["geometry"]
-        failures |= {
-            path.replace("geometry/", f"trajectory/{step}/"): why for path, why in outcome["failures"].items()
-        }
-    result = {"encoder": job.encoder, "suites": {"trajectory": suites}, "failures": failures}
-    write_result(arguments.out, {**result, "pooling": vectors.pooling.spelling}, vectors, start)
-
-
-def trajectory_folders(run: Path) -> list[tuple[int, Path]]:
-    """Return step and folder of each kept checkpoint of a run; BadInput where the run kept none."""
-    from replicse.encoder.folders import run_metrics
-
-    kept = run_metrics(run).get("checkpoints")
-    if not kept:
-        raise BadInput(f"{run / METRICS}: the run kept no checkpoints; its spec asks for no trajectory")
-    return [(int(name.rpartition("-")[2]), run / name) for name in kept]
-
-
-STAGES = {"evaluate": Stage(EvaluationJob.of, _evaluate), "geometry": Stage(EncoderJob.of, _geometry)}

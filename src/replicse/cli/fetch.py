@@ -9,9 +9,9 @@ from pathlib import Path
 
 from huggingface_hub import constants
 
-from replicse.cli.answers import Action, answer
+from replicse.cli.answers import answer, wrapped
+from replicse.cli.arguments import add_items_argument, add_study_arguments, chosen_study
 from replicse.cli.lock import pin
-from replicse.cli.study import add_items_argument, add_study_arguments, chosen_plan, wrapped
 from replicse.compile.needs import Need, amounts, amounts_text, needs, size_text
 from replicse.compile.remarks import remarks
 from replicse.compile.study import Study
@@ -23,8 +23,8 @@ from replicse.registry.corpora import SIMCSE_DATA
 from replicse.spec.lock import LOCK, load_lock
 
 
-def fetch_verb(parser: ArgumentParser) -> Action:
-    """Download what the items of a study need, or look up the commits that nothing pins yet."""
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add the arguments of the verb."""
     add_study_arguments(
         parser, "replicse fetch --scale paper simcse/table5 --dry-run\n  replicse fetch --pin"
     )
@@ -38,24 +38,24 @@ def fetch_verb(parser: ArgumentParser) -> Action:
         help="look up the commits that hub.lock.yaml lacks, or those that the items need; download nothing",
     )
 
-    def action(arguments: Namespace) -> None:
-        if arguments.pin:
-            names = chosen_plan(arguments).unpinned if arguments.items else None
-            print("\n".join(pin(arguments.workflow, names, write=not arguments.dry_run)))
-            return
-        plan = chosen_plan(arguments)
-        ways = [(need, way(need, plan)) for need in needs(plan)]
-        keys = ("kind", "name", "bytes", "licence")
-        listing = [{key: getattr(need, key) for key in keys} for need, _ in ways]
-        document = {"scale": plan.scale.name, "needs": listing}
-        answer(arguments.json, document, wrapped(listed(plan, ways)), bytes="bytes")
-        if not arguments.dry_run:
-            check_room([need for need, _ in ways])
-            if any(need.kind in OF_HUB for need, _ in ways):
-                check_reached()
-            fetch_all(ways)
 
-    return action
+def run(arguments: Namespace) -> None:
+    """Download what the items of a study need, or look up the commits that nothing pins yet."""
+    if arguments.pin:
+        names = chosen_study(arguments).unpinned if arguments.items else None
+        print("\n".join(pin(arguments.workflow, names, write=not arguments.dry_run)))
+        return
+    plan = chosen_study(arguments)
+    ways = [(need, way(need, plan)) for need in needs(plan)]
+    keys = ("kind", "name", "bytes", "licence")
+    listing = [{key: getattr(need, key) for key in keys} for need, _ in ways]
+    document = {"scale": plan.scale.name, "needs": listing}
+    answer(arguments.json, document, wrapped(listed(plan, ways)), bytes="bytes")
+    if not arguments.dry_run:
+        check_room([need for need, _ in ways])
+        if any(need.kind in OF_HUB for need, _ in ways):
+            check_reached()
+        fetch_all(ways)
 
 
 OF_HUB = ("artefact", "part", "encoder")

@@ -7,7 +7,6 @@ from keyword import iskeyword
 from pathlib import Path
 from typing import Any
 
-from replicse.cli.answers import Action
 from replicse.errors import BadInput, nearest
 from replicse.files import write_text
 from replicse.registry.augmentations import AugmentationParameters
@@ -32,8 +31,8 @@ EXTENSION_NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 HIDDEN = {"gitignore": ".gitignore", "github": ".github"}
 
 
-def init_verb(parser: ArgumentParser) -> Action:
-    """Write a workspace, or in one the skeleton of a paper or of a plug-in with its test; nothing is overwritten."""
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add the arguments of the verb."""
     parser.epilog = (
         "example:\n  replicse init my-study\n  replicse init paper mine\n  replicse init term my-loss"
     )
@@ -45,23 +44,21 @@ def init_verb(parser: ArgumentParser) -> Action:
         "name", nargs="?", help="of a KIND its name: small letters and digits, dashes but in a paper's"
     )
 
-    def action(arguments: Namespace) -> None:
-        kind, name = arguments.folder, arguments.name
-        if name is None:
-            if kind in ("paper", *EXTENSIONS):
-                raise BadInput(f"what is the {kind} called? replicse init {kind} NAME; a folder is ./{kind}")
-            print(*write_skeleton("workspace", Path(kind)), sep="\n")
-            print("next: replicse init paper KEY, or replicse run simcse/table3")
-        elif kind == "paper":
-            begin_paper(name)
-        elif kind in EXTENSIONS:
-            begin_plugin(kind, name)
-        else:
-            raise BadInput(
-                f'"{kind}" is no kind of thing that has a name{nearest(kind, ("paper", *EXTENSIONS))}'
-            )
 
-    return action
+def run(arguments: Namespace) -> None:
+    """Write a workspace, or in one the skeleton of a paper or of a plug-in with its test; nothing is overwritten."""
+    kind, name = arguments.folder, arguments.name
+    if name is None:
+        if kind in ("paper", *EXTENSIONS):
+            raise BadInput(f"what is the {kind} called? replicse init {kind} NAME; a folder is ./{kind}")
+        print(*write_skeleton("workspace", Path(kind)), sep="\n")
+        print("next: replicse init paper KEY, or replicse run simcse/table3")
+    elif kind == "paper":
+        begin_paper(name)
+    elif kind in EXTENSIONS:
+        begin_plugin(kind, name)
+    else:
+        raise BadInput(f'"{kind}" is no kind of thing that has a name{nearest(kind, ("paper", *EXTENSIONS))}')
 
 
 def begin_paper(name: str) -> None:

@@ -3,43 +3,19 @@
 import importlib
 import logging
 from argparse import ArgumentParser, Namespace
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
 
-from replicse.checked import Checked, Text
-from replicse.cli.answers import Action, json_mapping
+from replicse.cli.answers import json_mapping
+from replicse.cli.stages import STAGES, Stage
 from replicse.files import write_json
 from replicse.registry.artefacts import record_file
 from replicse.registry.plugins import use_plugins
 
 log = logging.getLogger(__name__)
 
-# stage: the module below replicse.cli that does its jobs
-STAGES = {
-    **dict.fromkeys(("data", "tokenizer", "backbone", "store", "count"), "prepare"),
-    "train": "train",
-    **dict.fromkeys(("evaluate", "geometry"), "evaluate"),
-    **dict.fromkeys(("tabulate", "judge", "figures", "page", "report"), "reporting"),
-    "finish": "report",
-}
 
-
-class Payload(Checked):
-    """What a job is given; `plugin` names the plug-ins that it uses."""
-
-    plugin: tuple[Text, ...] = ()
-
-
-class Stage(NamedTuple):
-    """How a payload is checked, and what does the job of a checked one with the arguments of the command line."""
-
-    check: Callable[[Any, str], Any]
-    run: Callable[[Any, Namespace], int | None]
-
-
-def job_verb(parser: ArgumentParser) -> Action:
-    """Do one job as the workflow does it; what it is given is in the payload, the machine's share in options."""
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add the arguments of the verb."""
     parser.epilog = """example:
   replicse job data '{"source": "embedded"}' --out results/micro/data.json
   replicse job train "$(jq .job results/micro/runs/RUN/provenance.json)" --data results/micro/data.json --out RUN"""
@@ -57,17 +33,16 @@ def job_verb(parser: ArgumentParser) -> Action:
     parser.add_argument("--code", default="", help="train: digest of the code whose saved state is resumed")
     parser.add_argument("--made", type=json_mapping, help="JSON: what it is made from, for its record")
 
-    def action(arguments: Namespace) -> int | None:
-        module = importlib.import_module(f"replicse.cli.{STAGES[arguments.stage]}")
-        stage: Stage = module.STAGES[arguments.stage]
-        use_plugins(arguments.payload.get("plugin", ()))
-        if arguments.out:  # a job that is killed leaves none
-            record_file(arguments.out).unlink(missing_ok=True)
-        code = stage.run(stage.check(arguments.payload, arguments.stage), arguments)
-        if arguments.made and not code:
-            write_json(record_file(arguments.out), arguments.made)
-        if arguments.out:
-            log.info("wrote=%s", arguments.out)
-        return code
 
-    return action
+def run(arguments: Namespace) -> int | None:
+    """Do one job as the workflow does it; what it is given is in the payload, the machine's share in options."""
+    stage: Stage = importlib.import_module(f"replicse.cli.stages.{arguments.stage}").STAGE
+    use_plugins(arguments.payload.get("plugin", ()))
+    if arguments.out:  # a job that is killed leaves none
+        record_file(arguments.out).unlink(missing_ok=True)
+    code = stage.run(stage.check(arguments.payload, arguments.stage), arguments)
+    if arguments.made and not code:
+        write_json(record_file(arguments.out), arguments.made)
+    if arguments.out:
+        log.info("wrote=%s", arguments.out)
+    return code

@@ -1,36 +1,24 @@
-"""Verbs that turn results into what a person reads: figures, the report, and a committed study."""
+"""The report of a study with its figures, from its items."""
 
 import logging
 import re
-import shutil
-from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from replicse.cli.answers import Action
-from replicse.cli.study import (
-    add_study_arguments,
-    check_here,
-    chosen_plan,
-    study_file,
-)
 from replicse.compile.compiler import compile_study
 from replicse.compile.paths import Paths
-from replicse.compile.study import Study
-from replicse.errors import BadInput, nearest
-from replicse.files import check_there, link, read_json, read_rows, write_json, write_ordered, write_rows
+from replicse.errors import BadInput
+from replicse.files import link, read_json, read_rows, write_rows
 from replicse.judge.document import judged_item
-from replicse.judge.folder import committed
-from replicse.judge.origins import Records, agreed, records_of
+from replicse.judge.origins import records_of
 from replicse.judge.record import StudyRecord
 from replicse.judge.report import JudgedItem
-from replicse.judge.study import committed_item, judge_study, results_of
+from replicse.judge.study import committed_item, judge_study
 from replicse.judge.table import ItemResult
 from replicse.judge.tabulate import FIELDS, table_rows
-from replicse.judge.values import Evaluations
-from replicse.registry.artefacts import HTML, PROVENANCE
+from replicse.registry.artefacts import HTML
 from replicse.workspace import workflow_folder
 
 if TYPE_CHECKING:
@@ -39,7 +27,6 @@ if TYPE_CHECKING:
 # A link that leaves the folder of a committed study; a picture of it is on the page of its item.
 LEAVING = re.compile(r"!\[[^\]]*\]\(\.\./[^)]*\)\s*|\[([^\]]+)\]\(\.\./[^)]*\)")
 log = logging.getLogger(__name__)
-NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
 
 def draw_item(item: ItemResult, out: Path) -> None:
@@ -120,93 +107,6 @@ def seconds_of(items: Sequence[ItemResult], paths: Paths) -> tuple[dict[str, flo
         run: cost.get("seconds", 0.0) if isinstance(cost, Mapping) else 0.0 for run, cost in costs.items()
     }
     return training, {file: record.get("seconds", 0.0) for file, record in evaluations.items()}
-
-
-def keep_verb(parser: ArgumentParser) -> Action:
-    """Put a study that has run among the committed ones, or write a committed one as an RO-Crate, as for Zenodo."""
-    add_study_arguments(
-        parser, "replicse keep mine --config config/mine.yaml\n  replicse keep mine --crate mine.zip"
-    )
-    parser.add_argument("name", help="the committed study: reports/studies/NAME and figures/studies/NAME")
-    parser.add_argument(
-        "--crate",
-        type=Path,
-        metavar="FILE.zip",
-        help="of a committed study: write it to a crate, with papers, plug-ins, scales and pins",
-    )
-
-    def action(arguments: Namespace) -> None:
-        if not NAME.fullmatch(arguments.name):
-            raise BadInput(f'name is "{arguments.name}"; expected small letters, digits and hyphens')
-        if arguments.crate:
-            keep_crate(arguments.name, arguments.workflow, arguments.crate)
-            return
-        plan = chosen_plan(arguments)
-        if arguments.study:
-            check_here(study_file(arguments.study), plan.paths)
-        kept = Paths(plan.scale.name, arguments.name)
-        for item in plan.items.values():
-            for file in plan.evaluation_files(item):
-                check_there(file, "run the study to its end, then keep it")
-        results = results_of(plan, plan.items, Evaluations(plan))
-        runs, evaluations = records_of(results, Path(plan.paths.results))
-        refuse_uncommitted(runs, evaluations, plan.paths)
-        facts = made_facts(plan, runs, evaluations)
-        for folder in (f"{kept.results}/items", f"{kept.results}/tables", kept.figures):
-            shutil.rmtree(folder, ignore_errors=True)
-        for result in results:
-            write_json(kept.item(result.item), result.plain())
-        # The papers keep the order of the config.
-        write_ordered(kept.config, plan.config.whole())
-        write_ordered(kept.record, facts)
-        write_kept(arguments.name, arguments.workflow)
-
-    return action
-
-
-def keep_crate(name: str, workflow: Path, out: Path) -> None:
-    """Write a committed study as a crate; BadInput where there is none of this name."""
-    from replicse.cli.crate import write_crate
-
-    if name not in (studies := committed()):
-        raise BadInput(f'no committed study is named "{name}"{nearest(name, studies)}')
-    paths = studies[name]
-    plan = compile_study(read_json(paths.config), workflow, paths.config)
-    count = write_crate(name, paths, plan, out)
-    print(f"wrote={out} files={count} bytes={out.stat().st_size}")
-
-
-def refuse_uncommitted(runs: Records, evaluations: Records, paths: Paths) -> None:
-    """Raise BadInput where the code, or what made a number, is not that of a commit, or nothing says what made it."""
-    from replicse.provenance.record import software
-
-    if software()["dirty"]:
-        raise BadInput(
-            f"the code differs from commit {software()['commit'][:12]}; commit the changes, run the study, then keep it"
-        )
-    for run, record in runs.items():
-        remedy = f"delete {paths.run(run)} and {paths.results}/encoders/{run}-*, and run the study again"
-        _refuse_dirty(paths.run(run, PROVENANCE), record, remedy)
-    for file, record in evaluations.items():
-        _refuse_dirty(file, record, "delete it and run the study again")
-
-
-def _refuse_dirty(file: str, record: Mapping[str, Any], remedy: str) -> None:
-    if not record:
-        raise BadInput(f"{file}: no record of what made it; {remedy}")
-    if record.get("dirty"):
-        changes = f"made with uncommitted changes to commit {record.get('commit', '')[:12]}"
-        raise BadInput(f"{file}: {changes}; {remedy}")
-
-
-def made_facts(plan: Study, *made: Records) -> dict[str, Any]:
-    """Return the record of a study of your own: what the records of its numbers agree on, and what is so today.
-
-    Changes that were in no commit are marked, whichever of several commits they were made to.
-    """
-    facts, alike = study_facts(plan.record, read_json(plan.paths.data)), agreed(*made)
-    dirty = alike.get("dirty") if "commit" in alike else facts["dirty"] or alike.get("dirty")
-    return {**facts, **alike, "dirty": bool(dirty)}
 
 
 def write_kept(name: str, workflow: Path) -> None:

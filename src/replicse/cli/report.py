@@ -1,4 +1,4 @@
-"""The verb that reports what there is of a study, or a committed one again; the job that does so after a failure."""
+"""The verb that reports what there is of a study, or a committed one again."""
 
 import logging
 from argparse import ArgumentParser, Namespace
@@ -6,12 +6,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from replicse.checked import Text
-from replicse.cli.answers import Action, answer
-from replicse.cli.job import Stage
+from replicse.cli.answers import answer
+from replicse.cli.arguments import add_study_arguments, chosen_study
 from replicse.cli.render import draw_item, study_facts, write_all, write_kept
-from replicse.cli.reporting import StudyJob
-from replicse.cli.study import add_study_arguments, chosen_plan, plan_of_file
 from replicse.compile.jobs import Jobs
 from replicse.compile.paths import Paths
 from replicse.compile.study import Study
@@ -28,41 +25,22 @@ from replicse.spec.tables import Item
 log = logging.getLogger(__name__)
 
 
-class FinishJob(StudyJob):
-    """The config of a study that failed, the items that were asked for (none: all), and when it was started.
-
-    A log from before that time (seconds of the epoch) is of no failure.
-    """
-
-    items: tuple[Text, ...] = ()
-    since: float = 0.0
-
-
-def report_verb(parser: ArgumentParser) -> Action:
-    """Report what there is of a study, and say what is missing and why; or write a committed study's report again."""
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add the arguments of the verb."""
     add_study_arguments(parser, "replicse report\n  replicse report --study compact")
 
-    def action(arguments: Namespace) -> int:
-        if arguments.study in committed():
-            write_kept(arguments.study, arguments.workflow)
-            return 0
-        plan = chosen_plan(arguments)
-        lacking, written = report_partly(plan, list(plan.items.values()))
-        keys = ("item", "state", "why", "remedy")
-        rows = [{key: getattr(one, key) for key in keys} for one in lacking]
-        lines = partial_lines(lacking, len(plan.items), written)
-        answer(arguments.json, {"report": str(written), "incomplete": rows}, lines)
-        return 1 if lacking else 0
 
-    return action
-
-
-def _finish(job: FinishJob, _: Namespace) -> int:
-    """Report what there is of a study that did not run to its end."""
-    plan = plan_of_file(job.study)
-    items = [plan.item(name) for name in job.items] or list(plan.items.values())
-    lacking, written = report_partly(plan, items, job.since)
-    print("\n".join(partial_lines(lacking, len(items), written)))
+def run(arguments: Namespace) -> int:
+    """Report what there is of a study, and say what is missing and why; or write a committed study's report again."""
+    if arguments.study in committed():
+        write_kept(arguments.study, arguments.workflow)
+        return 0
+    plan = chosen_study(arguments)
+    lacking, written = report_partly(plan, list(plan.items.values()))
+    keys = ("item", "state", "why", "remedy")
+    rows = [{key: getattr(one, key) for key in keys} for one in lacking]
+    lines = partial_lines(lacking, len(plan.items), written)
+    answer(arguments.json, {"report": str(written), "incomplete": rows}, lines)
     return 1 if lacking else 0
 
 
@@ -139,6 +117,3 @@ def incomplete_lines(lacking: Sequence[Incomplete], planned: int) -> Iterator[st
         yield f"{SYMBOLS['failed']} {job} failed, the end of {job.log}:"
         yield from (f"    {line}" for line in job.tail or ("(empty)",))
         yield f"  {job.remedy}"
-
-
-STAGES = {"finish": Stage(FinishJob.of, _finish)}

@@ -16,8 +16,7 @@ from typing import Any
 from psutil import NoSuchProcess, Process
 
 from replicse.checked import read_yaml
-from replicse.cli.answers import Action
-from replicse.cli.study import add_study_arguments, chosen_config, config_layers, own_papers
+from replicse.cli.arguments import add_study_arguments, chosen_config, config_layers, own_papers
 from replicse.compile.compiler import compile_study
 from replicse.compile.needs import absent, absent_root, unpinned_text
 from replicse.compile.paths import Paths, drop_partial
@@ -34,8 +33,8 @@ TARGETS = ("all", "released")
 DRY = {"-n", "--dry-run", "--dryrun"}  # as Snakemake spells it
 
 
-def run_verb(parser: ArgumentParser) -> Action:
-    """Run items with all that they need, or the complete study, and say where the report is."""
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add the arguments of the verb."""
     add_study_arguments(parser, "replicse run simcse/table3 --scale micro --seeds 3")
     parser.epilog += "\n  replicse run --scale paper --profile slurm"
     parser.add_argument(
@@ -59,10 +58,8 @@ def run_verb(parser: ArgumentParser) -> Action:
     parser.add_argument("--cores", help="cores of this machine (default: all, or what the profile says)")
     parser.add_argument("--dry-run", "-n", action="store_true", help="say what would run")
 
-    return run_items
 
-
-def run_items(arguments: Namespace) -> int:
+def run(arguments: Namespace) -> int:
     """Run what some arguments ask for, say where its pages are, and return the exit code."""
     if arguments.study:
         raise BadInput("--study is of a study that was started; name its config with --config")

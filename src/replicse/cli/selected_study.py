@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from replicse.cli.study import asked, check_here, chosen_config, chosen_plan, study_file
+from replicse.cli.arguments import asked, check_here, chosen_config, chosen_study, study_file
 from replicse.compile.compiler import compile_study
 from replicse.compile.paths import Paths
 from replicse.compile.study import Study
@@ -79,7 +79,7 @@ def own_study(arguments: Namespace, only: str = "") -> SelectedStudy:
         names = [
             name for name, paths in committed().items() if Path(paths.config).resolve() == file.resolve()
         ]
-        plan = chosen_plan(arguments, only)
+        plan = chosen_study(arguments, only)
         if not names:
             check_here(file, plan.paths)
             return SelectedStudy(plan, AsFarAsDone(plan))

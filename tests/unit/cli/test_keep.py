@@ -8,7 +8,7 @@ from made_up import write_scores
 from places import ROOT
 
 from replicse.cli import main
-from replicse.cli.render import made_facts, refuse_uncommitted
+from replicse.cli.keep import made_facts, refuse_uncommitted
 from replicse.compile.compiler import compile_study
 from replicse.errors import BadInput
 from replicse.files import read_json, write_json

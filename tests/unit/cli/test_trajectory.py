@@ -4,7 +4,7 @@ import pytest
 from tiny_encoders import mlp, tiny
 from tokenizers import Tokenizer, models, pre_tokenizers
 
-from replicse.cli.evaluate import trajectory_folders
+from replicse.cli.stages.geometry import trajectory_folders
 from replicse.encoder.sentence import SentenceEncoder
 from replicse.errors import BadInput
 from replicse.files import write_json

@@ -39,7 +39,7 @@ def known(printed="76.25", path="sts/avg", kind="trained", **more):
 def test_a_stated_fact_lists_the_confirmed_cause_and_without_one_no_cause_is_chosen(case):
     """Given only what the asker had written."""
     parser = argparse.ArgumentParser()
-    verb.diagnose_verb(parser)
+    verb.add_arguments(parser)
     found = verb.diagnosed(parser.parse_intermixed_args([*case["words"], "--workflow", str(WORKFLOW)]))
     listed = [cause.id for cause in found.listed]
     assert (case["cause"] in listed) is (case["thread"] not in SILENT)

@@ -7,8 +7,8 @@ import pytest
 from made_up import write_scores
 from planned import WORKFLOW, shipped_audit, shipped_plan
 
-from replicse.cli import judge as commands
-from replicse.cli import main
+from replicse.cli import audit as audit_verb
+from replicse.cli import main, why
 from replicse.compile.compiler import compile_study
 from replicse.files import read_rows, write_json
 from replicse.judge import study
@@ -34,7 +34,7 @@ def plan():
 @pytest.fixture(autouse=True)
 def _audited_once(monkeypatch):
     """The audit of the shipped papers is the same for each test."""
-    for module in (commands, study):
+    for module in (audit_verb, why, study):
         real = module.audit_plan
 
         def once(papers, workflow, cell=None, study=None, real=real):

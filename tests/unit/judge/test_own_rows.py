@@ -3,7 +3,7 @@
 import pytest
 
 from replicse.cli import main
-from replicse.cli.study import own_rows
+from replicse.cli.arguments import own_rows
 from replicse.compile.compiler import compile_study
 from replicse.compile.graph import graph_of
 from replicse.errors import BadInput

@@ -46,7 +46,8 @@ def test_every_verb_of_a_job_has_one_and_what_is_no_job_has_none(job_log, tmp_pa
         until(lambda: progress.alive(job_log))
         seen.append(True)
 
-    monkeypatch.setattr("replicse.cli.job.job_verb", lambda parser: action)
+    monkeypatch.setattr("replicse.cli.job.add_arguments", lambda parser: None)
+    monkeypatch.setattr("replicse.cli.job.run", action)
     assert main(["job"]) == 0 and seen == [True]
     with (tmp_path / "plan.txt").open("w") as stream:
         monkeypatch.setattr(sys, "__stdout__", stream)

@@ -8,9 +8,10 @@ from golden import example_report as example
 from made_up import write_scores
 from planned import WORKFLOW, shipped_audit, shipped_plan
 
-from replicse.cli.job import job_verb
-from replicse.cli.render import keep_verb, pages
-from replicse.cli.report import report_verb
+from replicse.cli import job
+from replicse.cli import keep as keep_verb
+from replicse.cli import report as report_verb
+from replicse.cli.render import pages
 from replicse.compile.paths import Paths
 from replicse.errors import BadInput
 from replicse.files import read_json, write_json, write_rows
@@ -94,8 +95,8 @@ def run(verb, *words):
     from argparse import ArgumentParser
 
     parser = ArgumentParser()
-    action = verb(parser)
-    action(parser.parse_args(words))
+    verb.add_arguments(parser)
+    verb.run(parser.parse_args(words))
 
 
 def test_the_pages_of_a_study_from_its_files(study):
@@ -117,9 +118,9 @@ def test_the_pages_of_a_study_from_its_files(study):
 
 def test_the_verbs_draw_and_write_from_the_files_of_a_study(study, tmp_path):
     item, record = "results/paper/items/simcse/table3.json", "results/paper/record.json"
-    run(job_verb, "figures", json.dumps({"item": item}), "--out", "figures/paper/simcse/table3.svg")
+    run(job, "figures", json.dumps({"item": item}), "--out", "figures/paper/simcse/table3.svg")
     words = ["--data", "results/paper/data.json", "--out", "reports/paper/report.html"]
-    run(job_verb, "report", json.dumps({"study": record}), *words)
+    run(job, "report", json.dumps({"study": record}), *words)
     text = (tmp_path / "reports/paper/report.md").read_text(encoding="utf-8")
     assert "71.1 → 70.6 ±5.5 (−0.5) ≈ within seed spread" in text and "Dropout helps." in text
     assert "(../../figures/paper/simcse/table3.svg)" in text and "275,601" in text
@@ -172,4 +173,4 @@ def test_a_committed_study_is_kept_with_all_it_is_written_from(tmp_path, monkeyp
 def test_a_mistake_in_an_items_file_is_named(study):
     write_json("results/paper/items/simcse/table3.json", example.plain(study[1][0]) | {"tittle": "x"})
     with pytest.raises(BadInput, match=r'table3\.json: unknown key "tittle"; did you mean "title"'):
-        run(job_verb, "figures", '{"item": "results/paper/items/simcse/table3.json"}', "--out", "x.svg")
+        run(job, "figures", '{"item": "results/paper/items/simcse/table3.json"}', "--out", "x.svg")

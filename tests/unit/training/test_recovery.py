@@ -17,7 +17,7 @@ from until import until
 
 from replicse.cli import main
 from replicse.cli.evaluate import write_scores
-from replicse.cli.train import failing_once
+from replicse.cli.stages.train import failing_once
 from replicse.data.store import write_store
 from replicse.encoder.huggingface import TransformersBackbone
 from replicse.errors import BadInput, Failed

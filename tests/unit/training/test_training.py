@@ -17,7 +17,7 @@ import pytest
 import torch
 
 from replicse.cli import main
-from replicse.cli.train import failing_once
+from replicse.cli.stages.train import failing_once
 from replicse.data.store import write_store
 from replicse.encoder.heads import stored_head
 from replicse.errors import BadInput, Failed, MissingData

@@ -21,6 +21,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from replicse.cli.stages import STAGES
 from replicse.provenance.record import software
 from replicse.runtime.forking import DECLINED, JOB, LENGTH, TAKEN, identity
 from replicse.runtime.machine import SETTINGS
@@ -32,10 +33,7 @@ PRELOADED = (
     "sklearn.cluster",
     "matplotlib.backends.backend_pdf",
     "matplotlib.backends.backend_svg",
-    "replicse.cli.evaluate",
-    "replicse.cli.prepare",
-    "replicse.cli.reporting",
-    "replicse.cli.train",
+    *(f"replicse.cli.stages.{stage}" for stage in STAGES),
     "replicse.encoder.packed.checkpoints",
     "replicse.training.loop",
     "replicse.evaluation.model",

@@ -1,4 +1,4 @@
-"""The job that trains one run."""
+"""The stage that trains one run."""
 
 import json
 import logging
@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from replicse.cli.job import Stage
+from replicse.cli.stages import Stage
 from replicse.errors import BadInput, Failed, MissingData
 from replicse.files import read_json, write_json
 from replicse.runtime.locks import HOLDER
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 
-def _train(job: Mapping[str, Any], arguments: Namespace) -> None:
+def train(job: Mapping[str, Any], arguments: Namespace) -> None:
     """Train the run of a job; one that was stopped resumes where it was."""
     from replicse.training.processes import started
 
@@ -85,5 +85,4 @@ def _train_in(processes: "Processes", job: Mapping[str, Any], arguments: Namespa
         log.info("seconds=%.1f", seconds)
 
 
-# What it is given is checked where it is read, in each of several processes.
-STAGES = {"train": Stage(lambda payload, _: payload, _train)}
+STAGE = Stage(lambda payload, _: payload, train)

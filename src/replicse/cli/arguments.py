@@ -1,0 +1,151 @@
+"""Arguments that several verbs share, and the study that they choose."""
+
+import json
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from replicse.compile.compiler import compile_study
+from replicse.compile.paths import Paths
+from replicse.compile.study import Study
+from replicse.errors import BadInput
+from replicse.judge.folder import study_folder
+from replicse.registry.artefacts import CONFIG, DATA
+from replicse.registry.poolings import PoolingParameters
+from replicse.spec.config import (
+    SHIPPED,
+    by_paper,
+    read_config,
+)
+from replicse.workspace import workflow_folder
+
+MOST_SEEDS = 1000
+
+
+def add_study_arguments(parser: ArgumentParser, example: str) -> None:
+    """Add the arguments that choose a study."""
+    parser.epilog = f"example:\n  {example}"
+    parser.add_argument(
+        "--config", "--configfile", action="append", default=[], metavar="FILE or KEY=VALUE",
+        help="a file that is merged over config.yaml, or one key's value above all files; repeatable",
+    )  # fmt: skip
+    add_study_argument(parser)
+    parser.add_argument("--scale", help="use this scale instead of the config's")
+    parser.add_argument("--seeds", type=int, help="so many seeds, from 0, instead of the config's")
+    add_workflow_argument(parser)
+    parser.add_argument("--json", action="store_true", help="machine-readable output")
+
+
+def add_study_argument(parser: ArgumentParser) -> None:
+    """Add the argument that names a study that there is; `study_file` reads it."""
+    parser.add_argument(
+        "--study",
+        metavar="STUDY",
+        help="a committed study by its name, or the config.json of one that was started, or its folder",
+    )
+
+
+def add_workflow_argument(parser: ArgumentParser) -> None:
+    """Add the argument that names the folder of papers and scales; a job is given it by the workflow."""
+    parser.add_argument(
+        "--workflow",
+        type=Path,
+        default=workflow_folder(),
+        help="default: $REPLICSE_WORKFLOW, else workflow, else that of the package",
+    )
+
+
+def add_items_argument(parser: ArgumentParser) -> None:
+    """Add the argument that asks for some items alone; `chosen_config` reads it."""
+    parser.add_argument(
+        "items",
+        nargs="*",
+        metavar="ITEM",
+        help="paper/item, or a paper; nothing: all of the config, or your own papers",
+    )
+
+
+def study_file(name: str) -> Path:
+    """Return the config of a study that was started or committed: a file, its folder, or a committed study's name."""
+    file = Path(name)
+    named = bool(file.suffix) and not file.is_dir()
+    return file if named else study_folder(name) / CONFIG
+
+
+def check_here(record: Path, paths: Paths) -> None:
+    """Raise BadInput where the record of a study that was run is not that of this folder, whose results are read."""
+    was_run = record.name == CONFIG and record.with_name(DATA).exists()
+    if was_run and record.resolve() != Path(paths.config).resolve():
+        raise BadInput(f"{record}: not {paths.config} of this folder; start replicse where the study was run")
+
+
+def chosen_config(arguments: Namespace) -> tuple[dict[str, Any], str]:
+    """Return the chosen config and the file that contains a mistake in it."""
+    files, settings = config_layers(arguments)
+    config = read_config(files, arguments.scale, arguments.seeds, settings)
+    own = own_papers(config, arguments) if getattr(arguments, "items", None) == [] else {}
+    return {**asked(config, arguments), **own}, str(files[-1])
+
+
+def asked(config: dict[str, Any], arguments: Namespace) -> dict[str, Any]:
+    """Return a config with only those items that are asked for, where some are."""
+    items = getattr(arguments, "items", None)
+    return {**config, "papers": by_paper(items)} if items else config
+
+
+def own_papers(config: Mapping[str, Any], arguments: Namespace) -> dict[str, Any]:
+    """Return the papers of this folder as a config names them; nothing where there is none, or others are named."""
+    keys = [file.parent.name for file in sorted(Path().glob("papers/*/paper.yaml"))]
+    named = arguments.config or arguments.study or config.get("papers") != "all"
+    return {"papers": by_paper(keys)} if keys and not named else {}
+
+
+def config_layers(arguments: Namespace) -> tuple[list[Path], dict[str, str]]:
+    """Return the files of the chosen config, each merged over the one before, and what is above them by key."""
+    if arguments.seeds is not None and not 1 <= arguments.seeds <= MOST_SEEDS:
+        raise BadInput(f"--seeds is {arguments.seeds}; expected 1 to {MOST_SEEDS:,}")
+    settings: dict[str, str] = {}
+    for word in (word for word in arguments.config if "=" in word):
+        key, text = word.split("=", 1)
+        first, *inner = key.split(".")
+        for name in reversed(inner):
+            text = f"{{{name}: {text}}}"
+        if inner and first in settings:  # two keys of one mapping
+            text = f"{settings[first].removesuffix('}')}, {text.removeprefix('{')}"
+        settings[first] = text
+    if rows := getattr(arguments, "row", None):
+        own = own_rows(rows)
+        if not arguments.item:
+            raise BadInput("--row is for an item; name one, as simcse/table5")
+        settings["rows"] = json.dumps({item.replace("_", "/", 1): own for item in arguments.item})
+    files = [Path(word) for word in arguments.config if "=" not in word]
+    layers = (
+        [study_file(arguments.study)]
+        if arguments.study
+        else [SHIPPED, *(file for file in files if file != SHIPPED)]
+    )
+    return layers, settings
+
+
+def own_rows(words: Iterable[str]) -> dict[str, dict[str, str]]:
+    """Return rows as a config has them, each given as NAME=FOLDER or NAME=HUB-ID, and perhaps :POOLING after it."""
+    rows: dict[str, dict[str, str]] = {}
+    for word in words:
+        name, mark, place = word.partition("=")
+        encoder, _, pooling = place.rpartition(":")
+        if not encoder or pooling not in PoolingParameters.known:
+            encoder, pooling = place, ""
+        if not (mark and name and encoder):
+            raise BadInput(
+                f"--row {word}: expected NAME=FOLDER or NAME=HUB-ID, and perhaps :POOLING after it"
+            )
+        local = Path(encoder).is_dir() or encoder.startswith((".", "/", "~"))
+        rows[name] = {"folder" if local else "hub": encoder} | ({"pooling": pooling} if pooling else {})
+    return rows
+
+
+def chosen_study(arguments: Namespace, only: str = "") -> Study:
+    """Return the plan of the chosen study, or of one of its items alone."""
+    config, file = chosen_config(arguments)
+    return compile_study(config, arguments.workflow, file, only)

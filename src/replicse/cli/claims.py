@@ -1,0 +1,59 @@
+"""The verb that tests what the papers state, on their numbers and on ours."""
+
+import json
+import textwrap
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from replicse.cli.answers import answer, room
+from replicse.cli.arguments import add_study_arguments
+from replicse.cli.selected_study import selected_study
+from replicse.errors import BadInput, nearest
+from replicse.judge.claims import cells_read, claim_rows, study_claims
+from replicse.judge.study import results_of
+from replicse.show.pages.claims import FOR_OR_AGAINST, contradicted, probability_text
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add the arguments of the verb."""
+    add_study_arguments(parser, "replicse claims simcse --scale compact")
+    parser.add_argument("name", nargs="?", help="a paper or a claim paper/claim; default: all papers")
+
+
+def run(arguments: Namespace) -> None:
+    """Judge every claim in print, in the reproduction study's numbers and in ours."""
+    shown = selected_study(arguments)
+    plan = shown.plan
+    claims = study_claims(plan.papers, plan.studied)
+    if (name := arguments.name) is not None:
+        known = [*plan.studied, *(claim.name for claim in claims)]
+        if name not in known:
+            raise BadInput(f'no paper or claim "{name}" in this study{nearest(name, known)}')
+        claims = [claim for claim in claims if name in (claim.paper, claim.name)]
+    shown.announce(arguments.json)
+    read = cells_read(claims, plan.papers)
+    results = results_of(plan, {key[0] for key in read}, shown.evaluations, read)
+    rows = claim_rows(plan, claims, results)
+    judged = list(map(with_numbers, rows))
+    document = {"scale": plan.scale.name, "study": shown.folder, "claims": judged}
+    lines = claim_lines(rows, room()) if rows else [f"{name or 'the study'} states no claim"]
+    lines = [f"scale {plan.scale.name}", *lines]
+    answer(arguments.json, document, lines, probability="1", n_seeds="count")
+
+
+def with_numbers(row: Mapping[str, str]) -> dict[str, Any]:
+    """Return the row of a claim with its numbers as numbers; None where there is none."""
+    return {**row, **{name: json.loads(row[name] or "null") for name in ("probability", "n_seeds")}}
+
+
+def claim_lines(rows: Sequence[Mapping[str, str]], room: int) -> Iterator[str]:
+    """Yield each claim with its outcomes, and below them the sentence and its place."""
+    for row in rows:
+        ours = f"{row['ours']}, {row['ran']}" if row["ours"] in FOR_OR_AGAINST else row["ours"]
+        holds = probability_text(row["probability"])
+        chance = f"; P {holds}" if holds.startswith(("<", ">")) else f"; P = {holds}" if holds else ""
+        yield row["claim"]
+        yield f"  in print {row['reported']}; reproduction {row['reproduction'] or '-'}; ours {ours}{chance}"
+        for text in (f"{row['text']} ({row['place']})", row["remark"], *contradicted(row, rows)):
+            yield from textwrap.wrap(text, room, initial_indent="  ", subsequent_indent="  ")

@@ -1,0 +1,43 @@
+"""The stages of the workflow, a module each: what a job is given, and what does it."""
+
+from argparse import Namespace
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from replicse.checked import Checked, Text
+
+if TYPE_CHECKING:
+    from replicse.compile.study import Study
+
+STAGES = (
+    "data", "tokenizer", "backbone", "store", "count", "train", "evaluate", "geometry", "tabulate", "judge", "figures",
+    "page", "report", "finish",
+)  # fmt: skip
+
+
+class Payload(Checked):
+    """What a job is given; `plugin` names the plug-ins that it uses."""
+
+    plugin: tuple[Text, ...] = ()
+
+
+class StudyJob(Payload):
+    """The config of a study, or its record."""
+
+    study: Text
+
+    def compiled(self, only: str = "") -> "Study":
+        """Return the study of the config, or one of its items alone."""
+        from replicse.compile.compiler import compile_study
+        from replicse.spec.config import read_config
+        from replicse.workspace import workflow_folder
+
+        return compile_study(read_config([Path(self.study)]), workflow_folder(), self.study, only)
+
+
+class Stage(NamedTuple):
+    """How a payload is checked, and what does the job of a checked one with the arguments of the command line."""
+
+    check: Callable[[Any, str], Any]
+    run: Callable[[Any, Namespace], int | None]

@@ -1,0 +1,71 @@
+"""The stage that makes the data root ready and records its files."""
+
+import os
+from argparse import Namespace
+from pathlib import Path
+from typing import Any, Literal
+
+from replicse.checked import Text
+from replicse.cli.stages import Payload, Stage
+from replicse.errors import BadInput, MissingData
+from replicse.files import below, sha256_of, write_json
+from replicse.registry.corpora import SIMCSE_DATA
+from replicse.spec.lock import LOCK
+
+WHAT = "a file below the data root"
+
+
+class DataJob(Payload):
+    """Where data comes from, the files of the root to record, and the rows that each evaluation set must have."""
+
+    source: Literal["embedded", "local", "hub"]
+    root: str = ""
+    file: tuple[Text, ...] = ()
+    revision: str = ""
+    sizes: dict[str, Any] = {}
+
+
+def data(job: DataJob, arguments: Namespace) -> None:
+    """Make the data root ready and write its record: where it is, and each file's rows and sha256."""
+    from replicse.data.sets import recorded_sets
+
+    out = arguments.out
+    root = out.parent / "data"
+    if job.source == "embedded":
+        from replicse.world.world import write_world
+
+        files = [{"name": name, **facts} for name, facts in sorted(write_world(root).items())]
+    elif job.source == "hub":
+        from replicse.data.hub import materialise
+
+        if not job.revision:
+            raise BadInput(f"workflow/{LOCK}: no commit of {SIMCSE_DATA}; run replicse fetch --pin")
+        files = materialise(root, list(job.file), job.revision)
+    else:
+        root = _local_root(job.root)
+        # SentEval is a folder: each of its sets is recorded by itself.
+        files = [recorded(root, name) for name in job.file if not (root / name).is_dir()]
+    sets = recorded_sets(root, job.sizes)
+    write_json(out, {"source": job.source, "root": str(root), "files": files, "sets": sets})
+
+
+def _local_root(named: str) -> Path:
+    named = named or os.environ.get("REPLICSE_DATA", "")
+    root = Path(named)
+    if not named or not root.is_dir():
+        raise MissingData(
+            f'data.root is "{named}", not a folder; set data.root in config.yaml or REPLICSE_DATA to a folder'
+            " in the SentEval layout, or set data.source to hub"
+        )
+    return root.resolve()
+
+
+def recorded(root: Path, name: str) -> dict[str, object]:
+    """Return name, size and sha256 of a data file; an absent one is recorded as absent, so other items still build."""
+    path = below(root, name, WHAT)
+    if not path.exists():
+        return {"name": name, "missing": True}
+    return {"name": name, "bytes": path.stat().st_size, "sha256": sha256_of(path)}
+
+
+STAGE = Stage(DataJob.of, data)

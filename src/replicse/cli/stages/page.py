@@ -1,0 +1,28 @@
+"""The stage that writes the page of one item."""
+
+from argparse import Namespace
+from pathlib import Path
+
+from replicse.checked import Text
+from replicse.cli.render import read_study
+from replicse.cli.stages import Stage, StudyJob
+from replicse.judge.document import judged_item
+from replicse.judge.table import ItemResult
+
+
+class PageJob(StudyJob):
+    """The record of a study, the result of an item and the SVG of its figure, where it has one."""
+
+    item: Text
+    figure: str = ""
+
+
+def page(job: PageJob, arguments: Namespace) -> None:
+    """Write one item alone as an HTML page, with its figure where one is drawn."""
+    from replicse.show.document import write_page
+
+    drawing = Path(job.figure).with_suffix("") if job.figure else None
+    write_page(arguments.out, read_study(Path(job.study)), judged_item(ItemResult.read(job.item)), drawing)
+
+
+STAGE = Stage(PageJob.of, page)

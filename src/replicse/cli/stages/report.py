@@ -1,0 +1,23 @@
+"""The stage that writes the report of all items of a study."""
+
+from argparse import Namespace
+from pathlib import Path
+
+from replicse.cli.render import read_study, study_facts, write_all
+from replicse.cli.stages import Stage, StudyJob
+from replicse.compile.paths import Paths
+from replicse.files import read_json
+from replicse.judge.multiplicity import controlled
+from replicse.judge.table import ItemResult
+
+
+def report(job: StudyJob, arguments: Namespace) -> None:
+    """Write the report of all items of a study as HTML, Markdown and LaTeX."""
+    study = read_study(Path(job.study))
+    facts = study_facts(study, read_json(arguments.data))
+    paths = Paths(study["scale"])
+    items = controlled([ItemResult.read(paths.item(name)) for name in study["items"]])
+    write_all(paths, facts, items, arguments.out.parent)
+
+
+STAGE = Stage(StudyJob.of, report)

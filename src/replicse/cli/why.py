@@ -1,0 +1,69 @@
+"""The verb that prints the story of one cell."""
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from replicse.cli.answers import answer, room
+from replicse.cli.arguments import add_study_arguments
+from replicse.cli.claims import with_numbers
+from replicse.cli.selected_study import SelectedStudy, selected_study
+from replicse.compile.study import Cell
+from replicse.judge.audit import audit, audit_plan
+from replicse.judge.claims import cells_read, claim_rows, study_claims
+from replicse.judge.incomplete import AsFarAsDone
+from replicse.judge.story import cell_facts, cell_story, find_cell, item_of
+from replicse.judge.study import controlled_item, results_of, study_of_others
+from replicse.printable import columns
+from replicse.registry.suites import unit_of
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add the arguments of the verb."""
+    add_study_arguments(parser, "replicse why simcse/table3/p0.1/stsb-dev")
+    parser.add_argument("cell", help="paper/item/row/column[/metric][@protocol]")
+
+
+def run(arguments: Namespace) -> None:
+    """Tell where one cell comes from: printed place, values per seed, verdict, variants, claims, audit, runs."""
+    shown = selected_study(arguments, item_of(arguments.cell))
+    shown.announce(arguments.json)
+    story, facts = cell_story_of(shown, find_cell(shown.plan, arguments.cell))
+    document = {"study": shown.folder, **facts, "story": story}
+    unit = unit_of(facts["result"]["metric_path"])
+    answer(arguments.json, document, story_lines(story, room()), result=unit, claims="1")
+
+
+def cell_story_of(shown: SelectedStudy, cell: Cell) -> tuple[dict[str, list[str]], dict[str, Any]]:
+    """Return the story of a cell as text and as data; claims and findings that cannot be judged are left out."""
+    plan, evaluations = shown.plan, shown.evaluations
+    (result,) = results_of(plan, [cell.item.id], evaluations)
+    result = controlled_item(plan, result)
+    name = "/".join(cell.key)
+    asked_for = plan.config.papers
+    papers = plan.papers if asked_for == "all" else [key for key, items in asked_for.items() if items]
+    naming = [
+        claim
+        for claim in study_claims(plan.papers, plan.papers)
+        if {name, name.rpartition("/")[0]} & set(claim.cells)
+    ]
+    claims = [claim for claim in naming if claim.paper in papers]
+    read = cells_read(claims, plan.papers)
+    others = {key[0] for key in read} - {cell.item.id}
+    beside = study_of_others(plan, others)
+    made = evaluations if evaluations.paths.kept else AsFarAsDone(beside)
+    rows = claim_rows(plan, claims, [result, *results_of(beside, others, made, read)])
+    findings = audit(audit_plan(plan.papers, plan.workflow, cell, plan.config), naming)
+    evidence = (plan, cell, result, evaluations, rows, findings)
+    facts = cell_facts(*evidence)
+    return cell_story(*evidence), {**facts, "claims": list(map(with_numbers, facts["claims"]))}
+
+
+def story_lines(story: Mapping[str, Sequence[str]], width: int) -> Iterator[str]:
+    """Yield the lines of a story next to their headings, wrapped and indented below them."""
+    rows = (
+        ("" if place else heading, line)
+        for heading, lines in story.items()
+        for place, line in enumerate(lines)
+    )
+    return columns(rows, width=width, hang=2)
