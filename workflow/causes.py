@@ -31,6 +31,7 @@ from replicse.spec.causes import (
     load_causes,
     load_measured,
 )
+from replicse.spec.cell_id import CellId
 from replicse.spec.papers import load_papers
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -260,8 +261,9 @@ def strip_of(workflow: Path) -> list[Mapping[str, Any]]:
     """Return the records of the strip plot: what is printed in the table of reruns."""
     paper = load_papers(workflow)["reruns"]
     records = []
-    for row in paper.items["table2"].rows:
-        printed = paper.reported["table2", row.id, "avg", "spearman"]
+    table = paper.items["table2"]
+    for row in table.rows:
+        printed = paper.reported[CellId(table.id, row.id, "avg", "spearman")]
         kind = "rerun" if not row.quoted else "seeds" if printed.statistic == "mean" else "print"
         spread = {"sd": printed.sd, "count": printed.seeds}
         records.append(

@@ -9,6 +9,7 @@ from golden import example_report as example
 from replicse.show.content.contents import Headline, make_report
 from replicse.show.formats import html
 from replicse.show.pages.audit import audit_page
+from replicse.spec.cell_id import CellId
 
 # What a person would do, one after the other; what is seen goes into the title.
 ACTS = """
@@ -55,7 +56,7 @@ document.title = JSON.stringify(seen);
 @with_browser
 def test_a_cell_is_reached_and_its_command_copied_by_keyboard(tmp_path):
     items = [example.item("dropout"), example.item("sts")]
-    run = items[0].described["p0.1", "stsb-dev", "spearman"].values[0].run
+    run = items[0].described[CellId(items[0].item, "p0.1", "stsb-dev", "spearman")].values[0].run
     report = make_report(example.STUDY | {"root": "../.."}, items)
     text = html.paper(report, report.sections[0], {item.item: "" for item in items})
     file = tmp_path / "simcse.html"

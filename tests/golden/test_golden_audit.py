@@ -9,6 +9,7 @@ import yaml
 from planned import WORKFLOW
 
 from replicse.judge.audit import audit, audit_plan
+from replicse.spec.cell_id import CellId
 from replicse.spec.papers import load_papers
 from replicse.spec.printed import Reported
 
@@ -65,7 +66,7 @@ def findings_where(papers, changes, **fields):
     made = loaded["made"]
     reported = dict(made.reported)
     for key in reported:
-        told = changes.get("/".join(key[:3]), {})
+        told = changes.get(f"{key.item_name}/{key.row}/{key.column}", {})
         update = told if isinstance(told, dict) else {"value": told}
         reported[key] = reported[key].model_copy(update=update)
     changed = replace(made, reported=reported | fields.pop("said", {}), **fields)
@@ -87,6 +88,7 @@ def test_what_the_running_text_says(golden, papers, tmp_path):
     told = []
     for formula, printed in SPOKEN:
         (tmp_path / "text.yaml").write_text(yaml.safe_dump([{"numbers": ["gain/avg"], "is": formula}]))
-        said = {("text", "gain", "avg", "spearman"): Reported(value=printed, source="Section 4")}
+        gain = CellId("made/text", "gain", "avg", "spearman")
+        said = {gain: Reported(value=printed, source="Section 4")}
         told.append(f"{formula}: {printed}\n{findings_where(papers, {}, said=said, folder=tmp_path)}")
     golden("audit-text.txt", "\n".join(told))

@@ -34,11 +34,11 @@ def test_the_cells_of_every_item_the_encoders_of_each_and_the_spreads_that_cells
             {"scale": scale, "papers": wanted, "adjudicate": "all", "seeds": [0, 1]}, WORKFLOW
         )
         for item, cells in plan.cells.items():
-            ids = sorted(f"{'/'.join(cell.key)}@{cell.protocol}: {cell.jobs}" for cell in cells)
+            ids = sorted(f"{cell.id.described}@{cell.protocol}: {cell.jobs}" for cell in cells)
             digest = sha256("\n".join(ids).encode()).hexdigest()[:12]
             rows.setdefault(item, [item]).append(f"{len(cells)} {digest}")
             lent = [(cell, borrowed_spread(plan, cell)) for cell in plan.described(item)]
-            spreads += [(scale, "/".join(cell.key), *spread) for cell, spread in lent if spread]
+            spreads += [(scale, str(cell.id.described), *spread) for cell, spread in lent if spread]
     golden("spreads.csv", text_of(["scale", "cell", "sd", "degrees"], spreads))
     golden("papers.csv", text_of(["item", *SCALES], rows.values()))
 

@@ -133,9 +133,9 @@ def numeric(text):
 def test_every_printed_number_and_every_protocol_has_its_cell(key, scale):
     plan, paper = plan_at(scale), papers()[key]
     cells = cells_of(plan, key)
-    assert {cell.key[0] for cell in cells} == {f"{key}/{item}" for item in paper.items}
-    shown = {cell.key for cell in cells}
-    printed = {(f"{key}/{item}", *place) for item, *place in paper.reported if item in paper.items}
+    assert {cell.id.item for cell in cells} == {f"{key}/{item}" for item in paper.items}
+    shown = {cell.id for cell in cells}
+    printed = {cell for cell in paper.reported if cell.item_name in paper.items}
     assert printed <= shown
     assert {protocol.id for protocol in paper.protocols} <= {cell.protocol for cell in cells}
 

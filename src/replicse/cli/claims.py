@@ -33,7 +33,7 @@ def run(arguments: Namespace) -> None:
         claims = [claim for claim in claims if name in (claim.paper, claim.name)]
     shown.announce(arguments.json)
     read = cells_read(claims, plan.papers)
-    results = results_of(plan, {key[0] for key in read}, shown.evaluations, read)
+    results = results_of(plan, {cell.item for cell in read}, shown.evaluations, read)
     rows = claim_rows(plan, claims, results)
     judged = list(map(with_numbers, rows))
     document = {"scale": plan.scale.name, "study": shown.folder, "claims": judged}

@@ -24,7 +24,6 @@ from replicse.spec.config import (
 )
 from replicse.spec.datasets import load_datasets
 from replicse.spec.papers import Paper, load_papers
-from replicse.spec.protocols import AS_DESCRIBED
 from replicse.spec.running_text import numbers_in_text
 from replicse.spec.scales import OfAnotherScale, Scale, load_scale
 
@@ -112,12 +111,14 @@ def check_tables(scale: Scale) -> None:
 def unchanged_variants(plan: Study) -> Iterator[str]:
     """Yield a sentence for each protocol that changes nothing in a row: its runs are those of the text."""
     for item, cells in plan.cells.items():
-        described = {cell.key: cell for cell in cells if cell.protocol == AS_DESCRIBED}
+        described = {cell.id: cell for cell in plan.described(item)}
         paper = plan.papers[plan.items[item].paper]
         for protocol in paper.protocols:
             variants = [cell for cell in cells if cell.protocol == protocol.id and cell.jobs]
             for row in dict.fromkeys(cell.row.id for cell in variants):
-                same = [cell.jobs == described[cell.key].jobs for cell in variants if cell.row.id == row]
+                same = [
+                    cell.jobs == described[cell.id.described].jobs for cell in variants if cell.row.id == row
+                ]
                 if all(same):
                     file = paper.folder / "protocols.yaml"
                     where = f"row {row} of {item} at scale {plan.scale.name}"

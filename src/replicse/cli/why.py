@@ -39,17 +39,16 @@ def cell_story_of(shown: SelectedStudy, cell: Cell) -> tuple[dict[str, list[str]
     plan, evaluations = shown.plan, shown.evaluations
     (result,) = results_of(plan, [cell.item.id], evaluations)
     result = controlled_item(plan, result)
-    name = "/".join(cell.key)
     asked_for = plan.config.papers
     papers = plan.papers if asked_for == "all" else [key for key, items in asked_for.items() if items]
     naming = [
         claim
         for claim in study_claims(plan.papers, plan.papers)
-        if {name, name.rpartition("/")[0]} & set(claim.cells)
+        if {str(cell.id.described), cell.id.described.short} & set(claim.cells)
     ]
     claims = [claim for claim in naming if claim.paper in papers]
     read = cells_read(claims, plan.papers)
-    others = {key[0] for key in read} - {cell.item.id}
+    others = {each.item for each in read} - {cell.item.id}
     beside = study_of_others(plan, others)
     made = evaluations if evaluations.paths.kept else AsFarAsDone(beside)
     rows = claim_rows(plan, claims, [result, *results_of(beside, others, made, read)])

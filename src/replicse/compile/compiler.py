@@ -110,9 +110,7 @@ class Planner:
 
     def _cell(self, line: Line, column: AnyColumn) -> Cell:
         item, row = line.item, line.row
-        path = row.path(column)
-        if row.final_only and path.startswith("trajectory/"):
-            path = ""
+        path = item.path(row, column)
         jobs: Jobs = ()
         seeds: tuple[int | None, ...] = ()
         if path.startswith("data/") and not line.quoted:

@@ -7,9 +7,10 @@ from functools import reduce
 from replicse.compile.study import Study
 from replicse.errors import BadInput
 from replicse.registry.run_specs import PARTS
+from replicse.spec.cell_id import AS_DESCRIBED
 from replicse.spec.columns import AnyColumn
 from replicse.spec.models import EncoderRequest, PlannedRequest, layered
-from replicse.spec.protocols import AS_DESCRIBED, ON_BACKBONE, Protocol, changed, variants
+from replicse.spec.protocols import ON_BACKBONE, Protocol, changed, variants
 from replicse.spec.tables import Item, Row
 
 

@@ -390,9 +390,9 @@ def published_spreads(papers: Mapping[str, Paper]) -> Iterator[tuple[RunSpec, di
         for item in paper.items.values():
             for row in item.rows:
                 spreads = {
-                    row.path(column): Spread(printed.sd, printed.seeds - 1)
+                    item.path(row, column): Spread(printed.sd, printed.seeds - 1)
                     for column in item.columns
-                    if (printed := paper.reported.get((item.name, row.id, column.id, column.metric)))
+                    if (printed := paper.reported.get(item.cell_id(row, column)))
                     and printed.sd is not None
                     and (printed.seeds or 0) > 1
                 }

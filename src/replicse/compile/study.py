@@ -16,13 +16,13 @@ from replicse.registry.frozen import frozen_models
 from replicse.registry.poolings import Own
 from replicse.registry.runs import Init, Run
 from replicse.registry.suites import SUITES, file_of
+from replicse.spec.cell_id import AS_DESCRIBED, CellId
 from replicse.spec.columns import AnyColumn
 from replicse.spec.config import Config
-from replicse.spec.counterparts import CellKey
 from replicse.spec.models import Encoder, EncoderSource
 from replicse.spec.papers import Paper
 from replicse.spec.printed import Reported, Spread
-from replicse.spec.protocols import AS_DESCRIBED, ON_BACKBONE
+from replicse.spec.protocols import ON_BACKBONE
 from replicse.spec.scales import Scale
 from replicse.spec.tables import Item, Row
 from replicse.workspace import encoder_place
@@ -48,9 +48,9 @@ class Cell:
     operands: tuple["Cell", ...] = ()
 
     @property
-    def key(self) -> CellKey:
-        """Return item, row, column and metric."""
-        return self.item.id, self.row.id, self.column.id, self.column.metric
+    def id(self) -> CellId:
+        """Return the cell's name."""
+        return self.item.cell_id(self.row, self.column, self.protocol)
 
     @property
     def encoders(self) -> tuple[str, ...]:

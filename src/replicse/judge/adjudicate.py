@@ -21,10 +21,11 @@ from replicse.judge.statistics import (
 from replicse.judge.table import CellResult, ItemResult
 from replicse.judge.values import finite
 from replicse.registry.levels import LEVEL
-from replicse.spec.counterparts import CellKey, counterparts, printed_in
-from replicse.spec.papers import Paper
+from replicse.spec.cell_id import CellId
+from replicse.spec.counterparts import counterparts
+from replicse.spec.papers import Paper, printed_in
 from replicse.spec.printed import Reported
-from replicse.spec.protocols import AS_DESCRIBED, AS_RUN
+from replicse.spec.protocols import AS_RUN
 
 SAME_RUN = "same run"
 # The share of a gap beyond which most of it is explained.
@@ -67,6 +68,11 @@ class Explained:
     n_seeds: int
     note: str = ""
 
+    @property
+    def cell(self) -> CellId:
+        """Return the cell that is explained."""
+        return CellId(self.item, self.row, self.column, self.metric)
+
 
 FIELDS = [entry.name for entry in fields(Explained)]
 
@@ -91,12 +97,12 @@ def adjudicate(papers: Mapping[str, Paper], result: ItemResult) -> Iterator[Expl
     variants = defaultdict(list)
     for cell in result.cells:
         if cell.protocol in names:
-            variants[cell.key].append(cell)
-    for cell in result.cells:
-        if cell.protocol == AS_DESCRIBED and (cell.column, cell.metric) in numeric:
-            counterpart = pairs.get((result.item, *cell.key))
+            variants[result.id_of(cell).described].append(cell)
+    for cell_id, cell in result.described.items():
+        if (cell.column, cell.metric) in numeric:
+            counterpart = pairs.get(cell_id)
             printed = printed_in(papers, counterpart) if counterpart else None
-            for variant in variants[cell.key]:
+            for variant in variants[cell_id]:
                 yield explained(result, cell, variant, counterpart if printed else None, printed)
 
 
@@ -104,7 +110,7 @@ def explained(
     result: ItemResult,
     cell: CellResult,
     variant: CellResult,
-    counterpart: CellKey | None,
+    counterpart: CellId | None,
     printed: Reported | None,
 ) -> Explained:
     """Return what one variant does to one cell; `printed` is what is in its counterpart."""
@@ -126,7 +132,7 @@ def explained(
         row=cell.row,
         column=cell.column,
         metric=cell.metric,
-        other="/".join(counterpart) if counterpart else "",
+        other=str(counterpart or ""),
         reported_other=printed.value if printed else "",
         reported=cell.reported.value if cell.reported else "",
         gap=gap,

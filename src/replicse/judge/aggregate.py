@@ -23,7 +23,7 @@ def aggregates(item: ItemResult) -> Iterator[RowAggregate]:
         return
     described, names = item.described, item.row_names
     for row in item.rows:
-        cells = [described.get((row.id, column.id, column.metric)) for column in tasks]
+        cells = [described.get(item.id_at(row.id, column)) for column in tasks]
         scores = _scores(
             [seed_values(cell, column) if cell else [] for cell, column in zip(cells, tasks, strict=True)]
         )

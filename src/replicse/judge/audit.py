@@ -17,12 +17,13 @@ from replicse.judge.claims import judged_in_print, study_claims
 from replicse.judge.findings import CERTAIN, QUOTED, Finding
 from replicse.judge.rules_of_tables import RULES
 from replicse.judge.rules_of_text import RULES_OF_TEXT
+from replicse.spec.cell_id import TEXT_ITEM
 from replicse.spec.cell_names import CellNames
 from replicse.spec.claims import Claim
 from replicse.spec.config import Config, checked_config
 from replicse.spec.counterparts import differences
 from replicse.spec.datasets import Datasets, load_datasets
-from replicse.spec.papers import TEXT_ITEM, Paper
+from replicse.spec.papers import Paper
 from replicse.spec.running_text import numbers_in_text
 
 CLAIM = "claim"
@@ -75,7 +76,10 @@ def _beside(papers: Mapping[str, Paper], cell: Cell, datasets: Datasets) -> dict
     An average counts as the same as its parts. Numbers of other papers bear on it where its paper or theirs prints the
     least and the most of several seeds.
     """
-    wanted = {cell.item.id} | {key[0] for keys in differences(papers) if cell.key in keys for key in keys[:2]}
+    wanted = {cell.item.id}
+    for difference, minuend, subtrahend in differences(papers):
+        if cell.id in (difference, minuend, subtrahend):
+            wanted |= {difference.item, minuend.item}
     related = datasets.related(cell.metric_path)
     home = {cell.item.paper}
     ends = {
@@ -85,8 +89,7 @@ def _beside(papers: Mapping[str, Paper], cell: Cell, datasets: Datasets) -> dict
     }
     near = papers if home & ends else home | ends
     for item in (item for key in near for item in papers[key].items.values()):
-        paths = [column.metric_path for column in item.columns]
-        paths += [path for row in item.rows for path in row.metric_paths.values()]
+        paths = {item.path(row, column) for row in item.rows for column in item.columns}
         if not related.isdisjoint(map(datasets.one_name, filter(None, paths))):
             wanted.add(item.id)
     items = {

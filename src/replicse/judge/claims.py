@@ -9,10 +9,11 @@ from replicse.judge.readings import OurCells, Reading, printed_reading
 from replicse.judge.statistics import mean_and_spread, paired
 from replicse.judge.table import ItemResult
 from replicse.registry.levels import FEWEST_SEEDS
+from replicse.spec.cell_id import CellId
 from replicse.spec.cell_names import CellNames
 from replicse.spec.claim_cells import resolved
 from replicse.spec.claims import STRICT, Claim, Relation, contradictions
-from replicse.spec.counterparts import CellKey, counterparts
+from replicse.spec.counterparts import counterparts
 from replicse.spec.expression import Expression
 from replicse.spec.papers import Paper
 
@@ -250,10 +251,10 @@ def judged_in_print(claim: Claim, names: CellNames) -> ClaimOutcome:
     return replace(outcome, outcome="contradicted", reason=claim.against) if claim.against else outcome
 
 
-def cells_read(claims: Iterable[Claim], papers: Mapping[str, Paper]) -> set[CellKey]:
+def cells_read(claims: Iterable[Claim], papers: Mapping[str, Paper]) -> set[CellId]:
     """Return the cells that some claims read."""
     names = CellNames(papers)
-    return {names.key(name) for claim in claims for name in claim.cells}
+    return {names.cell(name) for claim in claims for name in claim.cells}
 
 
 def claim_rows(plan: Study, claims: Iterable[Claim], results: Iterable[ItemResult]) -> list[dict[str, str]]:
@@ -310,8 +311,8 @@ class _Counterpart:
     def __init__(self, papers: Mapping[str, Paper], names: CellNames) -> None:
         self._names = names
         pairs = counterparts(papers).items()
-        self._instead = {names.name(other): key for key, other in pairs}
-        self._repeating = {key[0].partition("/")[0] for key, _ in pairs}
+        self._instead = {names.name(other): cell for cell, other in pairs}
+        self._repeating = {cell.paper for cell, _ in pairs}
 
     def knows(self, claim: Claim) -> bool:
         """Return whether a cell of the claim was repeated, and none is the repeating study's own."""
@@ -319,8 +320,8 @@ class _Counterpart:
         return not repeating and any(name in self._instead for name in claim.cells)
 
     def __call__(self, name: str) -> Reading:
-        key = self._instead.get(name)
-        return printed_reading(self._names.reported(self._names.name(key))) if key else Reading()
+        cell = self._instead.get(name)
+        return printed_reading(self._names.reported(self._names.name(cell))) if cell else Reading()
 
 
 class OurNumbers:
@@ -331,9 +332,9 @@ class OurNumbers:
 
     def __call__(self, name: str) -> Reading:
         """Return what is read of a cell: ours, or print where it is only ever printed."""
-        key = self._names.key(name)
-        quoted = not self._is_run(key) and self._quoted(key)
-        return printed_reading(self._names.reported(name)) if quoted else self._cells.reading(key)
+        cell = self._names.cell(name)
+        quoted = not self._is_run(cell) and self._quoted(cell)
+        return printed_reading(self._names.reported(name)) if quoted else self._cells.reading(cell)
 
     def ran(self, claim: Claim) -> str:
         """Return of how many of the claim's cells there is a number, as `2 of 10`."""
@@ -362,21 +363,20 @@ class OurNumbers:
             return replace(ours, outcome="not comparable", reason=reason)
         return ours
 
-    def _is_run(self, key: CellKey) -> bool:
-        cell = self._cells.cell(key)
-        return cell is not None and bool(cell.encoders)
+    def _is_run(self, cell: CellId) -> bool:
+        ours = self._cells.cell(cell)
+        return ours is not None and bool(ours.encoders)
 
-    def _quoted(self, key: CellKey) -> bool:
+    def _quoted(self, cell: CellId) -> bool:
         """Return whether a cell is only ever printed: quoted from elsewhere, or no part of a table or figure."""
-        paper, _, item = key[0].partition("/")
-        table = self._plan.papers[paper].items.get(item)
-        return table is None or next(row.quoted for row in table.rows if row.id == key[1])
+        table = self._plan.papers[cell.paper].items.get(cell.item_name)
+        return table is None or table.place_of(cell)[0].quoted
 
     def absolute(self, part: Relation) -> bool:
         """Return whether a part holds a number of the paper's own setting; how many rows are ordered so is none."""
         ordinal = part.op != "within" and part.left[0].compares_rows
         if part.margin != 0 or (not all(side.names for side in (*part.left, *part.right)) and not ordinal):
             return True
-        keys = [self._names.key(name) for name in part.cells]
-        cells = [cell for cell in map(self._cells.cell, keys) if cell is not None]
-        return any(map(self._quoted, keys)) or any(cell.subtracted is not None for cell in cells)
+        cells = [self._names.cell(name) for name in part.cells]
+        ours = [cell for cell in map(self._cells.cell, cells) if cell is not None]
+        return any(map(self._quoted, cells)) or any(cell.subtracted is not None for cell in ours)

@@ -14,8 +14,8 @@ from replicse.errors import BadInput
 from replicse.judge.folder import held
 from replicse.judge.statistics import mean_and_spread
 from replicse.judge.tabulate import tidy_rows
+from replicse.spec.cell_id import AS_DESCRIBED
 from replicse.spec.printed import printed_number
-from replicse.spec.protocols import AS_DESCRIBED
 
 State = Literal["identical", "equal to rounding", "within spread", "beyond spread", "no spread", "missing"]
 STATES: tuple[State, ...] = get_args(State)

@@ -5,6 +5,7 @@ from typing import Any
 
 from replicse.judge.statistics import components
 from replicse.judge.table import CellResult, ItemResult
+from replicse.spec.cell_id import CellId
 from replicse.spec.protocols import ON_BACKBONE
 
 Crossed = list[list[float]]
@@ -15,40 +16,37 @@ def crossed_notes(result: ItemResult) -> Iterator[str]:
     designs = crossed_designs(result)
     for column in result.columns:
         for row in result.rows:
-            design = designs.get((row.id, column.id, column.metric))
+            design = designs.get(result.id_at(row.id, column))
             if design is None:
                 continue
             yield from _sentence(f"{row.label}, {column.label}", design)
-            less = crossed_difference(designs, result.baseline, (row.id, column.id, column.metric))
+            less = crossed_difference(designs, result.baseline, result.id_at(row.id, column))
             if less:
                 yield from _sentence(
                     f"{row.label} less {result.row_names[result.baseline]}, {column.label}", less
                 )
 
 
-def crossed_difference(
-    designs: Mapping[tuple[str, str, str], Crossed], baseline: str, key: tuple[str, str, str]
-) -> Crossed | None:
+def crossed_difference(designs: Mapping[CellId, Crossed], baseline: str, cell: CellId) -> Crossed | None:
     """Return a crossed cell less that of the baseline row, on the same backbone under the same seed; None without both.
 
     Nothing is returned for the baseline row itself.
     """
-    row, column, metric = key
-    design, base = designs.get(key), designs.get((baseline, column, metric))
-    if row == baseline or design is None or base is None:
+    design, base = designs.get(cell), designs.get(cell.at(baseline))
+    if cell.row == baseline or design is None or base is None:
         return None
     return [
         [one - other for one, other in zip(*pair, strict=True)] for pair in zip(design, base, strict=True)
     ]
 
 
-def crossed_designs(result: ItemResult) -> dict[tuple[str, str, str], Crossed]:
+def crossed_designs(result: ItemResult) -> dict[CellId, Crossed]:
     """Return the values of each crossed cell, backbones by seeds; a design that lacks a value is left out."""
-    lines: dict[tuple[str, str, str], list[CellResult]] = {}
+    lines: dict[CellId, list[CellResult]] = {}
     for cell in result.cells:
         if cell.protocol.startswith(ON_BACKBONE):
-            lines.setdefault(cell.key, []).append(cell)
-    designs: dict[tuple[str, str, str], list[list[Any]]]
+            lines.setdefault(result.id_of(cell).described, []).append(cell)
+    designs: dict[CellId, list[list[Any]]]
     designs = {key: [[each.value for each in cell.values] for cell in cells] for key, cells in lines.items()}
     return {
         key: design

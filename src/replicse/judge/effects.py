@@ -13,16 +13,16 @@ def effects_of(item: ItemResult) -> Iterator[Effect]:
     """Yield the effect of every row that we measured next to its baseline row, column by column."""
     designs = crossed_designs(item)
     for column, each in row_effects(item):
-        key = (each.row, column.id, column.metric)
-        crossed = crossed_difference(designs, item.baseline, key)
+        cell = item.id_at(each.row, column)
+        crossed = crossed_difference(designs, item.baseline, cell)
         yield Effect(
             row=item.row_names[each.row].lstrip("* "),
             printed=each.printed,
             ours=each.ours,
             item=item.item,
-            cell=key,
+            cell=cell,
             base=item.row_names[item.baseline].lstrip("* "),
             column=column.label,
-            points=is_percentage(item.described[key].metric_path),
+            points=is_percentage(item.described[cell].metric_path),
             crossed=None if crossed is None else tuple(map(tuple, crossed)),
         )

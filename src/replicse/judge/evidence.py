@@ -73,7 +73,7 @@ def detectable_differences(plan: Study) -> dict[str, float]:
     for item in plan.items if there or plan.measured else ():
         found = ItemResult.read(there[item]).described if item in there else {}
         needs = (
-            needed_of_cell(plan, cell, found.get(cell.key[1:]), len(plan.seeds))
+            needed_of_cell(plan, cell, found.get(cell.id), len(plan.seeds))
             for cell in plan.described(item)
             if cell.encoders and cell.reported and is_percentage(cell.metric_path)
         )

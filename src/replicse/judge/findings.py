@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, fields
 
 from replicse.compile.study import Cell, Study
+from replicse.spec.cell_id import CellId
 from replicse.spec.cell_names import is_measured, words
 from replicse.spec.printed import Reported, Rounded
 
@@ -75,18 +76,18 @@ def finding(
     printed: str = "",
     place: str = "",
     note: str = "",
-    further: tuple[str, ...] = (),
+    further: tuple[CellId, ...] = (),
 ) -> Finding:
     """Return a finding on printed cells: it is at the place of the first one, and is about its number."""
     first = cells[0]
-    names = (*("/".join(cell.key) for cell in cells), *further)
+    names = (*(cell.id for cell in cells), *further)
     # Most rules say in brackets where a number is printed.
     said = PLACE.search(follows + printed)
     return Finding(
         paper=first.item.paper,
         rule=rule,
-        place=place or words(plan.papers, first.key, first.item.paper),
-        cells=names,
+        place=place or words(plan.papers, first.id, first.item.paper),
+        cells=tuple(map(str, names)),
         printed=printed or first.reported.value,
         follows=follows,
         certainty=certainty,
@@ -95,11 +96,9 @@ def finding(
     )
 
 
-def _places(plan: Study, names: Sequence[str], home: str) -> str:
+def _places(plan: Study, cells: Sequence[CellId], home: str) -> str:
     """Return the places of some cells in a reader's words, a few of many."""
-    parts = (name.split("/", 4) for name in names)
-    keys = ((f"{paper}/{item}", row, column, metric) for paper, item, row, column, metric in parts)
-    places = list(dict.fromkeys(words(plan.papers, key, home) for key in keys))
+    places = list(dict.fromkeys(words(plan.papers, cell, home) for cell in cells))
     more = len(places) - FEW_PLACES
     return "; ".join(places[:FEW_PLACES]) + (f" and {more} more" if more > 0 else "")
 

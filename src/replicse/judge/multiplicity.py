@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from replicse.judge.table import CellResult, ItemResult
 from replicse.registry.levels import LEVEL
-from replicse.spec.protocols import AS_DESCRIBED
+from replicse.spec.cell_id import AS_DESCRIBED
 
 FALSE = 1 - LEVEL  # the share of false ones among the cells that are called higher or lower
 

@@ -10,11 +10,11 @@ from replicse.judge.statistics import mean_and_spread, t_quantile
 from replicse.registry.levels import FEWEST_SEEDS
 from replicse.registry.suites import SUITES
 from replicse.spec.causes import Kind
+from replicse.spec.cell_id import CellId
 from replicse.spec.cell_names import CellNames
 from replicse.spec.columns import AnyColumn
-from replicse.spec.counterparts import CellKey, printed_in
 from replicse.spec.models import PlannedRequest, layered
-from replicse.spec.papers import Paper, recipe_of
+from replicse.spec.papers import Paper, printed_in, recipe_of
 from replicse.spec.printed import Reported, Rounded
 from replicse.spec.tables import Item, Row
 
@@ -104,31 +104,23 @@ def published_cell(papers: Mapping[str, Paper], name: str) -> PublishedCell:
     if paper not in papers or not rest:
         raise BadInput(f"--item {name}: {_no_cell(papers, paper)}")
     (full,) = names.full_names(name, paper, "--item")
-    key = names.key(full)
-    item, row, column = _place(papers, key)
-    reported = printed_in(papers, key)
+    cell = names.cell(full)
+    reported = printed_in(papers, cell)
+    item = papers[cell.paper].items.get(cell.item_name)
     if item is None:
-        return PublishedCell(full, names.words(key), "", reported, None)
-    path, request = row.path(column), asked(item, row, column)
+        return PublishedCell(full, names.words(cell), "", reported, None)
+    row, column = item.place_of(cell)
+    path, request = item.path(row, column), asked(item, row, column)
     kind, settings = _setting(papers, item, request, path)
-    seeds, reruns = others(papers, key)
+    seeds, reruns = others(papers, cell)
     model = f"{item.paper} {row.id} {row.label}"
-    return PublishedCell(full, names.words(key), path, reported, kind, model, settings, seeds, reruns)
+    return PublishedCell(full, names.words(cell), path, reported, kind, model, settings, seeds, reruns)
 
 
 def _no_cell(papers: Mapping[str, Paper], paper: str) -> str:
     if paper not in papers:
         return f'no paper is "{paper}"{nearest(paper, papers)}'
     return f"a cell is paper/item/row/column; {paper} has {', '.join(papers[paper].items)}"
-
-
-def _place(papers: Mapping[str, Paper], key: CellKey) -> tuple[Any, Any, Any]:
-    paper, _, name = key[0].partition("/")
-    item = papers[paper].items.get(name)
-    if item is None:
-        return None, None, None
-    row = next(row for row in item.rows if row.id == key[1])
-    return item, row, next(each for each in item.columns if (each.id, each.metric) == key[2:])
 
 
 def asked(item: Item, row: Row, column: AnyColumn) -> PlannedRequest:
@@ -139,18 +131,18 @@ def asked(item: Item, row: Row, column: AnyColumn) -> PlannedRequest:
     return request
 
 
-def others(papers: Mapping[str, Paper], key: CellKey) -> tuple[tuple[Spread, ...], dict[str, float]]:
+def others(papers: Mapping[str, Paper], cell: CellId) -> tuple[tuple[Spread, ...], dict[str, float]]:
     """Return the published spreads of a cell's recipe, and single reruns by source: what other papers print of it.
 
     A paper that prints the single runs is read by them; its summary of the same runs is left out.
     """
-    item, row, column = _place(papers, key)
-    home = key[0].partition("/")[0]
+    item = papers[cell.paper].items[cell.item_name]
+    row, column = item.place_of(cell)
     spreads: list[tuple[str, Spread]] = []
     reruns: dict[tuple[str, str, float], str] = {}
-    for paper, printed in _prints(papers, asked(item, row, column), row.path(column)):
+    for paper, printed in _prints(papers, asked(item, row, column), item.path(row, column)):
         number, count = printed.number, printed.seeds or 0
-        if paper == home or number is None:
+        if paper == cell.paper or number is None:
             continue
         cited = papers[paper].about.cited
         if printed.statistic == "mean" and printed.sd and count >= FEWEST_SEEDS:
@@ -175,8 +167,8 @@ def _prints(papers: Mapping[str, Paper], wanted: PlannedRequest, path: str) -> I
     rows = ((item, row) for paper in papers.values() for item in paper.items.values() for row in item.rows)
     for item, row in rows:
         for column in (each for each in item.columns if each.kind == "score" and not row.quoted):
-            printed = printed_in(papers, (item.id, row.id, column.id, column.metric or ""))
-            if printed and row.path(column) == path and asked(item, row, column) == wanted:
+            printed = printed_in(papers, item.cell_id(row, column))
+            if printed and item.path(row, column) == path and asked(item, row, column) == wanted:
                 yield item.paper, printed
 
 

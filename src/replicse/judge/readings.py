@@ -5,9 +5,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from replicse.judge.table import CellResult, ItemResult
-from replicse.spec.counterparts import CellKey
+from replicse.spec.cell_id import CellId
 from replicse.spec.printed import Reported
-from replicse.spec.protocols import AS_DESCRIBED
 
 
 @dataclass(frozen=True)
@@ -44,17 +43,15 @@ class OurCells:
 
     def __init__(self, results: Iterable[ItemResult], seeds: int = 1) -> None:
         self._seeds = seeds
-        self._cells = {
-            (result.item, *cell.key, cell.protocol): cell for result in results for cell in result.cells
-        }
+        self._cells = {name: cell for result in results for name, cell in result.by_id.items()}
 
-    def cell(self, key: CellKey, protocol: str = AS_DESCRIBED) -> CellResult | None:
-        """Return a cell as its paper describes it, or under another protocol; None where no result holds it."""
-        return self._cells.get((*key, protocol))
+    def cell(self, name: CellId) -> CellResult | None:
+        """Return a cell; None where no result holds it."""
+        return self._cells.get(name)
 
-    def reading(self, key: CellKey, protocol: str = AS_DESCRIBED) -> Reading:
+    def reading(self, name: CellId) -> Reading:
         """Return our numbers in a cell; those of a cell that failed are missing, whatever survived."""
-        cell = self.cell(key, protocol)
+        cell = self.cell(name)
         if cell is None:
             return Reading()
         if cell.verdict == "failed":

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from replicse.judge.table import ItemResult
+from replicse.spec.cell_id import CellId
 
 
 @dataclass(frozen=True)
@@ -78,12 +79,12 @@ class RowDifference:
 class Effect(RowDifference):
     """What a row of an item changes against the baseline row `base`, both by their labels, in a column.
 
-    `cell` is row, column and metric by their ids; `crossed` holds our differences on every backbone, if there are;
+    `crossed` holds our differences on every backbone, if there are;
     `points` says that it is measured in percentage points.
     """
 
     item: str
-    cell: tuple[str, str, str]
+    cell: CellId
     base: str
     column: str
     points: bool

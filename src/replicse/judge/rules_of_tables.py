@@ -81,7 +81,7 @@ def _parts_elsewhere(
 
 def printed_differences(plan: Study, datasets: Datasets) -> Iterator[Finding]:
     """Yield printed differences that are not minuend less subtrahend, both as printed."""
-    cells = {cell.key: cell for name in plan.items for cell in plan.described(name)}
+    cells = {cell.id: cell for name in plan.items for cell in plan.described(name)}
     for difference, minuend_key, other in differences(plan.papers):
         if difference not in cells or minuend_key not in cells:
             continue
@@ -103,7 +103,7 @@ def printed_differences(plan: Study, datasets: Datasets) -> Iterator[Finding]:
                 [cell, minuend_cell],
                 f"{sign}{delta.text(follows)}, which is {minuend_cell.reported.value} less {cell.subtracted.value}",
                 CERTAIN if gap > minuend.half else UNROUNDED,
-                further=("/".join(other),),
+                further=(other,),
             )
 
 
@@ -238,7 +238,7 @@ def seeds(plan: Study, datasets: Datasets) -> Iterator[Finding]:
             if low.exact <= number.exact <= high.exact:
                 continue
             others = [
-                f"{other.reported.value} is printed in {words(plan.papers, other.key, cell.item.paper)}"
+                f"{other.reported.value} is printed in {words(plan.papers, other.id, cell.item.paper)}"
                 for other, print_ in singles
                 if print_.exact != number.exact
             ]
@@ -247,7 +247,7 @@ def seeds(plan: Study, datasets: Datasets) -> Iterator[Finding]:
                 "seeds",
                 [cell, least, most],
                 f"{least.reported.value} to {most.reported.value} over {least.reported.seeds} seeds"
-                f" ({words(plan.papers, least.key, cell.item.paper).rpartition(', ')[0]})",
+                f" ({words(plan.papers, least.id, cell.item.paper).rpartition(', ')[0]})",
                 "unless more than the seed differs",
                 note="; ".join(others),
             )

@@ -11,29 +11,30 @@ from replicse.judge.findings import (
     quotation,
     source_of,
 )
-from replicse.spec.cell_names import CellNames, words
-from replicse.spec.counterparts import CellKey, printed_in
+from replicse.spec.cell_id import CellId
+from replicse.spec.cell_names import CellNames
 from replicse.spec.datasets import Datasets
 from replicse.spec.expression import Expression
+from replicse.spec.papers import printed_in
 from replicse.spec.printed import Reported, Rounded
 from replicse.spec.running_text import COUNTED, NumberInText
 
 
 def running_text(
-    plan: Study, datasets: Datasets, entries: Mapping[CellKey, NumberInText]
+    plan: Study, datasets: Datasets, entries: Mapping[CellId, NumberInText]
 ) -> Iterator[Finding]:
     """Yield numbers of the running text that are not what the numbers come to of which they speak (text.yaml)."""
     names = CellNames(plan.papers, chosen=True)
-    for key, entry in entries.items():
+    for cell, entry in entries.items():
         if entry.formula is None:
             continue
-        paper, formula = key[0].partition("/")[0], Expression(entry.formula)
+        paper, formula = cell.paper, Expression(entry.formula)
         cells = [name for name in formula.names if not name.startswith(COUNTED)]
         operands = {
             name: names.reported(name) if name in cells else _counted(name, datasets)
             for name in formula.names
         }
-        reported = printed_in(plan.papers, key)
+        reported = printed_in(plan.papers, cell)
         number, result = reported.number, computed(formula, operands)
         gap = abs(number.exact - result.exact) - number.half
         coarse = any(operand.number.half > number.half for operand in operands.values())
@@ -42,14 +43,14 @@ def running_text(
             for name, operand in operands.items():
                 shown = shown.replace(f"{{{name}}}", operand.value)
             alone = entry.formula == f"{{{formula.names[0]}}}"
-            places = dict.fromkeys(words(plan.papers, names.key(name), paper) for name in cells)
+            places = dict.fromkeys(names.words(names.cell(name), paper) for name in cells)
             where = "; ".join(places) or "counted on the data"
             rounded = CERTAIN if gap > result.half else UNROUNDED
             yield Finding(
                 paper=paper,
                 rule="text",
                 place=reported.source,
-                cells=("/".join(key), *("/".join(names.key(name)) for name in cells)),
+                cells=(str(cell), *(str(names.cell(name)) for name in cells)),
                 printed=reported.value,
                 follows=f"{shown if alone else f'{number.text(result.exact)}, which is {shown}'} ({where})",
                 certainty=f"unless {entry.unless}" if entry.unless else rounded,
@@ -68,16 +69,16 @@ def computed(formula: Expression, operands: Mapping[str, Reported]) -> Rounded:
     return Rounded(*(float(f"{number:.12g}") for number in (formula(values), room)))
 
 
-def searched(plan: Study, datasets: Datasets, entries: Mapping[CellKey, NumberInText]) -> Iterator[Finding]:
+def searched(plan: Study, datasets: Datasets, entries: Mapping[CellId, NumberInText]) -> Iterator[Finding]:
     """Yield tables that print as best a value of a parameter that the printed search over it does not have.
 
     A table of several values is an ablation, which may leave the values that were searched.
     """
     grids: dict[tuple[str, str], list[Reported]] = {}
-    for key, entry in entries.items():
+    for cell, entry in entries.items():
         if entry.searched:
-            place = (key[0].partition("/")[0], entry.searched)
-            grids.setdefault(place, []).append(printed_in(plan.papers, key))
+            printed = printed_in(plan.papers, cell)
+            grids.setdefault((cell.paper, entry.searched), []).append(printed)
     for (paper, path), values in grids.items():
         grid = {reported.number.value for reported in values}
         for item in plan.papers[paper].items:

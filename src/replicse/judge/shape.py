@@ -66,7 +66,7 @@ def column_values(
     ours: dict[str, list[float | None]] = {}
     described = item.described
     for row in item.rows:
-        cell = described.get((row.id, column.id, column.metric))
+        cell = described.get(item.id_at(row.id, column))
         number = cell.printed if cell else None
         values = seed_values(cell, column) if cell else []
         if (number is not None or not printed) and any(value is not None for value in values):

@@ -13,9 +13,10 @@ from replicse.judge.findings import Finding
 from replicse.judge.table import CellResult, ItemResult
 from replicse.judge.values import Evaluations
 from replicse.registry.suites import file_of
-from replicse.spec.counterparts import counterparts, printed_in
+from replicse.spec.cell_id import AS_DESCRIBED
+from replicse.spec.counterparts import counterparts
+from replicse.spec.papers import printed_in
 from replicse.spec.printed import Reported
-from replicse.spec.protocols import AS_DESCRIBED
 
 SHOWN_SEEDS = 5
 
@@ -34,10 +35,8 @@ def find_cell(plan: Study, name: str) -> Cell:
     """Return the cell `paper/item/row/column[/metric][@protocol]`; BadInput names the nearest one."""
     cells: dict[str, Cell] = {}
     for cell in plan.cells[plan.item(item_of(name)).id]:
-        key = "/".join(cell.key)
-        behind = "" if cell.protocol == AS_DESCRIBED else f"@{cell.protocol}"
-        cells.setdefault(key.rpartition("/")[0] + behind, cell)
-        cells[key + behind] = cell
+        cells.setdefault(cell.id.short, cell)
+        cells[str(cell.id)] = cell
     if (cell := cells.get(name.removesuffix(f"@{AS_DESCRIBED}"))) is None:
         raise BadInput(f'no cell "{name}"{nearest(name, cells)}')
     return cell
@@ -96,7 +95,7 @@ def cell_facts(
     ours = _cell_result(cell, result)
     printed, is_number = _printed_numbers(plan, cell), cell.column.kind != "text"
     return {
-        "cell": "/".join(cell.key),
+        "cell": str(cell.id.described),
         "protocol": cell.protocol,
         "scale": result.scale,
         "comparable": result.comparable,
@@ -120,18 +119,19 @@ def cell_facts(
 
 
 def _cell_result(cell: Cell, result: ItemResult) -> CellResult:
-    for each in result.cells:
-        if (each.key, each.protocol) == (cell.key[1:], cell.protocol):
-            return each
-    raise BadInput(f"{'/'.join(cell.key)}: the result of {result.item} does not hold it; run the item again")
+    if cell.id not in (cells := result.by_id):
+        raise BadInput(
+            f"{cell.id.described}: the result of {result.item} does not hold it; run the item again"
+        )
+    return cells[cell.id]
 
 
 def _naming(cell: Cell, claims: Sequence[Mapping[str, str]]) -> list[Mapping[str, str]]:
-    return [row for row in claims if _names(row["cells"].split("; "), "/".join(cell.key))]
+    return [row for row in claims if _names(row["cells"].split("; "), cell)]
 
 
 def _on(cell: Cell, findings: Sequence[Finding]) -> list[Finding]:
-    return [finding for finding in findings if _names(finding.cells, "/".join(cell.key))]
+    return [finding for finding in findings if _names(finding.cells, cell)]
 
 
 def _files(cell: Cell, evaluations: Evaluations) -> list[str]:
@@ -145,9 +145,10 @@ def _files(cell: Cell, evaluations: Evaluations) -> list[str]:
     ]
 
 
-def _names(cells: Sequence[str], name: str) -> bool:
-    """Return whether a list of names, each with or without its metric, holds a cell."""
-    return name in cells or name.rpartition("/")[0] in cells
+def _names(cells: Sequence[str], cell: Cell) -> bool:
+    """Return whether a list of names, each with or without its metric, holds a cell under whatever protocol."""
+    name = cell.id.described
+    return str(name) in cells or name.short in cells
 
 
 def _protocol(plan: Study, cell: Cell, result: ItemResult) -> Iterator[str]:
@@ -171,10 +172,10 @@ def _printed_numbers(plan: Study, cell: Cell) -> Iterator[tuple[str, Reported]]:
     """Yield the paper's own number and that of the paper that repeats it, or that it repeats, as far as printed."""
     if cell.reported:
         yield cell.item.paper, cell.reported
-    other = counterparts(plan.papers).get(cell.key)
+    other = counterparts(plan.papers).get(cell.id.described)
     printed = printed_in(plan.papers, other) if other else None
     if printed:
-        yield other[0].partition("/")[0], printed
+        yield other.paper, printed
 
 
 def _as_printed(reported: Reported, paper: str = "") -> str:
@@ -262,11 +263,15 @@ def _reproduced(ours: CellResult, caveat: str) -> list[str]:
 def _explained(plan: Study, cell: Cell, result: ItemResult) -> list[Explained]:
     """Return what each variant does to a cell; nothing for a cell under a variant."""
     every = adjudicate(plan.papers, result) if cell.protocol == AS_DESCRIBED else ()
-    return [variant for variant in every if (variant.row, variant.column, variant.metric) == cell.key[1:]]
+    return [variant for variant in every if variant.cell == cell.id]
 
 
 def _variants(plan: Study, cell: Cell, result: ItemResult) -> Iterator[str]:
-    failed = {each.protocol for each in result.cells if each.key == cell.key[1:] and each.verdict == "failed"}
+    failed = {
+        name.protocol
+        for name, each in result.by_id.items()
+        if name.described == cell.id.described and each.verdict == "failed"
+    }
     for variant in _explained(plan, cell, result):
         absent = "not run" if cell.encoders else "nothing to run"
         absent = "failed" if failed & {cell.protocol, variant.protocol} else absent

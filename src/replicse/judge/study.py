@@ -26,8 +26,8 @@ from replicse.judge.origins import outdated
 from replicse.judge.table import ItemResult
 from replicse.judge.tabulate import TIDY, item_result, tidy_rows
 from replicse.judge.values import Evaluations
+from replicse.spec.cell_id import CellId
 from replicse.spec.config import by_paper
-from replicse.spec.counterparts import CellKey
 
 LOG = logging.getLogger(__name__)
 Table = tuple[Sequence[str], list[dict[str, Any]]]
@@ -79,7 +79,7 @@ def committed_item(plan: Study, paths: Paths, item: str) -> ItemResult:
 
 
 def results_of(
-    plan: Study, items: Iterable[str], evaluations: Evaluations, only: Collection[CellKey] | None = None
+    plan: Study, items: Iterable[str], evaluations: Evaluations, only: Collection[CellId] | None = None
 ) -> list[ItemResult]:
     """Return the results of some items from the evaluations there are now; what the plan leaves out is left out.
 

@@ -13,8 +13,8 @@ from replicse.files import read_json
 from replicse.judge.machines import Machine
 from replicse.registry.levels import FEWEST_SEEDS
 from replicse.registry.mteb import NOT_LOCAL
+from replicse.spec.cell_id import AS_DESCRIBED, CellId
 from replicse.spec.printed import Reported
-from replicse.spec.protocols import AS_DESCRIBED
 
 Kind = Literal["score", "difference", "text", "derived"]
 Verdict = Literal[
@@ -149,11 +149,6 @@ class CellResult(Checked):
         verdict = ABSENT if NOT_LOCAL in self.failure else self.verdict
         return verdict if comparable or not verdict or verdict in FACTS else NOT_COMPARABLE
 
-    @property
-    def key(self) -> tuple[str, str, str]:
-        """Return row, column and metric."""
-        return self.row, self.column, self.metric
-
 
 class ItemResult(Checked):
     """A table or figure with all of its cells, in the paper's order, as `tabulate` writes it and everything reads it.
@@ -196,9 +191,8 @@ class ItemResult(Checked):
         for cell in self.cells:
             problem = next(_contradictions(cell, statistics.get(cell.column, "")), "")
             if problem:
-                raise UserMessage(
-                    f"cell {'/'.join(cell.key)} ({cell.protocol}): {problem}; run the item again"
-                )
+                place = self.id_of(cell).place
+                raise UserMessage(f"cell {place} ({cell.protocol}): {problem}; run the item again")
         return self
 
     @property
@@ -211,10 +205,23 @@ class ItemResult(Checked):
         """Return `micro: not comparable` where the scale is not the papers', else nothing."""
         return "" if self.comparable else self.standing
 
+    def id_of(self, cell: CellResult) -> CellId:
+        """Return the name of one of its cells."""
+        return CellId(self.item, cell.row, cell.column, cell.metric, cell.protocol)
+
+    def id_at(self, row: str, column: ColumnHead, protocol: str = AS_DESCRIBED) -> CellId:
+        """Return the name of the cell of a row in a column."""
+        return CellId(self.item, row, column.id, column.metric, protocol)
+
     @property
-    def described(self) -> dict[tuple[str, str, str], CellResult]:
-        """Return the cells as the paper's text describes them, by row, column and metric."""
-        return {cell.key: cell for cell in self.cells if cell.protocol == AS_DESCRIBED}
+    def by_id(self) -> dict[CellId, CellResult]:
+        """Return the cells by name."""
+        return {self.id_of(cell): cell for cell in self.cells}
+
+    @property
+    def described(self) -> dict[CellId, CellResult]:
+        """Return the cells as the paper's text describes them, by name."""
+        return {self.id_of(cell): cell for cell in self.cells if cell.protocol == AS_DESCRIBED}
 
     @property
     def row_names(self) -> dict[str, str]:

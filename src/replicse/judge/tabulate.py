@@ -14,10 +14,10 @@ from replicse.judge.table import CellResult, ColumnHead, ItemResult, RowHead, Se
 from replicse.judge.values import Evaluations, Values, values
 from replicse.judge.verdict import MEAN, judge
 from replicse.registry.digests import digest
+from replicse.spec.cell_id import AS_DESCRIBED, CellId
 from replicse.spec.columns import TEXT, AnyColumn, StepScore
-from replicse.spec.counterparts import CellKey
 from replicse.spec.printed import Spread
-from replicse.spec.protocols import AS_DESCRIBED, AS_RUN, ON_BACKBONE
+from replicse.spec.protocols import AS_RUN, ON_BACKBONE
 from replicse.spec.settings import setting_difference
 from replicse.spec.tables import OWN, Item
 
@@ -34,7 +34,7 @@ DIGITS = 12
 
 
 def item_result(
-    plan: Study, item: Item, evaluations: Evaluations, only: Collection[CellKey] | None = None
+    plan: Study, item: Item, evaluations: Evaluations, only: Collection[CellId] | None = None
 ) -> ItemResult:
     """Return everything that is known of an item: its heads, and a judged cell per row, protocol and column.
 
@@ -42,7 +42,7 @@ def item_result(
     """
     # The protocols of a row stand by name, so that adjudicating one more item moves no other line.
     order = {row.id: place for place, row in enumerate(item.rows)}
-    wanted = (cell for cell in plan.cells[item.id] if only is None or cell.key in only)
+    wanted = (cell for cell in plan.cells[item.id] if only is None or cell.id in only)
     cells = sorted(wanted, key=lambda cell: (order[cell.row.id], cell.protocol))
     merged = _merged_rows(plan, item)
     result = ItemResult(
@@ -131,10 +131,10 @@ def _is_average(column: AnyColumn) -> bool:
 
 def _merged_rows(plan: Study, item: Item) -> dict[str, tuple[str, ...]]:
     """Return, for each row that reads nothing but what rows above it read, the ids of those rows."""
-    read: dict[str, dict[tuple[str, str], tuple[Any, ...]]] = {}
+    read: dict[str, dict[CellId, tuple[Any, ...]]] = {}
     for cell in plan.described(item.id):
         if cell.jobs and cell.seeds != (None,):
-            read.setdefault(cell.row.id, {})[cell.key[2:]] = (cell.jobs, cell.metric_path)
+            read.setdefault(cell.row.id, {})[cell.id.at("")] = (cell.jobs, cell.metric_path)
     merged = {}
     for place, (row, reading) in enumerate(read.items()):
         same = tuple(above for above in list(read)[:place] if read[above] == reading)

@@ -43,7 +43,7 @@ def strip_records(item: ItemResult) -> Iterator[dict[str, Any]]:
     A quoted row is a number that the group is compared with: a mean is that of seeds, any other one the print.
     """
     for row in item.rows:
-        cell = item.described.get((row.id, item.columns[0].id, item.columns[0].metric))
+        cell = item.described.get(item.id_at(row.id, item.columns[0]))
         if cell is None or cell.reported is None or cell.printed is None:
             continue
         kind = "rerun" if not row.quoted else "seeds" if cell.reported.statistic == "mean" else "print"

@@ -4,9 +4,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from replicse.errors import BadInput, nearest
+from replicse.spec.cell_id import CellId
 from replicse.spec.columns import AnyColumn
-from replicse.spec.counterparts import CellKey, printed_in
-from replicse.spec.papers import Paper
+from replicse.spec.papers import Paper, printed_in
 from replicse.spec.printed import Reported
 
 ROWS = "/*/"
@@ -26,37 +26,34 @@ class CellNames:
 
     def __init__(self, papers: Mapping[str, Paper], chosen: bool = False) -> None:
         self._papers = papers
-        self._keys: dict[str, CellKey] = {}
-        self._names: dict[CellKey, str] = {}
-        keys = [key for paper in papers.values() for key in _keys_of(paper, chosen)]
-        metrics = Counter(key[:3] for key in keys)
-        for key in keys:
-            full, short = "/".join(key), "/".join(key[:3])
-            self._keys[full] = key
-            if metrics[key[:3]] == 1:
-                self._keys[short] = key
-            self._names[key] = short if metrics[key[:3]] == 1 else full
+        self._cells: dict[str, CellId] = {}
+        self._names: dict[CellId, str] = {}
+        cells = [cell for paper in papers.values() for cell in _cells_of(paper, chosen)]
+        metrics = Counter(cell.short for cell in cells)
+        for cell in cells:
+            self._names[cell] = cell.short if metrics[cell.short] == 1 else str(cell)
+            self._cells |= {str(cell): cell, self._names[cell]: cell}
 
-    def key(self, name: str) -> CellKey:
-        """Return the key of a full name."""
-        return self._keys[name]
+    def cell(self, name: str) -> CellId:
+        """Return the cell of a full name."""
+        return self._cells[name]
 
-    def name(self, key: CellKey) -> str:
+    def name(self, cell: CellId) -> str:
         """Return the shortest full name of a cell."""
-        return self._names[key]
+        return self._names[cell]
 
     def reported(self, name: str) -> Reported | None:
         """Return what is printed in the cell of a full name."""
-        return printed_in(self._papers, self._keys[name])
+        return printed_in(self._papers, self._cells[name])
 
-    def words(self, key: CellKey, home: str = "") -> str:
+    def words(self, cell: CellId, home: str = "") -> str:
         """Return a cell in a reader's words."""
-        return words(self._papers, key, home)
+        return words(self._papers, cell, home)
 
     def spelt_out(self, text: str, home: str) -> str:
         """Return a text with every name of a cell in a reader's words, in brackets."""
-        for name in sorted(filter(text.__contains__, self._keys), key=len, reverse=True):
-            text = text.replace(name, f"[{self.words(self._keys[name], home)}]")
+        for name in sorted(filter(text.__contains__, self._cells), key=len, reverse=True):
+            text = text.replace(name, f"[{self.words(self._cells[name], home)}]")
         return text
 
     def full_names(self, name: str, home: str, where: str) -> tuple[str, ...]:
@@ -71,11 +68,15 @@ class CellNames:
         full = name if first in self._papers and not own else f"{home}/{name}"
         item, starred, rest = full.partition(ROWS)
         if starred:
-            same = [key for key in self._names if key[0] == item and rest in (key[2], "/".join(key[2:]))]
+            same = [
+                cell
+                for cell in self._names
+                if cell.item == item and rest in (cell.column, f"{cell.column}/{cell.metric}")
+            ]
             every = tuple(map(self.name, same))
             names = tuple(filter(self._printed, every)) or every
         else:
-            names = (self.name(self._keys[full]),) if full in self._keys else ()
+            names = (self.name(self._cells[full]),) if full in self._cells else ()
         if not names:
             raise BadInput(f'{where}: no cell "{name}" holds a number{self._nearest(full)}')
         return names
@@ -87,35 +88,31 @@ class CellNames:
     def _nearest(self, name: str) -> str:
         """Return what a misspelt name may mean: a cell of its item, or else an item."""
         item = "/".join(name.split("/")[:2])
-        cells = [cell for cell in self._keys if cell.startswith(f"{item}/")]
-        return nearest(name, cells) if cells else nearest(item, {key[0] for key in self._names})
+        cells = [cell for cell in self._cells if cell.startswith(f"{item}/")]
+        return nearest(name, cells) if cells else nearest(item, {cell.item for cell in self._names})
 
 
-def words(papers: Mapping[str, Paper], key: CellKey, home: str = "") -> str:
+def words(papers: Mapping[str, Paper], cell: CellId, home: str = "") -> str:
     """Return a cell in a reader's words: its paper unless that is `home`, its place, row and column."""
-    paper, _, name = key[0].partition("/")
-    item, printed = papers[paper].items.get(name), printed_in(papers, key)
-    said = [] if paper == home else [papers[paper].about.cited]
+    item, printed = papers[cell.paper].items.get(cell.item_name), printed_in(papers, cell)
+    said = [] if cell.paper == home else [papers[cell.paper].about.cited]
     if item is None:
-        return ", ".join([*said, printed.source if printed else name])
-    row = next(row for row in item.rows if row.id == key[1])
-    columns = [column for column in item.columns if column.id == key[2]]
-    column = next(column for column in columns if column.metric == key[3])
+        return ", ".join([*said, printed.source if printed else cell.item_name])
+    row, column = item.place_of(cell)
     said.append((printed.source if printed else item.place).partition(";")[0])
     twice = sum(other.label == row.label for other in item.rows) > 1
     said.append((row.label or row.id).lstrip("* ") + (f" ({row.group})" if twice and row.group else ""))
-    said.append(column.label + (f" {column.metric}" if len(columns) > 1 else ""))
+    several = sum(other.id == column.id for other in item.columns) > 1
+    said.append(column.label + (f" {column.metric}" if several else ""))
     return ", ".join(said)
 
 
-def _keys_of(paper: Paper, chosen: bool) -> Iterator[CellKey]:
+def _cells_of(paper: Paper, chosen: bool) -> Iterator[CellId]:
     for item in paper.items.values():
         columns = [
-            (column.id, column.metric)
-            for column in item.columns
-            if is_measured(column) or (chosen and column.kind != "text")
+            column for column in item.columns if is_measured(column) or (chosen and column.kind != "text")
         ]
-        yield from ((item.id, row.id, *column) for row in item.rows for column in columns)
-    for name, row, column, metric in paper.reported:
-        if name not in paper.items and metric != "text":
-            yield f"{paper.key}/{name}", row, column, metric
+        yield from (item.cell_id(row, column) for row in item.rows for column in columns)
+    yield from (
+        cell for cell in paper.reported if cell.item_name not in paper.items and cell.metric != "text"
+    )

@@ -43,5 +43,5 @@ def _in_braces(name: str, cells: Sequence[str]) -> str:
 
 def _same_rows(lists: Sequence[Sequence[str]], names: CellNames) -> list[list[str]]:
     """Return the cells of those rows that every list has."""
-    rows = [{names.key(full)[1] for full in entry} for entry in lists]
-    return [[full for full in entry if names.key(full)[1] in set.intersection(*rows)] for entry in lists]
+    rows = [{names.cell(full).row for full in entry} for entry in lists]
+    return [[full for full in entry if names.cell(full).row in set.intersection(*rows)] for entry in lists]

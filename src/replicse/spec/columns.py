@@ -7,6 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from pydantic import BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
 from replicse.checked import Checked, Number, Text, UserMessage, Whole
+from replicse.spec.cell_id import CellId
 from replicse.spec.expression import Expression
 from replicse.spec.models import EncoderRequest, run_path_problem
 
@@ -81,6 +82,10 @@ class Subtrahend(Checked):
     column: Text
     metric: Text
     row: Text | None = None
+
+    def cell(self, row: str) -> CellId:
+        """Return the cell that is subtracted in a row."""
+        return CellId(self.item, self.row or row, self.column, self.metric)
 
 
 class _Column(Checked):

@@ -18,13 +18,14 @@ from replicse.registry.frozen import with_frozen
 from replicse.registry.run_specs import RunSpec
 from replicse.registry.sets import EvaluationSet, SetName
 from replicse.registry.suites import range_of
+from replicse.spec.cell_id import AS_DESCRIBED, TEXT_ITEM, CellId
 from replicse.spec.claims import Claim, load_claims
 from replicse.spec.columns import AnyColumn, Reducer
 from replicse.spec.config import use_all_plugins
 from replicse.spec.layers import merged
 from replicse.spec.models import Recipe
 from replicse.spec.printed import Reported, read_reported
-from replicse.spec.protocols import AS_DESCRIBED, AS_RUN, Protocol, load_protocols
+from replicse.spec.protocols import AS_RUN, Protocol, load_protocols
 from replicse.spec.tables import Item, Row, load_item
 from replicse.workspace import looked_up
 
@@ -35,7 +36,6 @@ FILES = [f"{name}.yaml" for name in ("paper", "recipes", "protocols", "claims", 
 # Where one of these lies, a paper was meant.
 PARTS = {*FILES[1:], "paper.yml", "tables", "reported.csv", "deviations.md", "method.py"}
 OTHERS = ("general", "text")  # headings of deviations.md that are no item
-TEXT_ITEM = "text"  # the pseudo-item of numbers that are printed in the running text
 
 
 class About(Checked):
@@ -87,7 +87,7 @@ class Paper:
     items: Mapping[str, Item]
     protocols: tuple[Protocol, ...]
     claims: tuple[Claim, ...]
-    reported: Mapping[tuple[str, str, str, str], Reported]
+    reported: Mapping[CellId, Reported]
     corpora: Mapping[str, Corpus]
     sets: Mapping[str, EvaluationSet]
 
@@ -193,36 +193,34 @@ def _misplaced(paper: Paper) -> Iterator[str]:
     """Yield a sentence for each reported number that no cell shows: an item, row or column id is misspelt."""
     file = paper.folder / "reported.csv"
     shown = {
-        name: {(row.id, column.id, column.metric) for row in item.rows for column in item.columns}
+        name: {item.cell_id(row, column) for row in item.rows for column in item.columns}
         for name, item in paper.items.items()
     }
     others = (TEXT_ITEM, *paper.about.elsewhere)
-    named = {item for item, *_ in paper.reported}
+    named = {cell.item_name for cell in paper.reported}
     for name in paper.about.elsewhere:
         if name not in named:
             yield f'{paper.folder / "paper.yaml"}: elsewhere names "{name}", but {file} has no number of it'
-    for (item, *place), printed in paper.reported.items():
-        if item in others:
+    for cell, printed in paper.reported.items():
+        name = cell.item_name
+        if name in others:
             continue
-        if item not in paper.items:
-            yield f'{file}: item "{item}" is no table or figure of the paper{nearest(item, [*paper.items, *others])}'
-        elif tuple(place) not in shown[item]:
-            cells = ["/".join(each) for each in shown[item]]
-            wanted, table = "/".join(place), paper.items[item].file
-            problem = f'{file}: {item} has a number for "{wanted}", but {table}'
-            metrics = [metric for *cell, metric in sorted(shown[item]) if cell == place[:2]]
+        if name not in paper.items:
+            yield f'{file}: item "{name}" is no table or figure of the paper{nearest(name, [*paper.items, *others])}'
+        elif (there := paper.items[name].place_of(cell)) is None:
+            problem = f'{file}: {name} has a number for "{cell.place}", but {paper.items[name].file}'
+            metrics = sorted(each.metric for each in shown[name] if each.short == cell.short)
             if not metrics:
-                yield f"{problem} shows none there{nearest(wanted, cells)}"
+                yield f"{problem} shows none there{nearest(cell.place, [each.place for each in shown[name]])}"
             elif any(metrics):
                 yield f'{problem} has the metric "{" and ".join(metrics)}" there; give this one'
             else:
-                yield f"{problem} has no metric there; give it setting: {{metric: {place[2]}}}"
+                yield f"{problem} has no metric there; give it setting: {{metric: {cell.metric}}}"
         else:
-            column = next(each for each in paper.items[item].columns if [each.id, each.metric] == place[1:])
-            where = f"{file}: {item} {'/'.join(place)}"
+            row, column = there
+            where = f"{file}: {name} {cell.place}"
             yield from _other_statistic(printed, column, where)
-            row = next(row for row in paper.items[item].rows if row.id == place[0])
-            yield from _impossible(printed, column, row.path(column), where)
+            yield from _impossible(printed, column, paper.items[name].path(row, column), where)
 
 
 def _other_statistic(printed: Reported, column: AnyColumn, where: str) -> Iterator[str]:
@@ -285,23 +283,21 @@ def recipes_in_order(papers: Mapping[str, Paper]) -> Iterator[tuple[Paper, str]]
         pending = [entry for entry, now in zip(pending, ready, strict=True) if not now]
 
 
-def text_key(place: str, metric: str) -> tuple[str, str, str, str]:
-    """Return the key of a number of the running text, which a row names as `row/column`."""
-    row, _, column = place.partition("/")
-    return TEXT_ITEM, row, column, metric
+def printed_in(papers: Mapping[str, Paper], cell: CellId) -> Reported | None:
+    """Return what is printed in a cell of a table, a figure or the running text; None where nothing is."""
+    item = papers[cell.paper].items.get(cell.item_name)
+    place = item.place_of(cell) if item else None
+    return papers[cell.paper].reported.get(item.printed_at(*place) if item and place else cell)
 
 
 def printed_of(papers: Mapping[str, Paper], item: Item, row: Row, column: AnyColumn) -> Reported | None:
-    """Return the printed number of a cell: of the item, or of the running text that the row points to."""
-    printed = papers[item.paper].reported
-    if column.id not in row.printed:
-        return printed.get((item.name, row.id, column.id, column.metric))
-    key = text_key(row.printed[column.id], column.metric)
-    if key not in printed:
-        places = ["/".join(other[1:3]) for other in printed if other[0] == TEXT_ITEM]
+    """Return the printed number of a cell that is planned; BadInput where its row names none of the running text."""
+    printed, cell = papers[item.paper].reported, item.printed_at(row, column)
+    if column.id in row.printed and cell not in printed:
+        places = [f"{other.row}/{other.column}" for other in printed if other.item_name == TEXT_ITEM]
         wanted = row.printed[column.id]
         raise BadInput(f'{item.file}: row {row.id}: printed names "{wanted}"{nearest(wanted, places)}')
-    return printed[key]
+    return printed.get(cell)
 
 
 def subtracted_of(papers: Mapping[str, Paper], item: Item, row: Row, column: AnyColumn) -> Reported | None:
@@ -322,4 +318,4 @@ def subtracted_of(papers: Mapping[str, Paper], item: Item, row: Row, column: Any
     rows = {each.id for each in other.rows}
     if wanted.row and wanted.row not in rows:
         raise BadInput(f'{where}.row is "{wanted.row}"{nearest(wanted.row, rows)}')
-    return paper.reported.get((other.name, wanted.row or row.id, wanted.column, wanted.metric))
+    return paper.reported.get(wanted.cell(row.id))

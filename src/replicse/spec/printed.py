@@ -13,6 +13,7 @@ from pydantic import Field
 
 from replicse.checked import Checked, Count, Number, Positive, read_text
 from replicse.errors import BadInput
+from replicse.spec.cell_id import CellId
 
 REPORTED_FIELDS = ("item", "row", "column", "metric", "value", "source", "note")
 SPREAD_FIELDS = ("statistic", "q", "seeds", "sd")
@@ -108,14 +109,14 @@ def printed_number(text: str | None) -> Rounded | None:
     return Rounded(value, half)
 
 
-def read_reported(path: Path) -> dict[tuple[str, str, str, str], Reported]:
-    """Return reported.csv by (item, row, column, metric); BadInput names the line of a mistake.
+def read_reported(path: Path) -> dict[CellId, Reported]:
+    """Return the reported.csv in the folder of a paper by cell; BadInput names the line of a mistake.
 
     After the seven fields of the contract may follow `statistic,q,seeds,sd`: what a printed value is of how many runs.
     A value such as 75.11 ± 0.84 is a mean and gives the standard deviation itself; it must say of how many seeds.
     """
     reader = csv.DictReader(io.StringIO(read_text(path)), strict=True)
-    result: dict[tuple[str, str, str, str], Reported] = {}
+    result: dict[CellId, Reported] = {}
     try:
         if tuple(reader.fieldnames or ()) not in (REPORTED_FIELDS, (*REPORTED_FIELDS, *SPREAD_FIELDS)):
             header = ",".join(reader.fieldnames or ())
@@ -124,10 +125,11 @@ def read_reported(path: Path) -> dict[tuple[str, str, str, str], Reported]:
             where = f"{path}:{reader.line_num}"
             if None in entry or None in entry.values():
                 raise BadInput(f"{where}: expected {len(reader.fieldnames)} fields")
-            key = (entry["item"], entry["row"], entry["column"], entry["metric"])
-            if key in result:
-                raise BadInput(f"{where}: {'/'.join(key)} is given twice; keep one line")
-            result[key] = _reported(entry, where)
+            item = f"{path.parent.name}/{entry['item']}"
+            cell = CellId(item, entry["row"], entry["column"], entry["metric"])
+            if cell in result:
+                raise BadInput(f"{where}: {entry['item']}/{cell.place} is given twice; keep one line")
+            result[cell] = _reported(entry, where)
     except csv.Error as error:
         raise BadInput(f"{path}:{reader.line_num}: not CSV ({error}); check the quotes") from None
     return result

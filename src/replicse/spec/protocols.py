@@ -11,10 +11,10 @@ from replicse.errors import BadInput, check_names
 from replicse.registry.encoders import Checkpoint
 from replicse.registry.poolings import Pooling
 from replicse.registry.run_specs import RunSpec
+from replicse.spec.cell_id import AS_DESCRIBED
 from replicse.spec.models import EncoderRequest, PlannedRequest, Vary, layered
 from replicse.spec.tables import Item
 
-AS_DESCRIBED = "as-described"
 AS_RUN = "as-run"
 # A row under every seed, all on the backbone of one seed; the seed stands behind it.
 ON_BACKBONE = "on-backbone-"

@@ -8,12 +8,12 @@ from pydantic import Field, model_validator
 
 from replicse.checked import Checked, Id, Text
 from replicse.errors import BadInput, nearest
+from replicse.spec.cell_id import TEXT_ITEM, CellId
 from replicse.spec.cell_names import CellNames
-from replicse.spec.counterparts import CellKey
 from replicse.spec.datasets import Datasets
 from replicse.spec.expression import Expression
 from replicse.spec.models import run_path_problem
-from replicse.spec.papers import TEXT_ITEM, Paper
+from replicse.spec.papers import Paper
 from replicse.spec.printed import Reported
 from replicse.spec.protocols import listed
 
@@ -50,34 +50,35 @@ class NumberInText(Checked):
         return self
 
 
-def numbers_in_text(papers: Mapping[str, Paper], datasets: Datasets) -> dict[CellKey, NumberInText]:
+def numbers_in_text(papers: Mapping[str, Paper], datasets: Datasets) -> dict[CellId, NumberInText]:
     """Return what each printed number of the running texts speaks of, the names in formulas in full.
 
     BadInput names a number without an entry or with two, and a misspelt number, cell, size or claim.
     """
     names = CellNames(papers, chosen=True)
-    return {key: entry for paper in papers.values() for key, entry in _of_paper(paper, names, datasets)}
+    return {cell: entry for paper in papers.values() for cell, entry in _of_paper(paper, names, datasets)}
 
 
-def _of_paper(paper: Paper, names: CellNames, datasets: Datasets) -> Iterator[tuple[CellKey, NumberInText]]:
+def _of_paper(paper: Paper, names: CellNames, datasets: Datasets) -> Iterator[tuple[CellId, NumberInText]]:
     file = paper.folder / FILE
     home = f"{paper.key}/{TEXT_ITEM}"
     left = {
-        (home, *place): printed for (item, *place), printed in paper.reported.items() if item == TEXT_ITEM
+        cell: printed
+        for cell, printed in paper.reported.items()
+        if cell.item == home and cell.metric != "text" and printed.number
     }
-    left = {key: printed for key, printed in left.items() if key[3] != "text" and printed.number}
     for entry in listed(file, NumberInText):
         where = f"{file}: {entry.numbers[0]}"
         full = _in_full(entry, paper, names, datasets, where)
         for number in entry.numbers:
             (name,) = names.full_names(f"{home}/{number}", paper.key, where)
-            key = names.key(name)
-            if key not in left:
+            cell = names.cell(name)
+            if cell not in left:
                 raise BadInput(f'{where}: "{number}" is described twice; keep one entry')
-            _check_sentence(entry, number, left.pop(key), paper, where)
-            yield key, full
+            _check_sentence(entry, number, left.pop(cell), paper, where)
+            yield cell, full
     if left:
-        number = "/".join(next(iter(left))[1:])
+        number = next(iter(left)).place
         raise BadInput(
             f'{file}: "{number}" of reported.csv speaks of nothing; give is, claim, searched or alone'
         )

@@ -12,6 +12,7 @@ from replicse.checked import Checked, Count, Id, Text, Whole, read_yaml
 from replicse.errors import BadInput, nearest
 from replicse.registry.poolings import Pooling
 from replicse.registry.suites import is_metric, known_paths, listed_paths
+from replicse.spec.cell_id import AS_DESCRIBED, TEXT_ITEM, CellId
 from replicse.spec.columns import TEXT, AnyColumn, Column, ColumnId, Derived, StepScore
 from replicse.spec.models import EncoderRequest
 
@@ -37,10 +38,6 @@ class Row(Checked):
     cells: dict[ColumnId, EncoderRequest] = {}
     printed: dict[ColumnId, Text] = {}
     final_only: bool = False
-
-    def path(self, column: AnyColumn) -> str:
-        """Return the metric path that is read in a column."""
-        return self.metric_paths.get(column.id, column.metric_path)
 
 
 class TrajectoryFigure(Checked):
@@ -124,6 +121,31 @@ class Item(Checked):
             )
             for column in self.listed
         )
+
+    def cell_id(self, row: Row, column: AnyColumn, protocol: str = AS_DESCRIBED) -> CellId:
+        """Return the name of the cell of a row in a column."""
+        return CellId(self.id, row.id, column.id, column.metric or "", protocol)
+
+    def place_of(self, cell: CellId) -> tuple[Row, AnyColumn] | None:
+        """Return row and column of a cell; None where the item has no such cell."""
+        row = next((row for row in self.rows if row.id == cell.row), None)
+        column = next(
+            (each for each in self.columns if (each.id, each.metric) == (cell.column, cell.metric)), None
+        )
+        return (row, column) if row and column else None
+
+    def path(self, row: Row, column: AnyColumn) -> str:
+        """Return the metric path that is read in a cell; blank where none is."""
+        path = row.metric_paths.get(column.id, column.metric_path)
+        return "" if row.final_only and path.startswith("trajectory/") else path
+
+    def printed_at(self, row: Row, column: AnyColumn) -> CellId:
+        """Return where the number of a cell is printed: in the running text where its row says so."""
+        cell = self.cell_id(row, column)
+        if column.id not in row.printed:
+            return cell
+        line, _, name = row.printed[column.id].partition("/")
+        return CellId(f"{self.paper}/{TEXT_ITEM}", line, name, cell.metric)
 
     @model_validator(mode="after")
     def _is_consistent(self) -> Self:

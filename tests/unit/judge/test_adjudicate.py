@@ -10,16 +10,14 @@ from replicse.spec.papers import load_papers
 
 
 def test_cells_that_a_difference_joins_are_counterparts():
-    found = counterparts(load_papers(WORKFLOW))
-    assert found["repro/table4", "crop-10", "stsb-dev", "spearman"] == (
-        "simcse/table1",
-        "crop-10",
-        "stsb-dev",
-        "spearman",
-    )
-    assert found["repro/table6", "unsup-simcse-bert-base", "avg", "spearman"][0] == "simcse/table5"
+    found = {str(cell): str(other) for cell, other in counterparts(load_papers(WORKFLOW)).items()}
+    assert found["repro/table4/crop-10/stsb-dev/spearman"] == "simcse/table1/crop-10/stsb-dev/spearman"
+    other = found["repro/table6/unsup-simcse-bert-base/avg/spearman"]
+    assert other.startswith("simcse/table5/")
     assert len(set(found.values())) == len(found), "no cell stands for two"
-    assert not any(key[0] == "repro/table7" for key in found), "a table of differences holds no minuend"
+    assert not any(cell.startswith("repro/table7/") for cell in found), (
+        "a table of differences holds no minuend"
+    )
 
 
 bounds = st.tuples(st.floats(-5, 5), st.floats(-5, 5)).map(sorted)

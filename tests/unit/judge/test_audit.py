@@ -38,7 +38,7 @@ def test_every_finding_is_expected(findings):
 
 def test_a_cell_alone_has_the_findings_of_the_whole(shipped, findings):
     """What `why` plans around one cell is enough for every rule, but for the notes on seeds of other papers."""
-    cells = {"/".join(cell.key): cell for item in shipped.items for cell in shipped.described(item)}
+    cells = {str(cell.id): cell for item in shipped.items for cell in shipped.described(item)}
     for rule in ("equal", "text"):
         name = next(name for one in findings if one.rule == rule for name in one.cells if name in cells)
         alone = audit_plan(shipped.papers, WORKFLOW, cells[name])

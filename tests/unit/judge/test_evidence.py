@@ -34,7 +34,7 @@ def studied(tmp_path, monkeypatch):
     plan = compile_study(CONFIG, WORKFLOW)
     write_scores(plan, [ITEM], near_print)
     (result,) = results_of(plan, [ITEM], Evaluations(plan))
-    return plan, {cell.row.id: (cell, result.described[cell.key[1:]]) for cell in plan.described(ITEM)}
+    return plan, {cell.row.id: (cell, result.described[cell.id]) for cell in plan.described(ITEM)}
 
 
 def test_a_cell_says_which_gap_its_seeds_tell_and_how_many_the_gap_asks_for(studied):

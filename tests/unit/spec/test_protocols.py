@@ -7,9 +7,9 @@ from planned import shipped_plan
 from replicse.judge.tabulate import item_result
 from replicse.judge.values import Evaluations
 from replicse.registry.run_specs import RunSpec
+from replicse.spec.cell_id import AS_DESCRIBED
 from replicse.spec.models import Vary
 from replicse.spec.protocols import (
-    AS_DESCRIBED,
     Protocol,
     variants,
     varied,

@@ -7,11 +7,12 @@ from typing import Any
 from replicse.judge.report import JudgedItem
 from replicse.judge.table import CellResult, ColumnHead, ItemResult
 from replicse.show.strip_plots import strip_records
+from replicse.spec.cell_id import CellId
 
 SOURCES = ("reported", "reproduced")
 PLANE = ("alignment", "uniformity")
 Record = dict[str, Any]
-Cells = Mapping[tuple[str, str, str, str], CellResult]
+Cells = Mapping[tuple[str, CellId], CellResult]  # by title of a variant, blank for none
 
 
 def records_of(item: JudgedItem) -> list[Record]:
@@ -45,7 +46,7 @@ def _trajectory(item: ItemResult) -> Iterator[Record]:
     for source in (*SOURCES, *item.variants.values()):
         for row in item.rows:
             for columns in steps.values():
-                if point := _measures(cells, source, row.id, columns):
+                if point := _measures(item, cells, source, row.id, columns):
                     seen = {name: point[name] for name in PLANE} | {"source": source, "seeds": point["seeds"]}
                     selected = "selected" if columns[0].step == -1 else ""
                     yield {"method": row.label, "step": columns[0].id, "selected": selected, **seen}
@@ -54,26 +55,28 @@ def _trajectory(item: ItemResult) -> Iterator[Record]:
 def _scatter(item: ItemResult) -> Iterator[Record]:
     """Yield alignment, uniformity and a score by source and row: the first score that any row has."""
     cells = _cells(item)
-    scored = {key[2] for key, cell in cells.items() if {cell.printed, cell.reproduced} != {None}}
+    scored = {name.column for (_, name), cell in cells.items() if {cell.printed, cell.reproduced} != {None}}
     scores = [
         _metric(column) for column in item.columns if column.id in scored and _metric(column) not in PLANE
     ]
     metric = next(iter(scores), "")
     for source in SOURCES:
         for row in item.rows:
-            if point := _measures(cells, source, row.id, item.columns):
+            if point := _measures(item, cells, source, row.id, item.columns):
                 score = {"score": point.get(metric), "metric": metric}
                 seen = {name: point[name] for name in PLANE} | score
                 yield {"label": row.label, **seen, "source": source, "seeds": point["seeds"]}
 
 
-def _measures(cells: Cells, source: str, row: str, columns: Iterable[ColumnHead]) -> dict[str, Any]:
+def _measures(
+    item: ItemResult, cells: Cells, source: str, row: str, columns: Iterable[ColumnHead]
+) -> dict[str, Any]:
     """Return a row's values by metric; none where a place in the plane is missing.
 
     `seeds` holds the place of each seed, `uniformity,alignment`, where they are too few for an interval.
     """
     variant = "" if source in SOURCES else source
-    keys = {_metric(column): (variant, row, column.id, column.metric) for column in columns}
+    keys = {_metric(column): (variant, item.id_at(row, column)) for column in columns}
     there = {metric: cells[key] for metric, key in keys.items() if key in cells}
     values = {
         metric: cell.printed if source == "reported" else cell.reproduced for metric, cell in there.items()
@@ -95,7 +98,7 @@ def _profile(item: ItemResult) -> Iterator[Record]:
         metric = _metric(column)
         axis = column.label if metric.lower() in ("", column.label.lower()) else f"{column.label} ({metric})"
         for row in item.rows:
-            cell = cells.get(("", row.id, column.id, column.metric))
+            cell = cells.get(("", item.id_at(row.id, column)))
             if cell is None or {cell.printed, cell.reproduced} == {None}:
                 continue
             numbers = {"reported": cell.printed, "reproduced": cell.reproduced}
@@ -112,7 +115,7 @@ def _effects(item: JudgedItem) -> Iterator[Record]:
     for each in item.effects:
         ours = {"value": each.ours.mean, "low": each.ours.low, "high": each.ours.high}
         yield {
-            "group": each.column, "row": item.row_names[each.cell[0]], **ours,
+            "group": each.column, "row": item.row_names[each.cell.row], **ours,
             "metric": f"{each.column} less {base}'s, paired by seed",
         }  # fmt: skip
 
@@ -139,7 +142,7 @@ def _heat(item: ItemResult) -> Iterator[Record]:
     cells = _cells(item)
     for row in item.rows:
         for column in item.columns:
-            cell = cells.get(("", row.id, column.id, column.metric))
+            cell = cells.get(("", item.id_at(row.id, column)))
             if cell is not None and cell.reproduced is not None:
                 yield {
                     "row": row.label,
@@ -150,12 +153,15 @@ def _heat(item: ItemResult) -> Iterator[Record]:
 
 
 def _cells(item: ItemResult) -> Cells:
-    """Return the cells by variant (blank for none), row, column and metric.
+    """Return the cells by variant and by name as described.
 
     Of several protocols that are no variants, the paper's text is first.
     """
-    cells = {(item.variants.get(cell.protocol, ""), *cell.key): cell for cell in reversed(item.cells)}
-    return cells | {("", *key): cell for key, cell in item.described.items()}
+    cells = {
+        (item.variants.get(cell.protocol, ""), item.id_of(cell).described): cell
+        for cell in reversed(item.cells)
+    }
+    return cells | {("", name): cell for name, cell in item.described.items()}
 
 
 def _metric(column: ColumnHead) -> str:

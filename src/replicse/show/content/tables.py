@@ -24,8 +24,8 @@ from replicse.show.content.cells import (
     printed_difference,
     show,
 )
+from replicse.spec.cell_id import AS_DESCRIBED, CellId
 from replicse.spec.printed import Reported
-from replicse.spec.protocols import AS_DESCRIBED
 
 # Beyond this many columns a cell is stacked on two lines instead of written out with its verdict in words.
 WRITTEN_OUT = 2
@@ -174,7 +174,7 @@ class Sheet:
 def grid_of(item: JudgedItem) -> Grid:
     """Return the grid of an item; a trajectory keeps its ends, its figure shows the rest."""
     heads = _heads(item)
-    results = {(*cell.key, cell.protocol): cell for cell in item.cells}
+    results = item.by_id
     effects = _effects(item)
     notes = _row_notes(item)
     body = _body(item, heads, results)
@@ -182,7 +182,7 @@ def grid_of(item: JudgedItem) -> Grid:
     # A column more here is one more in every format.
     columns = [Column("", "label", tuple(_label(line, notes) for line in lines))]
     for head in heads:
-        cells = [results.get((line.row.id, head.id, head.metric, line.protocol)) for line in lines]
+        cells = [results.get(item.id_at(line.row.id, head, line.protocol)) for line in lines]
         best = _best(item, head, filter(None, cells))
         shown = (
             _cell(item, line.row, head, cell, best, effects) for line, cell in zip(lines, cells, strict=True)
@@ -308,7 +308,7 @@ def _letter(place: int) -> str:
 def _body(
     item: ItemResult,
     heads: Sequence[ColumnHead],
-    results: Mapping[tuple[str, str, str, str], CellResult],
+    results: Mapping[CellId, CellResult],
 ) -> list[Line | Heading]:
     """Return headings and lines: each row under every protocol that has a cell of it; an empty row keeps one line."""
     protocols = dict.fromkeys([AS_DESCRIBED, *(cell.protocol for cell in item.cells)])
@@ -320,9 +320,7 @@ def _body(
             body.append(Heading(row.group, rule=bool(body)))
         ends_group = bool(group) and not row.group
         group = row.group
-        there = [
-            name for name in shown if any((row.id, head.id, head.metric, name) in results for head in heads)
-        ]
+        there = [name for name in shown if any(item.id_at(row.id, head, name) in results for head in heads)]
         first, *further = there or [AS_DESCRIBED]
         body.append(Line(row, first, rule=ends_group))
         body += [Line(row, name, indent=True) for name in further]
@@ -335,7 +333,7 @@ def _cell(
     column: ColumnHead,
     cell: CellResult | None,
     best: Mapping[Part, float],
-    effects: Mapping[tuple[str, str, str], tuple[str, str]],
+    effects: Mapping[CellId, tuple[str, str]],
 ) -> GridCell:
     shown = show(cell, scale="" if item.comparable else item.scale, quoted=row.quoted)
     if not cell or not shown.text:
@@ -343,7 +341,7 @@ def _cell(
     if best:
         numbers = _numbers(cell)
         shown = replace(shown, best=tuple(part for part, number in best.items() if numbers[part] == number))
-    effect = effects.get(cell.key) if cell.protocol == AS_DESCRIBED else None
+    effect = effects.get(item.id_of(cell))
     return GridCell(shown, _facts(item, column, shown, cell, effect), cell_address(cell_name(item, cell)))
 
 
@@ -364,7 +362,7 @@ def _best(item: ItemResult, head: ColumnHead, cells: Iterable[CellResult]) -> di
     return {part: extreme(numbers) for part, numbers in sides.items() if len(set(numbers)) > 1}
 
 
-def _effects(item: JudgedItem) -> dict[tuple[str, str, str], tuple[str, str]]:
+def _effects(item: JudgedItem) -> dict[CellId, tuple[str, str]]:
     """Return what a row changes against the baseline row, by cell: (name, value) of a fact; none of a single seed."""
     return {
         effect.cell: (
@@ -383,8 +381,8 @@ def _effects(item: JudgedItem) -> dict[tuple[str, str, str], tuple[str, str]]:
 def cell_name(item: ItemResult, cell: CellResult) -> str:
     """Return `simcse/table3/p0.1/stsb-dev`, with its metric where its column has several, and its protocol's name."""
     several = sum(column.id == cell.column for column in item.columns) > 1
-    name = "/".join([item.item, cell.row, cell.column, *([cell.metric] if several else [])])
-    return name if cell.protocol == AS_DESCRIBED else f"{name}@{cell.protocol}"
+    name = item.id_of(cell)
+    return str(name) if several else name.short
 
 
 def cell_address(name: str) -> str:

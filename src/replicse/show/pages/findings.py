@@ -19,6 +19,7 @@ from replicse.show.content.tables import cell_name, verdict_counts
 from replicse.show.pages.adjudication import NOISE, headline
 from replicse.show.pages.audit import audit_parts, is_certain
 from replicse.show.pages.claims import probability_text
+from replicse.spec.cell_id import CellId
 
 Rows = Sequence[Mapping[str, str]]
 TESTED = ("supported", "contradicted", "for", "against", "undetermined")
@@ -184,7 +185,7 @@ def _protocols(rows: Rows, items: Sequence[JudgedItem], scale: str) -> Iterator[
 
 def _described(row: Mapping[str, str], items: Mapping[str, JudgedItem]) -> CellResult:
     """Return the cell whose protocol a row of adjudication.csv is of, as the paper describes it."""
-    return items[row["item"]].described[row["row"], row["column"], row["metric"]]
+    return items[row["item"]].described[CellId(row["item"], row["row"], row["column"], row["metric"])]
 
 
 def _measured(row: Mapping[str, str]) -> Paired:

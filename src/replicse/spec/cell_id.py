@@ -1,0 +1,57 @@
+"""The name of a cell: `paper/item/row/column/metric@protocol`."""
+
+from dataclasses import dataclass, replace
+
+AS_DESCRIBED = "as-described"  # the protocol of a paper's text
+TEXT_ITEM = "text"  # the pseudo-item of numbers that are printed in the running text
+
+
+@dataclass(frozen=True, slots=True)
+class CellId:
+    """A cell of a table or figure under one protocol, or a number that is printed outside of both.
+
+    `item` is `paper/item`. As text the protocol stands behind an `@`, that of the paper's text is left out.
+    """
+
+    item: str
+    row: str
+    column: str
+    metric: str
+    protocol: str = AS_DESCRIBED
+
+    def __str__(self) -> str:
+        """Return the name in full."""
+        return self._text(self.metric)
+
+    @property
+    def short(self) -> str:
+        """Return the name without its metric, for a column that has no other one."""
+        return self._text()
+
+    @property
+    def place(self) -> str:
+        """Return the name within the item: row, column and metric."""
+        return f"{self.row}/{self.column}/{self.metric}"
+
+    @property
+    def paper(self) -> str:
+        """Return the key of the paper."""
+        return self.item.partition("/")[0]
+
+    @property
+    def item_name(self) -> str:
+        """Return the item's name within its paper."""
+        return self.item.partition("/")[2]
+
+    @property
+    def described(self) -> "CellId":
+        """Return the same cell as its paper describes it."""
+        return replace(self, protocol=AS_DESCRIBED)
+
+    def at(self, row: str) -> "CellId":
+        """Return the cell of another row in the same column."""
+        return replace(self, row=row)
+
+    def _text(self, *metric: str) -> str:
+        name = "/".join((self.item, self.row, self.column, *metric))
+        return name if self.protocol == AS_DESCRIBED else f"{name}@{self.protocol}"
