@@ -17,9 +17,8 @@ from replicse.files import read_rows, write_rows
 from replicse.judge.statistics import paired_difference
 from replicse.registry.suites import AS_READ, STS_TASKS, VARIANTS
 from replicse.show.content.cells import MINUS
-from replicse.show.content.texts import paragraphs
 from replicse.show.figures import draw
-from replicse.show.pages.causes import TITLE, effect_text, threads_text
+from replicse.show.pages.causes import effect_text, threads_text
 from replicse.spec.causes import (
     MEASURED,
     MEASURED_FIELDS,
@@ -29,6 +28,7 @@ from replicse.spec.causes import (
     Observation,
     address,
     load_causes,
+    load_causes_page,
     load_measured,
 )
 from replicse.spec.cell_id import CellId
@@ -88,9 +88,10 @@ def _lines(
     checked: Sequence[Mapping[str, Any]],
     pictures: Mapping[str, str],
 ) -> Iterator[str]:
-    yield f"# {TITLE}"
+    about = load_causes_page(WORKFLOW)
+    yield f"# {about.title}"
     yield "\n<!-- Written by `python workflow/causes.py` from workflow/causes*.yaml and workflow/causes*.csv. -->"
-    yield from (f"\n{paragraph}" for paragraph in paragraphs("causes"))
+    yield from (f"\n{paragraph}" for paragraph in about.text)
     yield f"\n![Printed numbers among published seeds and reruns]({pictures['strip']})"
     yield "\nNo number is repeated to the second decimal on another machine. Before you look for a mistake:"
     yield "\n1. Test the released checkpoint with your own command. If it gives the printed number, your test is right."
@@ -107,7 +108,7 @@ def _lines(
         )
     if measured:
         yield f"\n![Measured effects with their intervals]({pictures['effects']})"
-        yield f"\n{paragraphs('measured')[0]}"
+        yield f"\n{about.measured}"
     for cause in causes:
         yield from _of_cause(cause, [each for each in measured if each.cause == cause.id])
     yield from _of_checked(checked)

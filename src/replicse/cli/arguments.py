@@ -117,7 +117,7 @@ def config_layers(arguments: Namespace) -> tuple[list[Path], dict[str, str]]:
     if rows := getattr(arguments, "row", None):
         own = own_rows(rows)
         if not arguments.item:
-            raise BadInput("--row is for an item; name one, as simcse/table5")
+            raise BadInput("--row is for an item; name one, as paper/item")
         settings["rows"] = json.dumps({item.replace("_", "/", 1): own for item in arguments.item})
     files = [Path(word) for word in arguments.config if "=" not in word]
     layers = (

@@ -1,4 +1,4 @@
-"""The verb that answers "I got 74.84": is a number unusual, what differs from the paper, and what to try."""
+"""The verb that says whether a number is unusual, what differs from the paper, and what to try."""
 
 import logging
 import os
@@ -66,14 +66,6 @@ FACTS: dict[str, tuple[Any, str]] = {
     "prompt": (("yes", "no", "other"), "whether your test used the encoder's prompts"),
     "model": (str, "the encoder's name"),
 }
-# The words of SimCSE's evaluation for our poolings: its `cls` reads through the pooler, and its first layer is layer 1.
-SIMCSE_POOLERS = {
-    "cls": "cls-head",
-    "cls_before_pooler": "cls",
-    "avg": "mean",
-    "avg_top2": "last2",
-    "avg_first_last": "first-last",
-}
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -109,9 +101,7 @@ def add_arguments(parser: ArgumentParser) -> None:
             said.add_argument(f"--{name}", metavar=shown, type=kind, help=words)
     said.add_argument(
         "--pooler",
-        choices=SIMCSE_POOLERS,
-        metavar="POOLER",
-        help=f"--pooling in the words of SimCSE's evaluation.py: {', '.join(SIMCSE_POOLERS)}",
+        help="--pooling in the words of the authors' evaluation script, as cls_before_pooler",
     )
     parser.add_argument("--markdown", action="store_true", help="as a block of text to paste into an issue")
     parser.add_argument("--json", action="store_true", help="machine-readable output")
@@ -124,7 +114,7 @@ def run(arguments: Namespace) -> None:
         show_comparison(*arguments.words, as_json=arguments.json, markdown=arguments.markdown)
         return
     if arguments.pooler:
-        arguments.pooling = SIMCSE_POOLERS[arguments.pooler]
+        arguments.pooling = pooling_of(arguments.pooler, arguments.workflow)
     if len(arguments.words) > 2:
         raise BadInput(f"{len(arguments.words)} words; give one number, two results files, or one folder")
     if arguments.check:
@@ -138,6 +128,16 @@ def run(arguments: Namespace) -> None:
         return
     lines = [*wrapped(diagnosis_lines(found, arguments.encoder))]
     show([*lines, "", *variant_lines(*checks, found)] if checks else lines, arguments.markdown)
+
+
+def pooling_of(word: str, workflow: Path) -> str:
+    """Return the pooling that a paper's evaluation script has another word for; BadInput names the nearest one."""
+    words = {
+        key: name for paper in load_papers(workflow).values() for key, name in paper.about.poolers.items()
+    }
+    if word not in words:
+        raise BadInput(f'--pooler is "{word}"{nearest(word, words)}')
+    return words[word]
 
 
 def show(lines: Iterable[str], markdown: bool) -> None:
@@ -251,7 +251,7 @@ def as_number(text: str) -> float:
     try:
         return float(text)
     except ValueError:
-        raise BadInput(f'"{text}" is no number; write what you got, as in 74.84') from None
+        raise BadInput(f'"{text}" is no number; write what you got, as in 12.34') from None
 
 
 def compared_with(arguments: Namespace) -> PublishedCell:
@@ -274,7 +274,7 @@ def cell_of(arguments: Namespace) -> PublishedCell:
         raise BadInput("nothing to compare with; add --item paper/item/row/column, or --printed NUMBER")
     reported = Reported(value=arguments.printed, source="you") if arguments.printed else None
     if arguments.printed is not None and printed_number(arguments.printed) is None:
-        raise BadInput(f'--printed is "{arguments.printed}", no number; write it as printed, as in 76.25')
+        raise BadInput(f'--printed is "{arguments.printed}", no number; write it as printed, as in 12.34')
     settings = {
         "against": "paper",
         "template": "yes",

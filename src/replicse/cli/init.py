@@ -52,7 +52,7 @@ def run(arguments: Namespace) -> None:
         if kind in ("paper", *EXTENSIONS):
             raise BadInput(f"what is the {kind} called? replicse init {kind} NAME; a folder is ./{kind}")
         print(*write_skeleton("workspace", Path(kind)), sep="\n")
-        print("next: replicse init paper KEY, or replicse run simcse/table3")
+        print("next: replicse init paper KEY, or replicse plan, which lists what replicse run takes")
     elif kind == "paper":
         begin_paper(name)
     elif kind in EXTENSIONS:

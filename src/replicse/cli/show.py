@@ -15,7 +15,7 @@ from replicse.spec.config import by_paper
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of the verb."""
     add_study_arguments(parser, "replicse show simcse/table3")
-    parser.add_argument("item", help="paper/item, for example simcse/table3")
+    parser.add_argument("item", help="paper/item, as replicse plan lists them")
 
 
 def run(arguments: Namespace) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
+from replicse.checked import read_yaml
 from replicse.compile.lines import described
 from replicse.errors import BadInput, check_names, nearest
 from replicse.spec.config import Config, Names, OwnRow
@@ -16,6 +17,11 @@ from replicse.workspace import looked_up
 def load_scales(workflow: Path) -> dict[str, Path]:
     """Return the file of every scale by name; one of the workspace replaces the workflow's."""
     return {path.stem: path for path in looked_up(workflow, "scales/*.yaml")}
+
+
+def papers_scale(workflow: Path) -> str:
+    """Return the name of the scale of the papers' own models and data: the first whose numbers are comparable."""
+    return next(name for name, file in load_scales(workflow).items() if read_yaml(file).get("comparable"))
 
 
 def chosen_scale(config: Config, workflow: Path, file: str) -> Scale:

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from replicse.compile.compiler import compile_study
-from replicse.compile.selection import chosen_scale
+from replicse.compile.selection import chosen_scale, papers_scale
 from replicse.compile.study import Cell, Study
 from replicse.errors import BadInput, nearest
 from replicse.judge.claims import judged_in_print, study_claims
@@ -43,7 +43,9 @@ def audit_plan(
     scale has none of that name. What cannot be planned is left out, and named in a warning.
     """
     items = _beside(papers, cell, load_datasets(workflow)) if cell else "all"
-    config = checked_config({"scale": "paper", "papers": items, "seeds": [0], "precision": "fp32"}, "audit")
+    config = checked_config(
+        {"scale": papers_scale(workflow), "papers": items, "seeds": [0], "precision": "fp32"}, "audit"
+    )
     if study:
         known = chosen_scale(config, workflow, "audit").corpora
         corpora = {name: corpus for name, corpus in (study.corpora or {}).items() if name not in known}

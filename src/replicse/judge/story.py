@@ -25,9 +25,7 @@ def item_of(name: str) -> str:
     """Return the item `paper/item` of a cell's name; BadInput where the name is none."""
     parts = name.partition("@")[0].split("/")
     if len(parts) not in (4, 5):
-        raise BadInput(
-            f'cell "{name}": expected paper/item/row/column, for example simcse/table3/p0.1/stsb-dev'
-        )
+        raise BadInput(f'cell "{name}": expected paper/item/row/column')
     return "/".join(parts[:2])
 
 

@@ -4,18 +4,20 @@ import re
 import textwrap
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
+from functools import cache, partial
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from replicse.checked import read_yaml
 from replicse.errors import BadInput, nearest
 from replicse.files import atomic_write, write_rows
 from replicse.show.canvas import INK, QUIET, canvas
 from replicse.show.content.records import PLANE, SOURCES
 from replicse.show.strip_plots import effect_plot, strip_plot
+from replicse.workspace import packaged
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -29,13 +31,6 @@ Records = Sequence[Mapping[str, Any]]
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000", "#999999")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 DASHES = ("-", (0, (5, 1.5)), (0, (1.5, 1)), (0, (6, 1.5, 1.5, 1.5)))
-# What labels say of their method; its place is its look, one colour and one marker in every figure.
-METHODS = (
-    r"(?<!\bsup\. )simcse", "no dropout", "delete one word", "fixed", "synonym", "barlow twins", "vicreg", "diffcse",
-    r"crop 10\b", r"crop 20\b", r"crop 30\b", r"deletion 10\b", r"deletion 20\b", r"deletion 30\b",
-    r"avg\.", r"(?<!s)bert.*flow", "mlm", r"sbert(?!.*(flow|whitening))", r"(?<!s)bert.*whitening", "sbert.*flow",
-    "sbert.*whitening", r"\bsup\. simcse",
-)  # fmt: skip
 FILLS = ("full", "left", "bottom", "right")
 PALE = "#b9c2ca"
 LABEL, TITLE = 34, 26
@@ -343,14 +338,21 @@ def method_looks(labels: Iterable[str]) -> dict[str, dict[str, Any]]:
 
     A label of no known method takes a look that none of these has.
     """
-    others, seen, looks = count(len(METHODS)), Counter[int](), {}
+    methods = _methods()
+    others, seen, looks = count(len(methods)), Counter[int](), {}
     for label in labels:
-        places = (place for place, method in enumerate(METHODS) if re.search(method, label, re.IGNORECASE))
+        places = (place for place, method in enumerate(methods) if re.search(method, label, re.IGNORECASE))
         place = next(places, None)
         place = next(others) if place is None else place
         looks[label] = _line_style(place, seen[place])
         seen[place] += 1
     return looks
+
+
+@cache
+def _methods() -> Sequence[str]:
+    """Return what labels say of their method: the place of a method is its look in every figure."""
+    return tuple(read_yaml(packaged("workflow", "figures.yaml"))["methods"])
 
 
 def _line_style(place: int, again: int) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from replicse.checked import Checked, Id, Number, Text
+from replicse.checked import Checked, Id, Number, Text, read_yaml
 from replicse.errors import BadInput
 from replicse.files import read_rows
 from replicse.spec.protocols import listed
@@ -15,7 +15,7 @@ Kind = Literal["trained", "released", "untrained"]
 # Who confirmed the cause in a thread; `suspected`: nobody did.
 Confirmed = Literal["author and reporter", "author", "reporter", "measured here", "suspected"]
 Thread = Annotated[str, Field(pattern=r"^[\w.-]+/[\w.-]+#\d+$", strict=True)]
-CAUSES, MEASURED = "causes.yaml", "causes-measured.csv"
+CAUSES, MEASURED, PAGE = "causes.yaml", "causes-measured.csv", "causes-page.yaml"
 MEASURED_FIELDS = ("cause", "variant", "encoder", "kind", "metric", "effect", "low", "high", "n")
 
 
@@ -119,6 +119,20 @@ class Cause(Checked):
         if self.models and model.strip() and not any(part in model.lower() for part in self.models):
             return f"the encoder is none of {', '.join(self.models)}"
         return ""
+
+
+class CausesPage(Checked):
+    """The page of causes: title, paragraphs, what is above the measured effects, and the papers that have it."""
+
+    title: Text
+    papers: tuple[Id, ...]
+    text: tuple[Text, ...]
+    measured: Text
+
+
+def load_causes_page(workflow: Path) -> CausesPage:
+    """Return what the page of causes says of itself; BadInput names a mistake in it."""
+    return CausesPage.of(read_yaml(workflow / PAGE), str(workflow / PAGE))
 
 
 def load_causes(workflow: Path) -> tuple[Cause, ...]:

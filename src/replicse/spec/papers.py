@@ -41,8 +41,9 @@ OTHERS = ("general", "text")  # headings of deviations.md that are no item
 class About(Checked):
     """What a paper is, the order in which it prints its items, and where else than in its text it prints numbers.
 
-    `precision` is that of its training, where its code or text says so; `coverage` is a sentence on printed numbers
-    that are not known, which the report shows next to how many are.
+    `precision` is that of its training, where its code or text says so; `poolers` has the words of its evaluation
+    script for our poolings; `coverage` is a sentence on printed numbers that are not known, which the report shows next
+    to how many are.
     """
 
     title: Text
@@ -51,6 +52,7 @@ class About(Checked):
     venue: Text
     url: Annotated[str, Field(pattern=r"^https?://[^\s<>\"{}\\^`]+$", strict=True)]
     precision: Precision | None = None
+    poolers: dict[Text, Text] = {}
     order: tuple[Id, ...] = ()
     elsewhere: tuple[Id, ...] = ()
     coverage: Text | None = None

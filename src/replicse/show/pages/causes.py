@@ -1,4 +1,4 @@
-"""The page "Why can't I reproduce SimCSE?": causes, what people saw, what was measured, how to test and to fix."""
+"""The page of causes: what they are, what people saw, what was measured, how to test and to fix."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -7,25 +7,17 @@ from replicse.judge.table import ItemResult
 from replicse.show.content.cells import MINUS
 from replicse.show.content.contents import Page
 from replicse.show.content.tables import Columns, Sheet
-from replicse.show.content.texts import paragraphs
-from replicse.spec.causes import (
-    Cause,
-    Measured,
-    load_causes,
-    load_measured,
-)
-
-TITLE = "Why can't I reproduce SimCSE?"
-PAPERS = ("causes", "reruns")
+from replicse.spec.causes import Cause, Measured, load_causes, load_causes_page, load_measured
 
 
 def causes_pages(items: Sequence[ItemResult], workflow: Path) -> list[Page]:
-    """Return the page for a study that runs the causes or other people's reruns; none for any other."""
-    if not any(item.paper in PAPERS for item in items):
+    """Return the page for a study of one of its papers; none for any other."""
+    page = load_causes_page(workflow)
+    if not any(item.paper in page.papers for item in items):
         return []
     causes, measured = load_causes(workflow), load_measured(workflow)
-    sheets = (causes_sheet(causes), *([measured_sheet(measured)] if measured else []))
-    return [Page(TITLE, paragraphs("causes"), sheets)]
+    sheets = (causes_sheet(causes), *([measured_sheet(measured, page.measured)] if measured else []))
+    return [Page(page.title, page.text, sheets)]
 
 
 def causes_sheet(causes: Sequence[Cause]) -> Sheet:
@@ -46,8 +38,8 @@ def threads_text(cause: Cause) -> str:
     return f"{len(cause.threads)}" + (f", {suspected} suspected" if suspected else "")
 
 
-def measured_sheet(measured: Sequence[Measured]) -> Sheet:
-    """Return one line per measured variant, the largest loss first."""
+def measured_sheet(measured: Sequence[Measured], text: str) -> Sheet:
+    """Return one line per measured variant, the largest loss first, below a paragraph of text."""
     columns: Columns = {
         "Cause": lambda each: each.cause,
         "Variant": lambda each: each.variant,
@@ -55,7 +47,7 @@ def measured_sheet(measured: Sequence[Measured]) -> Sheet:
         "Effect": effect_text,
     }
     ordered = sorted(measured, key=lambda each: (each.encoder, each.effect))
-    return Sheet.of("Measured effects", ordered, columns, *paragraphs("measured"))
+    return Sheet.of("Measured effects", ordered, columns, text)
 
 
 def effect_text(each: Measured) -> str:
