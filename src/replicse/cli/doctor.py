@@ -43,7 +43,7 @@ SYMBOLS = {"ok": "✓", "note": "○", "missing": "✗"}
 
 
 @dataclass(frozen=True)
-class Finding:
+class Check:
     """One thing that was checked: `ok`, worth a `note`, or `missing`, with what was found and what to do."""
 
     what: str
@@ -71,39 +71,39 @@ def run(arguments: Namespace) -> int:
     return int(any(one.state == "missing" for one in findings))
 
 
-def judged(what: str, good: bool, text: str, remedy: str, otherwise: str = "note") -> Finding:
+def judged(what: str, good: bool, text: str, remedy: str, otherwise: str = "note") -> Check:
     """Return what was found: `ok`, or `otherwise` with what to do."""
-    return Finding(what, "ok", text) if good else Finding(what, otherwise, text, remedy)
+    return Check(what, "ok", text) if good else Check(what, otherwise, text, remedy)
 
 
-def machine_findings(plan: Study) -> Iterator[Finding]:
+def machine_findings(plan: Study) -> Iterator[Check]:
     """Yield what is found of programs and hardware."""
     version, new = platform.python_version(), sys.version_info[:3] >= OLDEST
     yield judged("Python", new, version, "install Python 3.11.4 or newer", "missing")
-    yield Finding("torch", "ok", importlib.metadata.version("torch"))
+    yield Check("torch", "ok", importlib.metadata.version("torch"))
     yield _gpu(plan)
     memory = psutil.virtual_memory().total / GIGABYTE
     yield _amount("memory", memory, plan.scale.needs.memory_gb)
     free = shutil.disk_usage(Path.cwd()).free / GIGABYTE
     yield _amount("disk free", free, plan.scale.needs.disk_gb)
     cores = len(psutil.Process().cpu_affinity() or ())
-    yield Finding("cores", "ok", str(cores))
+    yield Check("cores", "ok", str(cores))
     yield _hub(plan)
     yield _slurm()
     yield from _extras(plan)
     cost = Cost(plan)
     hours = hours_facts(cost.hours(plan.runs))
     text = f"{several(len(plan.runs), 'run')}, about {interval_text(hours)} on {cost.speed.device}"
-    yield Finding("cost", "ok", text)
+    yield Check("cost", "ok", text)
 
 
-def _gpu(plan: Study) -> Finding:
+def _gpu(plan: Study) -> Check:
     """Return what torch can compute on; only this needs torch."""
     import torch
 
     if torch.cuda.is_available():
         cards = [torch.cuda.get_device_properties(place) for place in range(torch.cuda.device_count())]
-        return Finding(
+        return Check(
             "GPU", "ok", ", ".join(f"{card.name} {card.total_memory / GIGABYTE:.0f} GB" for card in cards)
         )
     build = "a GPU build" if torch.version.cuda else "a CPU build"
@@ -111,20 +111,20 @@ def _gpu(plan: Study) -> Finding:
     remedy = "this scale is meant for a GPU" if required else ""
     if shutil.which("nvidia-smi"):
         remedy = "install the GPU build of torch first (docs/cluster.md)"
-    return Finding("GPU", "missing" if required else "note", f"none that torch sees ({build})", remedy)
+    return Check("GPU", "missing" if required else "note", f"none that torch sees ({build})", remedy)
 
 
-def _amount(what: str, amount: float, least: float) -> Finding:
+def _amount(what: str, amount: float, least: float) -> Check:
     return judged(what, amount >= least, f"{amount:.0f} GB", f"this scale needs about {least:.0f} GB")
 
 
-def _hub(plan: Study) -> Finding:
+def _hub(plan: Study) -> Check:
     if os.environ.get("HF_HUB_OFFLINE"):
         reason = "HF_HUB_OFFLINE is set"
     else:
         try:
             socket.create_connection((HUB, 443), PATIENCE).close()
-            return Finding("hub", "ok", f"{HUB} answers")
+            return Check("hub", "ok", f"{HUB} answers")
         except OSError as error:
             reason = str(error.strerror or error)
     needed = plan.source == "hub" or any("hub" in source for source in plan.backbones.values())
@@ -133,33 +133,33 @@ def _hub(plan: Study) -> Finding:
         if needed
         else ""
     )
-    return Finding("hub", "missing" if needed else "note", f"{HUB} is not reached ({reason})", remedy)
+    return Check("hub", "missing" if needed else "note", f"{HUB} is not reached ({reason})", remedy)
 
 
-def _slurm() -> Finding:
+def _slurm() -> Check:
     if not shutil.which("sinfo"):
-        return Finding("Slurm", "note", "no sinfo here")
+        return Check("Slurm", "note", "no sinfo here")
     try:
         answer = subprocess.run(
             ["sinfo", "-h", "-o", "%P"], capture_output=True, text=True, timeout=5, check=True
         )
     except (OSError, subprocess.SubprocessError):
-        return Finding("Slurm", "note", "sinfo does not answer")
+        return Check("Slurm", "note", "sinfo does not answer")
     plugin = importlib.util.find_spec("snakemake_executor_plugin_slurm") is not None
     partitions = f"partitions {', '.join(answer.stdout.split())}"
     return judged("Slurm", plugin, partitions, "pip install snakemake-executor-plugin-slurm")
 
 
-def _extras(plan: Study) -> Iterator[Finding]:
+def _extras(plan: Study) -> Iterator[Check]:
     """Yield each suite of the study that needs an extra of the package which is not installed."""
     names = sorted(SUITES.keys() & set().union(*plan.suites.values()))
     yield from _missing("packages", (to_install(name, plan.scale.suite_options(name)) for name in names))
 
 
-def data_findings(plan: Study) -> Iterator[Finding]:
+def data_findings(plan: Study) -> Iterator[Check]:
     """Yield what a study reads from outside: files that exist, that have to be downloaded, or that are fetched."""
     if plan.source == "embedded":
-        yield Finding("data", "ok", "generated, nothing to place")
+        yield Check("data", "ok", "generated, nothing to place")
     yield from _missing("data", [absent_root(plan), *absent(plan)])
     local = plan.source == "local" and plan.data_root.is_dir()
     below = [plan.data_root / name for name in data_files(plan)] if local else []
@@ -171,26 +171,26 @@ def data_findings(plan: Study) -> Iterator[Finding]:
         )
     if local:
         try:
-            yield Finding("SentEval", "ok", str(senteval_root(plan.data_root)))
+            yield Check("SentEval", "ok", str(senteval_root(plan.data_root)))
         except BadInput as error:
-            yield Finding("SentEval", "missing", str(error))
+            yield Check("SentEval", "missing", str(error))
     if unpinned := unpinned_text(plan):
-        yield Finding("pins", "missing", unpinned)
+        yield Check("pins", "missing", unpinned)
     fetched = []
     for need in needs(plan):
         how = way(need, plan)
         if isinstance(how, str):
             terms = ", ".join(filter(None, [f"licence {need.licence}", size_text(need.bytes)]))
-            yield Finding("data", "note" if need.kind == "suite" else "missing", f"{need.name}: {terms}", how)
+            yield Check("data", "note" if need.kind == "suite" else "missing", f"{need.name}: {terms}", how)
         else:
             fetched.append(need)
     if fetched:
         remedy = f"replicse fetch --scale {plan.scale.name} brings it, with --dry-run lists it"
-        yield Finding("data", "note", amounts_text(fetched), remedy)
+        yield Check("data", "note", amounts_text(fetched), remedy)
 
 
-def _missing(what: str, sentences: Iterable[str | None]) -> Iterator[Finding]:
+def _missing(what: str, sentences: Iterable[str | None]) -> Iterator[Check]:
     """Yield what is missing: what a sentence says before its semicolon, and after it what to do."""
     for sentence in filter(None, sentences):
         found, _, remedy = sentence.partition("; ")
-        yield Finding(what, "missing", found, remedy)
+        yield Check(what, "missing", found, remedy)

@@ -23,7 +23,7 @@ DEFAULT_SEED = 42
 
 
 @dataclass(frozen=True)
-class Spread:
+class SeedSpread:
     """Values around which a number may lie: their mean, standard deviation and count, and whose they are.
 
     `error` is the standard error of the mean, sd / sqrt(n) unless a number is itself a mean, which has a smaller sd.
@@ -39,7 +39,7 @@ class Spread:
         """Set the standard error."""
         object.__setattr__(self, "error", self.error or self.sd / math.sqrt(self.n))
 
-    def of_means(self, count: int, shared: float = 0.0) -> "Spread":
+    def of_means(self, count: int, shared: float = 0.0) -> "SeedSpread":
         """Return the spread of means of `count` such values, of whose variance shared**2 is not averaged out."""
         sd = math.sqrt(shared**2 + (self.sd**2 - shared**2) / count)
         return replace(self, sd=sd)
@@ -65,7 +65,7 @@ class PublishedCell:
     kind: Kind | None
     model: str = ""
     settings: Mapping[str, Any] = field(default_factory=dict)
-    seeds: tuple[Spread, ...] = ()
+    seeds: tuple[SeedSpread, ...] = ()
     reruns: Mapping[str, float] = field(default_factory=dict)
     averaged: int = 1
 
@@ -75,14 +75,14 @@ class PublishedCell:
         return self.reported.number if self.reported else None
 
     @property
-    def labs(self) -> Spread | None:
+    def labs(self) -> SeedSpread | None:
         """Return the spread of the reruns; None below three."""
         values = tuple(self.reruns.values())
         mean, sd = mean_and_spread(values) if len(values) >= FEWEST_SEEDS else (0.0, None)
-        return Spread(f"{len(values)} reruns by others", mean, sd, len(values)) if sd else None
+        return SeedSpread(f"{len(values)} reruns by others", mean, sd, len(values)) if sd else None
 
     @property
-    def spreads(self) -> tuple[Spread, ...]:
+    def spreads(self) -> tuple[SeedSpread, ...]:
         """Return the spread of seeds and that of labs, each where it is known, for a mean of so many seeds.
 
         An encoder that is not trained has none. What labs differ by beyond their seeds is not averaged out; where no
@@ -131,14 +131,14 @@ def asked(item: Item, row: Row, column: AnyColumn) -> PlannedRequest:
     return request
 
 
-def others(papers: Mapping[str, Paper], cell: CellId) -> tuple[tuple[Spread, ...], dict[str, float]]:
+def others(papers: Mapping[str, Paper], cell: CellId) -> tuple[tuple[SeedSpread, ...], dict[str, float]]:
     """Return the published spreads of a cell's recipe, and single reruns by source: what other papers print of it.
 
     A paper that prints the single runs is read by them; its summary of the same runs is left out.
     """
     item = papers[cell.paper].items[cell.item_name]
     row, column = item.place_of(cell)
-    spreads: list[tuple[str, Spread]] = []
+    spreads: list[tuple[str, SeedSpread]] = []
     reruns: dict[tuple[str, str, float], str] = {}
     for paper, printed in _prints(papers, asked(item, row, column), item.path(row, column)):
         number, count = printed.number, printed.seeds or 0
@@ -146,7 +146,7 @@ def others(papers: Mapping[str, Paper], cell: CellId) -> tuple[tuple[Spread, ...
             continue
         cited = papers[paper].about.cited
         if printed.statistic == "mean" and printed.sd and count >= FEWEST_SEEDS:
-            spreads.append((paper, Spread(f"{count} runs of {cited}", number.value, printed.sd, count)))
+            spreads.append((paper, SeedSpread(f"{count} runs of {cited}", number.value, printed.sd, count)))
         elif printed.statistic == "single":
             place = printed.source.partition(";")[0]
             is_thread = "/issues/" in place

@@ -7,7 +7,7 @@ import pytest
 from replicse.checked import read_yaml
 from replicse.cli import diagnose as verb
 from replicse.judge.diagnosis import diagnose, standing_of
-from replicse.judge.published import PublishedCell, Spread, published_cell
+from replicse.judge.published import PublishedCell, SeedSpread, published_cell
 from replicse.spec.causes import Cause, Measured, load_causes
 from replicse.spec.papers import load_papers
 from replicse.spec.printed import Reported
@@ -109,7 +109,7 @@ def test_what_was_measured_is_that_of_the_stated_variant_else_of_all_of_the_suit
 
 
 def test_a_released_encoder_has_no_seeds_whatever_its_recipe_has():
-    seeds = Spread("50 seeds", 75.11, 0.84, 50)
+    seeds = SeedSpread("50 seeds", 75.11, 0.84, 50)
     assert known(seeds=(seeds,)).spreads == (seeds,) and known(kind="released", seeds=(seeds,)).spreads == ()
 
 

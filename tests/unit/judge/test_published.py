@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from replicse.judge.published import Spread, published_cell
+from replicse.judge.published import SeedSpread, published_cell
 from replicse.spec.papers import load_papers
 from replicse.workspace import packaged
 
@@ -27,7 +27,7 @@ def test_the_single_reruns_of_diffcse_stand_instead_of_their_summary(papers):
 def test_one_more_run_lies_within_the_bounds_as_often_as_they_say():
     generator = np.random.default_rng(0)
     values = generator.normal(0, 1, (4000, 10))
-    spreads = [Spread("", row[:9].mean(), row[:9].std(ddof=1), 9).bounds() for row in values]
+    spreads = [SeedSpread("", row[:9].mean(), row[:9].std(ddof=1), 9).bounds() for row in values]
     hits = sum(low <= row[9] <= high for row, (low, high) in zip(values, spreads, strict=True))
     assert 0.94 < hits / 4000 < 0.96
 
@@ -37,8 +37,8 @@ def test_a_mean_of_seeds_varies_less_but_for_what_labs_differ_by(papers):
     random = np.random.default_rng(1)
     labs = random.normal(75.0, 0.6, 10_000)
     means = labs + random.normal(0.0, 0.8, (5, 10_000)).mean(0)
-    assert Spread("", 75.0, 1.0, 10).of_means(5, shared=0.6).sd == pytest.approx(means.std(), abs=0.01)
-    alone = Spread("", 75.0, 1.0, 10).of_means(5)
+    assert SeedSpread("", 75.0, 1.0, 10).of_means(5, shared=0.6).sd == pytest.approx(means.std(), abs=0.01)
+    alone = SeedSpread("", 75.0, 1.0, 10).of_means(5)
     missed = random.normal(0.0, 1.0, (5, 10_000)).mean(0) - random.normal(0.0, 1.0, (10, 10_000)).mean(0)
     assert math.hypot(alone.sd, alone.error) == pytest.approx(missed.std(), abs=0.01)
     known = published_cell(papers, UNSUP)
