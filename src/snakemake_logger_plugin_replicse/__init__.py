@@ -120,7 +120,7 @@ class LogHandler(LogHandlerBase):
         name = self.jobs.get(job, ("", ""))[0]
         stage = self.stages.get(name)
         start = stage.running.pop(job, None) if stage else None
-        if start is None:
+        if stage is None or start is None:
             return
         if not failed:
             stage.seconds.append(time.monotonic() - start)

@@ -19,6 +19,8 @@ from replicse.provenance.record import commit, computed
 from replicse.registry.frozen import frozen_models
 from replicse.registry.runs import Run
 
+UNKNOWN = "no run of this study can be measured: the sizes of its encoders are not known"
+
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of the verb."""
@@ -62,16 +64,18 @@ def measured_here(plan: Study, arguments: Namespace, say: Callable[[str], None])
         raise BadInput(
             "precision fp16 needs a GPU; say --config precision=bf16 or fp32, as in the study itself"
         )
-    layers, width = sizes_of(run.init, plan.sources)
-    models = frozen_models(run.terms)
-    frozen = [sizes_of(plan.sources[model.folder or ""], plan.sources) for model in models]
+    size, operations = sizes_of(run.init, plan.sources), row_operations(run, plan.sources)
+    models = [sizes_of(plan.sources[model.folder or ""], plan.sources) for model in frozen_models(run.terms)]
+    frozen = [each for each in models if each]
+    if size is None or operations is None:
+        raise BadInput(UNKNOWN)
     with tempfile.TemporaryDirectory() as scratch:
         bench = Bench(Path(scratch), device, arguments.steps, memory_gib=hardware()["memory_gib"])
-        rate = bench.rate(run, (layers, width), frozen)
+        rate = bench.rate(run, size, frozen)
     machine = computed(device, run.precision)
     processor = f"{machine['hardware']['processor']}, threads: {machine['threads']}"
-    flops = float(format(rate * row_operations(run, plan.sources), ".4g"))
-    encoder = f"{layers} layers of {width} in {run.precision}"
+    flops = float(format(rate * operations, ".4g"))
+    encoder = f"{size[0]} layers of {size[1]} in {run.precision}"
     say(f"{run.run_id}, {encoder}: {rate:,.1f} rows and {flops:.3g} operations a second")
     return Speed(
         device=machine["accelerator"] or processor,
@@ -89,4 +93,4 @@ def largest_run(plan: Study) -> Run:
         run = plan.runs[name]
         if not run.beside and not any(term.reads_labels() for term in run.terms):
             return run
-    raise BadInput("no run of this study can be measured: the sizes of its encoders are not known")
+    raise BadInput(UNKNOWN)

@@ -17,7 +17,7 @@ from replicse.printable import columns, several
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of the verb."""
     add_study_arguments(parser, "replicse plan --scale paper --seeds 5")
-    parser.epilog += "\n  replicse plan --scale paper simcse/table5 diffcse --device 3090"
+    parser.epilog = f"{parser.epilog}\n  replicse plan --scale paper simcse/table5 diffcse --device 3090"
     add_items_argument(parser)
     parser.add_argument("--device", default="", help="a measured or published device, by a part of its name")
 

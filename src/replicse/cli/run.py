@@ -36,7 +36,7 @@ DRY = {"-n", "--dry-run", "--dryrun"}  # as Snakemake spells it
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of the verb."""
     add_study_arguments(parser, "replicse run simcse/table3 --scale micro --seeds 3")
-    parser.epilog += "\n  replicse run --scale paper --profile slurm"
+    parser.epilog = f"{parser.epilog}\n  replicse run --scale paper --profile slurm"
     parser.add_argument(
         "item",
         nargs="*",

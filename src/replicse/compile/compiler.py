@@ -15,6 +15,7 @@ from replicse.compile.study import Cell, Study
 from replicse.errors import BadInput, nearest
 from replicse.registry.corpora import SIMCSE_DATA
 from replicse.registry.run_options import Trajectory
+from replicse.registry.runs import Run
 from replicse.registry.suites import SUITES
 from replicse.spec.additions import with_additions
 from replicse.spec.columns import AnyColumn, Derived
@@ -25,7 +26,7 @@ from replicse.spec.models import EncoderRequest, EncoderSource, PlannedRequest, 
 from replicse.spec.papers import Paper, load_papers, printed_of, subtracted_of
 from replicse.spec.protocols import ON_BACKBONE
 from replicse.spec.scales import OfAnotherScale
-from replicse.spec.tables import Item, Row
+from replicse.spec.tables import Item, Row, TrajectoryFigure
 
 # The encoders of each seed, several in a search.
 Jobs = tuple[tuple[str, ...], ...]
@@ -123,7 +124,7 @@ class Planner:
             jobs, seeds = self._jobs(line, column)
             encoders = dict.fromkeys(encoder for group in jobs for encoder in group)
             step = getattr(column, "step", None)
-            if step and any(self._steps(encoder, item) < step for encoder in encoders):
+            if step and any(_steps(self._trained(encoder, item)) < step for encoder in encoders):
                 # At this scale the run ends before: there is nothing to show.
                 path, jobs, seeds = "", (), ()
             else:
@@ -174,8 +175,8 @@ class Planner:
             )
         for encoder in encoders:
             self.plan.suites.setdefault(encoder, set()).add(suite)
-            if suite == "trajectory":
-                self._keep(encoder, item)
+            if suite == "trajectory" and item.trajectory:
+                self._keep(encoder, item, item.trajectory)
             if entry and entry.narrowed:
                 self.plan.read.setdefault((encoder, suite), set()).add(rest)
 
@@ -221,7 +222,7 @@ class Planner:
     def _check_argmax(self, item: Item, row: Row, column: AnyColumn, jobs: Iterable[Iterable[str]]) -> None:
         """Refuse an argmax that shows something else than a number of the runs of a search."""
         over = column.over
-        path = over.jobs.shows if over and over.jobs else None
+        path = (over.jobs.shows if over and over.jobs else None) or ""
         for encoder in (encoder for group in jobs for encoder in group) if path else ():
             value = self.plan.hyperparameter(encoder, path)
             if isinstance(value, bool) or not isinstance(value, int | float):
@@ -231,24 +232,27 @@ class Planner:
 
     def _seed(self, encoder: str) -> int | None:
         """Return the seed that an encoder was trained with; None where it was not trained here."""
-        run = self.plan.encoders[encoder].source.run
-        return self.plan.runs[run].seed if run else None
+        run = self.plan.run_of(encoder)
+        return run.seed if run else None
 
-    def _steps(self, encoder: str, item: Item) -> float:
-        """Return the steps that the run of an encoder is bounded to, infinity where its epochs end it alone."""
-        run_id = self.plan.encoders[encoder].source.run
-        if run_id is None:
-            raise BadInput(f"{item.file}: a trajectory needs a run; {encoder} is not trained")
-        return self.plan.runs[run_id].optimisation.steps or math.inf
+    def _trained(self, encoder: str, item: Item) -> Run:
+        """Return the run of an encoder whose trajectory is shown; BadInput where it was not trained here."""
+        if run := self.plan.run_of(encoder):
+            return run
+        raise BadInput(f"{item.file}: a trajectory needs a run; {encoder} is not trained")
 
-    def _keep(self, encoder: str, item: Item) -> None:
+    def _keep(self, encoder: str, item: Item, figure: TrajectoryFigure) -> None:
         """Ask the run of an encoder to keep the checkpoints of an item's trajectory, as far as it goes."""
-        until = min(item.trajectory.until, self._steps(encoder, item))
-        run = self.plan.runs[self.plan.encoders[encoder].source.run]
-        asked = Trajectory(every=item.trajectory.every, until=int(until))
+        run = self._trained(encoder, item)
+        asked = Trajectory(every=figure.every, until=int(min(figure.until, _steps(run))))
         if asked.steps() and not set(asked.steps()) <= set(run.trajectory.steps()):
             try:
                 joined = run.trajectory.joined(asked)
             except BadInput as error:
                 raise BadInput(f"{item.file}: {error}") from None
             self.plan.runs[run.run_id] = run.replace(trajectory=joined)
+
+
+def _steps(run: Run) -> float:
+    """Return the steps that a run is bounded to, infinity where its epochs end it alone."""
+    return run.optimisation.steps or math.inf

@@ -174,8 +174,9 @@ class Cost:
     def hours(self, runs: Iterable[str]) -> Interval | None:
         """Return the estimated hours of some runs; None where one cannot be estimated."""
         operations = [self.operations[run] for run in runs]
+        known = [each for each in operations if each is not None]
         # Summed exactly: the runs of a set have another order in each process.
-        return None if None in operations else self.speed.hours(math.fsum(operations))
+        return self.speed.hours(math.fsum(known)) if len(known) == len(operations) else None
 
     def evaluation(self, encoders: Iterable[str]) -> Encoding:
         """Return the hours of encoding STS and transfer sentences; None for the embedded world, whose sets are smaller.

@@ -62,9 +62,9 @@ def needs(plan: Study) -> Iterator[Need]:
 
 def amounts(wanted: Sequence[Need]) -> tuple[int, int, int]:
     """Return the bytes to download, those on the disk in the end, and how many needs are of unknown size."""
-    sized = [need for need in wanted if need.bytes is not None]
-    disk = sum(need.bytes * need.copies for need in sized)
-    return sum(need.bytes for need in sized), disk, len(wanted) - len(sized)
+    sized = [(need.bytes, need.copies) for need in wanted if need.bytes is not None]
+    disk = sum(size * copies for size, copies in sized)
+    return sum(size for size, _ in sized), disk, len(wanted) - len(sized)
 
 
 def amounts_text(wanted: Sequence[Need]) -> str:
@@ -117,9 +117,9 @@ def absent(plan: Study) -> Iterator[str]:
     """Yield sentences on corpora, sets and encoders of your own that are not there, encoders where their root is."""
     if files := [file for file in tables(plan) if not Path(file).is_file()]:
         yield f"{', '.join(files)}: no such file; put it there, below this folder, {NAMED}"
-    read = {source.get("folder") for source in plan.backbones.values()} - {None}
+    read = {source.get("folder") for source in plan.backbones.values()}
     for name, one in () if absent_root(plan) else plan.scale.backbones.items():
-        if one.folder in read and not (place := plan.data_root / one.folder).is_dir():
+        if one.folder and one.folder in read and not (place := plan.data_root / one.folder).is_dir():
             key = f"backbones.{name}.folder of {plan.scale.file}"
             yield f"encoder {place}: no such folder; put it there, or correct {key}"
 

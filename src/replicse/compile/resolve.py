@@ -331,10 +331,7 @@ class Resolver:
         """Return a view with what the scale says of its augmentation; a masked-LM's backbone becomes its folder."""
         if view.augment:
             view = view.augmented(self.plan.scale.augmentations.get(view.augment.name, {}), where)
-        if name := getattr(view.augment, "backbone", None):
-            folder = self._backbone_folder(name, seed, where)
-            view = view.replace(augment=view.augment.replace(backbone=None, encoder=folder))
-        return view
+        return view.reading(lambda name: self._backbone_folder(name, seed, where))
 
     def _frozen(self, paper: str, seed: Seeds, stages: Stages, where: str, model: FrozenModel) -> FrozenModel:
         """Return a frozen model as its folder, and how it is read where that is not left to the term."""

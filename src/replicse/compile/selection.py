@@ -56,11 +56,11 @@ def chosen_items(config: Config, papers: Mapping[str, Paper], file: str) -> Iter
         check_names(f"{file}: papers.{key}", items if asked == "all" else asked, items)
         for name in items if asked == "all" else asked:
             item = items[name]
-            wanted = rows.get(item.id)
-            if isinstance(wanted, Mapping):
-                yield item.with_own({key: own_row(key, row) for key, row in wanted.items()}.values())
+            own = rows.get(item.id)
+            if isinstance(own, Mapping):
+                yield item.with_own({key: own_row(key, row) for key, row in own.items()}.values())
             else:
-                yield item if wanted is None else item.with_rows(wanted)
+                yield item if own is None else item.with_rows(own)
 
 
 def own_row(key: str, row: OwnRow) -> Row:
@@ -72,8 +72,9 @@ def own_row(key: str, row: OwnRow) -> Row:
 def too_large(items: Iterable[Item], config: Config, scale: Scale) -> list[Item]:
     """Return the items with a search that is too large for the scale, unless the config names them."""
     most = scale.largest_search
-    asked = [item for item in items if most and not config.names(item.id)]
-    return [item for item in asked if largest_search(item, scale) > most]
+    if most is None:
+        return []
+    return [item for item in items if not config.names(item.id) and largest_search(item, scale) > most]
 
 
 def largest_search(item: Item, scale: Scale) -> int:

@@ -160,6 +160,10 @@ class Study:
         encoders = {encoder for cell in cells for encoder in cell.encoders}
         return {run for encoder in encoders if (run := self.encoders[encoder].source.run)}
 
+    def run_of(self, encoder: str) -> Run | None:
+        """Return the run that an encoder was trained in; None where it was not trained here."""
+        return self.runs.get(self.encoders[encoder].source.run or "")
+
     def runs_of(self, item: Item) -> set[str]:
         """Return the ids of all runs an item needs, chained ones included."""
         return self.chain(self.trained_runs(self.cells[item.id]))
@@ -226,7 +230,7 @@ class Study:
 
     def hyperparameter(self, encoder: str, path: str) -> Any:
         """Return what is at `section.key`, or `terms.TERM.key`, of the run of an encoder; None for no run."""
-        run = self.runs.get(self.encoders[encoder].source.run)
+        run = self.run_of(encoder)
         section, *rest = path.split(".")
         if section == "terms" and run:
             part = next((term for term in run.objective if term.term == rest[0]), None)
@@ -262,7 +266,7 @@ class Study:
         if encoder is None or encoder.source.data:
             return {}
         if what == "trajectory":
-            return {"encoder": self.paths.run(encoder.source.run), "pooling": encoder.pooling.spelling}
+            return {"encoder": self.paths.run(encoder.source.name), "pooling": encoder.pooling.spelling}
         folder = "" if encoder.source.vectors else self.encoder_folder(encoder)
         fitted = encoder.postprocess.plain() if encoder.postprocess else None
         # Of an encoder's own pooling, as of its longest row, only its folder knows.

@@ -224,17 +224,14 @@ def _view(view: View, columns: Mapping[str, Any], models: Mapping[str, str]) -> 
             f'corpus: the recipe reads column "{view.column}"{nearest(view.column, columns)}; give the corpus'
             " that column, or the recipe other views"
         )
-    name = getattr(view.augment, "backbone", None)
-    if not name:
-        return view
-    return view.replace(augment=view.augment.replace(backbone=None, encoder=_model(name, models)))
+    return view.reading(partial(_model, models))
 
 
 def _frozen(models: Mapping[str, str], model: FrozenModel) -> FrozenModel:
-    return FrozenModel(folder=_model(model.name, models), pooling=model.pooling, engine=model.engine)
+    return FrozenModel(folder=_model(models, model.name), pooling=model.pooling, engine=model.engine)
 
 
-def _model(name: str, models: Mapping[str, str]) -> str:
+def _model(models: Mapping[str, str], name: str) -> str:
     if name not in models:
         raise BadInput(f'models: no "{name}", which the recipe names; give models={{"{name}": FOLDER}}')
     return models[name]

@@ -126,7 +126,9 @@ class SourceCode:
     def _nodes(self, module: str) -> Nodes:
         """Return digest and imports of each part of a module; "" is what is no definition of the registry."""
         if module not in self._modules:
-            content = self._file(module).read_bytes()
+            file = self._file(module)
+            # A package without an __init__.py has no code of its own.
+            content = file.read_bytes() if file else b""
             key = hashlib.sha256(OWN + module.encode() + content).hexdigest()
             if key not in self._known:
                 self._known[key] = _nodes_of(module, ast.parse(content))
@@ -185,7 +187,7 @@ def _definitions(statement: ast.stmt) -> Iterator[tuple[str, ast.AST]]:
         table = getattr(statement, "value", None)
         if name in TABLES and isinstance(table, ast.Dict):
             for key, value in zip(table.keys, table.values, strict=True):
-                yield f"{name}[{ast.literal_eval(key)}]", value
+                yield f"{name}[{ast.literal_eval(key)}]" if key else name, value
 
 
 def _uses(tree: ast.AST, names: Mapping[str, Iterable[str]]) -> Iterator[str]:

@@ -306,7 +306,7 @@ class HubDataset(CorpusFormat):
     @model_validator(mode="after")
     def _fits_its_map(self) -> Self:
         roles = sorted(self.read.values())
-        wanted = sorted(MAP_READS.get(self.map, set(roles)))
+        wanted = sorted(MAP_READS.get(self.map or "", set(roles)))
         if roles != wanted:
             raise ValueError(f"columns that are {', '.join(wanted)}, each once")
         if bool(self.labels) != ("label" in roles):

@@ -1,7 +1,7 @@
 """The options of a run, as written and as definite: dropout, pooling, optimisation, selection, views and the like."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from fnmatch import fnmatchcase
 from typing import Annotated, Any, Literal, Self
 
@@ -184,6 +184,13 @@ class View(Checked):
     def text(self) -> Self:
         """Return what of it is in its store: all but how it is read."""
         return self.replace(pooling=None) if self.pooling else self
+
+    def reading(self, folder_of: Callable[[str], str]) -> Self:
+        """Return the view with the folder of the masked-LM that its augmentation names, if it does."""
+        name = getattr(self.augment, "backbone", None)
+        if self.augment is None or name is None:
+            return self
+        return self.replace(augment=self.augment.replace(backbone=None, encoder=folder_of(name)))
 
     def augmented(self, changes: Mapping[str, Any], where: str) -> Self:
         """Return the view with other parameters of its augmentation, if it has one; BadInput for a mistake in them."""

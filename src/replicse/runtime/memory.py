@@ -31,8 +31,9 @@ def freed_memory_kept() -> Iterator[None]:
 
 
 def _set(thresholds: dict[int, int]) -> None:
-    for name, value in thresholds.items() if _mallopt is not None else ():
-        _mallopt(name, value)
+    if _mallopt is not None:
+        for name, value in thresholds.items():
+            _mallopt(name, value)
 
 
 def give_back() -> None:

@@ -34,9 +34,11 @@ def heartbeat_of(job_log: str | Path) -> Path:
 
 def _own_heartbeat() -> Path | None:
     """Return where this process leaves its heartbeat; None where its output does not go into a log."""
+    if sys.__stdout__ is None:
+        return None
     try:
         job_log = Path(f"/proc/self/fd/{sys.__stdout__.fileno()}").readlink()
-    except (OSError, ValueError, AttributeError):
+    except (OSError, ValueError):
         return None
     return heartbeat_of(job_log) if job_log.suffix == ".log" else None
 

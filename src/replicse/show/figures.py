@@ -193,8 +193,8 @@ def profile(records: "DataFrame") -> "Figure":
             axes.plot(part.index, part[source].where(joined), **style)
         _beside(axes, part, upright=True)
         # What all rows set, as in `λ = 0.1`, is said once below the axis, where many such labels would overlap.
-        name = re.match(r"\S+ ?= ?|", part["row"].iloc[0])[0]
-        name = name if part["row"].str.startswith(name).all() else ""
+        set_by_all = re.match(r"\S+ ?= ?", part["row"].iloc[0])
+        name = set_by_all[0] if set_by_all and part["row"].str.startswith(set_by_all[0]).all() else ""
         axes.set_xticks(part.index, part["row"].str.removeprefix(name))
         axes.set_xlabel(name.rstrip(" ="))
         axes.set_title(group)
@@ -490,7 +490,7 @@ def _label_points(axes: "Axes", records: "DataFrame") -> None:
         text = name if np.isnan(score) else f"{name} ({score:.1f})"
         label = axes.annotate(text, point, (0, 0), textcoords="offset points", fontsize=7.5, color=INK)
         label.set_in_layout(False)
-        spot: dict[str, Any] = min(SPOTS, key=partial(_crowding, label, taken))
+        spot: dict[str, Any] = min(SPOTS, key=partial(_crowding, label, axes.bbox, taken))
         label.set(**spot)
         taken.append(label.get_window_extent())
         if np.hypot(*spot["position"]) > NEAR:
@@ -500,11 +500,11 @@ def _label_points(axes: "Axes", records: "DataFrame") -> None:
             axes.plot(*ends.T, color=QUIET, linewidth=0.5, zorder=1, scalex=False, scaley=False)
 
 
-def _crowding(label: "Text", taken: "Sequence[Bbox]", spot: Mapping[str, Any]) -> float:
+def _crowding(label: "Text", within: "Bbox", taken: "Sequence[Bbox]", spot: Mapping[str, Any]) -> float:
     """Return how much of a label lies over what is taken, or outside of its axes, in one spot."""
     label.set(**spot)
     box = label.get_window_extent()
-    outside = box.width * box.height - _overlap(box, label.axes.bbox)
+    outside = box.width * box.height - _overlap(box, within)
     return outside + sum(_overlap(box, other) for other in taken)
 
 

@@ -118,13 +118,14 @@ def read_reported(path: Path) -> dict[CellId, Reported]:
     reader = csv.DictReader(io.StringIO(read_text(path)), strict=True)
     result: dict[CellId, Reported] = {}
     try:
-        if tuple(reader.fieldnames or ()) not in (REPORTED_FIELDS, (*REPORTED_FIELDS, *SPREAD_FIELDS)):
-            header = ",".join(reader.fieldnames or ())
+        fields = tuple(reader.fieldnames or ())
+        if fields not in (REPORTED_FIELDS, (*REPORTED_FIELDS, *SPREAD_FIELDS)):
+            header = ",".join(fields)
             raise BadInput(f'{path}:1: the header is "{header}"; expected {",".join(REPORTED_FIELDS)}')
         for entry in reader:
             where = f"{path}:{reader.line_num}"
             if None in entry or None in entry.values():
-                raise BadInput(f"{where}: expected {len(reader.fieldnames)} fields")
+                raise BadInput(f"{where}: expected {len(fields)} fields")
             item = f"{path.parent.name}/{entry['item']}"
             cell = CellId(item, entry["row"], entry["column"], entry["metric"])
             if cell in result:

@@ -20,15 +20,15 @@ from replicse.training.processes import Processes
 
 @dataclass(frozen=True)
 class Parts:
-    """How batches are split: over processes, and each one's rows in chunks of at most `chunk`, where it is given."""
+    """How batches are split: over processes, and each one's rows in chunks of at most `chunk`, where it is not 0."""
 
     processes: Processes = field(default_factory=Processes)
-    chunk: int | None = None
+    chunk: int = 0
 
     @property
     def whole(self) -> bool:
         """Return whether batches are not split at all."""
-        return self.processes.count == 1 and self.chunk is None
+        return self.processes.count == 1 and not self.chunk
 
     def local_rows(self, rows: int) -> range:
         """Return the rows of a batch that are this process's; none where there are fewer than processes."""
@@ -37,7 +37,7 @@ class Parts:
 
     def record(self) -> dict[str, int]:
         """Return what provenance says of it: other parts sum in another order, and draw other masks on a GPU."""
-        return {} if self.whole else {"processes": self.processes.count, "chunk": self.chunk or 0}
+        return {} if self.whole else {"processes": self.processes.count, "chunk": self.chunk}
 
 
 def encode_in_parts(

@@ -165,16 +165,17 @@ def change_detail(event: Event, random: Random) -> Event:
     }
     slot = random.choice(tuple(choices))
     current = getattr(event, slot)
-    if current is not None and random.random() < 0.4:
-        return replace(event, **{slot: None})
-    another: Any = random.choice([other for other in choices[slot] if other != current])
-    return replace(event, **{slot: another})
+    drops = current is not None and random.random() < 0.4
+    others = [other for other in choices[slot] if other != current]
+    changed: dict[str, Any] = {slot: None if drops else random.choice(others)}
+    return replace(event, **changed)
 
 
 def drop_details(event: Event, random: Random, keep: float = 0.3) -> Event:
     """Return the event with each detail kept with probability `keep`; the event entails the result."""
     details = [field.name for field in fields(Event) if field.name in WEIGHTS and field.name not in KEY_SLOTS]
-    return replace(event, **{slot: None for slot in details if random.random() >= keep})
+    dropped: dict[str, Any] = {slot: None for slot in details if random.random() >= keep}
+    return replace(event, **dropped)
 
 
 def word(event: Event, random: Random) -> Wording:
@@ -184,12 +185,13 @@ def word(event: Event, random: Random) -> Wording:
 
 def reword(event: Event, wording: Wording, random: Random, change: float) -> Wording:
     """Return words for `event` that differ from `wording` with probability `change` where they can."""
-    new = {}
+    new: Wording = {}
     for concept in event.concepts():
         current = wording.get(concept)
         others = [synonym for synonym in concept if synonym != current]
-        switch = current is None or (others and random.random() < change)
-        new[concept] = random.choice(others) if switch else current
+        if current is None or (others and random.random() < change):
+            current = random.choice(others)
+        new[concept] = current
     return new
 
 

@@ -1,9 +1,8 @@
 """The stage that brings a released encoder into one folder."""
 
 from argparse import Namespace
-from typing import Self
-
-from pydantic import model_validator
+from collections.abc import Mapping
+from typing import Any
 
 from replicse.checked import Text
 from replicse.cli.stages import Payload, Stage
@@ -12,25 +11,29 @@ from replicse.errors import MissingData
 from replicse.workspace import encoder_place
 
 
-class BackboneJob(Payload):
-    """A released encoder on the hub, or in a folder of the data root."""
+class HubJob(Payload):
+    """A released encoder on the hub."""
 
-    hub: Text | None = None
-    revision: Text | None = None
-    folder: Text | None = None
-
-    @model_validator(mode="after")
-    def _whole(self) -> Self:
-        if self.folder is None and None in (self.hub, self.revision):
-            raise ValueError("hub with revision, or folder")
-        return self
+    hub: Text
+    revision: Text
 
 
-def backbone(job: BackboneJob, arguments: Namespace) -> None:
+class FolderJob(Payload):
+    """A released encoder in a folder of the data root."""
+
+    folder: Text
+
+
+def backbone_job(payload: Mapping[str, Any], where: str) -> HubJob | FolderJob:
+    """Return the checked job; BadInput for a mistake in it."""
+    return (FolderJob if "folder" in payload else HubJob).of(payload, where)
+
+
+def backbone(job: HubJob | FolderJob, arguments: Namespace) -> None:
     """Bring a released encoder, from the hub or from the data root, into one folder."""
     from replicse.encoder.preparing import prepare_encoder
 
-    if job.folder:
+    if isinstance(job, FolderJob):
         source = encoder_place(job.folder, data_folder(arguments.data))
         if not source.is_dir():
             raise MissingData(f"{source}: no such folder; name one with an encoder")
@@ -43,4 +46,4 @@ def backbone(job: BackboneJob, arguments: Namespace) -> None:
     prepare_encoder(source, arguments.out, facts)
 
 
-STAGE = Stage(BackboneJob.of, backbone)
+STAGE = Stage(backbone_job, backbone)

@@ -20,9 +20,9 @@ def geometry(job: EncoderJob, arguments: Namespace) -> None:
     set_threads(arguments.threads)
     suites: dict[str, Any] = {}
     failures: dict[str, str] = {}
-    vectors = None
-    for step, folder in trajectory_folders(Path(job.encoder)):
-        vectors = vectors or opened(job, str(folder), arguments.device)
+    kept = trajectory_folders(Path(job.encoder))
+    vectors = opened(job, str(kept[0][1]), arguments.device)
+    for step, folder in kept:
         # The notebook of the reproducibility study draws a head whenever it loads a checkpoint (methods 1.8).
         vectors.reload(folder, head_seed=step)
         outcome = run_suites(root, vectors, ["geometry"])

@@ -1,9 +1,8 @@
 """The stage that trains a tokenizer, or makes it of a vocabulary."""
 
 from argparse import Namespace
-from typing import Any, Self
-
-from pydantic import model_validator
+from collections.abc import Mapping
+from typing import Any
 
 from replicse.checked import Count, Text
 from replicse.cli.stages import Payload, Stage
@@ -13,33 +12,39 @@ from replicse.files import below, write_text
 
 
 class TokenizerJob(Payload):
-    """A tokenizer that is trained on a corpus, or made of a vocabulary file."""
+    """A tokenizer that is trained on a corpus."""
 
     name: str = ""
-    vocabulary: Text | None = None
-    train: Text | None = None
-    size: Count | None = None
-    corpus: dict[str, Any] | None = None
+    train: Text
+    size: Count
+    corpus: dict[str, Any]
     lowercase: bool = True
 
-    @model_validator(mode="after")
-    def _whole(self) -> Self:
-        if self.vocabulary is None and None in (self.train, self.size, self.corpus):
-            raise ValueError("vocabulary, or train with size and corpus")
-        return self
+
+class VocabularyJob(Payload):
+    """A tokenizer that is made of a vocabulary file."""
+
+    name: str = ""
+    vocabulary: Text
+    lowercase: bool = True
 
 
-def tokenizer(job: TokenizerJob, arguments: Namespace) -> None:
+def tokenizer_job(payload: Mapping[str, Any], where: str) -> TokenizerJob | VocabularyJob:
+    """Return the checked job; BadInput for a mistake in it."""
+    return (VocabularyJob if "vocabulary" in payload else TokenizerJob).of(payload, where)
+
+
+def tokenizer(job: TokenizerJob | VocabularyJob, arguments: Namespace) -> None:
     """Train a tokenizer on a corpus, or build one from a vocabulary file."""
     from replicse.data.corpora import read_corpus
     from replicse.data.tokenizer import tokenizer_from_vocabulary, train_tokenizer
 
     root = data_folder(arguments.data)
-    if job.vocabulary:
+    if isinstance(job, VocabularyJob):
         made = tokenizer_from_vocabulary(below(root, job.vocabulary, WHAT), job.lowercase)
     else:
         made = train_tokenizer(job.train, read_corpus(root, job.corpus)["text"], job.size, job.lowercase)
     write_text(arguments.out, made.to_str(pretty=True))
 
 
-STAGE = Stage(TokenizerJob.of, tokenizer)
+STAGE = Stage(tokenizer_job, tokenizer)

@@ -78,7 +78,7 @@ def _train_in(processes: "Processes", job: Mapping[str, Any], arguments: Namespa
         arguments.out,
         arguments.state,
         device=arguments.device,
-        parts=Parts(processes, arguments.chunk or None),
+        parts=Parts(processes, arguments.chunk or 0),
         code=arguments.code,
     )
     if seconds is not None:
