@@ -28,7 +28,7 @@ def run(arguments: Namespace) -> None:
     papers = load_papers(arguments.workflow, config.plugins if config else ())
     plan = audit_plan(papers, arguments.workflow, study=config)
     findings = audit(plan)
-    if arguments.study:
+    if arguments.study and config:
         items = [item for item in plan.items if config.holds(item)]
         findings = of_items(findings, items)
     if arguments.name:

@@ -96,9 +96,10 @@ def words(papers: Mapping[str, Paper], cell: CellId, home: str = "") -> str:
     """Return a cell in a reader's words: its paper unless that is `home`, its place, row and column."""
     item, printed = papers[cell.paper].items.get(cell.item_name), printed_in(papers, cell)
     said = [] if cell.paper == home else [papers[cell.paper].about.cited]
-    if item is None:
+    place = item.place_of(cell) if item else None
+    if item is None or place is None:
         return ", ".join([*said, printed.source if printed else cell.item_name])
-    row, column = item.place_of(cell)
+    row, column = place
     said.append((printed.source if printed else item.place).partition(";")[0])
     twice = sum(other.label == row.label for other in item.rows) > 1
     said.append((row.label or row.id).lstrip("* ") + (f" ({row.group})" if twice and row.group else ""))

@@ -34,20 +34,23 @@ def deltas_svg(report: Document) -> str:
         (section, item, cells)
         for section in report.sections
         for item in (entry.item for entry in section.entries)
-        if (cells := [cell for cell in item.described.values() if _is_drawn(cell)])
+        if (cells := [(cell, x) for cell in item.described.values() if (x := _delta(cell)) is not None])
     ]
     if not lines:
         return ""
     label = f"Differences of {sum(len(cells) for *_, cells in lines):,} percentages to print, by item"
     ticks = [(_delta_place(tick), _tick(tick)) for tick in TICKS]
     drawn = [
-        (section.page, item.item, [_point(item, cell) for cell in cells]) for section, item, cells in lines
+        (section.page, item.item, [_point(item, cell, delta) for cell, delta in cells])
+        for section, item, cells in lines
     ]
     return _drawn("deltas", drawn, ticks, label)
 
 
-def _is_drawn(cell: CellResult) -> bool:
-    return cell.delta is not None and math.isfinite(cell.delta) and is_percentage(cell.metric_path)
+def _delta(cell: CellResult) -> float | None:
+    """Return the difference of a cell to print; None where it is not drawn."""
+    delta = cell.delta
+    return delta if delta is not None and math.isfinite(delta) and is_percentage(cell.metric_path) else None
 
 
 def _delta_place(delta: float) -> float:
@@ -58,10 +61,10 @@ def _delta_place(delta: float) -> float:
     return start + width * (0.5 + 0.48 * share)
 
 
-def _point(item: ItemResult, cell: CellResult) -> dict[str, Any]:
+def _point(item: ItemResult, cell: CellResult, delta: float) -> dict[str, Any]:
     name = cell_name(item, cell)
     shown = show(cell, scale="" if item.comparable else item.scale)
-    place = {"address": cell_address(name), "x": _delta_place(cell.delta)}
+    place = {"address": cell_address(name), "x": _delta_place(delta)}
     return {**place, "kind": shown.verdict.replace(" ", "-"), "title": f"{name}: {shown.text}"}
 
 
