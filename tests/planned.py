@@ -9,7 +9,7 @@ from places import ROOT
 from replicse.compile.compiler import compile_study
 from replicse.compile.study import Study
 from replicse.judge.audit import audit, audit_plan
-from replicse.judge.findings import Finding
+from replicse.judge.judgements import Finding
 from replicse.spec.papers import load_papers
 
 WORKFLOW = ROOT / "workflow"

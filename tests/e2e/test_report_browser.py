@@ -6,7 +6,9 @@ import pytest
 from browser import faults, title_of, with_axe, with_browser
 from golden import example_report as example
 
-from replicse.show.content.contents import Headline, make_report
+from replicse.judge.document import report
+from replicse.judge.judgements import Finding, Judgements
+from replicse.show.content.contents import Headline
 from replicse.show.formats import html
 from replicse.show.pages.audit import audit_page
 from replicse.spec.cell_id import CellId
@@ -57,7 +59,7 @@ document.title = JSON.stringify(seen);
 def test_a_cell_is_reached_and_its_command_copied_by_keyboard(tmp_path):
     items = [example.item("dropout"), example.item("sts")]
     run = items[0].described[CellId(items[0].item, "p0.1", "stsb-dev", "spearman")].values[0].run
-    report = make_report(example.STUDY | {"root": "../.."}, items)
+    report = example.document(example.STUDY, items, root="../..")
     text = html.paper(report, report.sections[0], {item.item: "" for item in items})
     file = tmp_path / "simcse.html"
     file.write_text(text.replace("</body>", f"{ACTS}</body>"), encoding="utf-8")
@@ -72,29 +74,27 @@ def test_a_cell_is_reached_and_its_command_copied_by_keyboard(tmp_path):
     assert seen["sorted"] == ["Fixed 0.1a", "0.0", "No dropoutb"] and seen["restored"]
 
 
-FINDING = {
-    "rule": "average", "place": "Table 6", "printed": "74.10", "against": "Table 5", "follows": "74.20",
-    "certainty": "certain", "note": "",
-}  # fmt: skip
-
-
 def shown_pages():
     """Return each kind of page by name: the first one, a paper, an item alone."""
     items = [example.item("dropout"), example.item("augmentation"), example.item("trajectory")]
     items[0] = example.percentages(items[0])
     findings = [Headline("All cells.", "all of them", "counts"), Headline("Gaps.", "one", "adjudication")]
-    audit = audit_page([FINDING | {"paper": paper} for paper in ("simcse", "diffcse")], {"simcse"})
-    study = example.STUDY | {"about": "# Mine\n## Part\n| a | b |\n|---|---|\n| 1 | 2 |\n"}
-    report = make_report(study, items, [example.adjudication(), audit], findings)
-    effects = make_report(study | {"comparable": False}, items, [], findings)
-    first = report.sections[0]
+    found = [
+        Finding(paper, "average", "Table 6", (), "74.10", "74.20", "certain")
+        for paper in ("simcse", "diffcse")
+    ]
+    audit = audit_page(report(example.STUDY, items[:1], Judgements(audit=found)))
+    about = "# Mine\n## Part\n| a | b |\n|---|---|\n| 1 | 2 |\n"
+    whole = example.document(example.STUDY, items, [example.adjudication(), audit], findings, about=about)
+    effects = example.document(example.STUDY | {"comparable": False}, items, [], findings, about=about)
+    first = whole.sections[0]
     pictures = {item.item: "data:image/gif;base64,R0lGODlhAQABAAAAACw=" for item in items}
     return {
-        "report": html.document(report),
+        "report": html.document(whole),
         "effects": html.document(replace(effects, picture="effects")),
-        "audit": html.page(report, audit),
-        "simcse": html.paper(report, first, pictures),
-        "table3": html.paper(report, replace(first, entries=first.entries[:1]), pictures, alone=True),
+        "audit": html.page(whole, audit),
+        "simcse": html.paper(whole, first, pictures),
+        "table3": html.paper(whole, replace(first, entries=first.entries[:1]), pictures, alone=True),
     }
 
 

@@ -6,9 +6,11 @@ from pathlib import Path
 
 from replicse.checked import read_yaml
 from replicse.files import read_rows
-from replicse.judge.document import judged_item
+from replicse.judge.document import judged_item, report
+from replicse.judge.judgements import Explained, Judgements
 from replicse.judge.table import ItemResult
 from replicse.judge.verdict import judge
+from replicse.show.content.contents import Surroundings, make_document
 from replicse.show.pages.adjudication import adjudication_page
 from replicse.spec.columns import Reducer
 from replicse.spec.printed import Reported, Spread
@@ -120,15 +122,41 @@ def few_seeds(name, scale="compact", count=2):
     return judged_item(ItemResult.of({**plain(whole), "cells": cells}, whole.item))
 
 
-def adjudication_rows(scale="paper"):
-    """Return rows of adjudication.csv on repro's Table 4: printed numbers of both papers, invented effects.
+def explained(row):
+    """Return an adjudicated cell from texts by field, blank where there is none."""
+    numbers = (
+        "gap",
+        "noise",
+        "described",
+        "ours",
+        "effect",
+        "low",
+        "high",
+        "share",
+        "share_low",
+        "share_high",
+    )
+    read = {name: float(row[name]) if row.get(name) else None for name in numbers}
+    by_seed = tuple(map(float, filter(None, row["by_seed"].split("; "))))
+    return Explained(**{**row, **read, "by_seed": by_seed, "n_seeds": int(row["n_seeds"])})
+
+
+def adjudicated(scale="paper"):
+    """Return cells of repro's Table 4 under variants: printed numbers of both papers, invented effects.
 
     Under five seeds; at scale compact under two, whose effects have no interval and no share.
     """
-    return read_rows(FOLDER / ("adjudication-two-seeds.csv" if scale == "compact" else "adjudication.csv"))
+    file = FOLDER / ("adjudication-two-seeds.csv" if scale == "compact" else "adjudication.csv")
+    return tuple(map(explained, read_rows(file)))
 
 
 def adjudication(scale="paper"):
-    """Return the page on these rows."""
-    items = {"repro/table4": item("adjudicated", scale)}
-    return adjudication_page(adjudication_rows(scale), items, scale == "paper")
+    """Return the page on these cells."""
+    study = {**STUDY, "scale": scale, "comparable": scale == "paper"}
+    judgements = Judgements(adjudication=adjudicated(scale))
+    return adjudication_page(report(study, [item("adjudicated", scale)], judgements))
+
+
+def document(study, items, *drawn, **around):
+    """Return a document from a record, items, and what else is drawn."""
+    return make_document(report(study, items), *drawn, around=Surroundings(**around))

@@ -38,7 +38,6 @@ def test_what_variants_explain(golden):
         found = explained(ITEM, cell(case, "base", "as-described"), cell(case, "variant", "v"), key, theirs)
         numbers = {name: getattr(found, name) for name in SHOWN}
         told = (f"{name} {value:.4f}" for name, value in numbers.items() if value is not None)
-        lines.append(
-            f"{case['what']}: {found.outcome} {found.note}\n  {', '.join(told)}; by seed {found.by_seed}"
-        )
+        by_seed = found.line()["by_seed"]
+        lines.append(f"{case['what']}: {found.outcome} {found.note}\n  {', '.join(told)}; by seed {by_seed}")
     golden("adjudicated.txt", "\n".join(lines))

@@ -1,10 +1,15 @@
 """The sentences that a report begins with: each from made-up data, with its numbers, its scale and the way to it."""
 
+from dataclasses import replace
+
 import numpy as np
 from golden import example_report as example
 
+from replicse.judge.document import report
+from replicse.judge.highlights import seconds_by_part
+from replicse.judge.judgements import Finding, JudgedClaim, Judgements
 from replicse.judge.multiplicity import controlled
-from replicse.show.pages.costs import seconds_picture
+from replicse.show.content.contents import Surroundings
 from replicse.show.pages.findings import findings
 from replicse.spec.protocols import ON_BACKBONE
 
@@ -38,18 +43,19 @@ DROPOUT = [
 ]
 
 
-CLAIM = {"text": "All are lower.", "place": "Table 3", "reported": "supported", "probability": ""}
-NOT_RUN = CLAIM | {"ours": "not run"}
+CLAIM = JudgedClaim("simcse/c", "All are lower.", "Table 3", (), "supported", "", "not run", 0, None, 0)
 UNDECIDED = [DROPOUT[0], ("p0.2", "p = 0.2", "80.5", [64.5, 62.0, 66.5])]
 # A paper of which nothing is certain is not counted.
 AUDIT = [
-    *({"paper": paper, "certainty": "certain"} for paper in ("simcse", "repro", "diffcse")),
-    *({"paper": paper, "certainty": "unless"} for paper in ("repro", "esimcse")),
+    Finding(paper, "rule", "Table 1", (), "1", "2", certainty)
+    for certainty, papers in {
+        "certain": ("simcse", "repro", "diffcse"),
+        "unless": ("repro", "esimcse"),
+    }.items()
+    for paper in papers
 ]
-RUN = MICRO | {
-    "seconds": seconds_picture({"infonce-s0-1": 3.0, "infonce-s0-2": 2.0, "mlm-s0-3": 4.0}, {"e": 6.0}),
-    "committed": [("compact", "What it shows", "../studies/compact/report.html")],
-}
+SECONDS = seconds_by_part({"infonce-s0-1": 3.0, "infonce-s0-2": 2.0, "mlm-s0-3": 4.0}, {"e": 6.0})
+COMMITTED = Surroundings(studies=(("compact", "What it shows", "../studies/compact/report.html"),))
 
 
 def many():
@@ -67,13 +73,13 @@ CASES = {
     "a claim that the runs contradict": (
         COMPACT,
         [],
-        [CLAIM | {"ours": "against", "probability": "0.004"}, NOT_RUN],
+        [replace(CLAIM, ours="against", probability=0.004), CLAIM],
     ),
-    "a claim that one value contradicts": (COMPACT, [], [CLAIM | {"ours": "contradicted"}, NOT_RUN]),
-    "a claim that is open": (COMPACT, [], [CLAIM | {"ours": "undetermined"}, NOT_RUN]),
-    "a claim that is not run": (COMPACT, [], [NOT_RUN]),
-    "an audit that nothing crowds out": (COMPACT, [ablation(DROPOUT)], [CLAIM | {"ours": "for"}], AUDIT),
-    "a machine that works": (RUN, [ablation(DROPOUT[:1], scale="micro")]),
+    "a claim that one value contradicts": (COMPACT, [], [replace(CLAIM, ours="contradicted"), CLAIM]),
+    "a claim that is open": (COMPACT, [], [replace(CLAIM, ours="undetermined"), CLAIM]),
+    "a claim that is not run": (COMPACT, [], [CLAIM]),
+    "an audit that nothing crowds out": (COMPACT, [ablation(DROPOUT)], [replace(CLAIM, ours="for")], AUDIT),
+    "a machine that works": (MICRO, [ablation(DROPOUT[:1], scale="micro")]),
     "a machine that lost a cell": (MICRO, [ablation([("a", "A", "1.0", [None])], scale="micro")]),
     "verdicts of which some are false": (example.STUDY, many()),
 }
@@ -84,6 +90,8 @@ def test_what_a_report_begins_with(golden):
     for name, (study, items, *more) in CASES.items():
         claims, audit = [*more, [], []][:2]
         lines.append(name)
-        for one in findings(study, items, claims, audit, []):
+        works = name == "a machine that works"
+        found = report(study, items, Judgements(claims=claims, audit=audit), SECONDS if works else None)
+        for one in findings(found, COMMITTED if works else Surroundings()):
             lines.append(f"  {one.sentence}\n    {one.detail} -> {one.target}")
     golden("findings.txt", "\n".join(lines))

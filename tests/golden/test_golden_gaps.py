@@ -2,6 +2,8 @@
 
 from golden import example_report as example
 
+from replicse.judge.document import report
+from replicse.judge.judgements import Judgements
 from replicse.show.formats.pictures import waterfall_svg
 from replicse.show.formats.terminal import page_text
 from replicse.show.pages.adjudication import adjudication_page
@@ -57,9 +59,8 @@ CASES = {
 def test_gaps_and_what_explains_them(golden):
     lines = []
     for name, changes in CASES.items():
-        page = adjudication_page(
-            [ENTRY | change for change in changes], {"repro/table4": ITEM}, comparable=True
-        )
+        rows = tuple(example.explained(ENTRY | change) for change in changes)
+        page = adjudication_page(report(example.STUDY, [ITEM], Judgements(adjudication=rows)))
         lines.append(f"# {name}\n{page_text(page)}")
         for fall in page.waterfalls:
             for step in fall.steps:

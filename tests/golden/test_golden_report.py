@@ -4,7 +4,7 @@ import pytest
 from golden import example_report as example
 from pandas import DataFrame
 
-from replicse.show.content.contents import Headline, Page, make_report
+from replicse.show.content.contents import Headline, Page
 from replicse.show.content.records import records_of
 from replicse.show.content.tables import Sheet, grid_of
 from replicse.show.formats import html, latex, markdown
@@ -77,7 +77,7 @@ def test_two_seeds_in_a_terminal(golden):
 def test_report(golden, suffix):
     items = [example.item("dropout", "compact"), example.item("augmentation", "compact")]
     study = {**example.STUDY, "scale": "compact", "shows": "Orders and *no* numbers.", "dirty": True}
-    report = make_report(
+    report = example.document(
         study,
         items,
         [PAGE],

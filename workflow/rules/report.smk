@@ -21,9 +21,7 @@ rule report:
         results=list_items,
         tables=list_tables,
         figures=list_figures,
-        claims=rules.judge.output.claims,
-        adjudication=rules.judge.output.adjudication,
-        audit=rules.judge.output.audit,
+        judgements=rules.judge.output.judgements,
         stale=unless_recorded("report"),
     output:
         **outputs_of(PATHS, "report", PLAN.studied, PLAN.items),

@@ -10,8 +10,10 @@ from replicse.cli.selected_study import selected_items, selected_study
 from replicse.compile.compiler import compile_study
 from replicse.compile.study import Study
 from replicse.errors import BadInput
-from replicse.judge.adjudicate import Explained, adjudicate, adjudicated
+from replicse.judge.adjudicate import adjudicate, adjudicated
+from replicse.judge.document import report
 from replicse.judge.incomplete import AsFarAsDone
+from replicse.judge.judgements import Explained, Judgements
 from replicse.judge.study import results_of
 from replicse.registry.suites import unit_of
 from replicse.spec.printed import printed_number
@@ -62,15 +64,13 @@ def run(arguments: Namespace) -> None:
     from replicse.show.formats.terminal import page_text
     from replicse.show.pages.adjudication import adjudication_page
 
-    texts = [{key: "" if value is None else str(value) for key, value in asdict(row).items()} for row in rows]
-    page = adjudication_page(texts, results, plan.scale.comparable)
-    print(page_text(page, room(), coloured()))
+    judged = report(plan.record, list(results.values()), Judgements(adjudication=tuple(rows)))
+    print(page_text(adjudication_page(judged), room(), coloured()))
 
 
 def variant_facts(row: Explained, plan: Study) -> dict[str, Any]:
     """Return a variant as plain data: printed numbers and those by seed as numbers, and the unit of all of them."""
     read = {name: printed_number(getattr(row, name)) for name in ("reported", "reported_other")}
     printed = {name: number and float(number.exact) for name, number in read.items()}
-    by_seed = [float(text) for text in row.by_seed.split("; ") if text]
     column = next(each for each in plan.items[row.item].columns if each.id == row.column)
-    return {**asdict(row), **printed, "by_seed": by_seed, "unit": unit_of(column.metric_path)}
+    return {**asdict(row), **printed, "unit": unit_of(column.metric_path)}

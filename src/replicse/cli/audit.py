@@ -34,4 +34,4 @@ def run(arguments: Namespace) -> None:
     if arguments.name:
         findings = chosen(findings, arguments.name, plan)
     document = {"findings": [asdict(one) for one in findings]}
-    answer(arguments.json, document, [audit_text([one.row() for one in findings], room())])
+    answer(arguments.json, document, [audit_text(findings, room())])

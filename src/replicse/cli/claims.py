@@ -1,16 +1,15 @@
 """The verb that tests what the papers state, on their numbers and on ours."""
 
-import json
 import textwrap
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 from replicse.cli.answers import answer, room
 from replicse.cli.arguments import add_study_arguments
 from replicse.cli.selected_study import selected_study
 from replicse.errors import BadInput, nearest
-from replicse.judge.claims import cells_read, claim_rows, study_claims
+from replicse.judge.claims import cells_read, judged_claims, study_claims
+from replicse.judge.judgements import JudgedClaim
 from replicse.judge.study import results_of
 from replicse.show.pages.claims import FOR_OR_AGAINST, contradicted, probability_text
 
@@ -34,26 +33,20 @@ def run(arguments: Namespace) -> None:
     shown.announce(arguments.json)
     read = cells_read(claims, plan.papers)
     results = results_of(plan, {cell.item for cell in read}, shown.evaluations, read)
-    rows = claim_rows(plan, claims, results)
-    judged = list(map(with_numbers, rows))
-    document = {"scale": plan.scale.name, "study": shown.folder, "claims": judged}
+    rows = list(judged_claims(plan, claims, results))
+    document = {"scale": plan.scale.name, "study": shown.folder, "claims": [row.facts() for row in rows]}
     lines = claim_lines(rows, room()) if rows else [f"{name or 'the study'} states no claim"]
     lines = [f"scale {plan.scale.name}", *lines]
     answer(arguments.json, document, lines, probability="1", n_seeds="count")
 
 
-def with_numbers(row: Mapping[str, str]) -> dict[str, Any]:
-    """Return the row of a claim with its numbers as numbers; None where there is none."""
-    return {**row, **{name: json.loads(row[name] or "null") for name in ("probability", "n_seeds")}}
-
-
-def claim_lines(rows: Sequence[Mapping[str, str]], room: int) -> Iterator[str]:
+def claim_lines(rows: Sequence[JudgedClaim], room: int) -> Iterator[str]:
     """Yield each claim with its outcomes, and below them the sentence and its place."""
     for row in rows:
-        ours = f"{row['ours']}, {row['ran']}" if row["ours"] in FOR_OR_AGAINST else row["ours"]
-        holds = probability_text(row["probability"])
+        ours = f"{row.ours}, {row.cells_run}" if row.ours in FOR_OR_AGAINST else row.ours
+        holds = probability_text(row.probability)
         chance = f"; P {holds}" if holds.startswith(("<", ">")) else f"; P = {holds}" if holds else ""
-        yield row["claim"]
-        yield f"  in print {row['reported']}; reproduction {row['reproduction'] or '-'}; ours {ours}{chance}"
-        for text in (f"{row['text']} ({row['place']})", row["remark"], *contradicted(row, rows)):
+        yield row.claim
+        yield f"  in print {row.reported}; reproduction {row.reproduction or '-'}; ours {ours}{chance}"
+        for text in (f"{row.text} ({row.place})", row.remark, *contradicted(row, rows)):
             yield from textwrap.wrap(text, room, initial_indent="  ", subsequent_indent="  ")

@@ -10,19 +10,21 @@ from typing import TYPE_CHECKING, Any
 from replicse.compile.compiler import compile_study
 from replicse.compile.paths import Paths
 from replicse.errors import BadInput
-from replicse.files import link, read_json, read_rows, write_rows
-from replicse.judge.document import judged_item
+from replicse.files import link, read_json, write_rows
+from replicse.judge.document import judged_item, report
+from replicse.judge.highlights import seconds_by_part
+from replicse.judge.judgements import Judgements
 from replicse.judge.origins import records_of
 from replicse.judge.record import StudyRecord
-from replicse.judge.report import JudgedItem
-from replicse.judge.study import committed_item, judge_study
+from replicse.judge.report import Incomplete
+from replicse.judge.study import committed_item, judge_study, judged_tables
 from replicse.judge.table import ItemResult
 from replicse.judge.tabulate import FIELDS, table_rows
 from replicse.registry.artefacts import HTML
 from replicse.workspace import workflow_folder
 
 if TYPE_CHECKING:
-    from replicse.show.content.contents import Headline, Page
+    from replicse.show.content.contents import Surroundings
 
 # A link that leaves the folder of a committed study; a picture of it is on the page of its item.
 LEAVING = re.compile(r"!\[[^\]]*\]\(\.\./[^)]*\)\s*|\[([^\]]+)\]\(\.\./[^)]*\)")
@@ -44,48 +46,42 @@ def write_all(
     study: dict[str, Any],
     items: Sequence[ItemResult],
     folder: Path,
-    first: Sequence["Page"] = (),
+    judgements: Judgements,
+    lacking: Sequence[Incomplete] = (),
 ) -> None:
-    """Write the report of a study into a folder: some pages, its items, its judged files and the figures there are."""
-    from replicse.show.document import write_report
+    """Write the report of a study into a folder, with what it is drawn from and with the figures there are."""
+    from replicse.show.document import whole_document, write_report
 
     figures = {item.item: Path(paths.figure(item.item)) for item in items if item.figure}
     drawings = {item: figure.with_suffix("") for item, figure in figures.items() if figure.is_file()}
-    study = study | surroundings(study, items, paths, folder)
-    judged = [judged_item(item) for item in items]
-    shown, findings = pages(study, judged, paths)
-    write_report(folder, study, judged, [*first, *shown], drawings, findings)
+    seconds = None
+    if shows_machine(study, paths):
+        seconds = seconds_by_part(*seconds_of(items, Paths(study["scale"])))
+    whole = report(study, items, judgements, seconds, lacking, workflow_folder())
+    write_report(folder, whole_document(whole, surroundings(study, paths, folder)), drawings)
 
 
-def surroundings(
-    study: Mapping[str, Any], items: Sequence[ItemResult], paths: Paths, folder: Path
-) -> dict[str, Any]:
-    """Return what a report links to or says from the files around it.
+def shows_machine(study: Mapping[str, Any], paths: Paths) -> bool:
+    """Return whether the scale of a study that is no committed one says nothing of the papers."""
+    return not (paths.kept or study["comparable"] or study["judges_orders"])
 
-    `about` is what people wrote of a committed study, `root` leads from the report to logs and records, and where the
-    scale shows the machine only, `seconds` is the time that the parts of the study took and `committed` where studies
-    on real data are.
-    """
-    from replicse.show.pages.costs import seconds_picture
 
-    readme, made_in = folder / "README.md", Paths(study["scale"])
-    facts: dict[str, Any] = {}
+def surroundings(study: Mapping[str, Any], paths: Paths, folder: Path) -> "Surroundings":
+    """Return what a report links to or says from the files around it; where it shows the machine, committed studies."""
+    from replicse.show.content.contents import Surroundings
+
+    readme, runs = folder / "README.md", Path(Paths(study["scale"]).run(""))
     if paths.kept:
         text = readme.read_text(encoding="utf-8") if readme.is_file() else ""
-        facts["about"] = LEAVING.sub(r"\1", text)
-    elif Path(made_in.run("")).is_dir():
-        facts["root"] = link(".", folder)
-    if not paths.kept and not study["comparable"] and not study["judges_orders"]:
-        facts["seconds"] = seconds_picture(*seconds_of(items, made_in))
-        facts["committed"] = [
-            (
-                page.parent.name,
-                _title(page.with_name("README.md")),
-                link(page, folder),
-            )
-            for page in sorted(Path("reports/studies").glob(f"*/{HTML}"))
-        ]
-    return facts
+        return Surroundings(about=LEAVING.sub(r"\1", text))
+    committed = Path("reports/studies").glob(f"*/{HTML}") if shows_machine(study, paths) else ()
+    return Surroundings(
+        root=link(".", folder) if runs.is_dir() else "",
+        studies=tuple(
+            (page.parent.name, _title(page.with_name("README.md")), link(page, folder))
+            for page in sorted(committed)
+        ),
+    )
 
 
 def _title(readme: Path) -> str:
@@ -117,13 +113,14 @@ def write_kept(name: str, workflow: Path) -> None:
     # What is known of a paper is of today, what was run is of the day when it was.
     study = {**study, "papers": plan.record["papers"]}
     items = [committed_item(plan, kept, item) for item in study["items"]]
-    for what, (fields, rows) in judge_study(plan, items).items():
+    judgements = judge_study(plan, items)
+    for what, (fields, rows) in judged_tables(judgements, items).items():
         write_rows(kept.judged(what), fields, rows)
     for item in items:
         write_rows(kept.table(item.item), FIELDS, table_rows(item))
         if item.figure:
             draw_item(item, Path(kept.figure(item.item)))
-    write_all(kept, study, items, Path(kept.results))
+    write_all(kept, study, items, Path(kept.results), judgements)
 
 
 def read_study(path: Path) -> dict[str, Any]:
@@ -131,28 +128,6 @@ def read_study(path: Path) -> dict[str, Any]:
     study = read_json(path)
     StudyRecord.of(study, str(path))
     return study
-
-
-def pages(
-    study: Mapping[str, Any], items: Sequence[JudgedItem], paths: Paths
-) -> "tuple[list[Page], list[Headline]]":
-    """Return the pages that are drawn from all items (claims, audit, ...), and the findings of a report."""
-    from replicse.show.pages.adjudication import adjudication_page
-    from replicse.show.pages.audit import audit_page
-    from replicse.show.pages.causes import causes_pages
-    from replicse.show.pages.claims import claims_page
-    from replicse.show.pages.findings import findings
-    from replicse.show.pages.reproduces import reproduces_page
-
-    claims, audit, explained = (read_rows(paths.judged(what)) for what in ("claims", "audit", "adjudication"))
-    candidates = [
-        reproduces_page(items, study["comparable"], study["judges_orders"]),
-        claims_page(claims, study["judges_orders"], study["scale"]),
-        adjudication_page(explained, {item.item: item for item in items}, study["comparable"]),
-        audit_page(audit, {item.paper for item in items}),
-    ]
-    shown = [page for page in candidates if page is not None] + causes_pages(items, workflow_folder())
-    return shown, findings(study, items, claims, audit, explained)
 
 
 def study_facts(study: Mapping[str, Any], data: Mapping[str, Any]) -> dict[str, Any]:

@@ -14,8 +14,9 @@ from replicse.compile.paths import Paths
 from replicse.compile.study import Study
 from replicse.files import read_json, write_json, write_rows
 from replicse.judge.folder import committed
-from replicse.judge.incomplete import AsFarAsDone, Incomplete, incomplete_items
-from replicse.judge.study import judge_study, results_of
+from replicse.judge.incomplete import AsFarAsDone, incomplete_items
+from replicse.judge.report import Incomplete
+from replicse.judge.study import judge_study, judged_tables, results_of
 from replicse.judge.table import ItemResult
 from replicse.judge.tabulate import FIELDS, table_rows
 from replicse.printable import columns
@@ -73,8 +74,6 @@ def write_partial(
     plan: Study, items: Sequence[Item], evaluations: AsFarAsDone, lacking: Sequence[Incomplete]
 ) -> Path:
     """Tabulate, judge, draw and report what there is of some items, into folders of its own; return the HTML."""
-    from replicse.show.pages.incomplete import incomplete_page
-
     paths = Paths(plan.scale.name, partial=True)
     results = results_of(plan, [item.id for item in items], evaluations)
     for result in results:
@@ -82,12 +81,13 @@ def write_partial(
         write_rows(paths.table(result.item), FIELDS, table_rows(result))
         if result.figure:
             draw_if_possible(result, Path(paths.figure(result.item)))
-    for name, (fields, rows) in judge_study(plan, results).items():
+    judgements = judge_study(plan, results)
+    for name, (fields, rows) in judged_tables(judgements, results).items():
         write_rows(paths.judged(name), fields, rows)
     data = read_json(plan.paths.data) if Path(plan.paths.data).is_file() else {"files": []}
     study = {**study_facts(plan.record, data), "incomplete": f"{len(lacking)} of {len(items)} items"}
     report = Path(paths.report("html"))
-    write_all(paths, study, results, report.parent, [incomplete_page(lacking, study["incomplete"])])
+    write_all(paths, study, results, report.parent, judgements, lacking)
     return report
 
 
@@ -114,6 +114,6 @@ def incomplete_lines(lacking: Sequence[Incomplete], planned: int) -> Iterator[st
         for one in lacking
     )
     for job in dict.fromkeys(job for one in lacking for job in one.failed):
-        yield f"{SYMBOLS['failed']} {job} failed, the end of {job.log}:"
+        yield f"{SYMBOLS['failed']} {job.name} failed, the end of {job.log}:"
         yield from (f"    {line}" for line in job.tail or ("(empty)",))
         yield f"  {job.remedy}"

@@ -6,11 +6,10 @@ from typing import Any
 
 from replicse.cli.answers import answer, room
 from replicse.cli.arguments import add_study_arguments
-from replicse.cli.claims import with_numbers
 from replicse.cli.selected_study import SelectedStudy, selected_study
 from replicse.compile.study import Cell
 from replicse.judge.audit import audit, audit_plan
-from replicse.judge.claims import cells_read, claim_rows, study_claims
+from replicse.judge.claims import cells_read, judged_claims, study_claims
 from replicse.judge.incomplete import AsFarAsDone
 from replicse.judge.story import cell_facts, cell_story, find_cell, item_of
 from replicse.judge.study import controlled_item, results_of, study_of_others
@@ -51,11 +50,10 @@ def cell_story_of(shown: SelectedStudy, cell: Cell) -> tuple[dict[str, list[str]
     others = {each.item for each in read} - {cell.item.id}
     beside = study_of_others(plan, others)
     made = evaluations if evaluations.paths.kept else AsFarAsDone(beside)
-    rows = claim_rows(plan, claims, [result, *results_of(beside, others, made, read)])
+    rows = list(judged_claims(plan, claims, [result, *results_of(beside, others, made, read)]))
     findings = audit(audit_plan(plan.papers, plan.workflow, cell, plan.config), naming)
     evidence = (plan, cell, result, evaluations, rows, findings)
-    facts = cell_facts(*evidence)
-    return cell_story(*evidence), {**facts, "claims": list(map(with_numbers, facts["claims"]))}
+    return cell_story(*evidence), cell_facts(*evidence)
 
 
 def story_lines(story: Mapping[str, Sequence[str]], width: int) -> Iterator[str]:

@@ -129,7 +129,11 @@ OUTPUTS: dict[str, Callable[..., Outputs]] = {
     "count": lambda paths: {"scores": paths.evaluation("data", "counts")},
     "config": lambda paths: {"config": paths.config},
     "tabulate": lambda paths, item: {"result": paths.item(item), "table": paths.table(item)},
-    "judge": lambda paths: {**{what: paths.judged(what) for what in JUDGED}, "cells": paths.cells},
+    "judge": lambda paths: {
+        **{what: paths.judged(what) for what in JUDGED},
+        "cells": paths.cells,
+        "judgements": paths.judgements,
+    },
     "figures": _drawn,
     "study": lambda paths: {"record": paths.record},
     "page": lambda paths, item: {"html": paths.page(item), "tex": paths.page(item, "tex")},

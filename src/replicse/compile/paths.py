@@ -64,6 +64,11 @@ class Paths:
         """Return what is drawn from all tables together: `claims`, `adjudication` or `audit`."""
         return f"{self.results}/{what}.csv"
 
+    @property
+    def judgements(self) -> str:
+        """Return claims, adjudication and audit as the report reads them."""
+        return f"{self.results}/judgements.json"
+
     def tokenizer(self, tokenizer_id: str) -> str:
         """Return a trained tokenizer's file."""
         return f"{self.results}/tokenizers/{tokenizer_id}/{TOKENIZER}"

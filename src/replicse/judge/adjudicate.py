@@ -7,10 +7,10 @@ variant and under all of the released code, and the share of the printed gap tha
 import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
 from statistics import NormalDist
 
 from replicse.compile.study import Study
+from replicse.judge.judgements import Explained
 from replicse.judge.readings import numbers, runs_read
 from replicse.judge.statistics import (
     mean_and_spread,
@@ -30,51 +30,6 @@ from replicse.spec.protocols import AS_RUN
 SAME_RUN = "same run"
 # The share of a gap beyond which most of it is explained.
 MOST = 0.5
-
-
-@dataclass(frozen=True)
-class Explained:
-    """One cell under one variant.
-
-    `gap` is the printed number less the other paper's; where no other paper prints one, the printed number
-    less ours as described, and only at a scale whose numbers are comparable; `noise` is how large it may be by seeds
-    and rounding alone, None where that is unknown. `effect` is ours under the variant less ours as described, paired
-    by seed, `by_seed` each of them, `low` and `high` its 95% interval (None below three seeds). `share` is
-    effect / gap with the bounds it inherits, given where the gap is larger than its noise; `outcome` says in a word
-    whether the variant explains the gap, blank where there is none. `note` marks a variant that changes nothing at this
-    scale.
-    """
-
-    item: str
-    row: str
-    column: str
-    metric: str
-    other: str
-    reported_other: str
-    reported: str
-    gap: float | None
-    noise: float | None
-    described: float | None
-    protocol: str
-    ours: float | None
-    effect: float | None
-    low: float | None
-    high: float | None
-    by_seed: str
-    share: float | None
-    share_low: float | None
-    share_high: float | None
-    outcome: str
-    n_seeds: int
-    note: str = ""
-
-    @property
-    def cell(self) -> CellId:
-        """Return the cell that is explained."""
-        return CellId(self.item, self.row, self.column, self.metric)
-
-
-FIELDS = [entry.name for entry in fields(Explained)]
 
 
 def adjudicated(plan: Study) -> list[str]:
@@ -143,7 +98,7 @@ def explained(
         effect=bounds[0],
         low=bounds[1],
         high=bounds[2],
-        by_seed="; ".join(map(repr, effect.by_seed)) if effect else "",
+        by_seed=effect.by_seed if effect else (),
         share=share,
         share_low=share_low,
         share_high=share_high,

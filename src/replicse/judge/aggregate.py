@@ -8,7 +8,8 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from replicse.judge.report import Paired, RowAggregate
+from replicse.judge.judgements import Paired
+from replicse.judge.report import RowAggregate
 from replicse.judge.shape import seed_values
 from replicse.judge.statistics import paired_difference
 from replicse.judge.table import CellResult, ColumnHead, ItemResult

@@ -14,7 +14,8 @@ from replicse.compile.selection import chosen_scale, papers_scale
 from replicse.compile.study import Cell, Study
 from replicse.errors import BadInput, nearest
 from replicse.judge.claims import judged_in_print, study_claims
-from replicse.judge.findings import CERTAIN, QUOTED, Finding
+from replicse.judge.findings import QUOTED
+from replicse.judge.judgements import CERTAIN, NOT_AUDITED, Finding
 from replicse.judge.rules_of_tables import RULES
 from replicse.judge.rules_of_text import RULES_OF_TEXT
 from replicse.spec.cell_id import TEXT_ITEM
@@ -28,7 +29,6 @@ from replicse.spec.running_text import numbers_in_text
 
 CLAIM = "claim"
 ENDS = ("min", "max")
-NOT_AUDITED = "not audited"  # a rule that names what the others could not read; pages do not count it
 
 LOG = logging.getLogger(__name__)
 

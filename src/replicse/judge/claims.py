@@ -1,10 +1,11 @@
 """Claims: sentences that a paper states as results, as relations between cells, judged in print and on paired seeds."""
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from replicse.compile.study import Study
+from replicse.judge.judgements import JudgedClaim
 from replicse.judge.readings import OurCells, Reading, printed_reading
 from replicse.judge.statistics import mean_and_spread, paired
 from replicse.judge.table import ItemResult
@@ -24,10 +25,6 @@ NAMED = 3  # cells that a reason names before it only counts them
 # What a smaller scale shows is no verdict on the paper.
 SMALLER = {"supported": "for", "contradicted": "against"}
 SAME_RUN = "both sides are the same run"
-FIELDS = (
-    "claim", "text", "place", "cells", "reported", "reproduction", "ours", "ran", "probability", "n_seeds", "remark",
-    "contradicts", "reason",
-)  # fmt: skip
 Readings = Callable[[str], Reading]
 
 
@@ -257,38 +254,34 @@ def cells_read(claims: Iterable[Claim], papers: Mapping[str, Paper]) -> set[Cell
     return {names.cell(name) for claim in claims for name in claim.cells}
 
 
-def claim_rows(plan: Study, claims: Iterable[Claim], results: Iterable[ItemResult]) -> list[dict[str, str]]:
-    """Return a row of text per claim: its outcome in print, in the reproduction study's numbers and in ours."""
+def judged_claims(
+    plan: Study, claims: Iterable[Claim], results: Iterable[ItemResult]
+) -> Iterator[JudgedClaim]:
+    """Yield each claim with its outcome in print, in the reproduction study's numbers and in ours."""
     names = CellNames(plan.papers)
-    counterpart, numbers = (
-        _Counterpart(plan.papers, names),
-        OurNumbers(plan, names, OurCells(results, len(plan.seeds))),
-    )
+    counterpart = _Counterpart(plan.papers, names)
+    numbers = OurNumbers(plan, names, OurCells(results, len(plan.seeds)))
     contradicting = _contradictions(plan.papers)
-    rows = []
     for claim in claims:
         reported = judged_in_print(claim, names)
         reproduction = judge_claim(claim, counterpart) if counterpart.knows(claim) else None
         ours = numbers.judge(claim)
         views = {"in print": reported, "reproduction study": reproduction, "ours": ours}
-        rows.append(
-            {
-                "claim": claim.name,
-                "text": claim.text,
-                "place": claim.place,
-                "cells": "; ".join(claim.cells),
-                "reported": _on_paper(reported),
-                "reproduction": _on_paper(reproduction) if reproduction else "",
-                "ours": ours.outcome if plan.scale.comparable else SMALLER.get(ours.outcome, ours.outcome),
-                "ran": numbers.ran(claim),
-                "probability": "" if ours.probability is None else repr(ours.probability),
-                "n_seeds": str(ours.n_seeds),
-                "remark": _remark(claim, views),
-                "contradicts": "; ".join(contradicting.get(claim.name, ())),
-                "reason": ". ".join(f"{view}: {judged.reason}" for view, judged in views.items() if judged),
-            }
+        yield JudgedClaim(
+            claim=claim.name,
+            text=claim.text,
+            place=claim.place,
+            cells=tuple(claim.cells),
+            reported=_on_paper(reported),
+            reproduction=_on_paper(reproduction) if reproduction else "",
+            ours=ours.outcome if plan.scale.comparable else SMALLER.get(ours.outcome, ours.outcome),
+            ran=numbers.ran(claim),
+            probability=ours.probability,
+            n_seeds=ours.n_seeds,
+            remark=_remark(claim, views),
+            contradicts=tuple(contradicting.get(claim.name, ())),
+            reason=". ".join(f"{view}: {judged.reason}" for view, judged in views.items() if judged),
         )
-    return rows
 
 
 def _on_paper(outcome: ClaimOutcome) -> str:
@@ -336,9 +329,9 @@ class OurNumbers:
         quoted = not self._is_run(cell) and self._quoted(cell)
         return printed_reading(self._names.reported(name)) if quoted else self._cells.reading(cell)
 
-    def ran(self, claim: Claim) -> str:
-        """Return of how many of the claim's cells there is a number, as `2 of 10`."""
-        return f"{sum(not self(name).missing for name in claim.cells)} of {len(claim.cells)}"
+    def ran(self, claim: Claim) -> int:
+        """Return of how many of the claim's cells there is a number."""
+        return sum(not self(name).missing for name in claim.cells)
 
     def judge(self, claim: Claim) -> ClaimOutcome:
         """Judge what is comparable of a claim; the outcome says so where that is not all of it."""

@@ -1,10 +1,19 @@
 """The document of what a study found, from its items' results."""
 
 from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
+from replicse.judge.aggregate import aggregates
 from replicse.judge.effects import effects_of
-from replicse.judge.report import JudgedItem
+from replicse.judge.gaps import adjudicated_items, gap_explained, gaps_known
+from replicse.judge.highlights import orders_kept, strong_effects, strong_protocols, tested
+from replicse.judge.judgements import Judgements
+from replicse.judge.report import Incomplete, JudgedItem, Report, Seconds
+from replicse.judge.shape import shapes
 from replicse.judge.table import ItemResult
+from replicse.spec.causes import load_causes, load_causes_page, load_measured
 
 
 def judged_item(result: ItemResult) -> JudgedItem:
@@ -19,3 +28,43 @@ def judged_item(result: ItemResult) -> JudgedItem:
     )
     found = {"effects": tuple(effects_of(result)), "verdicts": dict(verdicts)}
     return JudgedItem.model_construct(**{**dict(result), **found})
+
+
+def report(
+    study: Mapping[str, Any],
+    results: Sequence[ItemResult],
+    judgements: Judgements | None = None,
+    seconds: Seconds | None = None,
+    incomplete: Sequence[Incomplete] = (),
+    workflow: Path | None = None,
+) -> Report:
+    """Return the report of a study from its record, its items' results and what these say together.
+
+    The page of causes is read from the `workflow` for a study of one of its papers.
+    """
+    page = load_causes_page(workflow) if workflow else None
+    asked = page is not None and any(result.paper in page.papers for result in results)
+    judged = judgements or Judgements()
+    items = [judged_item(result) for result in results]
+    by_item = {item.item: item for item in items}
+    columns = tuple(shape for item in items for shape in shapes(item))
+    return Report(
+        study=dict(study),
+        items=tuple(items),
+        claims=judged.claims,
+        audit=judged.audit,
+        adjudication=tuple(adjudicated_items(judged.adjudication, by_item)),
+        gaps_known=gaps_known(judged.adjudication),
+        gap_explained=gap_explained(judged.adjudication, by_item),
+        effects=tuple(strong_effects(items)),
+        protocols=tuple(strong_protocols(judged.adjudication, by_item)),
+        shapes=columns,
+        orders=orders_kept(columns),
+        aggregates=tuple(row for item in items for row in aggregates(item)),
+        tests=tested(items),
+        seconds=seconds,
+        incomplete=tuple(incomplete),
+        causes_page=page if asked else None,
+        causes=load_causes(workflow) if asked else (),
+        measured=tuple(load_measured(workflow)) if asked else (),
+    )

@@ -2,45 +2,17 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, fields
 
 from replicse.compile.study import Cell, Study
+from replicse.judge.judgements import Finding
 from replicse.spec.cell_id import CellId
 from replicse.spec.cell_names import is_measured, words
 from replicse.spec.printed import Reported, Rounded
 
-CERTAIN = "certain"
 QUOTED = "quoted:"
 FEW_PLACES = 2
 PLACE = re.compile(r"\b(table|figure|section|appendix|readme)\b", re.IGNORECASE)
 UNROUNDED = "unless computed before rounding"
-
-
-@dataclass(frozen=True)
-class Finding:
-    """One mistake in print: what is printed where, and what follows instead.
-
-    `place` is in a reader's words. `cells` are names `paper/item/row/column/metric`, the one in question first; a
-    claim's `paper/id` is first. `certainty` is "certain" where no rounding explains it, else it says what would.
-    `against` names the places of the numbers that contradict it, where `follows` does not.
-    """
-
-    paper: str
-    rule: str
-    place: str
-    cells: tuple[str, ...]
-    printed: str
-    follows: str
-    certainty: str
-    note: str = ""
-    against: str = ""
-
-    def row(self) -> dict[str, str]:
-        """Return the finding as text by field; cells are joined by `; `."""
-        return {**asdict(self), "cells": "; ".join(self.cells)}
-
-
-FIELDS = [entry.name for entry in fields(Finding)]
 
 
 def measured(plan: Study, item: str = "") -> Iterator[tuple[Cell, Rounded]]:

@@ -1,13 +1,12 @@
 """What there is of a study that did not run to its end: each cell that is missing says why."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
-from replicse.compile.graph import AGAIN, Job
 from replicse.compile.jobs import Jobs
 from replicse.compile.study import Study
 from replicse.errors import BadInput
+from replicse.judge.report import FailedJob, Incomplete
 from replicse.judge.values import Evaluations
 from replicse.registry.artefacts import PROVENANCE
 from replicse.registry.suites import file_of
@@ -56,34 +55,6 @@ class AsFarAsDone(Evaluations):
             return {}
 
 
-@dataclass
-class Incomplete:
-    """An item of which evaluations are missing: how many, and what keeps them."""
-
-    item: str
-    missing: int
-    planned: int
-    failed: tuple[Job, ...] = ()
-    broken: tuple[str, ...] = field(default=())
-
-    @property
-    def state(self) -> str:
-        """Return `failed` where something was tried, else `not run`."""
-        return "failed" if self.failed or self.broken else "not run"
-
-    @property
-    def why(self) -> str:
-        """Return what keeps the item from being complete."""
-        return "; ".join([*(f"{job} failed" for job in self.failed), *self.broken]) or "not run yet"
-
-    @property
-    def remedy(self) -> str:
-        """Return what to do, once for all that need the same."""
-        remedies = [job.remedy for job in self.failed]
-        remedies += [f"fix or delete the file, {AGAIN}"] * bool(self.broken)
-        return "; ".join(dict.fromkeys(remedies)) or "give the same command again"
-
-
 def incomplete_items(plan: Study, items: Sequence[Item], evaluations: AsFarAsDone) -> list[Incomplete]:
     """Return the items of which an evaluation is missing or broken, in their order."""
     incomplete = []
@@ -93,5 +64,6 @@ def incomplete_items(plan: Study, items: Sequence[Item], evaluations: AsFarAsDon
         if missing:
             failed = dict.fromkeys(job for file in missing for job in evaluations.jobs.failed(file))
             broken = tuple(evaluations.broken[file] for file in missing if file in evaluations.broken)
-            incomplete.append(Incomplete(item.id, len(missing), len(files), tuple(failed), broken))
+            ended = tuple(FailedJob(str(job), job.log, job.tail, job.remedy) for job in failed)
+            incomplete.append(Incomplete(item.id, len(missing), len(files), ended, broken))
     return incomplete

@@ -1,36 +1,14 @@
 """What a study found, as typed values: the one document that every format is drawn from."""
 
 from dataclasses import dataclass
+from typing import Any
 
+from replicse.checked import Checked
+from replicse.compile.graph import AGAIN
+from replicse.judge.judgements import Explained, Finding, JudgedClaim, Paired
 from replicse.judge.table import ItemResult
+from replicse.spec.causes import Cause, CausesPage, Measured
 from replicse.spec.cell_id import CellId
-
-
-@dataclass(frozen=True)
-class Paired:
-    """A difference in each seed that both sides have, their mean and its 95% bounds (None below three seeds)."""
-
-    mean: float
-    low: float | None
-    high: float | None
-    by_seed: tuple[float, ...]
-
-    @property
-    def n(self) -> int:
-        """Return how many seeds both sides have."""
-        return len(self.by_seed)
-
-    @property
-    def resolved(self) -> bool:
-        """Return whether the interval excludes zero."""
-        return self.low is not None and self.high is not None and (self.low > 0 or self.high < 0)
-
-    @property
-    def strength(self) -> float:
-        """Return the mean over half the interval; of two seeds, which have none, the smaller difference."""
-        if self.low is None or self.high is None:
-            return min(map(abs, self.by_seed))
-        return 2 * abs(self.mean) / (self.high - self.low or 1)
 
 
 @dataclass(frozen=True)
@@ -161,3 +139,137 @@ class JudgedItem(ItemResult):
 
     effects: tuple[Effect, ...] = ()
     verdicts: dict[str, int] = {}
+
+
+@dataclass(frozen=True)
+class AdjudicatedItem:
+    """What every variant does to the cells of an item that are shown, and how many cells are not."""
+
+    item: str
+    shown: tuple[Explained, ...]
+    left_out: int
+
+
+@dataclass(frozen=True)
+class GapExplained:
+    """The variant that explains the most gaps of an item, their rows by label, and its share of them together."""
+
+    item: str
+    protocol: str
+    outcome: str
+    gaps: int
+    rows: tuple[str, ...]
+    share: float
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True)
+class StrongProtocol:
+    """The effect of a protocol chosen as the strongest of `candidates`, with bounds that hold for all of them."""
+
+    explained: Explained
+    ours: Paired
+    candidates: int
+    bounds: tuple[float, float] | None
+
+
+@dataclass(frozen=True)
+class Orders:
+    """What tables keep of print: signs of effects and best rows, of how many; the median tau; best rows that turned."""
+
+    signs_kept: int
+    signs: int
+    best_kept: int
+    best: int
+    tau: float
+    columns: int
+    turned: tuple[ColumnShape, ...]
+
+
+@dataclass(frozen=True)
+class Tests:
+    """How many cells were tested, how many were called higher or lower, and the share of these that may be false."""
+
+    cells: int
+    found: int
+    false: float
+
+
+@dataclass(frozen=True)
+class Seconds:
+    """What the parts of a study took, as (name, seconds, jobs), and how many runs and evaluations there are."""
+
+    parts: tuple[tuple[str, float, int], ...]
+    runs: int
+    evaluations: int
+
+
+@dataclass(frozen=True)
+class FailedJob:
+    """A job that failed, its log with the last lines of it, and what to do."""
+
+    name: str
+    log: str
+    tail: tuple[str, ...]
+    remedy: str
+
+
+@dataclass(frozen=True)
+class Incomplete:
+    """An item of which evaluations are missing: how many, and what keeps them."""
+
+    item: str
+    missing: int
+    planned: int
+    failed: tuple[FailedJob, ...] = ()
+    broken: tuple[str, ...] = ()
+
+    @property
+    def state(self) -> str:
+        """Return `failed` where something was tried, else `not run`."""
+        return "failed" if self.failed or self.broken else "not run"
+
+    @property
+    def why(self) -> str:
+        """Return what keeps the item from being complete."""
+        return "; ".join([*(f"{job.name} failed" for job in self.failed), *self.broken]) or "not run yet"
+
+    @property
+    def remedy(self) -> str:
+        """Return what to do, once for all that need the same."""
+        remedies = [job.remedy for job in self.failed]
+        remedies += [f"fix or delete the file, {AGAIN}"] * bool(self.broken)
+        return "; ".join(dict.fromkeys(remedies)) or "give the same command again"
+
+
+class Report(Checked):
+    """Everything that a format prints of a study; `study` is its record.
+
+    `effects` and `protocols` are the strongest ones, `orders` what all `shapes` come to; `gaps_known` says whether a
+    printed gap is known to be larger than its noise, None where there is no gap.
+    """
+
+    study: dict[str, Any]
+    items: tuple[JudgedItem, ...] = ()
+    claims: tuple[JudgedClaim, ...] = ()
+    audit: tuple[Finding, ...] = ()
+    adjudication: tuple[AdjudicatedItem, ...] = ()
+    gaps_known: bool | None = None
+    gap_explained: GapExplained | None = None
+    effects: tuple[StrongEffect, ...] = ()
+    protocols: tuple[StrongProtocol, ...] = ()
+    shapes: tuple[ColumnShape, ...] = ()
+    orders: Orders | None = None
+    aggregates: tuple[RowAggregate, ...] = ()
+    tests: Tests | None = None
+    seconds: Seconds | None = None
+    incomplete: tuple[Incomplete, ...] = ()
+    causes_page: CausesPage | None = None
+    causes: tuple[Cause, ...] = ()
+    measured: tuple[Measured, ...] = ()
+
+    @property
+    def by_item(self) -> dict[str, JudgedItem]:
+        """Return the items by their ids."""
+        return {item.item: item for item in self.items}

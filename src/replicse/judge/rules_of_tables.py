@@ -8,15 +8,14 @@ from typing import Any
 
 from replicse.compile.study import Cell, Study
 from replicse.judge.findings import (
-    CERTAIN,
     UNROUNDED,
-    Finding,
     finding,
     measured,
     quotation,
     source_of,
     statistic,
 )
+from replicse.judge.judgements import CERTAIN, Finding
 from replicse.judge.rules_of_text import computed
 from replicse.spec.cell_names import words
 from replicse.spec.columns import Over

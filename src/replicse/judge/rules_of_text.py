@@ -4,13 +4,12 @@ from collections.abc import Iterator, Mapping
 
 from replicse.compile.study import Cell, Study
 from replicse.judge.findings import (
-    CERTAIN,
     UNROUNDED,
-    Finding,
     finding,
     quotation,
     source_of,
 )
+from replicse.judge.judgements import CERTAIN, Finding
 from replicse.spec.cell_id import CellId
 from replicse.spec.cell_names import CellNames
 from replicse.spec.datasets import Datasets

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from replicse.judge.report import Paired
+from replicse.judge.judgements import Paired
 from replicse.registry.levels import FEWEST_SEEDS, LEVEL
 from replicse.spec.printed import Spread
 

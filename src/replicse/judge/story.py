@@ -1,15 +1,15 @@
 """The story of one cell: where it is printed, what ours is based on, and what is known of the gap."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
 from replicse.compile.study import Cell, Study
 from replicse.errors import BadInput, nearest
-from replicse.judge.adjudicate import Explained, adjudicate
+from replicse.judge.adjudicate import adjudicate
 from replicse.judge.evidence import power_lines
-from replicse.judge.findings import Finding
+from replicse.judge.judgements import Explained, Finding, JudgedClaim
 from replicse.judge.table import CellResult, ItemResult
 from replicse.judge.values import Evaluations
 from replicse.registry.suites import file_of
@@ -45,7 +45,7 @@ def cell_story(
     cell: Cell,
     result: ItemResult,
     evaluations: Evaluations,
-    claims: Sequence[Mapping[str, str]],
+    claims: Sequence[JudgedClaim],
     findings: Sequence[Finding],
 ) -> dict[str, list[str]]:
     """Return the evidence for one cell of an item's result as lines of text by heading.
@@ -64,7 +64,7 @@ def cell_story(
         "power": power_lines(plan, cell, ours) if cell.protocol == AS_DESCRIBED else [],
         "variants": list(_variants(plan, cell, result)),
         "claims": [
-            f"{row['claim']}: in print {row['reported']}, ours {row['ours']}" for row in _naming(cell, claims)
+            f"{each.claim}: in print {each.reported}, ours {each.ours}" for each in _naming(cell, claims)
         ],
         "audit": [
             f"{finding.printed}; {finding.follows} ({finding.certainty})" for finding in _on(cell, findings)
@@ -86,7 +86,7 @@ def cell_facts(
     cell: Cell,
     result: ItemResult,
     evaluations: Evaluations,
-    claims: Sequence[Mapping[str, str]],
+    claims: Sequence[JudgedClaim],
     findings: Sequence[Finding],
 ) -> dict[str, Any]:
     """Return what `cell_story` tells as plain data, numbers as numbers; `result` is the cell as it was judged."""
@@ -106,8 +106,8 @@ def cell_facts(
             for paper, reported in printed
         ],
         "result": ours.model_dump(mode="json", exclude={"reported", "subtracted"}),
-        "variants": [asdict(variant) for variant in _explained(plan, cell, result)],
-        "claims": _naming(cell, claims),
+        "variants": [variant.line() for variant in _explained(plan, cell, result)],
+        "claims": [claim.facts() for claim in _naming(cell, claims)],
         "audit": [asdict(finding) for finding in _on(cell, findings)],
         "runs": {
             run: plan.runs[run].canonical() for run in plan.trained_runs([cell]) if _as_planned(cell, ours)
@@ -124,8 +124,8 @@ def _cell_result(cell: Cell, result: ItemResult) -> CellResult:
     return cells[cell.id]
 
 
-def _naming(cell: Cell, claims: Sequence[Mapping[str, str]]) -> list[Mapping[str, str]]:
-    return [row for row in claims if _names(row["cells"].split("; "), cell)]
+def _naming(cell: Cell, claims: Sequence[JudgedClaim]) -> list[JudgedClaim]:
+    return [claim for claim in claims if _names(claim.cells, cell)]
 
 
 def _on(cell: Cell, findings: Sequence[Finding]) -> list[Finding]:
@@ -274,11 +274,11 @@ def _variants(plan: Study, cell: Cell, result: ItemResult) -> Iterator[str]:
         absent = "not run" if cell.encoders else "nothing to run"
         absent = "failed" if failed & {cell.protocol, variant.protocol} else absent
         said = absent if variant.effect is None else f"{variant.effect:+.2f}"
-        each = variant.by_seed.split("; ")
+        each = variant.by_seed
         if variant.low is not None:
             said += f" [{variant.low:+.2f}, {variant.high:+.2f}]"
         elif len(each) > 1:
-            said += f" {{{', '.join(f'{float(one):+.2f}' for one in each)}}}"
+            said += f" {{{', '.join(f'{one:+.2f}' for one in each)}}}"
         if variant.share is not None:
             said += f", {100 * variant.share:.0f}% of the printed gap of {variant.gap:+.2f}"
         elif variant.outcome and variant.noise is not None:

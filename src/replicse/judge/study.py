@@ -3,7 +3,7 @@
 import logging
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import asdict
+from dataclasses import fields
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,12 +14,10 @@ from replicse.compile.selection import chosen_items
 from replicse.compile.study import Study
 from replicse.errors import BadInput
 from replicse.files import read_json
-from replicse.judge.adjudicate import FIELDS as ADJUDICATION_FIELDS
 from replicse.judge.adjudicate import adjudicate
 from replicse.judge.audit import audit, audit_plan
-from replicse.judge.claims import FIELDS as CLAIM_FIELDS
-from replicse.judge.claims import claim_rows, study_claims
-from replicse.judge.findings import FIELDS as AUDIT_FIELDS
+from replicse.judge.claims import judged_claims, study_claims
+from replicse.judge.judgements import Explained, Finding, JudgedClaim, Judgements
 from replicse.judge.machines import Machine, distinct, recorded
 from replicse.judge.multiplicity import controlled
 from replicse.judge.origins import outdated
@@ -33,20 +31,26 @@ LOG = logging.getLogger(__name__)
 Table = tuple[Sequence[str], list[dict[str, Any]]]
 
 
-def judge_study(plan: Study, results: Sequence[ItemResult]) -> dict[str, Table]:
-    """Return claims, adjudication, audit and the tidy cells as fields and rows by name.
+def judge_study(plan: Study, results: Sequence[ItemResult]) -> Judgements:
+    """Return what all items say together: claims, adjudicated cells, and the audit, which is of all papers.
 
-    Nothing but the items' results is read; the cells of an item without a result are missing. The audit is of all
-    papers.
+    Nothing but the items' results is read; the cells of an item without a result are missing.
     """
-    explained = (asdict(row) for result in results for row in adjudicate(plan.papers, result))
-    findings = audit(audit_plan(plan.papers, plan.workflow, study=plan.config))
-    return {
-        "claims": (CLAIM_FIELDS, claim_rows(plan, study_claims(plan.papers, plan.studied), results)),
-        "adjudication": (ADJUDICATION_FIELDS, list(explained)),
-        "audit": (AUDIT_FIELDS, [finding.row() for finding in findings]),
-        "cells": (TIDY, list(tidy_rows(results))),
+    return Judgements(
+        claims=tuple(judged_claims(plan, study_claims(plan.papers, plan.studied), results)),
+        adjudication=tuple(row for result in results for row in adjudicate(plan.papers, result)),
+        audit=tuple(audit(audit_plan(plan.papers, plan.workflow, study=plan.config))),
+    )
+
+
+def judged_tables(judgements: Judgements, results: Sequence[ItemResult]) -> dict[str, Table]:
+    """Return claims, adjudication, audit and the tidy cells as fields and rows of a CSV by name."""
+    kinds = {"claims": JudgedClaim, "adjudication": Explained, "audit": Finding}
+    tables: dict[str, Table] = {
+        name: ([field.name for field in fields(kind)], [row.line() for row in getattr(judgements, name)])
+        for name, kind in kinds.items()
     }
+    return {**tables, "cells": (TIDY, list(tidy_rows(results)))}
 
 
 def read_results(plan: Study, paths: Paths | None = None) -> list[ItemResult]:

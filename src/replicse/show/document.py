@@ -2,41 +2,55 @@
 
 import logging
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from replicse.compile.graph import DRAWINGS
 from replicse.errors import BadInput, MissingData
 from replicse.files import link, read_text, write_rows, write_text
-from replicse.judge.report import JudgedItem
+from replicse.judge.report import Report
 from replicse.judge.tabulate import FIELDS, table_rows
 from replicse.registry.artefacts import HTML, MACROS, MARKDOWN, TEX
-from replicse.show.content.contents import Document, Headline, Page, make_report
+from replicse.show.content.contents import Document, Surroundings, make_document
 from replicse.show.formats import html, latex, markdown
+from replicse.show.pages.adjudication import adjudication_page
+from replicse.show.pages.audit import audit_page
+from replicse.show.pages.causes import causes_page
+from replicse.show.pages.claims import claims_page
+from replicse.show.pages.costs import seconds_picture
+from replicse.show.pages.findings import findings
+from replicse.show.pages.incomplete import incomplete_page
+from replicse.show.pages.reproduces import reproduces_page
 
 TABLES = ("tex", "md", "csv")
 log = logging.getLogger(__name__)
 
 
-def write_report(
-    folder: Path,
-    study: Mapping[str, Any],
-    items: Sequence[JudgedItem],
-    pages: Sequence[Page] = (),
-    drawings: Mapping[str, Path] | None = None,
-    findings: Sequence[Headline] = (),
-) -> list[Path]:
+def whole_document(report: Report, around: Surroundings) -> Document:
+    """Return a report as a document: its findings, the pages that are drawn from all items, and its papers."""
+    candidates = (
+        incomplete_page(report),
+        reproduces_page(report),
+        claims_page(report),
+        adjudication_page(report),
+        audit_page(report),
+        causes_page(report),
+    )
+    picture = seconds_picture(report.seconds) if report.seconds else ""
+    pages = [page for page in candidates if page is not None]
+    return make_document(report, pages, findings(report, around), around, picture)
+
+
+def write_report(folder: Path, report: Document, drawings: Mapping[str, Path] | None = None) -> list[Path]:
     """Write report.md, report.tex, report.html, a page per paper and the tables.
 
     Returns what was written. report.html holds the findings, what is drawn from all items, and links to the papers.
-    Items keep their order within their paper; `pages` hold what is drawn from all of them (claims, audit), `findings`
-    the sentences that the report begins with, `drawings` the paths of drawn figures by item id, without a suffix.
-    Raises MissingData for a figure that is not there.
+    `drawings` are the paths of drawn figures by item id, without a suffix. Raises MissingData for a figure that is not
+    there.
     """
     start = time.monotonic()
-    report = make_report(study, items, pages, findings)
+    items = [entry.item for section in report.sections for entry in section.entries]
     drawings = drawings or {}
     for item, stem in drawings.items():
         _check_drawing(item, stem)
@@ -75,14 +89,15 @@ def write_tables(folder: Path, report: Document) -> list[Path]:
     return written
 
 
-def write_page(out: Path, study: Mapping[str, Any], item: JudgedItem, drawing: Path | None) -> None:
-    """Write one item alone as HTML, what the report says of it and how to read a cell, and its table as LaTeX."""
+def write_page(out: Path, report: Report, drawing: Path | None) -> None:
+    """Write the one item of a report alone as HTML, what the report says of it, and its table as LaTeX."""
+    (item,) = report.items
     if drawing:
         _check_drawing(item.item, drawing)
-    report = make_report({**study, "papers": {item.paper: study["papers"][item.paper]}}, [item])
-    (section,) = report.sections
+    document = make_document(report)
+    (section,) = document.sections
     pictures = {item.item: html.data_address(drawing) if drawing else ""}
-    write_text(out, html.paper(report, section, pictures, alone=True))
+    write_text(out, html.paper(document, section, pictures, alone=True))
     write_text(out.with_suffix(".tex"), latex.table_alone(section.entries[0]))
 
 

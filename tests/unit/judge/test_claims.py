@@ -11,7 +11,7 @@ from made_up import write_scores
 from planned import shipped_plan
 from scipy import stats
 
-from replicse.judge.claims import _failing, claim_rows, judge_claim, study_claims
+from replicse.judge.claims import _failing, judge_claim, judged_claims, study_claims
 from replicse.judge.readings import Reading
 from replicse.judge.study import results_of
 from replicse.judge.values import Evaluations
@@ -93,22 +93,22 @@ def test_ours_by_paired_seeds_and_at_another_scale_no_numbers(tmp_path, monkeypa
         write_scores(plan, plan.items, lambda cell, seed: peaked(cell.row.id, seed))
         results = results_of(plan, plan.items, Evaluations(plan))
         claims = study_claims(plan.papers, plan.studied)
-        rows[scale] = {row["claim"]: row for row in claim_rows(plan, claims, results)}
+        rows[scale] = {row.claim: row for row in judged_claims(plan, claims, results)}
     best, ours = (
         rows["paper"]["simcse/default-dropout-best"],
-        {key: row["ours"] for key, row in rows["paper"].items()},
+        {key: row.ours for key, row in rows["paper"].items()},
     )
-    outcomes = [best[each] for each in ("reported", "reproduction", "ours", "n_seeds")]
-    assert outcomes == ["supported", "contradicted", "supported", "3"] and float(best["probability"]) > 0.95
+    outcomes = [getattr(best, each) for each in ("reported", "reproduction", "ours", "n_seeds")]
+    assert outcomes == ["supported", "contradicted", "supported", 3] and best.probability > 0.95
     said = "reproduction study: 1 of 7 parts fails: simcse/table3/p0.1/stsb-dev > simcse/table3/p0.2"
-    assert said in best["reason"]
+    assert said in best.reason
     # Cells of items that the study leaves out are missing, and differences are to printed numbers.
     assert ours["simcse/one-encoder"] == "not run"
     assert ours["repro/dropout-differences"] == "undetermined", "one of several parts fails, after Holm none"
     best, bounded = (rows["compact"][name] for name in ("simcse/default-dropout-best", "repro/dropout-range"))
-    assert (best["ours"], best["ran"]) == ("for", "8 of 8"), "no verdict on the paper"
-    assert bounded["ours"] == rows["compact"]["repro/dropout-differences"]["ours"] == "not comparable"
-    assert "every part holds a printed number or a margin" in bounded["reason"]
+    assert (best.ours, best.cells_run) == ("for", "8 of 8"), "no verdict on the paper"
+    assert bounded.ours == rows["compact"]["repro/dropout-differences"].ours == "not comparable"
+    assert "every part holds a printed number or a margin" in bounded.reason
 
 
 def test_a_contradiction_is_said_once_and_holds_for_both(tmp_path):

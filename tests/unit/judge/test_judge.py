@@ -80,7 +80,7 @@ def test_four_files_hold_what_the_verbs_print(tabulated, plan, capsys):
     assert [len(row["by_seed"]) for row in variants] == [
         len(row["by_seed"].split("; ")) if row["by_seed"] else 0 for row in written["adjudication"]
     ]
-    every = [one.row() for one in shipped_audit()[1]]
+    every = [one.line() for one in shipped_audit()[1]]
     assert written["audit"] == every and {row["paper"] for row in every} > set(plan.studied)
     assert tuple(written["cells"][0]) == TIDY
     assert len(written["cells"]) == sum(len(cell.values) for one in read_results(plan) for cell in one.cells)
@@ -100,7 +100,7 @@ def test_what_cannot_be_planned_at_the_papers_scale_stops_no_study(tmp_path, cap
     lines = scale.read_text().splitlines(keepends=True)
     scale.write_text("".join(line for line in lines if not line.startswith("  bert-tiny: ")))
     config = {"scale": "micro", "papers": {"simcse": ["table1"]}, "seeds": [0]}
-    assert judge_study(compile_study(config, workflow), [])["audit"][1], "the other papers are audited"
+    assert judge_study(compile_study(config, workflow), []).audit, "the other papers are audited"
     (line,) = [line for line in caplog.text.splitlines() if "not audited: " in line]
     assert "not audited: diffcse/" in line and "bert-tiny" in line and str(scale) in line
     further = audit_plan(load_papers(workflow), workflow)

@@ -3,6 +3,7 @@
 import pytest
 from golden import example_report as example
 
+from replicse.judge.document import report
 from replicse.judge.shape import column_values, shapes
 from replicse.show.pages.shape import shape_sheet
 
@@ -38,7 +39,7 @@ def test_the_paper_s_own_order_agrees_wholly():
     assert shape.rank.tau == pytest.approx(1)
     assert shape.best.kept
     assert [sign.agrees for sign in shape.signs] == [True] * 7
-    (row,) = shape_sheet([item]).rows
+    (row,) = shape_sheet(report(example.STUDY, [item])).rows
     assert row[0] == "simcse/table3"
     assert row[2] == "8"
     assert row[3].startswith("+1.00")

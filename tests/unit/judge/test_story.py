@@ -3,7 +3,7 @@
 import pytest
 from planned import shipped_plan
 
-from replicse.judge.findings import Finding
+from replicse.judge.judgements import Finding, JudgedClaim
 from replicse.judge.story import cell_story, find_cell
 from replicse.judge.tabulate import item_result
 from replicse.judge.values import Evaluations
@@ -37,15 +37,15 @@ def test_a_cell_is_found_with_or_without_its_metric_and_under_a_protocol(plan):
 
 def test_claims_and_findings_that_name_the_cell(plan):
     def claim(name, cells, reported, ours):
-        return {"claim": f"p/{name}", "cells": cells, "reported": reported, "ours": ours}
+        return JudgedClaim(f"p/{name}", "", "", tuple(cells.split()), reported, "", ours, 0, None, 0)
 
     def finding(name, printed):
         return Finding("repro", "rule", "Table 4", ("p/c", name), printed, "-13.2 follows", "certain")
 
     claims = [
-        claim("with-metric", f"x/y/z/w; {CELL}/spearman", "supported", "not run"),
+        claim("with-metric", f"x/y/z/w {CELL}/spearman", "supported", "not run"),
         claim("without", CELL, "contradicted", "undetermined"),
-        claim("other", f"{CELL}-delta; repro/table4/crop-20/stsb-dev", "", ""),
+        claim("other", f"{CELL}-delta repro/table4/crop-20/stsb-dev", "", ""),
     ]
     findings = [finding(f"{CELL}/spearman", "-13.3 is printed"), finding(f"{CELL}-delta/spearman", "other")]
     cell, evaluations = find_cell(plan, CELL), Evaluations(plan)

@@ -3,11 +3,12 @@
 import importlib.util
 
 import pytest
+from golden import example_report as example
 from places import ROOT
 
-from replicse.judge.table import ItemResult
+from replicse.judge.document import report
 from replicse.show.figures import draw
-from replicse.show.pages.causes import causes_pages
+from replicse.show.pages.causes import causes_page
 from replicse.spec.causes import Cause, Measured
 
 CAUSE = Cause.of(
@@ -75,12 +76,15 @@ def test_a_cause_has_what_people_saw_what_was_measured_a_test_and_a_remedy():
 
 
 def item(paper):
-    return ItemResult.model_construct(item=f"{paper}/table1", paper=paper)
+    return example.result(f"{paper}/table1", "T", [], [], [])
 
 
 def test_the_page_is_in_the_report_of_a_study_of_causes_or_reruns_alone():
-    assert causes_pages([item("simcse")], ROOT / "workflow") == []
-    (page,) = causes_pages([item("reruns")], ROOT / "workflow")
+    none, page = (
+        causes_page(report(example.STUDY, [item(paper)], workflow=ROOT / "workflow"))
+        for paper in ("simcse", "reruns")
+    )
+    assert none is None
     assert page.title == "Why can't I reproduce SimCSE?" and len(page.sheets[0].rows) == 15
 
 

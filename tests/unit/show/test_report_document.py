@@ -11,7 +11,6 @@ import pytest
 from golden import example_report as example
 
 from replicse.show.content import contents
-from replicse.show.content.contents import make_report
 from replicse.show.content.records import records_of
 from replicse.show.content.tables import Sheet
 from replicse.show.document import write_report
@@ -66,7 +65,9 @@ def test_all_formats_hold_every_item_in_the_papers_order(tmp_path, drawn, caplog
     items, drawings = drawn
     audit = contents.Page("Audit", ("In print.",), (), file="audit.html")
     shuffled = [items[-1], *items[:-1]]
-    written = write_report(tmp_path / "deep" / "reports", example.STUDY, shuffled, [claims, audit], drawings)
+    written = write_report(
+        tmp_path / "deep" / "reports", example.document(example.STUDY, shuffled, [claims, audit]), drawings
+    )
     assert [path.name for path in written][:7] == [
         "report.md", "report.tex", "report.html", "audit.html", "simcse.html", "repro.html", "macros.tex",
     ]  # fmt: skip
@@ -95,8 +96,8 @@ def test_the_html_pages_are_self_contained_and_lead_to_each_other(tmp_path, draw
     ]
     sheet = Sheet("simcse: 1", ("In print",), (("75.4 [Table 3]",),))
     audit = contents.Page("Audit", ("In print.",), (sheet,), file="audit.html", lines=True)
-    study = example.STUDY | {"about": "# Mine\nText of **people**."}
-    write_report(tmp_path, study, items, [audit], drawings, found)
+    about = "# Mine\nText of **people**."
+    write_report(tmp_path, example.document(example.STUDY, items, [audit], found, about=about), drawings)
     texts = {path.name: path.read_text(encoding="utf-8") for path in tmp_path.glob("*.html")}
     pages = {name: Page(text) for name, text in texts.items()}
     for name, page in pages.items():
@@ -121,16 +122,16 @@ def test_the_html_pages_are_self_contained_and_lead_to_each_other(tmp_path, draw
 def test_the_picture_of_a_smaller_scale_is_of_effects_or_orders_never_of_absolute_differences():
     study = example.STUDY | {"scale": "compact", "comparable": False, "judges_orders": True}
     item = example.item("dropout", "compact")
-    effects = html.document(make_report(study, [example.percentages(item)]))
+    effects = html.document(example.document(study, [example.percentages(item)]))
     assert '<svg class="effects"' in effects and "Fixed 0.1 less 0.1" in effects
     assert "points against the baseline row" in effects and '<svg class="deltas"' not in effects
-    orders = html.document(make_report(study, [item]))
+    orders = html.document(example.document(study, [item]))
     assert orders.count('<svg class="slopes"') == 1 and "order of the rows, best first" in orders
     assert "compact: not comparable" in orders
-    judged = html.document(make_report(example.STUDY, [example.percentages(example.item("dropout"))]))
+    judged = html.document(example.document(example.STUDY, [example.percentages(example.item("dropout"))]))
     assert '<svg class="deltas"' in judged and "logarithmic beyond" in judged
     micro = study | {"scale": "micro", "judges_orders": False}
-    machine = html.document(make_report(micro, [example.percentages(item)]))
+    machine = html.document(example.document(micro, [example.percentages(item)]))
     assert not any(f'<svg class="{kind}"' in machine for kind in ("effects", "slopes", "deltas"))
 
 
@@ -138,12 +139,13 @@ BARE = {"scale": "mine", "shows": "Only this.", "seeds": [0], "papers": {}, "pro
 
 
 def test_a_study_with_little_in_it_still_gives_a_report(tmp_path):
-    report = make_report(BARE, [])
+    report = example.document(BARE, [])
     assert report.statement == "Only this."
     assert report.facts == (("Scale", "mine"), ("Seeds", "0"))
     assert report.sections == () and [sheet.title for sheet in report.provenance] == ["Study"]
     item = example.result("mine/table1", "Empty & bare", [], [], [])
-    write_report(tmp_path, {**BARE, "papers": {"mine": {"title": "Mine", "year": 2025}}}, [item])
+    study = {**BARE, "papers": {"mine": {"title": "Mine", "year": 2025}}}
+    write_report(tmp_path, example.document(study, [item]))
     page = Page((tmp_path / "mine.html").read_text(encoding="utf-8"))
     assert "mine-table1" in page.ids and "Empty & bare" in "".join(page.text)
     assert item_text(item).startswith("mine/table1  Empty & bare")
@@ -165,7 +167,7 @@ def compiled(source):
 def test_the_report_compiles_and_so_does_every_table_in_a_document_of_its_own(tmp_path, drawn):
     """A paper takes one table as it is: its macros in the preamble, the table by its name, no picture."""
     items, drawings = drawn
-    written = write_report(tmp_path, example.STUDY, items, drawings=drawings)
+    written = write_report(tmp_path, example.document(example.STUDY, items), drawings)
     said = compiled(tmp_path / "report.tex")
     assert "Overfull" not in said and "Missing character" not in said
     tables = [path.relative_to(tmp_path) for path in written if path.suffix == ".tex"][2:]

@@ -11,15 +11,13 @@ from planned import WORKFLOW, shipped_audit, shipped_plan
 from replicse.cli import job
 from replicse.cli import keep as keep_verb
 from replicse.cli import report as report_verb
-from replicse.cli.render import pages
-from replicse.compile.paths import Paths
 from replicse.errors import BadInput
-from replicse.files import read_json, write_json, write_rows
-from replicse.judge.adjudicate import FIELDS as ADJUDICATION_FIELDS
-from replicse.judge.claims import FIELDS as CLAIM_FIELDS
-from replicse.judge.document import judged_item
-from replicse.judge.findings import FIELDS as FINDING_FIELDS
+from replicse.files import read_json, write_json
+from replicse.judge.document import judged_item, report
+from replicse.judge.judgements import Finding, JudgedClaim, Judgements
+from replicse.show.content.contents import Surroundings
 from replicse.show.content.tables import verdict_counts
+from replicse.show.document import whole_document
 from replicse.show.pages.reproduces import difference_sheet, reproduces_page
 
 # Adjudication
@@ -51,25 +49,27 @@ def test_a_difference_to_the_baseline_row_is_paired_by_seed():
         update={"cells": tuple(cell.model_copy(update={"values": cell.values[:2]}) for cell in item.cells)}
     )
     assert difference_sheet([judged_item(two)]).rows[0][-1] == "\u221210.50 {\u221210.00, \u221211.00}"
-    titles = [sheet.title for sheet in reproduces_page([item], comparable=False, orders=True).sheets]
+    study = example.STUDY | {"scale": "compact", "comparable": False}
+    titles = [sheet.title for sheet in reproduces_page(report(study, [item])).sheets]
     assert any(title.startswith("Differences to the baseline row") for title in titles)
 
 
 # From files
 
 
-CLAIM = {
-    **dict.fromkeys(CLAIM_FIELDS, ""),
-    "claim": "simcse/dropout",
-    "text": "Dropout helps.",
-    "place": "p. 4",
-    "cells": "simcse/table3/p0.1/stsb-dev",
-    "reported": "supported",
-    "reproduction": "",
-    "ours": "supported",
-    "probability": "0.99",
-}
-FINDING = dict.fromkeys(FINDING_FIELDS, "x")
+CLAIM = JudgedClaim(
+    "simcse/dropout",
+    "Dropout helps.",
+    "p. 4",
+    ("simcse/table3/p0.1/stsb-dev",),
+    "supported",
+    "",
+    "supported",
+    1,
+    0.99,
+    5,
+)
+FINDING = Finding("simcse", "x", "x", ("x",), "x", "x", "x")
 
 
 @pytest.fixture
@@ -79,16 +79,12 @@ def study(tmp_path, monkeypatch):
     items = [example.item("dropout"), example.item("adjudicated")]
     for item in items:
         write_json(f"results/paper/items/{item.item}.json", example.plain(item))
-    for what, rows in {
-        "claims": [CLAIM],
-        "audit": [FINDING | {"paper": "simcse"}],
-        "adjudication": [dict.fromkeys(ADJUDICATION_FIELDS, "") | example.adjudication_rows()[0]],
-    }.items():
-        write_rows(f"results/paper/{what}.csv", list(rows[0]), rows)
+    judgements = Judgements(claims=[CLAIM], audit=[FINDING], adjudication=example.adjudicated()[:1])
+    write_json("results/paper/judgements.json", judgements.plain())
     record = {**example.STUDY, "items": [item.item for item in items]}
     write_json("results/paper/record.json", record)
     write_json("results/paper/data.json", {"root": "data", "files": example.STUDY["data"]})
-    return record, items
+    return record, items, judgements
 
 
 def run(verb, *words):
@@ -100,19 +96,19 @@ def run(verb, *words):
 
 
 def test_the_pages_of_a_study_from_its_files(study):
-    record, items = study
-    found = {page.title: page for page in pages(record, items, Paths("paper"))[0]}
+    record, items, judgements = study
+    drawn = whole_document(report(record, items, judgements), Surroundings())
+    found = {page.title: page for page in drawn.pages}
     assert list(found) == [
         "What reproduces", "Claims", "Adjudication", "What the papers' own numbers say",
     ]  # fmt: skip
     assert found["Claims"].sheets[0].title == "✓ supported (1)"
     assert found["What the papers' own numbers say"].sheets[0].title == "simcse: 1 finding, 0 certain"
     assert found["Adjudication"].sheets[0].rows[0][0] == "Crop 10%"
-    findings = pages(record, items, Paths("paper"))[1]
-    first = {finding.target: finding.sentence for finding in findings}
+    first = {finding.target: finding.sentence for finding in drawn.findings}
     assert first["counts"].startswith(f"{sum(verdict_counts(items).values())} cells: ")
     assert first["claims"] == "The runs test 1 of 1 claim of the papers: 1 supported."
-    assert "explains in part" in first["adjudication"] and "τ" in findings[-2].detail
+    assert "explains in part" in first["adjudication"] and "τ" in drawn.findings[-2].detail
     assert list(first)[-1] == "audit" and first["audit"].startswith("0 certain contradictions")
 
 

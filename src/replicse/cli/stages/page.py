@@ -6,7 +6,7 @@ from pathlib import Path
 from replicse.checked import Text
 from replicse.cli.render import read_study
 from replicse.cli.stages import Stage, StudyJob
-from replicse.judge.document import judged_item
+from replicse.judge.document import report
 from replicse.judge.table import ItemResult
 
 
@@ -22,7 +22,9 @@ def page(job: PageJob, arguments: Namespace) -> None:
     from replicse.show.document import write_page
 
     drawing = Path(job.figure).with_suffix("") if job.figure else None
-    write_page(arguments.out, read_study(Path(job.study)), judged_item(ItemResult.read(job.item)), drawing)
+    study, item = read_study(Path(job.study)), ItemResult.read(job.item)
+    alone = {**study, "papers": {item.paper: study["papers"][item.paper]}}
+    write_page(arguments.out, report(alone, [item]), drawing)
 
 
 STAGE = Stage(PageJob.of, page)

@@ -7,6 +7,7 @@ from replicse.cli.render import read_study, study_facts, write_all
 from replicse.cli.stages import Stage, StudyJob
 from replicse.compile.paths import Paths
 from replicse.files import read_json
+from replicse.judge.judgements import Judgements
 from replicse.judge.multiplicity import controlled
 from replicse.judge.table import ItemResult
 
@@ -16,8 +17,9 @@ def report(job: StudyJob, arguments: Namespace) -> None:
     study = read_study(Path(job.study))
     facts = study_facts(study, read_json(arguments.data))
     paths = Paths(study["scale"])
+    judgements = Judgements.of(read_json(paths.judgements), paths.judgements)
     items = controlled([ItemResult.read(paths.item(name)) for name in study["items"]])
-    write_all(paths, facts, items, arguments.out.parent)
+    write_all(paths, facts, items, arguments.out.parent, judgements)
 
 
 STAGE = Stage(StudyJob.of, report)

@@ -2,11 +2,11 @@
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from replicse.judge.report import Paired
+from replicse.judge.judgements import Paired
 from replicse.judge.table import ABSENT, NOT_COMPARABLE, QUOTED, CellResult
 from replicse.spec.printed import PRINTED, UNITS
 
@@ -151,12 +151,11 @@ def printed_difference(printed: float | None) -> str:
     return "" if printed is None else minus(f"{printed:+,.10g}")
 
 
-def effect_text(effect: Paired) -> str:
+def effect_text(effect: Paired, number: Callable[[float], str] = plus_minus) -> str:
     """Return `−12.86 [−18.78, −6.94]`, or the seeds in braces where they are too few for an interval."""
     if effect.low is not None and effect.high is not None:
-        return f"{plus_minus(effect.mean)} [{plus_minus(effect.low)}, {plus_minus(effect.high)}]"
-    seeds = in_braces(map(plus_minus, effect.by_seed)) if effect.n > 1 else ""
-    return _joined(plus_minus(effect.mean), seeds)
+        return f"{number(effect.mean)} [{number(effect.low)}, {number(effect.high)}]"
+    return _joined(number(effect.mean), in_braces(map(number, effect.by_seed)) if effect.n > 1 else "")
 
 
 def _spread(cell: CellResult, rounding: Rounding) -> str:

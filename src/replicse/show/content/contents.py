@@ -7,7 +7,7 @@ from typing import Any
 
 from replicse.compile.paths import Paths
 from replicse.judge.machines import distinct, mixture
-from replicse.judge.report import JudgedItem
+from replicse.judge.report import ColumnShape, JudgedItem, Report
 from replicse.judge.table import ItemResult
 from replicse.registry.artefacts import PROVENANCE
 from replicse.show.content.tables import (
@@ -120,12 +120,24 @@ class Headline:
 
 
 @dataclass(frozen=True)
+class Surroundings:
+    """What a document says of the files around it, and links to.
+
+    `about` is what people wrote of the study, `root` leads from the document to logs and records where they are there,
+    `studies` are committed ones as (name, title, address).
+    """
+
+    about: str = ""
+    root: str = ""
+    studies: tuple[tuple[str, str, str], ...] = ()
+
+
+@dataclass(frozen=True)
 class Document:
     """Everything a report holds; the formats differ in looks only.
 
-    `picture` is what the findings are drawn from: `effects`, `deltas` or a waterfall. `about` is what people wrote of
-    the study, `studies` are committed ones as (name, title, address). `log` and `record` are the paths of a run's log
-    and record, with RUN in place of its name; `root` leads to them from the pages where they are there.
+    `picture` is what the findings are drawn from: `effects`, `deltas` or a waterfall; `shapes` are the orders of
+    columns. `log` and `record` are the paths of a run's log and record, with RUN in place of its name.
     """
 
     scale: str
@@ -145,24 +157,25 @@ class Document:
     anatomy: str = ANATOMY
     reading: tuple[str, ...] = ()
     picture: str | Waterfall = ""
-    about: str = ""
-    studies: tuple[tuple[str, str, str], ...] = ()
+    shapes: tuple[ColumnShape, ...] = ()
+    around: Surroundings = Surroundings()
     log: str = ""
     record: str = ""
-    root: str = ""
 
 
-def make_report(
-    study: Mapping[str, Any],
-    items: Sequence[JudgedItem],
+def make_document(
+    report: Report,
     pages: Sequence[Page] = (),
     findings: Sequence[Headline] = (),
+    around: Surroundings = Surroundings(),
+    picture: str | Waterfall = "",
 ) -> Document:
-    """Return the contents of a report from the study record, with what `study_facts` adds to it.
+    """Return the contents of a report.
 
-    Papers keep the order of the record, items the order given. `pages` hold what is drawn from all of them (claims,
-    adjudication); `findings` are the sentences that the report begins with.
+    Papers keep the order of the record, items that of the report. `pages` hold what is drawn from all of them (claims,
+    adjudication); `findings` are the sentences that it begins with, drawn in a `picture` where no other is fitting.
     """
+    study, items = report.study, report.items
     sections = [
         _section(
             key,
@@ -176,7 +189,7 @@ def make_report(
     kept = items[0].kept if items else ""
     # A committed study was made in the folder of its scale.
     made_in = Paths(study["scale"])
-    picture = "deltas" if study.get("comparable") else "effects" if study.get("judges_orders") else ""
+    drawn = "deltas" if study.get("comparable") else "effects" if study.get("judges_orders") else ""
     return Document(
         scale=study["scale"],
         statement=study["shows"],
@@ -193,14 +206,13 @@ def make_report(
         made_from=_made_from(study, items),
         title=f"{TITLE}: {kept or study['scale']}" + (", incomplete" if study.get("incomplete") else ""),
         subtitle=study.get("title", ""),
-        picture=study.get("seconds") or picture,
-        about=study.get("about", ""),
-        studies=tuple(study.get("committed", ())),
+        picture=picture or drawn,
+        shapes=report.shapes,
+        around=around,
         introduction=paragraphs("introduction")[0],
         reading=paragraphs("reading"),
         log=f"{made_in.logs}/train/RUN.log",
         record=made_in.run("RUN", PROVENANCE),
-        root=study.get("root", ""),
     )
 
 

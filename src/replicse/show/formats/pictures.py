@@ -7,7 +7,6 @@ from html import escape
 from typing import Any
 
 from replicse.judge.report import ColumnShape, Effect
-from replicse.judge.shape import shapes
 from replicse.judge.table import CellResult, ItemResult
 from replicse.registry.suites import is_percentage
 from replicse.show.content.cells import effect_text, minus, plus_minus, show
@@ -127,14 +126,10 @@ def _effect(effect: Effect, link: str, place: Place) -> dict[str, Any]:
 
 def slopes_svg(report: Document) -> str:
     """Return the order of the rows in print and in ours, a chart for each of the first columns that have one."""
-    charts = [
-        (entry, shape)
-        for section in report.sections
-        for entry in section.entries
-        for shape in shapes(entry.item)
-    ]
+    entries = {entry.item.item: entry for section in report.sections for entry in section.entries}
     drawn = []
-    for entry, shape in charts[:MOST_SLOPES]:
+    for shape in report.shapes[:MOST_SLOPES]:
+        entry = entries[shape.item]
         title = f"{entry.name}, {shape.label}: order of the rows, best first · {entry.item.standing}"
         drawn.append(_drawn("slopes", title, list(_slopes(shape, entry.item))))
     return "".join(drawn)

@@ -1,23 +1,21 @@
 """The page of causes: what they are, what people saw, what was measured, how to test and to fix."""
 
 from collections.abc import Sequence
-from pathlib import Path
 
-from replicse.judge.table import ItemResult
+from replicse.judge.report import Report
 from replicse.show.content.cells import MINUS
 from replicse.show.content.contents import Page
 from replicse.show.content.tables import Columns, Sheet
-from replicse.spec.causes import Cause, Measured, load_causes, load_causes_page, load_measured
+from replicse.spec.causes import Cause, Measured
 
 
-def causes_pages(items: Sequence[ItemResult], workflow: Path) -> list[Page]:
-    """Return the page for a study of one of its papers; none for any other."""
-    page = load_causes_page(workflow)
-    if not any(item.paper in page.papers for item in items):
-        return []
-    causes, measured = load_causes(workflow), load_measured(workflow)
-    sheets = (causes_sheet(causes), *([measured_sheet(measured, page.measured)] if measured else []))
-    return [Page(page.title, page.text, sheets)]
+def causes_page(report: Report) -> Page | None:
+    """Return the page for a study of one of its papers; None for any other."""
+    page = report.causes_page
+    if page is None:
+        return None
+    measured = [measured_sheet(report.measured, page.measured)] if report.measured else []
+    return Page(page.title, page.text, (causes_sheet(report.causes), *measured))
 
 
 def causes_sheet(causes: Sequence[Cause]) -> Sheet:

@@ -1,10 +1,12 @@
 """The page of claims: each sentence with what the papers' numbers and ours say of it."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from operator import itemgetter
+from operator import attrgetter
 
+from replicse.judge.judgements import JudgedClaim
+from replicse.judge.report import Report
 from replicse.show.content.cells import MINUS
 from replicse.show.content.contents import Page
 from replicse.show.content.tables import Columns, Sheet
@@ -26,16 +28,16 @@ SYMBOLS = {
     "not printed": "–",
 }
 OURS = "Ours"
-Row = Mapping[str, str]
 
 
-def claims_page(rows: Sequence[Row], judges_orders: bool, scale: str = "") -> Page | None:
+def claims_page(report: Report) -> Page | None:
     """Return the page, a sheet per outcome of our runs; None where no paper states a claim.
 
-    `scale` is named next to what a smaller scale found for or against a claim.
+    The scale is named next to what a smaller scale found for or against a claim.
     """
-    outcomes = dict.fromkeys([*SYMBOLS, *(row["ours"] for row in rows)])
-    parts = {outcome: [row for row in rows if row["ours"] == outcome] for outcome in outcomes}
+    rows, scale = report.claims, report.study["scale"]
+    outcomes = dict.fromkeys([*SYMBOLS, *(row.ours for row in rows)])
+    parts = {outcome: [row for row in rows if row.ours == outcome] for outcome in outcomes}
     sheets = tuple(
         _without_ours(
             claims_sheet(part, f"{marked(outcome)}{_at(outcome, scale)} ({len(part)})".strip(), rows)
@@ -43,56 +45,56 @@ def claims_page(rows: Sequence[Row], judges_orders: bool, scale: str = "") -> Pa
         for outcome, part in parts.items()
         if part
     )
-    text = paragraphs("claims", judges_orders)
+    text = paragraphs("claims", report.study["judges_orders"])
     notes: dict[str, tuple[str, ...]] = {}
     for row, others in ((row, contradicted(row, rows)) for row in rows):
-        key, said = row["claim"].partition("/")[0], f'{row["claim"]}, "{row["text"]}" ({_outcomes(row)}),'
-        notes[key] = notes.get(key, ()) + ((f"{said} {' and '.join(others)}.",) if others else ())
+        said = f'{row.claim}, "{row.text}" ({_outcomes(row)}),'
+        notes[row.paper] = notes.get(row.paper, ()) + ((f"{said} {' and '.join(others)}.",) if others else ())
     return Page(TITLE, text, sheets, lines=True, notes=notes) if sheets else None
 
 
-def contradicted(row: Row, rows: Iterable[Row]) -> list[str]:
+def contradicted(row: JudgedClaim, rows: Iterable[JudgedClaim]) -> list[str]:
     """Return which claims of other papers a claim contradicts, each with what print and our runs say of it."""
-    names = [name for name in row.get("contradicts", "").split("; ") if name]
-    by_name = {other["claim"]: other for other in rows} if names else {}
-    said = {name: _outcomes(by_name[name]) if name in by_name else "not in this study" for name in names}
+    by_name = {other.claim: other for other in rows} if row.contradicts else {}
+    said = {
+        name: _outcomes(by_name[name]) if name in by_name else "not in this study" for name in row.contradicts
+    }
     return [f"contradicts {name} ({outcomes})" for name, outcomes in said.items()]
 
 
-def _outcomes(row: Row) -> str:
-    return f"in print {row['reported']}, ours {row['ours']}"
+def _outcomes(row: JudgedClaim) -> str:
+    return f"in print {row.reported}, ours {row.ours}"
 
 
-def claims_sheet(rows: Iterable[Row], title: str = TITLE, among: Iterable[Row] = ()) -> Sheet:
-    """Return one row per claim, as `claim_rows` or claims.csv has them; `among` are all claims of the study."""
+def claims_sheet(rows: Iterable[JudgedClaim], title: str = TITLE, among: Iterable[JudgedClaim] = ()) -> Sheet:
+    """Return one row per claim, `among` are all claims of the study."""
 
-    def sentence(row: Row) -> str:
-        remarks = "; ".join([*filter(None, [row.get("remark")]), *contradicted(row, among)])
-        return f"{row['claim']}: {row['text']}" + (f" ({remarks})" if remarks else "")
+    def sentence(row: JudgedClaim) -> str:
+        remarks = "; ".join([*filter(None, [row.remark]), *contradicted(row, among)])
+        return f"{row.claim}: {row.text}" + (f" ({remarks})" if remarks else "")
 
     columns: Columns = {
         "Claim": sentence,
-        "Place": itemgetter("place"),
-        "Cells": lambda row: cells_text(row["cells"].split("; ")),
-        "In print": lambda row: marked(row["reported"]),
-        "Reproduction study": lambda row: marked(row["reproduction"]),
-        OURS: lambda row: marked(row["ours"]),
-        "Cells run": lambda row: row.get("ran", ""),
-        "P(weakest part holds)": lambda row: probability_text(row["probability"]),
+        "Place": attrgetter("place"),
+        "Cells": lambda row: cells_text(row.cells),
+        "In print": lambda row: marked(row.reported),
+        "Reproduction study": lambda row: marked(row.reproduction),
+        OURS: lambda row: marked(row.ours),
+        "Cells run": attrgetter("cells_run"),
+        "P(weakest part holds)": lambda row: probability_text(row.probability),
     }
     return Sheet.of(title, rows, columns)
 
 
-def probability_text(probability: str) -> str:
+def probability_text(probability: float | None) -> str:
     """Return a probability with two decimals, never as 0 or 1; nothing for none."""
-    value = float(probability or "nan")
-    if not probability or 0.005 <= value < 0.995:
-        return f"{value:.2f}" if probability else ""
-    return "< 0.01" if value < 0.5 else "> 0.99"
+    if probability is None or 0.005 <= probability < 0.995:
+        return "" if probability is None else f"{probability:.2f}"
+    return "< 0.01" if probability < 0.5 else "> 0.99"
 
 
 def _at(outcome: str, scale: str) -> str:
-    return f", at {scale}" if scale and outcome in FOR_OR_AGAINST else ""
+    return f", at {scale}" if outcome in FOR_OR_AGAINST else ""
 
 
 def _without_ours(sheet: Sheet) -> Sheet:

@@ -1,9 +1,8 @@
 """The page of a study that did not run to its end: which items lack something, why, and what to do."""
 
-from collections.abc import Sequence
 from operator import attrgetter
 
-from replicse.judge.incomplete import Incomplete
+from replicse.judge.report import Report
 from replicse.show.content.cells import SYMBOLS
 from replicse.show.content.contents import Page
 from replicse.show.content.tables import Columns, Sheet
@@ -18,14 +17,17 @@ ITEMS: Columns = {
     "What to do": attrgetter("remedy"),
 }
 JOBS: Columns = {
-    "Job": str,
+    "Job": attrgetter("name"),
     "Log": attrgetter("log"),
     "Its last lines": lambda job: " ⏎ ".join(job.tail) or "(empty)",
 }
 
 
-def incomplete_page(lacking: Sequence[Incomplete], count: str) -> Page:
-    """Return the page, with a sheet of the items and one of the jobs that failed."""
-    failed = dict.fromkeys(job for one in lacking for job in one.failed)
-    sheets = (Sheet.of("Items", lacking, ITEMS), Sheet.of("Failed jobs", failed, JOBS))
-    return Page(TITLE, paragraphs("incomplete", count), tuple(sheet for sheet in sheets if sheet.rows))
+def incomplete_page(report: Report) -> Page | None:
+    """Return the page, with a sheet of the items and one of the jobs that failed; None where the study is complete."""
+    if not report.study.get("incomplete"):
+        return None
+    failed = dict.fromkeys(job for one in report.incomplete for job in one.failed)
+    sheets = (Sheet.of("Items", report.incomplete, ITEMS), Sheet.of("Failed jobs", failed, JOBS))
+    text = paragraphs("incomplete", report.study["incomplete"])
+    return Page(TITLE, text, tuple(sheet for sheet in sheets if sheet.rows))

@@ -6,8 +6,7 @@ from dataclasses import replace
 from functools import partial
 from operator import attrgetter
 
-from replicse.judge.aggregate import aggregates
-from replicse.judge.report import JudgedItem, RowAggregate
+from replicse.judge.report import JudgedItem, Report, RowAggregate
 from replicse.judge.table import standing
 from replicse.show.content.cells import MINUS, SYMBOLS, effect_text, in_braces, printed_difference
 from replicse.show.content.contents import Page
@@ -18,17 +17,19 @@ from replicse.show.pages.shape import shape_sheet
 TITLE = "What reproduces"
 
 
-def reproduces_page(items: Sequence[JudgedItem], comparable: bool, orders: bool) -> Page | None:
+def reproduces_page(report: Report) -> Page | None:
     """Return the page; sheets without rows are left out, the others carry the scale in their title. None for none."""
+    scale, comparable = report.study["scale"], report.study["comparable"]
+    orders = report.study["judges_orders"]
     sheets = (
-        (verdict_sheet(items), comparable),
-        (shape_sheet(items), comparable or orders),
-        (difference_sheet(items), comparable or orders),
-        (aggregate_sheet(entry for item in items for entry in aggregates(item)), comparable),
+        (verdict_sheet(report.items), comparable),
+        (shape_sheet(report), comparable or orders),
+        (difference_sheet(report.items), comparable or orders),
+        (aggregate_sheet(report.aggregates), comparable),
     )
     text = paragraphs("reproduces", comparable, orders)
     titled = [
-        replace(sheet, title=f"{sheet.title} · {standing(items[0].scale, says)}")
+        replace(sheet, title=f"{sheet.title} · {standing(scale, says)}")
         for sheet, says in sheets
         if sheet.rows
     ]

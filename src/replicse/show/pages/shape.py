@@ -1,11 +1,9 @@
 """The sheet on the shape of the tables: rank agreement, best row, signs of the ablations."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from operator import attrgetter
 
-from replicse.judge.report import BestRow, ColumnShape, RankAgreement, RowDifference
-from replicse.judge.shape import shapes
-from replicse.judge.table import ItemResult
+from replicse.judge.report import BestRow, ColumnShape, RankAgreement, Report, RowDifference
 from replicse.show.content.cells import plus_minus
 from replicse.show.content.tables import Columns, Sheet
 from replicse.show.content.texts import paragraphs
@@ -13,9 +11,9 @@ from replicse.show.content.texts import paragraphs
 MOST_TIED = 3
 
 
-def shape_sheet(items: Sequence[ItemResult]) -> Sheet:
+def shape_sheet(report: Report) -> Sheet:
     """Return one row per column of a table; rows that were not run take no part."""
-    names = {item.item: item.row_names for item in items}
+    names = {item.item: item.row_names for item in report.items}
 
     def labels(shape: ColumnShape, rows: Iterable[str]) -> str:
         return ", ".join(names[shape.item][row].lstrip("* ") for row in rows)
@@ -35,8 +33,9 @@ def shape_sheet(items: Sequence[ItemResult]) -> Sheet:
         "Best here": lambda shape: best(shape, shape.best) if shape.best else "",
         "Signs as in print": lambda shape: _signs(shape.signs),
     }
-    judged = (shape for item in items for shape in shapes(item))
-    return Sheet.of("Agreement with the papers' orders and signs", judged, columns, *paragraphs("shape"))
+    return Sheet.of(
+        "Agreement with the papers' orders and signs", report.shapes, columns, *paragraphs("shape")
+    )
 
 
 def _rank(rank: RankAgreement) -> str:
