@@ -18,8 +18,9 @@ from replicse.spec.printed import Reported
 
 Kind = Literal["score", "difference", "text", "derived"]
 Verdict = Literal[
-    "", "failed", "not run", "not comparable", "undetermined", "within seed spread", "higher", "lower"
-]
+    "", "failed", "not run", "not comparable", "undetermined", "within seed spread", "higher", "lower",
+    "equal", "not equal",
+]  # fmt: skip
 QUOTED, NOT_COMPARABLE, ABSENT = "quoted", "not comparable", "data absent"
 # What happened to a run is no verdict on a paper, so it is said at every scale.
 FACTS = ("failed", "not run", ABSENT)

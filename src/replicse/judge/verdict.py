@@ -27,6 +27,8 @@ from replicse.spec.printed import Reported, Spread
 _REFUTED = f"our seeds vary otherwise (F test of the variances, {1 - REFUTING:.0%})"
 # Nobody says how often a single printed run is the best of several.
 TRIES = 10
+# Relative to a number: another machine or batch changes a score by less. It is half of the second decimal of 100.
+NUMERICS = 5e-5
 MEAN = Reducer()
 
 
@@ -69,8 +71,10 @@ def judge(
     A printed number is one more draw unless it says what it is of how many runs; `reducer` is what becomes of ours.
     Below three seeds of our own no interval rests on them: the cell is open unless a spread can be borrowed.
     `prior` is a published spread, pooled with that of our seeds where an F test does not tell them apart; `seedless`
-    says that the encoder has no seed (a released checkpoint, a baseline). A cell with a failure shows no numbers: the
-    mean of the runs that survived would flatter it. `why_not` says what differs where a cell is not `comparable`.
+    says that nothing has a seed (a count, a released checkpoint, a baseline): such a number is equal to print within
+    half of its last digit, or within `NUMERICS` where that is more, or it is not. A cell with a failure shows no
+    numbers: the mean of the runs that survived would flatter it. `why_not` says what differs where a cell is not
+    `comparable`.
     """
     target = reported.number if reported else None
     present = finite(values)
@@ -91,7 +95,8 @@ def judge(
     interval = expected(present, reported, reducer, spread)
     borrowed = prior is not None and not refuted and interval is not None
     if interval and target:
-        interval = interval[0] - target.half_digit, interval[1] + target.half_digit
+        margin = max(target.half_digit, NUMERICS * abs(target.value)) if seedless else target.half_digit
+        interval = interval[0] - margin, interval[1] + margin
     low, high = interval or (None, None)
     reproduced = reduced(present, reducer)
     delta = reproduced - target.value if target and reproduced is not None else None
@@ -107,10 +112,12 @@ def judge(
     elif interval is None:
         verdict, reason = "undetermined", _open(len(present), reported, reducer, refuted)
     else:
-        verdict = _compared(target.value, *interval)
+        found = verdict = _compared(target.value, *interval)
+        if seedless:
+            verdict = "equal" if found == "within seed spread" else "not equal"
         basis = _basis(len(present), borrowed, seedless) + _printed_as(reported)
         basis += f"; the published spread of {prior.sd:.3g} is not used: {_REFUTED}" if refuted else ""
-        reason = _reason(verdict, target.value, interval, basis)
+        reason = _reason(found, target.value, interval, basis)
         if spread.sd:
             p = p_value(present, reported, spread)
             if_best = _if_best(present, reported, spread, better)
@@ -239,7 +246,7 @@ def _compared(reported: float, low: float, high: float) -> Verdict:
 
 def _basis(n_seeds: int, borrowed: bool, seedless: bool) -> str:
     if seedless:
-        return "half a printed digit; the encoder has no seed"
+        return "half a printed digit; nothing has a seed"
     return f"{LEVEL:.0%}, {several(n_seeds, 'seed')}{' and a published spread' if borrowed else ''}"
 
 

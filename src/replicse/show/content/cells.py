@@ -18,6 +18,8 @@ SYMBOLS = {
     "within seed spread": "≈",
     "higher": "▲",
     "lower": "▼",
+    "equal": "=",
+    "not equal": "≠",
     "undetermined": "?",
     NOT_COMPARABLE: "◇",
     "not run": "○",
@@ -29,6 +31,8 @@ MEANINGS = {
     "within seed spread": "The reported number lies where one more of our runs is expected to fall.",
     "higher": "The reproduced number is higher: the reported one lies below that interval. This is no pass.",
     "lower": "The reproduced number is lower: the reported one lies above that interval.",
+    "equal": "Nothing has a seed (a count, a released encoder), and ours is the reported number as it is rounded.",
+    "not equal": "Nothing has a seed, and ours is another number than the reported one.",
     "undetermined": "Fewer than three seeds and no published spread to judge it by.",
     NOT_COMPARABLE: "The setting differs from the paper's, so no verdict is given. Where the scale differs, the caption"
     " of the table says so once.",

@@ -17,6 +17,7 @@ SYMBOLS = {
     "←": r"$\leftarrow$",
     "↑": r"$\uparrow$",
     "↓": r"$\downarrow$",
+    "≠": r"$\neq$",
     "▲": r"$\blacktriangle$",
     "▼": r"$\blacktriangledown$",
     "◇": r"$\Diamond$",

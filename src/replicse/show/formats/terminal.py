@@ -34,6 +34,8 @@ STYLES = {
     "within seed spread": "green",
     "higher": "yellow",
     "lower": "yellow",
+    "equal": "green",
+    "not equal": "yellow",
     "failed": "red",
     "not run": "dim",
     "not comparable": "dim",
