@@ -16,6 +16,7 @@ from replicse.registry.corpora import SIMCSE_DATA, corpus_of
 from replicse.registry.encoders import CHECKPOINTS
 from replicse.registry.frozen import frozen_models
 from replicse.registry.plugins import family_code, plugins_of, suite_code, unit_of
+from replicse.registry.run_specs import RunSpec
 from replicse.spec.datasets import load_datasets
 from replicse.spec.lock import load_lock
 from replicse.spec.models import Encoder
@@ -326,4 +327,5 @@ class _Jobs:
     def _count(self) -> Job:
         payload = self.plan.count_job()
         corpora = tuple(map(corpus_of, payload["corpora"].values()))
-        return self._job("count", (), payload, {"replicse.evaluation.counts"}, corpora)
+        runs = tuple(RunSpec.of(run, name) for name, run in payload.get("recipes", {}).items())
+        return self._job("count", (), payload, {"replicse.evaluation.counts"}, (*corpora, *runs))

@@ -20,7 +20,7 @@ from replicse.spec.cell_id import AS_DESCRIBED, CellId
 from replicse.spec.columns import AnyColumn
 from replicse.spec.config import Config
 from replicse.spec.models import Encoder, EncoderSource
-from replicse.spec.papers import Paper
+from replicse.spec.papers import Paper, recipe_of
 from replicse.spec.printed import Reported, Spread
 from replicse.spec.protocols import ON_BACKBONE
 from replicse.spec.scales import Scale
@@ -304,14 +304,13 @@ class Study:
         return "best" if run.selection.every else "last"
 
     def count_job(self) -> dict[str, Any]:
-        """Return the paths that are counted from the data, and the recipes of the corpora among them."""
-        named = {
-            path.split("/")[2]
-            for path in self.counted
-            if path.split("/")[1] in ("corpus", "overlap", "shared")
-        }
+        """Return the paths that are counted, the recipes of the corpora among them, and those of runs."""
+        parts = [path.split("/")[1:] for path in sorted(self.counted)]
+        named = {name for kind, name, *_ in parts if kind in ("corpus", "overlap", "shared")}
         corpora = {name: self.scale.corpus(name, "data counts") for name in sorted(named)}
-        return {"read": sorted(self.counted), "corpora": corpora}
+        runs = {f"{path[1]}/{path[2]}" for path in parts if path[0] == "parameters" and path[3:]}
+        recipes = {name: recipe_of(self.papers, "", name, "data counts").plain() for name in sorted(runs)}
+        return {"read": sorted(self.counted), "corpora": corpora, **({"recipes": recipes} if recipes else {})}
 
     @cached_property
     def record(self) -> dict[str, Any]:

@@ -1,28 +1,36 @@
-"""Numbers that are counted from the data and need no encoder: sizes of sets, rows and lexical overlap of corpora."""
+"""Numbers that need no weights: sizes of sets, rows and overlap of corpora, parameters of architectures."""
 
 import functools
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
+
+import torch
 
 from replicse.data.corpora import read_corpus
 from replicse.data.sts import load_sts
 from replicse.data.transfer import load_transfer
+from replicse.encoder.architectures import empty_backbone
 from replicse.errors import BadInput, nearest
 from replicse.evaluation.overlap import lexical_overlap
 from replicse.registry.corpora import Corpus
+from replicse.registry.run_specs import RunSpec
 from replicse.registry.suites import COUNTED, is_metric
 
 Columns = dict[str, list[str]]
 
 
 def count(
-    root: Path, wanted: Iterable[str], corpora: Mapping[str, Corpus | Mapping[str, Any]]
+    root: Path,
+    wanted: Iterable[str],
+    corpora: Mapping[str, Corpus | Mapping[str, Any]],
+    recipes: Mapping[str, RunSpec] = MappingProxyType({}),
 ) -> dict[str, Any]:
     """Return `{"suites": {"data": ...}, "failures": ...}` for paths such as `data/sts/STS12/test`.
 
-    Paths are `data/` and one of the registry's COUNTED; what cannot be counted is None, with the sentence that says
+    `recipes` holds the runs whose trained parameters are counted, as `paper/recipe`. Paths are `data/` and one of the registry's COUNTED; what cannot be counted is None, with the sentence that says
     why under `failures`. BadInput for any other path.
     """
     numbers: dict[str, Any] = {}
@@ -42,7 +50,7 @@ def count(
         for part in parts[:-1]:
             node = node.setdefault(part, {})
         try:
-            node[parts[-1]] = _counted(root, read, parts)
+            node[parts[-1]] = _counted(root, read, parts, recipes)
         except BadInput as error:
             node[parts[-1]], failures[path] = None, str(error)
     return {"suites": {"data": numbers}, "failures": failures}
@@ -54,9 +62,39 @@ def _compared(first: Iterable[str], second: Iterable[str]) -> Iterator[tuple[str
         yield tuple(re.sub(r"[\W_]+", "", text.casefold()) for text in pair)
 
 
-def _counted(root: Path, read: Callable[[str], Columns], parts: list[str]) -> float:
+def _parameters(name: str, what: str) -> int:
+    """Return the parameters of an architecture without its masked-LM head, perhaps with BERT's pooler."""
+    backbone = empty_backbone(name)
+    backbone.drop_token_head()
+    pooler = backbone.hidden * (backbone.hidden + 1) if what == "with-pooler" else 0
+    return sum(parameter.numel() for parameter in backbone.parameters()) + pooler
+
+
+def _trained(run: RunSpec) -> int:
+    """Return how many parameters a run trains: encoder, heads, and the networks of its terms that are not frozen."""
+    from replicse.encoder.heads import make_head
+    from replicse.objective.terms import Objective
+    from replicse.training.model import SentenceModel
+
+    backbone = empty_backbone(run.init.backbone)
+    with torch.device("meta"):
+        head = make_head(run.head, backbone.hidden)
+        model = SentenceModel(backbone, head, run.encoders == "two", run.dropout)
+        objective = Objective(run.objective)
+        objective.prepare(model)
+    moved = {*model.trained(), *objective.parameters()} - {*backbone.token_head_parameters()}
+    return sum(parameter.numel() for parameter in moved if parameter.requires_grad)
+
+
+def _counted(
+    root: Path, read: Callable[[str], Columns], parts: list[str], recipes: Mapping[str, RunSpec]
+) -> float:
     """Return the number at a path below `data/`."""
     match parts:
+        case ["parameters", paper, recipe, "trained"]:
+            return _trained(recipes[f"{paper}/{recipe}"])
+        case ["parameters", name, what]:
+            return _parameters(name, what)
         case ["sts", task, split]:
             return sum(len(subset.gold) for subset in load_sts(root, task, split))
         case ["transfer", task, split]:

@@ -5,6 +5,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
+from replicse.encoder.architectures import empty_backbone
 from replicse.encoder.backbone import Backbone
 from replicse.encoder.batch import TokenBatch
 from replicse.encoder.heads import stored_head
@@ -16,7 +17,12 @@ from replicse.registry.poolings import Cls
 
 
 def open_frozen(model: FrozenModel, trained: Backbone) -> Backbone:
-    """Return the encoder of a frozen model without gradients; BadInput where its tokens are not those of `trained`."""
+    """Return the encoder of a frozen model without gradients; BadInput where its tokens are not those of `trained`.
+
+    Next to one without weights, whose parameters are counted, it has none either.
+    """
+    if trained.input_embeddings.is_meta:
+        return empty_backbone(model.name).requires_grad_(False)
     if not model.folder:
         raise BadInput(f"the frozen model {model.name} is a name; the plan puts a folder in its place")
     backbone = open_backbone(Path(model.folder), model.engine)

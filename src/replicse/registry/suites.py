@@ -391,7 +391,7 @@ SUITES: dict[str, Suite] = {
         selects=("accuracy", "pearson"),
     ),
 }
-# What is no suite of an encoder: numbers counted from the data, and the checkpoints along a training.
+# What is no suite of an encoder: numbers counted from the data or an architecture, and the checkpoints of a training.
 COUNTED: Metrics = {
     **metrics_in(COUNT, ("sts",), STS_TASKS, ("test",)),
     **metrics_in(COUNT, ("sts",), STS_DEV_TASKS, ("train", "dev")),
@@ -399,6 +399,8 @@ COUNTED: Metrics = {
     "corpus/*/rows": COUNT,
     "overlap/*": PERCENTAGE,
     **metrics_in(COUNT, ("shared/*",), STS_DEV_TASKS, ("train", "dev", "test")),
+    **metrics_in(COUNT, ("parameters/*",), ("encoder", "with-pooler")),
+    "parameters/*/*/trained": COUNT,
 }
 OTHERS = {"data": COUNTED, "trajectory": {f"*/{metric}": limits for metric, limits in _GEOMETRY.items()}}
 

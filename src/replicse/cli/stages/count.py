@@ -1,4 +1,4 @@
-"""The stage that counts what needs no encoder."""
+"""The stage that counts what needs no weights."""
 
 from argparse import Namespace
 from typing import Any
@@ -7,21 +7,23 @@ from replicse.checked import Text
 from replicse.cli.stages import Payload, Stage
 from replicse.data.sets import data_folder
 from replicse.files import write_json
+from replicse.registry.run_specs import RunSpec
 
 
 class CountJob(Payload):
-    """What is counted from the data, by metric path, and the corpora among it."""
+    """What is counted, by metric path, with the corpora among it and the recipes of runs."""
 
     read: tuple[Text, ...] = ()
     corpora: dict[str, Any] = {}
+    recipes: dict[str, RunSpec] = {}
 
 
 def count(job: CountJob, arguments: Namespace) -> None:
-    """Count what needs no encoder: sizes of evaluation sets, rows and lexical overlap of corpora."""
+    """Count what needs no weights: sizes of evaluation sets, rows and overlap of corpora, parameters."""
     from replicse.evaluation.counts import count
     from replicse.provenance.record import provenance
 
-    counted = count(data_folder(arguments.data), list(job.read), job.corpora)
+    counted = count(data_folder(arguments.data), list(job.read), job.corpora, job.recipes)
     write_json(arguments.out, {**counted, "provenance": provenance()})
 
 
