@@ -23,6 +23,7 @@ from replicse.compile.paths import Paths, drop_partial
 from replicse.compile.selection import chosen_items, chosen_scale, too_large
 from replicse.compile.study import Study
 from replicse.errors import BadInput, MissingData, nearest
+from replicse.judge.folder import committed
 from replicse.runtime.locks import free, hold
 from replicse.spec.config import SHIPPED, by_paper, checked_config
 from replicse.spec.papers import load_papers
@@ -36,7 +37,9 @@ DRY = {"-n", "--dry-run", "--dryrun"}  # as Snakemake spells it
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of the verb."""
     add_study_arguments(parser, "replicse run simcse/table3 --scale micro --seeds 3")
-    parser.epilog = f"{parser.epilog}\n  replicse run --scale paper --profile slurm"
+    parser.epilog = (
+        f"{parser.epilog}\n  replicse run --scale paper --profile slurm\n  replicse run --study reference"
+    )
     parser.add_argument(
         "item",
         nargs="*",
@@ -61,8 +64,10 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(arguments: Namespace) -> int:
     """Run what some arguments ask for, say where its pages are, and return the exit code."""
-    if arguments.study:
-        raise BadInput("--study is of a study that was started; name its config with --config")
+    if arguments.study and arguments.study not in (studies := committed()):
+        raise BadInput(
+            f'--study: no committed study is named "{arguments.study}"{nearest(arguments.study, studies)}'
+        )
     if arguments.cores and not re.fullmatch(r"all|0*[1-9]\d*", arguments.cores):
         raise BadInput(f'--cores is {arguments.cores}; expected "all" or a number at least 1')
     config, file = chosen_config(arguments)

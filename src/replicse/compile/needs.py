@@ -117,6 +117,9 @@ def absent(plan: Study) -> Iterator[str]:
     """Yield sentences on corpora, sets and encoders of your own that are not there, encoders where their root is."""
     if files := [file for file in tables(plan) if not Path(file).is_file()]:
         yield f"{', '.join(files)}: no such file; put it there, below this folder, {NAMED}"
+    for hub, folder in (plan.config.folders or {}).items():
+        if not Path(folder).expanduser().is_dir():
+            yield f"encoder {folder}: no such folder; put {hub} there, or correct folders in config.yaml"
     read = {source.get("folder") for source in plan.backbones.values()}
     for name, one in () if absent_root(plan) else plan.scale.backbones.items():
         if one.folder and one.folder in read and not (place := plan.data_root / one.folder).is_dir():

@@ -30,8 +30,9 @@ def count(
 ) -> dict[str, Any]:
     """Return `{"suites": {"data": ...}, "failures": ...}` for paths such as `data/sts/STS12/test`.
 
-    `recipes` holds the runs whose trained parameters are counted, as `paper/recipe`. Paths are `data/` and one of the registry's COUNTED; what cannot be counted is None, with the sentence that says
-    why under `failures`. BadInput for any other path.
+    Paths are `data/` and one of the registry's COUNTED; what cannot be counted is None, with the sentence that says
+    why under `failures`. `recipes` holds, by `paper/recipe`, the runs whose trained parameters are counted. BadInput
+    for any other path.
     """
     numbers: dict[str, Any] = {}
     failures: dict[str, str] = {}

@@ -112,9 +112,9 @@ def judge(
     elif interval is None:
         verdict, reason = "undetermined", _open(len(present), reported, reducer, refuted)
     else:
-        found = verdict = _compared(target.value, *interval)
-        if seedless:
-            verdict = "equal" if found == "within seed spread" else "not equal"
+        found = _compared(target.value, *interval)
+        same: Verdict = "equal" if found == "within seed spread" else "not equal"
+        verdict = same if seedless else found
         basis = _basis(len(present), borrowed, seedless) + _printed_as(reported)
         basis += f"; the published spread of {prior.sd:.3g} is not used: {_REFUTED}" if refuted else ""
         reason = _reason(found, target.value, interval, basis)

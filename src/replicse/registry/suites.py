@@ -289,6 +289,13 @@ def _only_tasks(options: Mapping[str, Any], read: Iterable[str]) -> dict[str, An
     return {**options, **({} if unsaid else {"tasks": sorted(tasks)})}
 
 
+def _only_variants(options: Mapping[str, Any], read: Iterable[str]) -> dict[str, Any]:
+    """Return the options with the variants that are read; without them for all of them."""
+    named = {path.partition("/")[0] for path in read}
+    wanted = [name for name in VARIANTS if name in named]
+    return {**options, **({"variants": wanted} if 0 < len(wanted) < len(VARIANTS) else {})}
+
+
 def only_sets(options: Mapping[str, Any], read: Iterable[str]) -> dict[str, Any]:
     """Return the sets that are read."""
     return {
@@ -323,6 +330,7 @@ SUITES: dict[str, Suite] = {
         },
         options=VariantsOptions,
         told=("folder",),
+        narrowed=_only_variants,
     ),
     "geometry": Suite("replicse.evaluation.geometry", "fast", _GEOMETRY),
     "geometry-test": Suite("replicse.evaluation.geometry", "fast", _GEOMETRY, _ON_TEST),

@@ -86,6 +86,7 @@ class Config(Plugins):
 
     `crossed` names rows of items that are run under every seed on the backbone of every seed as well; `precision` is
     that of all training, instead of the scale's. `corpora` and `sets` are of your own, next to those of papers.
+    `folders` names hub encoders that are read from a folder, absolute or from the workspace.
     """
 
     scale: Id
@@ -98,6 +99,7 @@ class Config(Plugins):
     crossed: dict[Text, tuple[Text, ...]] | None = None
     corpora: dict[Id, Corpus] | None = None
     sets: dict[SetName, EvaluationSet] | None = None
+    folders: dict[Text, Text] | None = None
 
     def whole(self) -> dict[str, Any]:
         """Return plain data with every key, so that nothing of config.yaml is left where this is merged over it."""

@@ -1,7 +1,8 @@
-"""Counting what needs no encoder."""
+"""Counting what needs no weights."""
 
 from functools import reduce
 from operator import getitem
+from pathlib import Path
 
 import pytest
 from small_stsb import write_stsb
@@ -9,6 +10,7 @@ from small_stsb import write_stsb
 from replicse.errors import BadInput
 from replicse.evaluation.counts import count
 from replicse.registry.suites import COUNTED, file_of
+from replicse.spec.papers import load_papers, recipe_of
 
 CORPORA = {
     "nli": {"format": "triples", "file": "nli/nli_triples.csv"},
@@ -18,8 +20,9 @@ CORPORA = {
 
 
 def test_sizes_rows_and_overlap_are_counted(world):
-    # Every path of the registry; what two sets share is counted below, for these share nothing.
-    wanted = [f"data/{path.replace('*', 'nli')}" for path in COUNTED if not path.startswith("shared/")]
+    # Every path of the registry but those that are counted below: these sets share nothing, and are no architectures.
+    below = ("shared/", "parameters/")
+    wanted = [f"data/{path.replace('*', 'nli')}" for path in COUNTED if not path.startswith(below)]
     gone, unknown, single = "data/corpus/gone/rows", "data/overlap/nil", "data/overlap/wiki"
     found = count(world, [*wanted, gone, unknown, single], CORPORA)
     data = found["suites"]["data"]
@@ -34,6 +37,18 @@ def test_sizes_rows_and_overlap_are_counted(world):
     assert failures.keys() == {gone, unknown, single} and "no.csv" in failures[gone]
     assert failures[unknown] == 'no corpus is named "nil"; did you mean "nli"?'
     assert failures[single] == "corpus wiki has one column; the overlap of two is asked for"
+
+
+def test_parameters_are_counted_without_weights(tmp_path):
+    """As `transformers` counts them, which draws a pooler; of DiffCSE encoder, head and discriminator are trained."""
+    recipe = recipe_of(load_papers(Path("workflow")), "diffcse", "diffcse", "")
+    paths = ["roberta-base/encoder", "bert-base/with-pooler", "no/encoder", "diffcse/diffcse/trained"]
+    found = count(tmp_path, [f"data/parameters/{path}" for path in paths], {}, {"diffcse/diffcse": recipe})
+    counted = found["suites"]["data"]["parameters"]
+    assert counted["roberta-base"] == {"encoder": 124_645_632 - 768 * 769}
+    assert counted["bert-base"] == {"with-pooler": 109_482_240}
+    assert counted["diffcse"]["diffcse"] == {"trained": 220_147_202}
+    assert [*found["failures"]] == ["data/parameters/no/encoder"]
 
 
 def test_what_is_not_counted_is_refused(world):
