@@ -173,11 +173,11 @@ class SelfTest:
 
     def terms(self, precision: str) -> Row:
         """Hold loss and gradients of every registered term to fp64 on the CPU."""
-        what, limit = f"{len(Term.known)} loss terms in {precision} against fp64", ERRORS[precision]
+        what, limit = f"{len(Term.known())} loss terms in {precision} against fp64", ERRORS[precision]
         if precision == "fp16" and not self.on_gpu:
             return skipped(what, f"≤ {limit:.3g}", "fp16 is trained on GPUs alone: it needs --device cuda")
         errors, left_out = {}, {}
-        for name in Term.known:
+        for name in Term.known():
             try:
                 errors[name] = self.term_errors.error(name, self.device, precision)
             except BadInput as error:

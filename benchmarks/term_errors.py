@@ -62,7 +62,7 @@ class TermErrors:
 
         Raises BadInput where the term needs a parameter that cannot be guessed.
         """
-        kind: type[TermParameters] = Term.known[name]
+        kind: type[TermParameters] = Term.known()[name]
         values = {"term": name, **self._needed(kind)}
         try:
             term = kind(**values)

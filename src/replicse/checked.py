@@ -260,7 +260,7 @@ def _alternatives(kind: Any) -> Iterator[Any]:
         for each in typing.get_args(kind):
             yield from _alternatives(each)
     elif isinstance(kind, type) and "key" in vars(kind) and hasattr(kind, "known"):
-        yield from kind.known.values()
+        yield from kind.known().values()
     else:
         yield kind
 

@@ -12,7 +12,7 @@ from replicse.compile.cost import Cost
 from replicse.compile.graph import graph_of
 from replicse.errors import BadInput, MissingData
 from replicse.registry.frozen import frozen_models
-from replicse.registry.plugins import IN_USE, family_code, use_plugins
+from replicse.registry.plugins import family_code, plugin_places, use_plugins
 
 KEYS = sorted(folder.name for folder in (ROOT / "tests" / "papers").glob("*/") if plugins_of(folder))
 
@@ -31,11 +31,11 @@ def test_each_is_planned_and_its_jobs_name_the_plugins_that_they_use(key):
     assert used == set(config["plugins"])
     named = {job.parts for job in graph_of(plan).values() if job.stage == "train" and "plugin" in job.payload}
     others = {(name,) for name in plan.runs} - named
-    assert named or len(used) < len(IN_USE)
+    assert named or len(used) < len(plugin_places())
     for (name,) in others:
         init = plan.first(plan.runs[name].init)
         assert not (init.fresh and family_code(init.fresh.architecture.family))
-        assert not {type(term).__module__ for term in plan.runs[name].terms} & IN_USE.keys()
+        assert not {type(term).__module__ for term in plan.runs[name].terms} & plugin_places().keys()
 
 
 MINE = """

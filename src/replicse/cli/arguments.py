@@ -134,7 +134,7 @@ def own_rows(words: Iterable[str]) -> dict[str, dict[str, str]]:
     for word in words:
         name, mark, place = word.partition("=")
         encoder, _, pooling = place.rpartition(":")
-        if not encoder or pooling not in PoolingParameters.known:
+        if not encoder or pooling not in PoolingParameters.known():
             encoder, pooling = place, ""
         if not (mark and name and encoder):
             raise BadInput(

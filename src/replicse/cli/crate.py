@@ -12,7 +12,7 @@ from replicse.compile.paths import Paths
 from replicse.compile.selection import load_scales
 from replicse.compile.study import Study
 from replicse.files import atomic_write, read_json, sha256_of
-from replicse.registry.plugins import IN_USE
+from replicse.registry.registry import current
 from replicse.workspace import looked_up, packaged
 
 
@@ -25,7 +25,7 @@ def files_of(name: str, paths: Paths, plan: Study) -> Iterator[tuple[Path, str]]
     homes = {
         f"reports/studies/{name}": Path(paths.results),
         f"figures/studies/{name}": Path(paths.figures),
-        **{plugin.name: plugin.place for plugin in IN_USE.values() if not plugin.installed},
+        **{plugin.name: plugin.place for plugin in current().plugins.values() if not plugin.installed},
         **{f"papers/{key}": paper.folder for key, paper in plan.papers.items()},
         **{f"scales/{file.name}": file for file in load_scales(plan.workflow).values()},
         **{file.name: file for file in looked_up(plan.workflow, "hub.lock.yaml")},

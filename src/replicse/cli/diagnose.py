@@ -47,7 +47,7 @@ FACTS: dict[str, tuple[Any, str]] = {
     "corpus": (str, "what you trained on, by its name in the recipe: wiki, nli, ..."),
     "precision": (("fp32", "bf16", "fp16"), "of your training and test"),
     "pooling": (
-        tuple(PoolingParameters.known),
+        tuple(PoolingParameters.known()),
         "how your test reads a sentence vector (cls-head: [CLS] through the pooler)",
     ),
     "steps": (("best", "last"), "which checkpoint you tested"),

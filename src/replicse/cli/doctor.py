@@ -34,7 +34,8 @@ from replicse.compile.study import Study
 from replicse.data.sts import senteval_root
 from replicse.errors import BadInput
 from replicse.printable import columns, several
-from replicse.registry.suites import SUITES, to_install
+from replicse.registry.registry import current
+from replicse.registry.suite_options import to_install
 
 OLDEST = (3, 11, 4)
 HUB, PATIENCE = "huggingface.co", 2.0
@@ -152,7 +153,7 @@ def _slurm() -> Check:
 
 def _extras(plan: Study) -> Iterator[Check]:
     """Yield each suite of the study that needs an extra of the package which is not installed."""
-    names = sorted(SUITES.keys() & set().union(*plan.suites.values()))
+    names = sorted(current().suites.keys() & set().union(*plan.suites.values()))
     yield from _missing("packages", (to_install(name, plan.scale.suite_options(name)) for name in names))
 
 

@@ -18,8 +18,8 @@ from replicse.registry.artefacts import DATA
 from replicse.registry.encoders import ENGINES, MAX_LENGTH
 from replicse.registry.mteb import LACKS_PART
 from replicse.registry.plugins import use_plugins
+from replicse.registry.registry import current
 from replicse.registry.sets import RESERVED, EvaluationSet
-from replicse.registry.suites import SUITES
 from replicse.spec.config import use_all_plugins
 from replicse.spec.datasets import load_datasets
 from replicse.workspace import workflow_folder
@@ -88,7 +88,7 @@ def run(arguments: Namespace) -> None:
     if not arguments.encoder:
         raise BadInput("--encoder is empty; name an encoder folder or a hub id")
     use_plugins(arguments.plugin)
-    if set(arguments.suite) - SUITES.keys():
+    if set(arguments.suite) - current().suites.keys():
         use_all_plugins(arguments.plugin)
     suites, options = tuple(arguments.suite), arguments.options
     if sets := sets_of(arguments.set):

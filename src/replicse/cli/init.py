@@ -2,29 +2,29 @@
 
 import re
 from argparse import ArgumentParser, Namespace
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from keyword import iskeyword
 from pathlib import Path
-from typing import Any
 
 from replicse.errors import BadInput, nearest
 from replicse.files import write_text
 from replicse.registry.augmentations import AugmentationParameters
 from replicse.registry.plugins import check_module
 from replicse.registry.poolings import PoolingParameters
-from replicse.registry.suites import OTHERS, SUITES
+from replicse.registry.registry import current
+from replicse.registry.suites import OTHERS
 from replicse.registry.terms import TermParameters
 from replicse.spec.config import SHIPPED, use_all_plugins
 from replicse.spec.papers import PAPER_KEY
 from replicse.workspace import PACKAGE, workflow_folder
 
 SKELETONS = PACKAGE / "skeletons"
-# How each kind of plug-in is used, and the names that are taken.
-EXTENSIONS: dict[str, tuple[str, Mapping[str, Any]]] = {
+# How each kind of plug-in is used, and what gives the names that are taken.
+EXTENSIONS: dict[str, tuple[str, Callable[[], Iterable[str]]]] = {
     "term": ("in a recipe, objective: - term: NAME", TermParameters.known),
     "augmentation": ("in a view, augment: name: NAME", AugmentationParameters.known),
     "pooling": ("in a recipe, pooling: train: NAME", PoolingParameters.known),
-    "suite": ("in a column, metric_path: NAME/mean_cosine", SUITES),
+    "suite": ("in a column, metric_path: NAME/mean_cosine", lambda: (*current().suites, *OTHERS)),
 }
 EXTENSION_NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 # Kept without the dot, as tools read the dotted ones. Code is kept as .txt: it is none before its words are replaced.
@@ -85,7 +85,7 @@ def begin_plugin(kind: str, name: str) -> None:
     # What the plug-in would be refused for, before anything of it is written.
     use_all_plugins()
     used, taken = EXTENSIONS[kind]
-    if name in taken or (kind == "suite" and name in OTHERS):
+    if name in taken():
         raise BadInput(f'the {kind} "{name}" is there already; choose another name')
     check_module(Path("plugins", f"{module}.py"))
     meant = {"MODULE": module, "FUNCTION": module, "CLASS": "".join(words), "NAME": name}

@@ -14,9 +14,9 @@ from replicse.compile.selection import chosen_items, chosen_scale, load_scales, 
 from replicse.compile.study import Cell, Study
 from replicse.errors import BadInput, nearest
 from replicse.registry.corpora import SIMCSE_DATA
+from replicse.registry.registry import current
 from replicse.registry.run_options import Trajectory
 from replicse.registry.runs import Run
-from replicse.registry.suites import SUITES
 from replicse.spec.additions import with_additions
 from replicse.spec.columns import AnyColumn, Derived
 from replicse.spec.config import Config, checked_config
@@ -168,7 +168,7 @@ class Planner:
     def _note(self, item: Item, column: AnyColumn, path: str, encoders: Iterable[str]) -> None:
         """Note what a cell needs of its encoders: the suite, checkpoints of a trajectory, or a count of the data."""
         suite, _, rest = path.partition("/")
-        entry = SUITES.get(suite)
+        entry = current().suites.get(suite)
         if entry and entry.named_by:
             self.plan.scale.check_name(
                 f"{item.file}: column {column.id}", suite, entry.name_in(path), rest.partition("/")[2]

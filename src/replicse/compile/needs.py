@@ -8,7 +8,7 @@ from typing import Any, Literal
 from replicse.compile.study import Study
 from replicse.registry.corpora import HubDataset, HubPart
 from replicse.registry.encoders import weight_bytes
-from replicse.registry.suites import SUITES
+from replicse.registry.registry import current
 from replicse.spec.layers import mappings, named_files, workspace_files
 
 # What else than putting it there is done about a table that is absent.
@@ -55,7 +55,7 @@ def needs(plan: Study) -> Iterator[Need]:
         if hub := source.get("hub"):
             where = {**source, "folder": plan.paths.backbone(key)}
             yield Need("encoder", hub, weight_bytes(hub), "see its model card", 2, where)
-    for suite in sorted(SUITES.keys() & set().union(*plan.suites.values())):
+    for suite in sorted(current().suites.keys() & set().union(*plan.suites.values())):
         if name := plan.scale.suite_options(suite).downloads():
             yield Need("suite", name, None, "of each set", 1, suite)
 
@@ -145,7 +145,7 @@ def _read(plan: Study) -> Iterator[Mapping[str, Any]]:
             list(plan.stores.values()),
             list(plan.tokenizers.values()),
             [part.plain() for encoder in plan.encoders.values() for part in encoder.corpora()],
-            [plan.options(suite, plan.suites) for suite in suites if suite in SUITES],
+            [plan.options(suite, plan.suites) for suite in suites if suite in current().suites],
             [run.selection.plain() for run in plan.runs.values()],
             plan.count_job(),
         ]

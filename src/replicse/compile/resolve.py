@@ -15,10 +15,10 @@ from replicse.registry.digests import digest
 from replicse.registry.encoders import Checkpoint, Engine, can_keep
 from replicse.registry.frozen import BY_NAME, FrozenModel, with_frozen
 from replicse.registry.poolings import Own
+from replicse.registry.registry import current
 from replicse.registry.run_options import SelectionRule, View
 from replicse.registry.run_specs import PARTS, InitSpec, RunSpec, SourceSpec
 from replicse.registry.runs import Fresh, Init, Run, RunSource
-from replicse.registry.suites import SUITES
 from replicse.spec.config import Config
 from replicse.spec.layers import merged
 from replicse.spec.lock import Lock, load_lock
@@ -278,7 +278,7 @@ class Resolver:
         The scale's options have both.
         """
         options, (_, _, path) = self.plan.scale.options.get(rule.suite, {}), rule.metric.partition("/")
-        entry, where = SUITES[rule.suite], f"{where}: selection.metric"
+        entry, where = current().suites[rule.suite], f"{where}: selection.metric"
         if entry.named_by:
             name = entry.name_in(rule.metric)
             self.plan.scale.check_name(where, rule.suite, name, path.partition("/")[2])

@@ -14,8 +14,9 @@ from replicse.registry.digests import digest
 from replicse.registry.encoders import CHECKPOINTS, Checkpoint, Precision
 from replicse.registry.frozen import frozen_models
 from replicse.registry.poolings import Own
+from replicse.registry.registry import current
 from replicse.registry.runs import Init, Run
-from replicse.registry.suites import SUITES, file_of
+from replicse.registry.suites import file_of
 from replicse.spec.cell_id import AS_DESCRIBED, CellId
 from replicse.spec.columns import AnyColumn
 from replicse.spec.config import Config
@@ -247,7 +248,7 @@ class Study:
 
     def options(self, suite: str, encoders: Iterable[str]) -> dict[str, Any]:
         """Return the options of a suite as plain data for some encoders: what no cell of theirs reads is left out."""
-        options, narrowed = self.scale.options.get(suite, {}), SUITES[suite].narrowed
+        options, narrowed = self.scale.options.get(suite, {}), current().suites[suite].narrowed
         read = [path for encoder in encoders for path in self.read.get((encoder, suite), ())]
         return narrowed(options, read) if narrowed else options
 

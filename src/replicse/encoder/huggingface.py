@@ -20,7 +20,8 @@ from replicse.encoder.stored import write_folder
 from replicse.errors import BadInput
 from replicse.files import not_written, read_json
 from replicse.registry.artefacts import CONFIG, WEIGHTS
-from replicse.registry.encoders import FAMILIES, MAX_LENGTH
+from replicse.registry.encoders import MAX_LENGTH
+from replicse.registry.registry import current
 
 # Rates that no configuration holds: where one of them turns up in a model is where that rate belongs.
 _HIDDEN_MARK, _ATTENTION_MARK = 0.28125, 0.40625
@@ -234,7 +235,7 @@ def heads_of_family(family: str, where: str = "") -> tuple[bool, bool]:
     """
     from transformers import CONFIG_MAPPING, MODEL_FOR_CAUSAL_LM_MAPPING, MODEL_FOR_MASKED_LM_MAPPING
 
-    if code := FAMILIES.get(family):
+    if code := current().families.get(family):
         try:
             resolve_name(code)()
         except Exception as error:

@@ -13,7 +13,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from replicse.errors import BadInput, nearest
-from replicse.registry.suites import SUITES, to_install
+from replicse.registry.registry import current
+from replicse.registry.suite_options import to_install
 
 
 class Vectors(Protocol):
@@ -36,9 +37,10 @@ def suite(
 
     `context` is what the job tells those suites that ask for it.
     """
-    if name not in SUITES:
-        raise BadInput(f'suite "{name}" is unknown{nearest(name, SUITES)}')
-    entry = SUITES[name]
+    known = current().suites
+    if name not in known:
+        raise BadInput(f'suite "{name}" is unknown{nearest(name, known)}')
+    entry = known[name]
     extras = {key: context[key] for key in entry.told} if context else {}
     parameters = entry.options.of({**(options or {}), **extras}, f"suite {name}")
     if problem := to_install(name, parameters):

@@ -9,7 +9,8 @@ from typing import Any
 from replicse.checked import shown
 from replicse.errors import BadInput
 from replicse.files import read_json, sha256_of
-from replicse.registry.suites import ANY, SUITES, range_of
+from replicse.registry.registry import current
+from replicse.registry.suites import ANY, range_of
 
 # What an evaluation holds, each part by metric path or by name.
 PARTS = ("failures", "pairs", "provenance")
@@ -102,7 +103,7 @@ def _beyond(path: str, node: Any) -> Iterator[str]:
     elif isinstance(node, Mapping):
         for key, inner in node.items():
             yield from _beyond(f"{path}/{key}", inner)
-        suite = SUITES.get(path.partition("/")[0])
+        suite = current().suites.get(path.partition("/")[0])
         keys = [key for key in (suite.rising if suite else ()) if _number(node, key) is not None]
         for low, high in pairwise(keys):
             if node[low] > node[high] + 1e-6:
@@ -114,7 +115,8 @@ def _beyond(path: str, node: Any) -> Iterator[str]:
 
 def _other_means(suite: str, numbers: Any) -> Iterator[str]:
     """Yield averages that are not those of their parts, where all of these are there."""
-    averages = SUITES[suite].averages if suite in SUITES else {}
+    entry = current().suites.get(suite)
+    averages = entry.averages if entry else {}
     for name, paths in averages.items():
         value, parts = _number(numbers, name), [_number(numbers, path) for path in paths]
         if value is None or None in parts:

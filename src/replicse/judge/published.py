@@ -8,7 +8,7 @@ from typing import Any
 from replicse.errors import BadInput, nearest
 from replicse.judge.statistics import mean_and_spread, t_quantile
 from replicse.registry.levels import FEWEST_SEEDS
-from replicse.registry.suites import SUITES
+from replicse.registry.registry import current
 from replicse.spec.causes import Kind
 from replicse.spec.cell_id import CellId
 from replicse.spec.cell_names import CellNames
@@ -176,7 +176,7 @@ def _setting(
     papers: Mapping[str, Paper], item: Item, request: PlannedRequest, path: str
 ) -> tuple[Kind | None, dict[str, Any]]:
     """Return what kind of encoder a cell reads, and the paper's setting by the name of a fact."""
-    suite = SUITES.get(path.partition("/")[0])
+    suite = current().suites.get(path.partition("/")[0])
     last = path.rpartition("/")[2]
     settings: dict[str, Any] = {
         "against": "paper",

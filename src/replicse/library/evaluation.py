@@ -9,7 +9,7 @@ from replicse.encoder.sentence import SentenceEncoder
 from replicse.encoder.vectors import CallableVectors
 from replicse.errors import BadInput, Failed
 from replicse.evaluation.suites import Vectors, run_suites, suite
-from replicse.registry.suites import SUITES
+from replicse.registry.registry import current
 from replicse.spec.config import use_all_plugins
 
 # A function of sentences to vectors, or an object with `encode`, as of sentence-transformers.
@@ -49,7 +49,7 @@ def evaluate(
             set is absent; Failed where the encoder gives every sentence one vector.
     """
     names = [suites] if isinstance(suites, str) else list(suites)
-    if set(names) - SUITES.keys():
+    if set(names) - current().suites.keys():
         use_all_plugins()
     for name in (*names, *(options or {})):
         suite(name, (options or {}).get(name))

@@ -1,5 +1,6 @@
 """Heads, engines, architectures and post-processings: what turns a sentence into a vector."""
 
+from collections.abc import Mapping
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -13,13 +14,14 @@ from replicse.files import read_json
 from replicse.registry.artefacts import CONFIG
 from replicse.registry.corpora import DataFile
 from replicse.registry.entries import Entry
+from replicse.registry.registry import current
 
 MAX_LENGTH = 512  # SentEval does not truncate (methods 2.1); 512 is where the position embeddings of BERT end
 Engine = Literal["auto", "packed", "transformers"]
 ENGINES: tuple[str, ...] = get_args(Engine)
 # Families of the packed engine; all others go through `transformers`.
 PACKED = ("bert", "roberta", "distilbert")
-# Families that plug-ins bring -> module and function that registers their classes with `transformers`.
+# Further families -> module and function that registers their classes with `transformers`: plug-ins bring them.
 FAMILIES: dict[str, str] = {}
 Precision = Literal["fp32", "bf16", "fp16"]
 Checkpoint = Literal["best", "last"]
@@ -108,14 +110,15 @@ def _families() -> tuple[str, ...]:
     return tuple(each.parent.name for home in homes for each in Path(home, "models").glob("*/__init__.py"))
 
 
-def has_family(name: str) -> bool:
-    """Return whether the packed engine, `transformers` or a plug-in has a family."""
-    return name in (*PACKED, *FAMILIES) or name.replace("-", "_") in _families()
+def has_family(name: str, brought: Mapping[str, str]) -> bool:
+    """Return whether the packed engine or `transformers` has a family, or it is among those that are brought."""
+    return name in (*PACKED, *brought) or name.replace("-", "_") in _families()
 
 
 def _family(value: str) -> str:
-    if not has_family(value):
-        near = nearest(value, (*FAMILIES, *(name.replace("_", "-") for name in _families())))
+    brought = current().families
+    if not has_family(value, brought):
+        near = nearest(value, (*brought, *(name.replace("_", "-") for name in _families())))
         raise UserMessage(f'neither transformers nor a plug-in has a family "{value}"{near}')
     return value
 

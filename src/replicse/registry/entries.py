@@ -1,6 +1,6 @@
-"""What every registry of parameters shares: a class below its base is an entry, by the one name that it says."""
+"""What all parameters in the registry share: a class below their base is an entry, by the one name that it says."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
 from pkgutil import resolve_name
 from typing import Annotated, Any, ClassVar, Union, get_args
@@ -8,42 +8,49 @@ from typing import Annotated, Any, ClassVar, Union, get_args
 from pydantic import Field, TypeAdapter, create_model
 from pydantic_core.core_schema import no_info_plain_validator_function
 
-from replicse.checked import Checked, UserMessage
+from replicse.checked import Checked
 from replicse.errors import BadInput
 
 
 class Entry(Checked):
     """Parameters that a file names by the value of `key`.
 
-    A class that gives `key` itself is the base of a registry, and as a type any of the entries that there are when a
-    value is read: one that a plug-in brings is read as those of the package are. A class below it that annotates that
-    field with the Literal of one name is an entry of `known` by this name; others hold what entries share.
+    A class that gives `key` itself is the base of some entries, and as a type any of those that the registry in use has
+    when a value is read: one that a plug-in brings is read as those of the package are. A class below it that annotates
+    that field with the Literal of one name is an entry by this name; others hold what entries share.
     `implementation` names module and function or class of what the parameters are for; where it is not given, the
     function of the entry's name in the module `home`, for an entry of a plug-in in the plug-in's own module.
     """
 
     key: ClassVar[str]
-    known: ClassVar[dict[str, Any]]
-    registries: ClassVar[list[dict[str, Any]]] = []
     implementation: ClassVar[str]
     home: ClassVar[str]
 
     @classmethod
     def __pydantic_init_subclass__(cls, **_: Any) -> None:
-        """Register an entry; UserMessage where another one has its name."""
-        if "key" in vars(cls):
-            cls.known = {}
-            cls.registries.append(cls.known)
-        elif cls.key in cls.__annotations__:
-            (name,) = get_args(cls.model_fields[cls.key].annotation)
-            if name in cls.known:
-                raise UserMessage(
-                    f'{cls.__qualname__}: the {cls.key} "{name}" is that of {cls.known[name].__qualname__};'
-                    " choose another name"
-                )
-            cls.known[name] = cls
-            if "implementation" not in vars(cls):
-                cls.implementation = f"{cls._home()}:{name.replace('-', '_')}"
+        """Have the implementation that an entry does not give."""
+        if cls.entry_name() and "implementation" not in vars(cls):
+            cls.implementation = f"{cls._home()}:{cls.entry_name().replace('-', '_')}"
+
+    @classmethod
+    def base(cls) -> type["Entry"]:
+        """Return the class that gives `key`."""
+        return next(each for each in cls.__mro__ if "key" in vars(each))
+
+    @classmethod
+    def entry_name(cls) -> str:
+        """Return the name of an entry; blank for a base and for what entries share."""
+        if cls is Entry or "key" in vars(cls) or cls.key not in cls.__annotations__:
+            return ""
+        (name,) = get_args(cls.model_fields[cls.key].annotation)
+        return name
+
+    @classmethod
+    def known(cls) -> Mapping[str, Any]:
+        """Return the classes of the registry in use that are below the base, by name."""
+        from replicse.registry.registry import current
+
+        return current().entries.get(cls.base(), {})
 
     @classmethod
     def _home(cls) -> str:
@@ -66,7 +73,7 @@ class Entry(Checked):
 
     @classmethod
     def _one_of(cls) -> TypeAdapter[Any]:
-        return _told_apart(cls.key, tuple(cls.known.values()))
+        return _told_apart(cls.key, tuple(cls.known().values()))
 
     def made_by(self) -> Any:
         """Return the function or class that the parameters are for; BadInput where that of a plug-in fails."""

@@ -1,35 +1,34 @@
 """Plug-ins: papers' methods, files of a workspace and installed packages that bring terms, augmentations, suites, ...
 
 A plug-in is the file `method.py` of a paper's folder, a Python file, a folder with `__init__.py`, or an entry point of
-the group `replicse.plugins`. What it defines below a registry's base is registered by being there, and so are the
-suites in its table `SUITES` and the families of encoders in its table `FAMILIES`. All of it is one unit: a change to it
-runs again what uses anything of it.
+the group `replicse.plugins`. It brings the entries that its modules define, the suites in its table `SUITES` and the
+families of encoders in its table `FAMILIES`. All of it is one unit: a change to it runs again what uses anything of it.
 
 The modules of a paper's folder are those of the package `papers.<paper>`: `papers.mine.method`, and others
 next to it that it names. All papers' methods are in use whenever any plug-ins are: no config and no job names them.
 """
 
-import ast
 import hashlib
+import symtable
 import sys
 import traceback
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 from importlib.machinery import SOURCE_SUFFIXES, FileFinder, SourceFileLoader
 from importlib.metadata import entry_points
 from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from itertools import chain
 from pathlib import Path
-from types import CodeType, ModuleType
+from types import CodeType, MappingProxyType, ModuleType
 from typing import Any
 
 from replicse.checked import UserMessage
 from replicse.errors import BadInput, MissingData
 from replicse.files import below
 from replicse.registry.encoders import FAMILIES, has_family
-from replicse.registry.entries import Entry
-from replicse.registry.suites import OTHERS, SUITES
+from replicse.registry.registry import Registry, current
+from replicse.registry.suites import OTHERS, SUITES, Suite
 from replicse.workspace import PACKAGE, looked_up, packaged, workflow_folder
 
 METHODS = "papers"  # the package of the papers' folders
@@ -74,40 +73,28 @@ class Plugin:
         )
 
 
-# The tables that a plug-in may have: the one that it is taken into, what an entry is, and which names exist.
-TABLES: dict[str, tuple[dict[str, Any], str, Callable[[str], bool]]] = {
-    "SUITES": (SUITES, "suite", lambda name: name in (*SUITES, *OTHERS)),
-    "FAMILIES": (FAMILIES, "family", has_family),
-}
-
-# By package or module, those whose entries are registered now.
-IN_USE: dict[str, Plugin] = {}
-
-
 def use_plugins(names: Iterable[str], workflow: Path | None = None) -> None:
-    """Register what the papers' methods and some plug-ins bring, and nothing of any other.
+    """Have in use the registry of the package, the papers' methods and some plug-ins, and nothing of any other.
 
     A file that has changed is read again. The papers are those of the package, of a workflow (that of this process if
     none is given) and of the workspace.
-    BadInput for a plug-in that is not there or cannot be imported, that registers a name which exists, or whose entries
-    name code that is not there.
+    BadInput for a plug-in that is not there or cannot be imported, that brings a name which exists, or whose entries
+    name code that is not there; the registry in use stays.
     """
-    wanted = {plugin.module: plugin for plugin in _methods(workflow or workflow_folder())}
-    for plugin in map(_plugin, dict.fromkeys(names)):
-        other = wanted.setdefault(plugin.module, plugin)
-        if other != plugin:
-            raise BadInput(
-                f'plug-ins "{other.name}" and "{plugin.name}" are both the module {plugin.module}; rename one'
-            )
-    for plugin in list(IN_USE.values()):
-        if wanted.get(plugin.module) != plugin and not plugin.installed:
-            _drop(plugin)
+    before, wanted = current().plugins, _wanted(names, workflow or workflow_folder())
+    _forget(before, wanted)
+    # Of all before the first is imported: what is forgotten again has a plug-in's name.
     for plugin in wanted.values():
-        if plugin.module not in IN_USE:
-            _register(plugin)
-        elif plugin.method:
-            IN_USE[plugin.module] = plugin
-            _make_package(plugin)
+        if not plugin.installed and not plugin.method:
+            check_module(plugin.place)
+    registry = Registry.of_package()
+    try:
+        for plugin in wanted.values():
+            registry = _joined(registry, plugin)
+    except BadInput:
+        _forget(wanted, before)
+        raise
+    Registry.in_use = replace(registry, plugins=MappingProxyType(wanted))
 
 
 def installed_plugins() -> list[str]:
@@ -117,45 +104,54 @@ def installed_plugins() -> list[str]:
 
 def plugins_of(code: Iterable[str]) -> list[str]:
     """Return the names of the plug-ins that some code (`module` or `module:name`) is of, but for papers' methods."""
-    used = {IN_USE[unit] for unit in map(_unit, code) if unit in IN_USE}
+    known = current().plugins
+    used = {known[unit] for unit in map(_unit, code) if unit in known}
     return sorted(plugin.name for plugin in used if not plugin.method)
 
 
 def unit_of(code: str) -> str:
     """Return what a digest takes for a piece of code: of a plug-in all of it."""
-    return _unit(code) if _unit(code) in IN_USE else code
+    return _unit(code) if _unit(code) in current().plugins else code
 
 
 def suite_code(suite: str) -> str:
     """Return the code that an entry of the suites is: of a plug-in all of it."""
-    return _home("SUITES", suite) or f"replicse.registry.suites:SUITES[{suite}]"
+    return current().homes.get(("SUITES", suite)) or f"replicse.registry.suites:SUITES[{suite}]"
 
 
 def family_code(family: str) -> str:
     """Return the plug-in whose code a family of encoders is; blank where no plug-in has brought it."""
-    return _home("FAMILIES", family)
+    return current().homes.get(("FAMILIES", family), "")
 
 
 def plugin_places() -> dict[str, Path]:
     """Return file or folder of each plug-in in use by its package or module."""
-    return {module: plugin.place for module, plugin in IN_USE.items()}
+    return {module: plugin.place for module, plugin in current().plugins.items()}
 
 
 def recorded_plugins() -> list[dict[str, str]]:
     """Return the records of the plug-ins in use, but for the methods of this workflow, which are of its commit."""
     home = packaged("workflow").resolve()
-    return [plugin.record() for plugin in IN_USE.values() if not plugin.place.is_relative_to(home)]
-
-
-def _home(table: str, name: str) -> str:
-    """Return the module of the plug-in that has brought what a table names; blank where none has."""
-    return next((module for module, plugin in IN_USE.items() if name in _brought(plugin, table)), "")
+    plugins = current().plugins.values()
+    return [plugin.record() for plugin in plugins if not plugin.place.is_relative_to(home)]
 
 
 def _unit(code: str) -> str:
     """Return the package or module that would be the plug-in which some code is of."""
     names = code.partition(":")[0].split(".")
     return ".".join(names[: 2 if names[0] == METHODS else 1])
+
+
+def _wanted(names: Iterable[str], workflow: Path) -> dict[str, Plugin]:
+    """Return the papers' methods and the plug-ins of some names by package or module; BadInput where two are alike."""
+    wanted = {plugin.module: plugin for plugin in _methods(workflow)}
+    for plugin in map(_plugin, dict.fromkeys(names)):
+        other = wanted.setdefault(plugin.module, plugin)
+        if other != plugin:
+            raise BadInput(
+                f'plug-ins "{other.name}" and "{plugin.name}" are both the module {plugin.module}; rename one'
+            )
+    return wanted
 
 
 def _methods(workflow: Path) -> Iterator[Plugin]:
@@ -210,33 +206,44 @@ def _sha256(place: Path, pattern: str = "**/*") -> str:
     return digest.hexdigest()
 
 
-def _register(plugin: Plugin) -> None:
-    """Import a plug-in, so that its entries are registered, and take what its tables hold."""
-    # Before anything is taken: what is dropped again is all that has its name.
-    if not plugin.installed and not plugin.method:
-        check_module(plugin.place)
-    IN_USE[plugin.module] = plugin
+def _joined(registry: Registry, plugin: Plugin) -> Registry:
+    """Return a registry with what a plug-in brings."""
     try:
         _import(plugin)
-        for table, (known, what, exists) in TABLES.items():
-            given = getattr(sys.modules[plugin.imported], table, {})
-            if given is known:
-                raise UserMessage(f"it imports {table}; give it a table {table} of its own")
-            if not isinstance(given, dict):
-                raise UserMessage(f"{table} is no mapping of names; give it one, or another name")
-            for name, entry in _brought(plugin, table).items():
-                if exists(name):
-                    raise UserMessage(f'there is a {what} "{name}" already; choose another name')
-                known[name] = entry
-        for problem in _without_code(plugin):
+        suites, families = _tables(plugin, registry)
+        registry = registry.joined(plugin.module, _modules(plugin).values(), suites, families)
+        for problem in _without_code(plugin, registry, suites, families):
             raise UserMessage(problem)
+        return registry
+    except BadInput:
+        raise
     except (Exception, SystemExit) as error:
         place = _line_of(error, plugin)
-        _drop(plugin)
         if isinstance(error, UserMessage):
             raise BadInput(f"{place}: {error}") from None
         problem = " ".join(f"{type(error).__name__}: {error}".split())
         raise BadInput(f"{place}: {problem}; {'fix it' if plugin.method else REMEDY}") from None
+
+
+def _modules(plugin: Plugin) -> dict[str, ModuleType]:
+    """Return the modules of a plug-in that are imported, by name."""
+    return {name: module for name, module in list(sys.modules.items()) if _unit(name) == plugin.module}
+
+
+def _tables(plugin: Plugin, registry: Registry) -> Iterator[dict[str, Any]]:
+    """Yield suites and families of a plug-in; UserMessage for what is no such table, and for a name that exists."""
+    for table, package, what, exists in (
+        ("SUITES", SUITES, "suite", lambda name: name in registry.suites or name in OTHERS),
+        ("FAMILIES", FAMILIES, "family", lambda name: has_family(name, registry.families)),
+    ):
+        given = getattr(sys.modules[plugin.imported], table, {})
+        if given is package:
+            raise UserMessage(f"it imports {table}; give it a table {table} of its own")
+        if not isinstance(given, dict):
+            raise UserMessage(f"{table} is no mapping of names; give it one, or another name")
+        for name in filter(exists, given):
+            raise UserMessage(f'there is a {what} "{name}" already; choose another name')
+        yield given
 
 
 def check_module(place: Path) -> None:
@@ -282,40 +289,23 @@ def _make_package(plugin: Plugin) -> None:
         package.__path__ = places
 
 
-def _drop(plugin: Plugin) -> None:
-    """Take out of the registries what a plug-in has brought, and forget its modules."""
-    for known, name, _ in list(_entries(plugin)):
-        del known[name]
-    for table, (known, *_) in TABLES.items():
-        for name, entry in _brought(plugin, table).items():
-            if known.get(name) is entry:
-                del known[name]
-    for name in [name for name in sys.modules if _unit(name) == plugin.module]:
-        del sys.modules[name]
-    del IN_USE[plugin.module]
+def _forget(plugins: Mapping[str, Plugin], others: Mapping[str, Plugin]) -> None:
+    """Forget the modules of the plug-ins of a workspace that are not among others as they are."""
+    for plugin in plugins.values():
+        if others.get(plugin.module) != plugin and not plugin.installed:
+            for name in _modules(plugin):
+                del sys.modules[name]
 
 
-def _entries(plugin: Plugin) -> Iterator[tuple[dict[str, Any], str, type[Entry]]]:
-    """Yield registry, name and class of each entry that a plug-in has brought."""
-    for known in Entry.registries:
-        for name, entry in known.items():
-            if _unit(entry.__module__) == plugin.module:
-                yield known, name, entry
-
-
-def _brought(plugin: Plugin, table: str) -> dict[str, Any]:
-    """Return what a plug-in brings in one of its tables."""
-    brought = getattr(sys.modules.get(plugin.imported), table, None)
-    return brought if isinstance(brought, dict) and brought is not TABLES[table][0] else {}
-
-
-def _without_code(plugin: Plugin) -> Iterator[str]:
-    """Yield a sentence for each entry of a plug-in whose code is not there; that code, torch with it, stays unread."""
-    named = {entry.__qualname__: entry.implementation for *_, entry in _entries(plugin)}
-    named |= {
-        f'suite "{name}"': f"{suite.module}:evaluate" for name, suite in _brought(plugin, "SUITES").items()
-    }
-    named |= {f'family "{name}"': code for name, code in _brought(plugin, "FAMILIES").items()}
+def _without_code(
+    plugin: Plugin, registry: Registry, suites: Mapping[str, Suite], families: Mapping[str, str]
+) -> Iterator[str]:
+    """Yield a sentence for each of what a plug-in brings whose code is not there; torch and that code stay unread."""
+    entries = (entry for known in registry.entries.values() for entry in known.values())
+    own = (entry for entry in entries if _unit(entry.__module__) == plugin.module)
+    named = {entry.__qualname__: entry.implementation for entry in own}
+    named |= {f'suite "{name}"': f"{suite.module}:evaluate" for name, suite in suites.items()}
+    named |= {f'family "{name}"': code for name, code in families.items()}
     for what, code in named.items():
         if not _is_there(code, plugin):
             yield f'{what} names the code "{code}", which is not there; define it, or give implementation'
@@ -333,18 +323,10 @@ def _is_there(code: str, plugin: Plugin) -> bool:
     file = next((file for file in (path.with_suffix(".py"), path / "__init__.py") if file.is_file()), None)
     if file is None:
         return False
-    tree = ast.parse(file.read_bytes(), str(file))
-    return any(name in _names(statement) for statement in tree.body)
-
-
-def _names(statement: ast.stmt) -> Iterator[str]:
-    """Yield the names that a statement at the top of a module defines."""
-    if isinstance(statement, ast.ClassDef | ast.FunctionDef):
-        yield statement.name
-    elif isinstance(statement, ast.ImportFrom | ast.Import):
-        yield from (alias.asname or alias.name for alias in statement.names)
-    elif isinstance(statement, ast.Assign):
-        yield from (target.id for target in statement.targets if isinstance(target, ast.Name))
+    table = symtable.symtable(file.read_bytes(), str(file), "exec")
+    return name in {
+        each.get_name() for each in table.get_symbols() if each.is_assigned() or each.is_imported()
+    }
 
 
 def _line_of(error: BaseException, plugin: Plugin) -> str:

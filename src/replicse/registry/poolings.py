@@ -23,10 +23,10 @@ def _spelt_out(value: object) -> object:
     """Return the parameters that a name stands for; UserMessage where no pooling has it."""
     if not isinstance(value, str):
         return value
-    if value not in PoolingParameters.known:
+    if value not in PoolingParameters.known():
         # A near name is another function, as mean for max.
         raise UserMessage(
-            f'no pooling is named "{value}"; known: {", ".join(sorted(PoolingParameters.known))}'
+            f'no pooling is named "{value}"; known: {", ".join(sorted(PoolingParameters.known()))}'
         )
     return {PoolingParameters.key: value}
 
@@ -119,7 +119,7 @@ class PoolingParameters(Entry):
     def __get_pydantic_json_schema__(cls, schema: Any, handler: Any) -> Any:
         """Return the JSON schema of a class, for the base that of all entries and their names."""
         written = super().__get_pydantic_json_schema__(schema, handler)
-        return {"anyOf": [{"enum": [*cls.known]}, written]} if "key" in vars(cls) else written
+        return {"anyOf": [{"enum": [*cls.known()]}, written]} if "key" in vars(cls) else written
 
 
 class FirstToken(PoolingParameters):

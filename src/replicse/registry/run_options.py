@@ -13,7 +13,8 @@ from replicse.registry.augmentations import Augmentation, augmentation_of
 from replicse.registry.corpora import Labelled
 from replicse.registry.encoders import Engine, Head, MlpHead, Precision
 from replicse.registry.poolings import Cls, ClsHead, Pooling, TrainingPooling
-from replicse.registry.suites import SUITES, HeadsOptions
+from replicse.registry.registry import current
+from replicse.registry.suites import HeadsOptions
 
 
 class DropoutRates(Checked):
@@ -105,14 +106,15 @@ class SelectionRule(Checked):
     @property
     def task(self) -> str:
         """Return the task that the suite's options name, scored through its head; blank for a suite without heads."""
-        return self.metric.split("/")[1] if issubclass(SUITES[self.suite].options, HeadsOptions) else ""
+        options = current().suites[self.suite].options
+        return self.metric.split("/")[1] if issubclass(options, HeadsOptions) else ""
 
 
 def selectable() -> tuple[str, ...]:
     """Return the patterns of the metrics on development data."""
     return tuple(
         f"{name}/{path}"
-        for name, suite in SUITES.items()
+        for name, suite in current().suites.items()
         if suite.selects
         for path in suite.metrics
         if path.rpartition("/")[2] in suite.selects

@@ -65,7 +65,7 @@ class RunSource(Checked):
     @property
     def corpus_format(self) -> type[CorpusFormat]:
         """Return the format of its corpus; what all share where the corpus names none."""
-        return CorpusFormat.known.get(str(self.corpus.get("format")), CorpusFormat)
+        return CorpusFormat.known().get(str(self.corpus.get("format")), CorpusFormat)
 
     def unfit(self, term: Term) -> str:
         """Return what a term needs of the source besides; blank where nothing is missing."""

@@ -5,164 +5,34 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import partial
-from importlib.util import find_spec
 from itertools import chain, product
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Any
 
-from pydantic import AfterValidator, Field
-
-from replicse.checked import Checked, Id, Text, UserMessage
-from replicse.errors import nearest
-from replicse.registry.corpora import STS_DEV_TASKS, STS_TASKS, Corpus, Labelled, StsName
+from replicse.registry.corpora import STS_DEV_TASKS, STS_TASKS
 from replicse.registry.mteb import MTEB_NAMES, MTEB_TASKS, categories
-from replicse.registry.sets import EvaluationSet, SetName
+from replicse.registry.registry import current
+from replicse.registry.suite_options import (
+    TRANSFER_SPLITS,
+    TRANSFER_TASKS,
+    VARIANTS,
+    HeadsOptions,
+    MtebOptions,
+    QueryOptions,
+    RetrievalOptions,
+    SetsOptions,
+    StsOptions,
+    SuiteOptions,
+    TrainingOptions,
+    TransferOptions,
+    VariantsOptions,
+)
 
-# What SentEval cross-validates has one split; TREC and MRPC have no development set.
-TRANSFER_SPLITS = {
-    **dict.fromkeys(("MR", "CR", "SUBJ", "MPQA"), ("all",)),
-    "SST2": ("train", "dev", "test"),
-    **dict.fromkeys(("TREC", "MRPC"), ("train", "test")),
-}
-TRANSFER_TASKS = tuple(TRANSFER_SPLITS)
-if TYPE_CHECKING:
-    TransferName = str
-else:
-    TransferName = Literal[TRANSFER_TASKS]
 AGGREGATIONS = ("all", "mean", "wmean")
 AVERAGES = {"avg": "all", "avg-mean": "mean", "avg-wmean": "wmean"}  # of the seven tasks
 RATINGS = ("0-1", "1-2", "2-3", "3-4", "4-5")
 QUANTILES = {"q05": 0.05, "q25": 0.25, "q50": 0.5, "q75": 0.75, "q95": 0.95}
-# How else an encoder may be read and scored than its paper does.
-VARIANTS = {
-    "cls": "[CLS] as it is",
-    "cls-head": "[CLS] through the stored head or pooler",
-    "mean": "mean of the last layer over the tokens",
-    "last2": "mean of the last two layers",
-    "first-last": "mean of the first and the last layer",
-    "first-last-0": "mean of the embedding output and the last layer",
-    "in-a-template": "[MASK] of PromptBERT's template around the sentence",
-    "mean-with-padding": "mean of the last layer over tokens and padding, in SentEval's batches of 128",
-    "padding-attended": "no attention mask: padding is attended to, in SentEval's batches of 128",
-    "length-32": "cut at 32 word pieces, as training does",
-    "length-128": "cut at 128 word pieces",
-    "scores-in-bf16": "similarities in bfloat16",
-    "scores-in-fp16": "similarities in float16",
-    "weights-in-bf16": "weights and layers in bfloat16, similarities in float32",
-    "weights-in-fp16": "weights and layers in float16, similarities in float32",
-    "all-in-bf16": "weights, layers and similarities in bfloat16",
-    "mean-of-subsets": "mean of the subsets' correlations",
-    "weighted-mean": "mean of the subsets' correlations by their sizes",
-    "pearson": "Pearson's correlation instead of Spearman's",
-    "development-set": "development sets of STS-B and SICK-R, and their mean as average",
-    "sick-r-all-splits": "all 9,927 pairs of SICK-R, as MTEB takes them",
-    "stsb-regressor": "a regression on STS-B's training pairs instead of the cosine",
-}
 AS_READ, DEVELOPMENT = "as-read", "development-set"
 NEIGHBOURS = 3  # ranks that a retrieval shows (SimCSE Table 8, DiffCSE Table 9)
-
-
-# Options
-
-
-class SuiteOptions(Checked):
-    """The options of a suite: none, unless a class below says which."""
-
-    def downloads(self) -> str:
-        """Return which data sets a library of the suite downloads while it runs; blank for none."""
-        return ""
-
-    def extra(self) -> str:
-        """Return the extra of this package that the suite needs, named like what it installs; blank for none."""
-        return ""
-
-
-class StsOptions(SuiteOptions):
-    """The similarity tasks to run; all of the split where none are named."""
-
-    tasks: Annotated[tuple[StsName, ...], Field(min_length=1)] | None = None
-
-
-class TransferOptions(SuiteOptions):
-    """The transfer tasks to run; all seven where none are named."""
-
-    tasks: Annotated[tuple[TransferName, ...], Field(min_length=1)] | None = None
-
-
-class QueryOptions(SuiteOptions):
-    """Queries by name, for a suite that has a corpus of its own."""
-
-    queries: Annotated[dict[Id, Text], Field(min_length=1)]
-
-
-class RetrievalOptions(QueryOptions):
-    """Queries by name, and the corpus that is searched."""
-
-    corpus: Corpus
-
-
-def _of_mteb(name: str) -> str:
-    if name not in categories():
-        raise UserMessage(f'"{name}" is no task of MTEB on texts{nearest(name, categories())}')
-    return name
-
-
-class MtebOptions(SuiteOptions):
-    """The tasks of MTEB to run, the 56 of Muennighoff et al. where none are named, and where their data are.
-
-    `hub`: each at the commit that the library pins; `local`: those that are in the SentEval layout of the data root;
-    `miniature`: each is replaced by the miniature of its category, made of the data root. `results` is the folder
-    of the library's own result files, `model` the name that they give the encoder.
-    """
-
-    tasks: Annotated[tuple[Annotated[str, AfterValidator(_of_mteb)], ...], Field(min_length=1)] | None = None
-    data: Literal["hub", "local", "miniature"] = "hub"
-    results: str = ""
-    model: str = ""
-
-    def downloads(self) -> str:
-        """Return all of them where they are those of the hub."""
-        return "data sets of MTEB" if self.data == "hub" else ""
-
-    def extra(self) -> str:
-        """Return the library, but for miniatures."""
-        return "" if self.data == "miniature" else "mteb"
-
-
-class SetsOptions(SuiteOptions):
-    """Evaluation sets of your own by name."""
-
-    sets: Annotated[dict[SetName, EvaluationSet], Field(min_length=1)]
-
-
-def _of_variants(name: str) -> str:
-    if name not in VARIANTS:
-        raise UserMessage(f'"{name}" is no variant of an evaluation{nearest(name, VARIANTS)}')
-    return name
-
-
-class VariantsOptions(SuiteOptions):
-    """The variants to score, all where none are named, and the encoder's folder, which the job names."""
-
-    variants: (
-        Annotated[tuple[Annotated[str, AfterValidator(_of_variants)], ...], Field(min_length=1)] | None
-    ) = None
-    folder: str = ""
-
-
-class TrainingOptions(SuiteOptions):
-    """The folder of the checkpoint whose run is asked; blank where the encoder is no checkpoint."""
-
-    folder: str = ""
-
-
-class HeadsOptions(SuiteOptions):
-    """The labelled sets by task, and the folder that holds the heads of the encoder, which the job names."""
-
-    tasks: Annotated[dict[Id, Labelled], Field(min_length=1)]
-    folder: str = ""
-
-
-# Metrics
 
 
 @dataclass(frozen=True)
@@ -307,7 +177,7 @@ def _correlations(tasks: tuple[str, ...]) -> Metrics:
     return {**metrics_in(CORRELATION, tasks, (*AGGREGATIONS, *_BOUNDS)), **metrics_in(COUNT, tasks, ("n",))}
 
 
-# The registry.
+# The suites of the package.
 SUITES: dict[str, Suite] = {
     "sts": _sts(
         {**_correlations(STS_TASKS), **metrics_in(CORRELATION, AVERAGES)},
@@ -413,35 +283,33 @@ COUNTED: Metrics = {
 OTHERS = {"data": COUNTED, "trajectory": {f"*/{metric}": limits for metric, limits in _GEOMETRY.items()}}
 
 
-def to_install(name: str, options: SuiteOptions) -> str:
-    """Return a sentence on the extra that a suite needs and this machine lacks; blank where there is none."""
-    extra = options.extra()
-    if not extra or find_spec(extra):
-        return ""
-    return f'suite {name} needs the package {extra}, which is not installed; pip install "replicse[{extra}]"'
-
-
 def groups() -> dict[str, list[Suite]]:
     """Return the suites by the evaluation file that they share."""
     by_group: dict[str, list[Suite]] = {}
-    for suite in SUITES.values():
+    for suite in current().suites.values():
         by_group.setdefault(suite.group, []).append(suite)
     return by_group
 
 
 def metrics_of(name: str) -> Metrics:
     """Return what is below the first part of a metric path; nothing for an unknown one."""
-    return SUITES[name].metrics if name in SUITES else OTHERS.get(name, {})
+    suite = current().suites.get(name)
+    return suite.metrics if suite else OTHERS.get(name, {})
 
 
 def known_paths() -> Iterator[str]:
     """Yield every metric path there is; a `*` stands for a step, a query, a corpus, a set or a task."""
-    return (f"{name}/{path}" for name in (*SUITES, *OTHERS) for path in metrics_of(name))
+    return (f"{name}/{path}" for name in (*current().suites, *OTHERS) for path in metrics_of(name))
 
 
 def listed_paths() -> Iterator[str]:
     """Yield the metric paths that a `*` stands for where a list says it: the tasks of MTEB."""
-    return (f"{name}/{each}" for name, suite in SUITES.items() if suite.listed for each in suite.listed())
+    return (
+        f"{name}/{each}"
+        for name, suite in current().suites.items()
+        if suite.listed
+        for each in suite.listed()
+    )
 
 
 def _metric(path: str) -> str | None:
@@ -450,7 +318,8 @@ def _metric(path: str) -> str | None:
     metrics = metrics_of(name)
     if rest in metrics:
         return rest
-    listed = SUITES[name].listed if name in SUITES else None
+    suite = current().suites.get(name)
+    listed = suite.listed if suite else None
     if listed and rest not in listed():
         return None
     patterns = (each for each in metrics if "*" in each and each.count("/") == rest.count("/"))
@@ -484,4 +353,4 @@ def range_of(path: str) -> Range | None:
 def file_of(path: str) -> str:
     """Return the name of the evaluation file that holds a metric path: a group, `trajectory` or `counts`."""
     suite = path.partition("/")[0]
-    return {"data": "counts", "trajectory": "trajectory"}.get(suite) or SUITES[suite].group
+    return {"data": "counts", "trajectory": "trajectory"}.get(suite) or current().suites[suite].group

@@ -53,4 +53,4 @@ def workspace_files(values: Iterable[Mapping[str, Any]]) -> list[str]:
 
 
 def _in_workspace(one: Mapping[str, Any]) -> bool:
-    return getattr(CorpusFormat.known.get(str(one.get("format"))), "in_workspace", False)
+    return getattr(CorpusFormat.known().get(str(one.get("format"))), "in_workspace", False)

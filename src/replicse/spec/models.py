@@ -32,9 +32,6 @@ from replicse.spec.layers import merged
 SOURCES = ("use", "backbone", "released", "vectors", "folder", "hub")
 PRIMES = (2, 3, 5, 7, 11, 13)  # bases of the Halton sequence: no more domains than these
 
-TERMS: dict[str, type[TermParameters]] = TermParameters.known
-AUGMENTATIONS = AugmentationParameters.known
-
 
 class Recipe(RunSpec):
     """A named template of runs; `like` names the recipe below it, of this paper or as `paper/recipe`."""
@@ -53,8 +50,8 @@ class Vary(Checked):
     @classmethod
     def _are_parameters(cls, value: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
         for name, parameters in value.items():
-            if name not in TERMS:
-                raise UserMessage(f'no term is named "{name}"{nearest(name, TERMS)}')
+            if name not in TermParameters.known():
+                raise UserMessage(f'no term is named "{name}"{nearest(name, TermParameters.known())}')
             problem = _term_problem(name, parameters)
             if problem:
                 raise UserMessage(f"{name}: {problem}")
@@ -63,11 +60,12 @@ class Vary(Checked):
     @field_validator("augment")
     @classmethod
     def _are_keys(cls, value: dict[str, Any]) -> dict[str, Any]:
-        keys = {key for kind in AUGMENTATIONS.values() for key in kind.model_fields}
+        kinds = AugmentationParameters.known().values()
+        keys = {key for kind in kinds for key in kind.model_fields}
         unknown = next((key for key in value if key not in keys), None)
         if unknown:
             raise UserMessage(f'no augmentation has "{unknown}"{nearest(unknown, keys)}')
-        fitting = [kind for kind in AUGMENTATIONS.values() if set(value) <= set(kind.model_fields)]
+        fitting = [kind for kind in kinds if set(value) <= set(kind.model_fields)]
         problems = [kind.problem(value, partly=True) for kind in fitting]
         if all(problems):
             raise UserMessage(problems[0] if problems else f"no one augmentation has {', '.join(value)}")
@@ -76,7 +74,7 @@ class Vary(Checked):
 
 def _term_problem(name: str, parameters: dict[str, Any]) -> str:
     """Return what is wrong with some parameters of a term; blank where nothing is."""
-    return TERMS[name].problem({"term": name, **parameters}, partly=True)
+    return TermParameters.known()[name].problem({"term": name, **parameters}, partly=True)
 
 
 SECTIONS: dict[str, type[Checked]] = {
@@ -94,10 +92,11 @@ def run_path_problem(path: str) -> str:
     section, *rest = path.split(".")
     if section == "terms" and len(rest) == 2:
         name, key = rest
-        names = list(TERMS[name].model_fields) if name in TERMS else list(TERMS)
+        terms = TermParameters.known()
+        names = list(terms[name].model_fields if name in terms else terms)
         return (
             ""
-            if name in TERMS and key in names
+            if name in terms and key in names
             else f"section.key or terms.TERM.key{nearest(rest[-1], names)}"
         )
     paths = [f"{name}.{key}" for name, kind in SECTIONS.items() for key in kind.model_fields]

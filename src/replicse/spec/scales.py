@@ -10,15 +10,16 @@ from pydantic import Field, PrivateAttr, field_validator, model_validator
 
 from replicse.checked import Checked, Count, Id, Text, UserMessage, read_yaml, shown
 from replicse.errors import BadInput, nearest
+from replicse.registry.augmentations import AugmentationParameters
 from replicse.registry.corpora import Corpus, DataFile, Download, HubDataset
 from replicse.registry.encoders import Precision, WordVectors
+from replicse.registry.registry import current
 from replicse.registry.run_specs import RunSpec
 from replicse.registry.sets import EvaluationSet
-from replicse.registry.suites import SUITES, SuiteOptions
+from replicse.registry.suites import SuiteOptions
 from replicse.spec.layers import mappings, merged, named_files
 from replicse.spec.lock import Lock
 from replicse.spec.models import (
-    AUGMENTATIONS,
     Draw,
     EncoderRequest,
     grid_problem,
@@ -79,11 +80,11 @@ class Scale(Checked):
 
     def suite_options(self, name: str) -> SuiteOptions:
         """Return the options of a suite; BadInput where they lack what it cannot do without."""
-        return SUITES[name].options.of(self.options.get(name, {}), f"{self.file}: options.{name}")
+        return current().suites[name].options.of(self.options.get(name, {}), f"{self.file}: options.{name}")
 
     def check_name(self, where: str, suite: str, name: str, metric: str) -> None:
         """Refuse a name that the options of a suite lack, and a metric of the other kind of evaluation set."""
-        entry = SUITES[suite]
+        entry = current().suites[suite]
         names = self.options.get(suite, {}).get(entry.named_by, {})
         home = "papers and config" if suite == "sets" else self.file
         if name not in names:
@@ -96,10 +97,11 @@ class Scale(Checked):
     @field_validator("options")
     @classmethod
     def _are_options(cls, value: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+        known = current().suites
         for name, options in value.items():
-            if name not in SUITES:
-                raise UserMessage(f'no suite is named "{name}"{nearest(name, SUITES)}')
-            problem = SUITES[name].options.problem(options)
+            if name not in known:
+                raise UserMessage(f'no suite is named "{name}"{nearest(name, known)}')
+            problem = known[name].options.problem(options)
             if problem:
                 raise UserMessage(f"{name}: {problem}")
         return value
@@ -107,10 +109,11 @@ class Scale(Checked):
     @field_validator("augmentations")
     @classmethod
     def _are_parameters(cls, value: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+        known = AugmentationParameters.known()
         for name, parameters in value.items():
-            if name not in AUGMENTATIONS:
-                raise UserMessage(f'no augmentation is named "{name}"{nearest(name, AUGMENTATIONS)}')
-            problem = AUGMENTATIONS[name].problem({"name": name, **parameters}, partly=True)
+            if name not in known:
+                raise UserMessage(f'no augmentation is named "{name}"{nearest(name, known)}')
+            problem = known[name].problem({"name": name, **parameters}, partly=True)
             if problem:
                 raise UserMessage(f"{name}: {problem}")
         return value

@@ -1,7 +1,8 @@
 """Whether a number is read in the setting that the paper prints it for."""
 
 from replicse.registry.poolings import Pooling
-from replicse.registry.suites import AVERAGES, SUITES, Suite
+from replicse.registry.registry import current
+from replicse.registry.suites import AVERAGES, Suite
 from replicse.spec.tables import Setting
 
 
@@ -11,7 +12,7 @@ def setting_difference(setting: Setting, metric_path: str, pooling: Pooling | No
     Papers differ silently in aggregation, split and pooling, by many points (methods 6, pitfalls 4, 6 and 10).
     A setting that leaves one of them out says nothing about it.
     """
-    suite = SUITES.get(metric_path.partition("/")[0])
+    suite = current().suites.get(metric_path.partition("/")[0])
     reading: dict[str, object] = {"pooling": pooling}
     if suite:
         reading = {"split": suite.split, "aggregation": _aggregation(suite, metric_path), **reading}

@@ -7,7 +7,7 @@ from replicse.encoder.heads import random_head
 from replicse.errors import BadInput
 from replicse.registry.poolings import PoolingParameters
 
-POOLINGS = [name for name in PoolingParameters.known if name not in ("mask", "own")]
+POOLINGS = [name for name in PoolingParameters.known() if name not in ("mask", "own")]
 
 
 def pool(encoder, batch, name, head):
@@ -75,6 +75,6 @@ def test_a_layer_that_the_encoder_lacks_is_refused_and_not_counted_round(monkeyp
     message = f"hidden state {state} is read, but the encoder has 0, its embeddings, to 2;"
     with pytest.raises(BadInput, match=message):
         encoder(batch_of(), NeededStates((state,)))
-    monkeypatch.setattr(PoolingParameters.known["mean"], "states", (state, -1))
+    monkeypatch.setattr(PoolingParameters.known()["mean"], "states", (state, -1))
     with pytest.raises(BadInput, match=message):
         pooled_by("mean", encoder)

@@ -17,7 +17,7 @@ from replicse.encoder.sentence import SentenceEncoder
 from replicse.errors import BadInput, MissingData
 from replicse.registry.poolings import Cls, PoolingParameters
 
-POOLINGS = [name for name in PoolingParameters.known if name not in ("mask", "own")]
+POOLINGS = [name for name in PoolingParameters.known() if name not in ("mask", "own")]
 SENTENCES = [
     "bal kon mit tul.",
     "rel",

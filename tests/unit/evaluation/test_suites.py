@@ -16,6 +16,7 @@ from replicse.checked import checked_yaml
 from replicse.encoder.task_heads import make_task_head, save_task_heads
 from replicse.evaluation import suites
 from replicse.registry.encoders import ClassifierHead
+from replicse.registry.registry import Registry, current
 from replicse.registry.suites import ANY, SUITES, Suite, file_of, groups, is_metric, known_paths
 from replicse.spec.papers import Sets
 
@@ -51,7 +52,8 @@ def made_up(monkeypatch):
         "one": Suite(f"{__name__}:One", "fast", {"value": ANY}, {"tasks": ("STS12",)}, options),
         "two": Suite(f"{__name__}:One", "fast", {"value": ANY}, {"fails": True}),
     }
-    monkeypatch.setattr(suites, "SUITES", known)
+    monkeypatch.setattr(Registry, "in_use", replace(current(), suites=known))
+    return known
 
 
 def test_options_are_laid_over_the_fixed_ones_and_failures_get_their_path(made_up):
@@ -67,8 +69,8 @@ def test_options_are_laid_over_the_fixed_ones_and_failures_get_their_path(made_u
     assert suites.run_suites(None, Vectors(), ["one"])["suites"] == {"one": {"value": 3.0}}
 
 
-def test_a_suite_is_told_of_its_job_what_it_asks_for_over_what_is_given(made_up, monkeypatch):
-    monkeypatch.setitem(suites.SUITES, "told", replace(suites.SUITES["one"], told=("tasks",)))
+def test_a_suite_is_told_of_its_job_what_it_asks_for_over_what_is_given(made_up):
+    made_up["told"] = replace(made_up["one"], told=("tasks",))
     given, told = {"tasks": ["STS13"]}, {"tasks": ["STS14", "STS15"], "folder": "x"}
     assert suites.suite("told", given, told)[1] == {"tasks": ("STS14", "STS15")}
     assert suites.suite("one", given, told)[1] == {"tasks": ("STS13",)}
@@ -132,8 +134,8 @@ def yielded(world, tmp_path_factory):
     }
     heads = torch.nn.ModuleDict({"sst": make_task_head(ClassifierHead(kind="classifier", classes=5), 3)})
     save_task_heads(run / "best", heads)
-    found = suites.run_suites(world, Trained(3), list(SUITES), options)
-    assert set(found["suites"]) == set(SUITES)
+    found = suites.run_suites(world, Trained(3), list(current().suites), options)
+    assert set(found["suites"]) == set(current().suites)
     return dict(leaves(found["suites"]))
 
 

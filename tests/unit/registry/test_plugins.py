@@ -11,9 +11,8 @@ from replicse.errors import BadInput, MissingData
 from replicse.objective.terms import make_term
 from replicse.provenance.record import provenance
 from replicse.provenance.source import SourceCode
-from replicse.registry import plugins
 from replicse.registry.augmentations import augmentation_of
-from replicse.registry.encoders import FAMILIES, Architecture
+from replicse.registry.encoders import Architecture
 from replicse.registry.plugins import (
     family_code,
     installed_plugins,
@@ -23,9 +22,10 @@ from replicse.registry.plugins import (
     unit_of,
     use_plugins,
 )
+from replicse.registry.registry import current
 from replicse.registry.run_specs import RunSpec
 from replicse.registry.runs import Run
-from replicse.registry.suites import SUITES, is_metric
+from replicse.registry.suites import is_metric
 from replicse.registry.terms import TermParameters
 
 TERM = """
@@ -98,7 +98,7 @@ def test_a_term_of_a_plugin_is_read_as_one_that_is_built_in():
     schema = json.dumps(Run.model_json_schema())
     assert '"near"' in schema and '"margin"' in schema
     use_plugins([])
-    assert "near" not in TermParameters.known and "nearness" not in sys.modules
+    assert "near" not in TermParameters.known() and "nearness" not in sys.modules
     assert '"near"' not in json.dumps(Run.model_json_schema())
     with pytest.raises(BadInput, match=r'term is "near"'):
         RunSpec.of({"objective": [{"term": "near"}]}, "recipes.yaml")
@@ -138,7 +138,7 @@ def reverse(lines, *, seed):
 
     assert run_suites(Path(), Vectors(), ["letters"])["suites"] == {"letters": {"n": 26}}
     use_plugins([])
-    assert "letters" not in SUITES and not is_metric("letters/n")
+    assert "letters" not in current().suites and not is_metric("letters/n")
     with pytest.raises(BadInput, match="reverse"):
         augmentation_of({"name": "reverse"})
 
@@ -167,7 +167,7 @@ def test_a_family_of_a_plugin_is_made_saved_and_opened_again(tmp_path):
     for name, weight in made.state_dict().items():
         assert torch.equal(opened.state_dict()[name], weight)
     use_plugins([])
-    assert "windowed" not in FAMILIES
+    assert "windowed" not in current().families
 
 
 @pytest.mark.parametrize(
@@ -194,13 +194,11 @@ def test_a_family_of_a_plugin_is_made_saved_and_opened_again(tmp_path):
     ],
 )  # fmt: skip
 def test_a_mistake_in_a_plugin_is_told_in_a_sentence_and_leaves_nothing(text, told):
-    before = {id(known): dict(known) for known in TermParameters.registries}, dict(SUITES), dict(FAMILIES)
+    before = current()
     with pytest.raises(BadInput) as error:
         use_plugins([written("mine.py", text)])
     assert told in str(error.value) and "\n" not in str(error.value)
-    after = {id(known): dict(known) for known in TermParameters.registries}, dict(SUITES), dict(FAMILIES)
-    assert after == before
-    assert "mine" not in sys.modules and all(plugin.method for plugin in plugins.IN_USE.values())
+    assert current() is before and "mine" not in sys.modules
 
 
 @pytest.mark.parametrize(
@@ -222,11 +220,11 @@ def test_a_mistake_in_a_plugin_is_told_in_a_sentence_and_leaves_nothing(text, to
 def test_a_place_that_is_no_plugin(name, told):
     for file in ("json.py", "replicse.py", "my-terms.py", "notes.txt", "empty/notes.txt"):
         written(file, TERM)
-    modules, terms = set(sys.modules), dict(TermParameters.known)
+    modules, before = set(sys.modules), current()
     with pytest.raises(BadInput) as error:
         use_plugins([name])
     assert told in str(error.value)
-    assert modules <= set(sys.modules) and TermParameters.known == terms
+    assert modules <= set(sys.modules) and current() is before
     assert isinstance(error.value, MissingData) == ("gone" in name)
 
 
@@ -260,7 +258,7 @@ def test_a_paper_of_the_workspace_brings_its_method_and_nobody_names_it():
     written("papers/mine/losses.py", imports + loss)
     use_plugins([])
     try:
-        entry = TermParameters.known["near"]
+        entry = TermParameters.known()["near"]
         assert make_term(entry(term="near"))(None) == 3.0
         assert plugins_of([f"{entry.__module__}:NearParameters"]) == []
         assert [record["name"] for record in provenance()["plugins"]] == ["papers/mine"]
@@ -272,14 +270,14 @@ def test_a_paper_of_the_workspace_brings_its_method_and_nobody_names_it():
         written("papers/mine/losses.py", imports + loss.replace("3.0", "4.0"))
         assert SourceCode(plugins=plugin_places()).digest(unit) != before
         use_plugins([])  # a changed file beside method.py is read again too
-        assert make_term(TermParameters.known["near"](term="near"))(None) == 4.0
+        assert make_term(TermParameters.known()["near"](term="near"))(None) == 4.0
         written("papers/mine/method.py", "x = 1 / 0\n")
         with pytest.raises(BadInput, match=r"method.py:1: ZeroDivisionError: division by zero; fix it$"):
             use_plugins([])
     finally:
         Path("papers/mine/method.py").unlink()
     use_plugins([])
-    assert "near" not in TermParameters.known and not any(
+    assert "near" not in TermParameters.known() and not any(
         name.startswith("papers.mine") for name in sys.modules
     )
 
@@ -293,13 +291,9 @@ def test_a_package_brings_what_its_entry_point_names(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(home)
     assert installed_plugins() == ["replicse.plugins:near"]
     use_plugins(installed_plugins())
-    try:
-        assert TermParameters.known["near"].implementation == "nearlib.terms:near"
-        assert plugin_places()["nearlib"] == home / "nearlib"
-        (record,) = provenance()["plugins"]
-        assert (record["name"], record["version"]) == ("replicse.plugins:near", "1.2")
-        use_plugins([])
-        assert "near" in TermParameters.known  # it is of this Python, not of a workspace
-    finally:
-        plugins._drop(plugins.IN_USE["nearlib"])
-    assert "near" not in TermParameters.known
+    assert TermParameters.known()["near"].implementation == "nearlib.terms:near"
+    assert plugin_places()["nearlib"] == home / "nearlib"
+    (record,) = provenance()["plugins"]
+    assert (record["name"], record["version"]) == ("replicse.plugins:near", "1.2")
+    use_plugins([])
+    assert "near" not in TermParameters.known() and "nearlib" in sys.modules  # which is of this Python

@@ -22,7 +22,8 @@ from replicse.data.store import write_store
 from replicse.encoder.heads import stored_head
 from replicse.errors import BadInput, Failed, MissingData
 from replicse.files import read_json
-from replicse.registry.suites import COUNT, SUITES, Suite
+from replicse.registry.registry import Registry, current
+from replicse.registry.suites import COUNT, Suite
 from replicse.runtime.locks import HOLDER
 from replicse.training.data import TrainingData
 from replicse.training.guards import Guard
@@ -112,7 +113,9 @@ def test_the_suite_that_the_rule_names_selects_by_its_own_code(tmp_path, root, m
     mine = ModuleType("mine")
     mine.evaluate = lambda root, vectors, **_: {"some": {"score": next(values)}}
     monkeypatch.setitem(sys.modules, "mine", mine)
-    monkeypatch.setitem(SUITES, "mine", Suite("mine", "mine", {"some/score": COUNT}, selects=("score",)))
+    suite = Suite("mine", "mine", {"some/score": COUNT}, selects=("score",))
+    known = replace(current(), suites={**current().suites, "mine": suite})
+    monkeypatch.setattr(Registry, "in_use", known)
     out = trained(micro.job(tmp_path, selection={"metric": "mine/some/score", "every": 5}), root, tmp_path)
     assert micro.metrics(out)["best"] == {"step": 5, "dev": 4}
     texts, scores = micro.sentences(21, 5), [0, 1, 2, 3, 4] * 4

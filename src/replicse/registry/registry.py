@@ -1,0 +1,84 @@
+"""The registry: what a paper's files may name, read from what modules hold; a process has one in use."""
+
+import inspect
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import import_module
+from types import MappingProxyType, ModuleType
+from typing import TYPE_CHECKING, ClassVar, Self
+
+from replicse.errors import BadInput
+from replicse.registry.entries import Entry
+
+if TYPE_CHECKING:
+    from replicse.registry.plugins import Plugin
+    from replicse.registry.suites import Suite
+
+# The modules of the package that hold entries and tables.
+MODULES = ("augmentations", "corpora", "encoders", "poolings", "suites", "terms")
+
+
+@dataclass(frozen=True)
+class Registry:
+    """What may be named: entries by their base and name, suites and families by name; it never changes.
+
+    `plugins` holds by package or module the plug-ins that brought some of it, `homes` which of them a suite or a family
+    is of, by table and name; blank for this package.
+    """
+
+    entries: Mapping[type[Entry], Mapping[str, type[Entry]]] = field(default_factory=dict)
+    suites: "Mapping[str, Suite]" = field(default_factory=dict)
+    families: Mapping[str, str] = field(default_factory=dict)
+    homes: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    plugins: "Mapping[str, Plugin]" = field(default_factory=dict)
+    in_use: ClassVar["Registry | None"] = None
+
+    @classmethod
+    @cache
+    def of_package(cls) -> Self:
+        """Return the registry of this package alone."""
+        modules = [import_module(f"replicse.registry.{name}") for name in MODULES]
+        tables = {name: value for module in modules for name, value in vars(module).items()}
+        return cls().joined("", modules, tables["SUITES"], tables["FAMILIES"])
+
+    def joined(
+        self,
+        home: str,
+        modules: Iterable[ModuleType],
+        suites: "Mapping[str, Suite]",
+        families: Mapping[str, str],
+    ) -> Self:
+        """Return the registry with the entries that modules define, and more suites and families.
+
+        BadInput for an entry whose name another one has.
+        """
+        entries = {base: dict(known) for base, known in self.entries.items()}
+        for entry in _entries_in(modules):
+            other = entries.setdefault(entry.base(), {}).setdefault(entry.entry_name(), entry)
+            if other is not entry:
+                raise BadInput(
+                    f"{inspect.getsourcefile(entry)}:{inspect.getsourcelines(entry)[1]}: {entry.__qualname__}: the"
+                    f' {entry.key} "{entry.entry_name()}" is that of {other.__qualname__}; choose another name'
+                )
+        homes = {("SUITES", name): home for name in suites} | {("FAMILIES", name): home for name in families}
+        return type(self)(
+            MappingProxyType({base: MappingProxyType(known) for base, known in entries.items()}),
+            MappingProxyType({**self.suites, **suites}),
+            MappingProxyType({**self.families, **families}),
+            MappingProxyType({**self.homes, **homes}),
+        )
+
+
+def current() -> Registry:
+    """Return the registry in use: that of this package alone until plug-ins are known."""
+    return Registry.in_use or Registry.of_package()
+
+
+def _entries_in(modules: Iterable[ModuleType]) -> Iterator[type[Entry]]:
+    """Yield the entries that some modules define."""
+    for module in modules:
+        for value in tuple(vars(module).values()):
+            own = isinstance(value, type) and value.__module__ == module.__name__
+            if own and issubclass(value, Entry) and value.entry_name():
+                yield value
