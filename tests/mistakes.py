@@ -2,7 +2,7 @@
 
 The mistakes are made from the files of the repository: for every place in a kind of file its key is misspelt, its
 name replaced and its type changed; what a machine does not think of is in mistakes.yaml. `make test` plants the latter
-and ten of the former, `make check` all.
+and ten of the former, those that planning alone finds in the plan of one item; `make check` all, in `validate`.
 """
 
 import contextlib
@@ -49,11 +49,15 @@ SIGNED = {"right", "left", "weight", "alpha", "beta"}  # numbers that may stand 
 
 @dataclass(frozen=True)
 class Mistake:
-    """Files that are written over (None: a folder in the place of a file), and what the sentence must name."""
+    """Files that are written over (None: a folder in the place of a file), and what the sentence must name.
+
+    `item` is one whose plan refuses the mistake too: `validate` plans everything before it does.
+    """
 
     what: str
     files: dict[str, Callable[[], bytes] | bytes | None]
     told: tuple[str, ...]
+    item: str = ""
 
     def __str__(self) -> str:
         return self.what
@@ -235,37 +239,38 @@ def written() -> Iterator[Mistake]:
         yield added(f"{simcse}/recipes.yaml", f"planted: {{like: unsup, {entry['recipe']}}}\n", entry["told"])
     for entry in WRITTEN_DOWN["rows"]:
         last = "masks: fixed}}}"
-        yield edited(f"{simcse}/tables/table3.yaml", last, f"{last}\n    {entry['row']}", entry["told"])
+        new = f"{last}\n    {entry['row']}"
+        yield edited(f"{simcse}/tables/table3.yaml", last, new, entry["told"], "simcse/table3")
     for entry in WRITTEN_DOWN["tables"]:
         text = NEW_TABLE.replace("COLUMNS", entry["columns"])
         text = text.replace("ENCODER", entry.get("encoder", "{use: unsup}"))
-        yield added(f"{simcse}/tables/table9.yaml", text, entry["told"])
+        yield added(f"{simcse}/tables/table9.yaml", text, entry["told"], "simcse/table9")
     for file, entries in WRITTEN_DOWN["files"].items():
         for entry in entries:
             if "add" in entry:
                 yield added(file, entry["add"], entry["told"])
             else:
-                yield edited(file, entry["replace"], entry["by"], entry["told"])
+                yield edited(file, entry["replace"], entry["by"], entry["told"], entry.get("item", ""))
     for name in ("recipes", "tables/table3"):
         told = (f"{Path(name).name}.yaml",)
         for what, content in NO_DOCUMENTS.items():
             yield Mistake(f"{name}.yaml: {what}", {f"{simcse}/{name}.yaml": content}, told)
 
 
-def edited(file: str, old: str, new: str, told: list[str]) -> Mistake:
+def edited(file: str, old: str, new: str, told: list[str], item: str = "") -> Mistake:
     """Return the mistake of replacing text in a file, and words that must be told."""
     text = (ROOT / file).read_text(encoding="utf-8")
     assert old in text, f"{file} has no {old!r}"
     what = f"{file}: {old.strip()!r} -> {new.strip()[:60]!r}"
-    return Mistake(what, {file: text.replace(old, new, 1).encode()}, (Path(file).name, *told))
+    return Mistake(what, {file: text.replace(old, new, 1).encode()}, (Path(file).name, *told), item)
 
 
-def added(file: str, text: str, told: list[str]) -> Mistake:
+def added(file: str, text: str, told: list[str], item: str = "") -> Mistake:
     """Return the mistake of a file with more text at its end, or of a new file."""
     path = ROOT / file
     before = path.read_text(encoding="utf-8") if path.exists() else ""
     what = f"{file}: with {' '.join(text.split())[-90:]!r}"
-    return Mistake(what, {file: (before + text).encode()}, (Path(file).name, *told))
+    return Mistake(what, {file: (before + text).encode()}, (Path(file).name, *told), item)
 
 
 BY_HAND = list(written())
@@ -316,25 +321,27 @@ def planted(study: Path, mistake: Mistake) -> Iterator[None]:
                 path.parent.rmdir()
 
 
-def validated(study: Path, config: str = "config.yaml") -> tuple[int, str]:
-    """Return exit code and error text of `replicse validate` on the copy."""
+def validated(
+    study: Path, config: str = "config.yaml", verb: tuple[str, ...] = ("validate",)
+) -> tuple[int, str]:
+    """Return exit code and error text of `replicse validate`, or another verb, on the copy."""
     errors = io.StringIO()
     with (
         contextlib.chdir(study),
         contextlib.redirect_stderr(errors),
         contextlib.redirect_stdout(io.StringIO()),
     ):
-        code = cli.main(["validate", "--workflow", "workflow", "--config", config])
+        code = cli.main([*verb, "--workflow", "workflow", "--config", config])
     return code, errors.getvalue()
 
 
-def refused(study: Path, mistake: Mistake) -> None:
-    """Assert that a mistake is refused in one sentence that names its place."""
+def refused(study: Path, mistake: Mistake, *verb: str) -> None:
+    """Assert that `validate`, or another verb, refuses a mistake in one sentence that names its place."""
     config = next((name for name in mistake.files if name.startswith("config")), "config.yaml")
     with planted(study, mistake):
-        code, text = validated(study, config)
+        code, text = validated(study, config, verb or ("validate",))
     assert code == 2, f"{mistake}: accepted"
-    sentence = text.removeprefix("replicse validate: ").strip()
+    sentence = text.partition(": ")[2].strip()
     assert "\n" not in sentence and "Traceback" not in sentence, sentence
     missing = [word for word in mistake.told if word not in sentence]
     assert not missing, f"{mistake}: {sentence!r} does not name {missing}"

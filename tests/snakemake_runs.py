@@ -22,9 +22,11 @@ def snakemake(folder, *words, env=None, cores="2"):
 
 
 def copied(folder):
-    """Copy into a folder what a study reads of the checkout, and return the folder."""
+    """Copy into a folder what a study reads of the checkout, what is compiled of it too, and return the folder."""
+    # Python writes what it compiles under another name first, which may be gone when it is copied.
+    being_written = shutil.ignore_patterns("*.pyc.*")
     for name in ("workflow", "src"):
-        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(ROOT / name, folder / name, ignore=being_written)
     for name in ("Snakefile", "config.yaml", "environment.yml"):
         shutil.copy(ROOT / name, folder)
     return folder

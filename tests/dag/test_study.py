@@ -2,57 +2,28 @@
 
 import csv
 import json
-import os
 import re
 import shutil
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
+import small_study
 import yaml
 from places import ROOT
+from snakemake_runs import snakemake
 
 from replicse import load
-
-SNAKEMAKE = Path(sys.executable).with_name("snakemake")
 
 
 @pytest.fixture(scope="module")
 def study(tmp_path_factory):
     """A finished study of two rows of SimCSE's Table 3 and of a table of sets of one's own; returns its folder."""
-    folder = tmp_path_factory.mktemp("study")
-    for name in ("workflow", "src"):
-        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
-    for name in ("Snakefile", "environment.yml"):
-        shutil.copy(ROOT / name, folder)
+    folder = small_study.checkout(tmp_path_factory.mktemp("study"))
     shutil.copytree(ROOT / "tests" / "papers" / "sets", folder / "workflow" / "papers" / "sets")
-    config = {
-        "scale": "micro",
-        "papers": {"simcse": ["table3"], "sets": "all"},
-        "rows": {"simcse/table3": ["p0.0", "p0.1"]},
-        "seeds": [0],
-    }
+    config = {**small_study.CONFIG, "papers": {"simcse": ["table3"], "sets": "all"}}
     (folder / "config.yaml").write_text(yaml.safe_dump(config), encoding="utf-8")
     done = snakemake(folder)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
     return folder
-
-
-def snakemake(folder, *words):
-    command = [
-        str(SNAKEMAKE),
-        "--cores",
-        "2",
-        "--directory",
-        str(folder),
-        "--snakefile",
-        str(folder / "Snakefile"),
-    ]
-    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    return subprocess.run(
-        [*command, *words], cwd=folder, capture_output=True, text=True, check=False, env=environment
-    )
 
 
 def test_the_table_holds_numbers_deltas_and_no_verdict(study):

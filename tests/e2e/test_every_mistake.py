@@ -1,7 +1,7 @@
 """All planted mistakes that are made from the files."""
 
 import pytest
-from mistakes import BY_HAND, KINDS, MADE, kind_of, refused, study
+from mistakes import BY_HAND, KINDS, MADE, kind_of, refused, study, validated
 from read_once import papers_read_once
 
 __all__ = ["papers_read_once", "study"]  # fixtures
@@ -12,7 +12,12 @@ def test_there_are_enough_mistakes_in_every_kind_of_file():
     assert len(MADE) >= 1000 and min(map(kinds.count, KINDS)) >= 10
 
 
-@pytest.mark.parametrize("mistake", MADE, ids=str)
+def test_what_nobody_planted_a_mistake_in_is_accepted(study):
+    assert validated(study) == (0, "")
+    assert validated(study, "config/compact.yaml") == (0, "")
+
+
+@pytest.mark.parametrize("mistake", [*MADE, *(each for each in BY_HAND if each.item)], ids=str)
 @pytest.mark.usefixtures("papers_read_once")
 def test_a_planted_mistake_is_refused(study, mistake):
     refused(study, mistake)
