@@ -18,7 +18,6 @@ import psutil
 from replicse.cli.answers import answer, room, wrapped
 from replicse.cli.arguments import add_study_arguments, chosen_study
 from replicse.cli.fetch import way
-from replicse.cli.plan import hours_facts, interval_text
 from replicse.compile.cost import Cost
 from replicse.compile.needs import (
     absent,
@@ -93,8 +92,8 @@ def machine_findings(plan: Study) -> Iterator[Check]:
     yield _slurm()
     yield from _extras(plan)
     cost = Cost(plan)
-    hours = hours_facts(cost.hours(plan.runs))
-    text = f"{several(len(plan.runs), 'run')}, about {interval_text(hours)} on {cost.speed.device}"
+    time = cost.training(plan.runs).text
+    text = f"{several(len(plan.runs), 'run')}, about {time} on {cost.speed.device}"
     yield Check("cost", "ok", text)
 
 

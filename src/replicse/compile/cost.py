@@ -5,9 +5,10 @@ speed is a published one, which a scale's file names, or what `replicse benchmar
 """
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from replicse.checked import Checked, Positive, Text
 from replicse.compile.study import Study
@@ -28,6 +29,8 @@ PUBLISHED, MEASURED = 2.0, 1.7
 # A selection encodes both sentences of the 1,500 pairs of STS-B's development set (methods 2.2).
 DEV_SENTENCES = 3000
 MAX_LENGTH = 32
+# Hours below which a time is in seconds.
+SHORT = 0.1
 # Run id or folder of weights -> what it was made from: hub id, fresh encoder, or another run.
 Sources = Mapping[str, Init]
 
@@ -40,12 +43,48 @@ class Interval(NamedTuple):
     high: float
 
 
-class Encoding(NamedTuple):
-    """Hours of encoding for evaluations, how many encoders are of unknown size, and the suites that are not counted."""
+@dataclass(frozen=True)
+class Estimate:
+    """Some runs or encoders, and their hours: None where a size is not known.
 
+    Encoders of unknown size, and suites, that an estimate leaves out are named.
+    """
+
+    count: int
     hours: Interval | None
     unknown: int = 0
     not_counted: tuple[str, ...] = ()
+
+    @property
+    def expected(self) -> float | None:
+        """Return the expected hours."""
+        return self.hours and self.hours.expected
+
+    @property
+    def text(self) -> str:
+        """Return the time with its interval, and what is not counted in it."""
+        others = [f"{self.unknown} of unknown size"] * bool(self.unknown)
+        others += [f"what {', '.join(self.not_counted)} encode"] * bool(self.not_counted)
+        behind = f"; not counted: {' and '.join(others)}" if others else ""
+        if self.hours is None:
+            return f"? (the size of an encoder is not known){behind}"
+        low, expected, high = map(duration_text, self.hours)
+        return f"{expected} ({low} to {high}){behind}"
+
+    def plain(self, what: str) -> dict[str, Any]:
+        """Return the estimate as plain data; `what` says what is counted."""
+        interval = [self.hours.low, self.hours.high] if self.hours else None
+        left_out = {"unknown": self.unknown, "not_counted": self.not_counted}
+        return {what: self.count, "hours": self.expected, "hours_interval": interval, **left_out}
+
+
+def duration_text(hours: float | None) -> str:
+    """Return estimated hours as text, in seconds where they are few; a question mark where a size is not known."""
+    if hours is None:
+        return "?"
+    if hours < SHORT:
+        return f"{hours * 3600:.0f} s"
+    return f"{hours:.2f} h" if hours < 10 else f"{hours:,.0f} h"
 
 
 class Speed(Checked):
@@ -178,14 +217,18 @@ class Cost:
         # Summed exactly: the runs of a set have another order in each process.
         return self.speed.hours(math.fsum(known)) if len(known) == len(operations) else None
 
-    def evaluation(self, encoders: Iterable[str]) -> Encoding:
+    def training(self, runs: Collection[str]) -> Estimate:
+        """Return the estimate of some runs."""
+        return Estimate(len(runs), self.hours(runs))
+
+    def evaluation(self, encoders: Collection[str]) -> Estimate:
         """Return the hours of encoding STS and transfer sentences; None for the embedded world, whose sets are smaller.
 
         Not counted are classifiers, and suites whose sentences `datasets.yaml` does not count.
         """
         plan = self.plan
         if plan.source == "embedded":
-            return Encoding(None)
+            return Estimate(len(encoders), None)
         sentences, known, unknown, others = load_datasets(plan.workflow).sentences, [], 0, set[str]()
         for name in encoders:
             suites = plan.groups(name)
@@ -196,7 +239,7 @@ class Cost:
                 unknown += 1
             else:
                 known.append(encoding_operations(size, sum(sentences.get(group, 0) for group in suites)))
-        return Encoding(self.speed.hours(math.fsum(known)), unknown, tuple(sorted(others)))
+        return Estimate(len(encoders), self.speed.hours(math.fsum(known)), unknown, tuple(sorted(others)))
 
 
 def speeds(plan: Study) -> list[Speed]:
