@@ -1,26 +1,36 @@
 """Evaluation sets of your own, read from their tables: scored pairs by subset, labelled sentences by split."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from replicse.data.corpora import read_corpus
 from replicse.data.sts import StsSubset, score_of
 from replicse.data.tables import table_rows
 from replicse.data.transfer import TransferSplit, TransferTask
 from replicse.errors import BadInput, nearest
+from replicse.registry.corpora import Corpus, Table
 from replicse.registry.sets import SET_SPLITS, EvaluationSet
 
 ALL = "all"
 MOST_CLASSES = 500  # a probe of as many outputs is fitted for each split and strength of the penalty
 
 
-def check_set(name: str, wanted: EvaluationSet) -> None:
-    """Read a set, for what it refuses."""
-    if wanted.has_pairs:
-        load_pairs(wanted)
-    else:
-        load_labelled(name, wanted)
+def check_tables(corpora: Iterable[Corpus], sets: Mapping[str, Mapping[str, Any]]) -> None:
+    """Read the corpora and sets of your own that are there, so that no job is the first to refuse them."""
+    for corpus in corpora:
+        if isinstance(corpus, Table) and Path(corpus.file).exists():
+            read_corpus(Path(), corpus)
+    for name, one in sets.items():
+        wanted = EvaluationSet.of(one, name)
+        if not Path(wanted.file).exists():
+            continue
+        if wanted.has_pairs:
+            load_pairs(wanted)
+        else:
+            load_labelled(name, wanted)
 
 
 def load_pairs(wanted: EvaluationSet) -> tuple[StsSubset, ...]:

@@ -1,0 +1,55 @@
+"""What `replicse validate` looks for beyond the models of the files: everything is planned at every scale."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from replicse.compile.compiler import compile_study
+from replicse.compile.resolve import check_parts
+from replicse.compile.selection import load_scales
+from replicse.compile.study import Study
+from replicse.errors import BadInput
+from replicse.spec.additions import with_additions
+from replicse.spec.config import Config
+from replicse.spec.papers import Paper
+from replicse.spec.scales import OfAnotherScale, load_scale
+
+
+def validate_scales(
+    config: Config, papers: dict[str, Paper], workflow: Path, file: str
+) -> dict[str, list[str]]:
+    """Plan all items at all scales; return the scales that an item is not for, by item. BadInput for what cannot be."""
+    files = load_scales(workflow)
+    scales = [with_additions(load_scale(path, files), papers, config, file, files) for path in files.values()]
+    for scale in scales:
+        check_parts(scale, papers, workflow)
+    items = {key: tuple(paper.items) for key, paper in papers.items()}
+    added = {"corpora": config.corpora, "sets": config.sets}
+    elsewhere: dict[str, list[str]] = {}
+    for scale in scales:
+        everything = Config(scale=scale.name, papers=items, seeds=(0,), adjudicate="all", **added)
+        study = compile_study(everything, workflow, file, papers=papers, as_far_as_possible=True)
+        for item, error in study.unplanned.items():
+            elsewhere.setdefault(item, []).append(scale.name)
+            if not isinstance(error, OfAnotherScale) or len(elsewhere[item]) == len(scales):
+                raise error
+        if scale.comparable:
+            for problem in unchanged_variants(study):
+                raise BadInput(problem)
+    return elsewhere
+
+
+def unchanged_variants(plan: Study) -> Iterator[str]:
+    """Yield a sentence for each protocol that changes nothing in a row: its runs are those of the text."""
+    for item, cells in plan.cells.items():
+        described = {cell.id: cell for cell in plan.described(item)}
+        paper = plan.papers[plan.items[item].paper]
+        for protocol in paper.protocols:
+            variants = [cell for cell in cells if cell.protocol == protocol.id and cell.jobs]
+            for row in dict.fromkeys(cell.row.id for cell in variants):
+                same = [
+                    cell.jobs == described[cell.id.described].jobs for cell in variants if cell.row.id == row
+                ]
+                if all(same):
+                    file = paper.folder / "protocols.yaml"
+                    where = f"row {row} of {item} at scale {plan.scale.name}"
+                    yield f"{file}: {protocol.id} changes nothing in {where}; fix its change or its cells"
