@@ -103,15 +103,15 @@ def judge() -> dict[str, Any]:
     from made_up import write_scores
 
     from replicse.files import write_json, write_rows
+    from replicse.judge.measurements import Measurements
     from replicse.judge.study import judge_study, results_of
-    from replicse.judge.values import Evaluations
 
     study = planned()
     write_scores(
         study, study.items, lambda cell, place: _score(cell.item.id, cell.row.id, cell.column.id, place)
     )
     before = processor_seconds()
-    results = results_of(study, study.items, Evaluations(study))
+    results = results_of(study.items, Measurements(study))
     for result in results:
         write_json(study.paths.item(result.item), result.plain())
     tabulated = processor_seconds()

@@ -5,8 +5,8 @@ from pathlib import Path
 import yaml
 from made_up import made_plan, write_evaluation, write_paper
 
+from replicse.judge.measurements import Measurements
 from replicse.judge.tabulate import item_result, table_rows
-from replicse.judge.values import Evaluations
 from replicse.registry.suites import file_of
 
 CASES = yaml.safe_load(Path(__file__).with_name("tabulated.yaml").read_text(encoding="utf-8"))
@@ -46,7 +46,7 @@ def result_of(case):
             for group in {file_of(path) for path in values}:
                 held = {path: value for path, value in values.items() if file_of(path) == group}
                 write_evaluation(plan, plan.paths.evaluation(encoder, group), held, case.get("failures"))
-    return item_result(plan, plan.item("made/table1"), Evaluations(plan))
+    return item_result(plan.item("made/table1"), Measurements(plan))
 
 
 def test_tables_on_made_up_scores(golden, tmp_path, monkeypatch):

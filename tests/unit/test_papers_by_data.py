@@ -10,8 +10,8 @@ from made_up import write_evaluation, write_workflow
 from replicse.compile.compiler import compile_study
 from replicse.compile.graph import graph_of
 from replicse.errors import BadInput
+from replicse.judge.measurements import Measurements
 from replicse.judge.tabulate import item_result
-from replicse.judge.values import Evaluations
 from replicse.registry.suites import file_of
 
 
@@ -34,7 +34,7 @@ def result(workflow, tmp_path, monkeypatch):
             for group in {file_of(path) for path in values}:
                 own = {path: value for path, value in values.items() if file_of(path) == group}
                 write_evaluation(plan, plan.paths.evaluation(encoder, group), own)
-        return plan, item_result(plan, plan.item(f"{key}/table1"), Evaluations(plan))
+        return plan, item_result(plan.item(f"{key}/table1"), Measurements(plan))
 
     return made
 
@@ -108,4 +108,4 @@ def test_an_evaluation_of_other_data_than_the_set_of_its_name_is_refused(result,
     file.parent.mkdir(parents=True)
     shutil.copy(workflow / "papers/sets/similarity.csv", file)
     with pytest.raises(BadInput, match="similarity was measured on other data than workflow/papers/sets/"):
-        item_result(plan, plan.item("sets/table1"), Evaluations(plan))
+        item_result(plan.item("sets/table1"), Measurements(plan))

@@ -8,12 +8,13 @@ from replicse.cli.answers import coloured, print_json, room
 from replicse.cli.arguments import add_study_arguments
 from replicse.cli.selected_study import selected_items, selected_study
 from replicse.compile.compiler import compile_study
+from replicse.compile.jobs import Jobs
 from replicse.compile.study import Study
 from replicse.errors import BadInput
 from replicse.judge.adjudicate import adjudicate, adjudicated
 from replicse.judge.document import report
-from replicse.judge.incomplete import AsFarAsDone
 from replicse.judge.judgements import Explained, Judgements
+from replicse.judge.measurements import Measurements
 from replicse.judge.study import results_of
 from replicse.registry.suites import unit_of
 from replicse.spec.printed import printed_number
@@ -35,16 +36,16 @@ def run(arguments: Namespace) -> None:
     else:
         shown = selected_study(arguments)
     shown.announce(arguments.json)
-    plan, evaluations = shown.plan, shown.evaluations
-    committed = evaluations.paths.kept
+    plan, measurements = shown.plan, shown.measurements
+    committed = measurements.paths.kept
     if named and not committed:
         config = plan.config.model_copy(update={"adjudicate": tuple(named)})
         plan = compile_study(
             config, plan.workflow, only=named[0] if len(named) == 1 else "", papers=plan.papers
         )
-        evaluations = AsFarAsDone(plan)
+        measurements = Measurements(plan, Jobs(plan))
     asked_for = [item for item in adjudicated(plan) if not named or item in named]
-    results = {result.item: result for result in results_of(plan, asked_for, evaluations)}
+    results = {result.item: result for result in results_of(asked_for, measurements)}
     rows = [row for result in results.values() for row in adjudicate(plan.papers, result)]
     if not rows and committed:
         raise BadInput(f"{shown.folder}: no variant of {arguments.item or 'an item'} was run in this study")

@@ -32,7 +32,7 @@ def run(arguments: Namespace) -> None:
         claims = [claim for claim in claims if name in (claim.paper, claim.name)]
     shown.announce(arguments.json)
     read = cells_read(claims, plan.papers)
-    results = results_of(plan, {cell.item for cell in read}, shown.evaluations, read)
+    results = results_of({cell.item for cell in read}, shown.measurements, read)
     rows = list(judged_claims(plan, claims, results))
     document = {"scale": plan.scale.name, "study": shown.folder, "claims": [row.facts() for row in rows]}
     lines = claim_lines(rows, room()) if rows else [f"{name or 'the study'} states no claim"]

@@ -14,9 +14,9 @@ from replicse.compile.study import Study
 from replicse.errors import BadInput, nearest
 from replicse.files import check_there, read_json, write_json, write_ordered
 from replicse.judge.folder import committed
+from replicse.judge.measurements import Measurements
 from replicse.judge.origins import Records, agreed, records_of
 from replicse.judge.study import results_of
-from replicse.judge.values import Evaluations
 from replicse.registry.artefacts import PROVENANCE
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def run(arguments: Namespace) -> None:
     for item in plan.items.values():
         for file in plan.evaluation_files(item):
             check_there(file, "run the study to its end, then keep it")
-    results = results_of(plan, plan.items, Evaluations(plan))
+    results = results_of(plan.items, Measurements(plan))
     runs, evaluations = records_of(results, Path(plan.paths.results))
     refuse_uncommitted(runs, evaluations, plan.paths)
     facts = made_facts(plan, runs, evaluations)

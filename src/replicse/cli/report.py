@@ -14,7 +14,8 @@ from replicse.compile.paths import Paths
 from replicse.compile.study import Study
 from replicse.files import read_json, write_json, write_rows
 from replicse.judge.folder import committed
-from replicse.judge.incomplete import AsFarAsDone, incomplete_items
+from replicse.judge.incomplete import incomplete_items
+from replicse.judge.measurements import Measurements
 from replicse.judge.report import Incomplete
 from replicse.judge.study import judge_study, judged_tables, results_of
 from replicse.judge.table import ItemResult
@@ -47,10 +48,10 @@ def run(arguments: Namespace) -> int:
 
 def report_partly(plan: Study, items: Sequence[Item], since: float = 0.0) -> tuple[list[Incomplete], Path]:
     """Write the report of what there is of some items; return what is incomplete, and the HTML."""
-    evaluations = AsFarAsDone(plan, Jobs(plan, since))
-    lacking = incomplete_items(plan, items, evaluations)
+    measurements = Measurements(plan, Jobs(plan, since))
+    lacking = incomplete_items(items, measurements)
     with warnings_alone():
-        return lacking, write_partial(plan, items, evaluations, lacking)
+        return lacking, write_partial(plan, items, measurements, lacking)
 
 
 def partial_lines(lacking: Sequence[Incomplete], planned: int, written: Path) -> list[str]:
@@ -71,11 +72,11 @@ def warnings_alone() -> Iterator[None]:
 
 
 def write_partial(
-    plan: Study, items: Sequence[Item], evaluations: AsFarAsDone, lacking: Sequence[Incomplete]
+    plan: Study, items: Sequence[Item], measurements: Measurements, lacking: Sequence[Incomplete]
 ) -> Path:
     """Tabulate, judge, draw and report what there is of some items, into folders of its own; return the HTML."""
     paths = Paths(plan.scale.name, partial=True)
-    results = results_of(plan, [item.id for item in items], evaluations)
+    results = results_of([item.id for item in items], measurements)
     for result in results:
         write_json(paths.item(result.item), result.plain())
         write_rows(paths.table(result.item), FIELDS, table_rows(result))

@@ -8,28 +8,32 @@ from pathlib import Path
 
 from replicse.cli.arguments import asked, check_here, chosen_config, chosen_study, study_file
 from replicse.compile.compiler import compile_study
+from replicse.compile.jobs import Jobs
 from replicse.compile.paths import Paths
 from replicse.compile.study import Study
 from replicse.errors import BadInput, nearest
 from replicse.files import read_json
 from replicse.judge.folder import committed
-from replicse.judge.incomplete import AsFarAsDone
-from replicse.judge.values import Evaluations
+from replicse.judge.measurements import Measurements
 from replicse.spec.config import by_paper, checked_config, read_config
 
 
 @dataclass(frozen=True)
 class SelectedStudy:
-    """A study that is shown: its plan, where its numbers are read, and a line where that is not what was asked for."""
+    """A study that is shown: what was measured, and a line where that is not what was asked for."""
 
-    plan: Study
-    evaluations: Evaluations
+    measurements: Measurements
     notice: str = ""
+
+    @property
+    def plan(self) -> Study:
+        """Return the study as it is compiled."""
+        return self.measurements.study
 
     @property
     def folder(self) -> str:
         """Return the folder that the numbers are read from."""
-        return self.evaluations.paths.results
+        return self.measurements.paths.results
 
     def announce(self, as_json: bool) -> None:
         """Print the line, apart from what a program reads."""
@@ -44,7 +48,7 @@ def selected_study(arguments: Namespace, only: str = "") -> SelectedStudy:
     was evaluated it is a committed study of the scale: the one of the same config, of the scale's name, or the first.
     """
     ours = own_study(arguments, only)
-    if ours.evaluations.paths.kept or _begun(ours.plan, only):
+    if ours.measurements.paths.kept or _begun(ours.plan, only):
         return ours
     asked_for = list(ours.plan.items) if getattr(arguments, "items", None) else [only] * bool(only)
     name = _committed_like(ours.plan, asked_for)
@@ -82,7 +86,7 @@ def own_study(arguments: Namespace, only: str = "") -> SelectedStudy:
         plan = chosen_study(arguments, only)
         if not names:
             check_here(file, plan.paths)
-            return SelectedStudy(plan, AsFarAsDone(plan))
+            return SelectedStudy(Measurements(plan, Jobs(plan)))
         if plan.config != checked_config(asked(read_json(file), arguments), str(file)):
             raise BadInput(
                 f"--study {arguments.study}: read as it was run; leave out --scale, --seeds and --config"
@@ -99,15 +103,15 @@ def own_study(arguments: Namespace, only: str = "") -> SelectedStudy:
             same = config.bearing_on(only) == chosen.bearing_on(only) if only else config == chosen
             notice = f"read by {record}, with which it was made; --config {named} reads by that one instead"
             if not only or _begun(plan, only):
-                return SelectedStudy(plan, AsFarAsDone(plan), "" if same else notice)
+                return SelectedStudy(Measurements(plan, Jobs(plan)), "" if same else notice)
     plan = compile_study(values, arguments.workflow, named, only)
-    return SelectedStudy(plan, AsFarAsDone(plan))
+    return SelectedStudy(Measurements(plan, Jobs(plan)))
 
 
 def _kept(arguments: Namespace, name: str, only: str) -> SelectedStudy:
     paths = committed()[name]
     plan = compile_study(asked(read_json(paths.config), arguments), arguments.workflow, paths.config, only)
-    return SelectedStudy(plan, Evaluations(plan, replace(paths, scale=plan.scale.name)))
+    return SelectedStudy(Measurements(plan, paths=replace(paths, scale=plan.scale.name)))
 
 
 def _begun(plan: Study, only: str) -> bool:

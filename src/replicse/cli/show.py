@@ -26,10 +26,10 @@ def run(arguments: Namespace) -> None:
     item = f"{paper}/{names[0]}"
     shown = selected_study(arguments, item)
     shown.announce(arguments.json)
-    (result,) = results_of(shown.plan, [item], shown.evaluations)
+    (result,) = results_of([item], shown.measurements)
     result = controlled_item(shown.plan, result)
     if arguments.json:
-        committed = bool(shown.evaluations.paths.kept)
+        committed = bool(shown.measurements.paths.kept)
         document = {"study": shown.folder, "committed": committed, "item": result.plain()}
         print_json(document, **{column.id: unit_of(column.metric_path) for column in result.columns})
         return

@@ -13,8 +13,8 @@ from replicse.compile.jobs import Jobs
 from replicse.compile.study import Study
 from replicse.errors import BadInput
 from replicse.files import read_json
+from replicse.judge.measurements import Measurements
 from replicse.judge.study import study_machines
-from replicse.judge.values import Evaluations
 from replicse.printable import columns
 from replicse.registry.artefacts import METRICS
 from replicse.registry.digests import digest
@@ -32,24 +32,26 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(arguments: Namespace) -> None:
     """Say how much of each item is there."""
     shown = own_study(arguments)
-    if shown.evaluations.paths.kept:
+    if shown.measurements.paths.kept:
         raise BadInput(
             f"--study {arguments.study}: a committed study is complete; replicse show shows its items"
         )
     shown.announce(arguments.json)
-    status, begun = status_of(shown.plan)
+    status, begun = status_of(shown.measurements)
     document = {"scale": shown.plan.scale.name, "study": shown.folder, **status}
     lines = wrapped([f"scale {shown.plan.scale.name}", *status_lines(status, begun)])
     units = {"items": "count of evaluations", "total": "count of evaluations and runs"}
     answer(arguments.json, document, lines, **units)
 
 
-def status_of(plan: Study) -> tuple[dict[str, Any], dict[Job, dict[str, Any] | None]]:
+def status_of(measurements: Measurements) -> tuple[dict[str, Any], dict[Job, dict[str, Any] | None]]:
     """Return how much of a study is there as plain data, and its jobs that run (by heartbeat) or failed."""
+    plan = measurements.study
+    jobs = measurements.jobs or Jobs(plan)
     files = {item.id: plan.evaluation_files(item) for item in plan.items.values()}
     every = dict.fromkeys(file for evaluations in files.values() for file in evaluations)
-    broken = {file: problem for file in every if (problem := broken_evaluation(plan, file))}
-    jobs = Jobs(plan)
+    missing = [file for file in every if measurements.evaluation(file) is None]
+    broken = {file: measurements.broken[file] for file in missing if file in measurements.broken}
     states = {file: "failed" if file in broken else jobs.state(file) for file in every}
     items = []
     for item, evaluations in files.items():
@@ -58,7 +60,7 @@ def status_of(plan: Study) -> tuple[dict[str, Any], dict[Job, dict[str, Any] | N
     trained = sum(not plan.paths.missing(plan.paths.run(run, METRICS)) for run in plan.runs)
     total = {**counted(states), "runs": len(plan.runs), "trained": trained}
     begun = {job: jobs.running(job) for job in jobs.all if jobs.began(job)}
-    machines = study_machines(plan, Evaluations(plan))
+    machines = study_machines(measurements)
     status = {
         "items": items,
         "machines": [{"machine": str(machine), "records": count} for machine, count in machines.items()],
@@ -119,12 +121,3 @@ def counted(states: Mapping[str, str]) -> dict[str, int]:
 def minutes(seconds: float) -> str:
     """Return how long ago something was, as `now` or `12 min ago`."""
     return f"{seconds / 60:,.0f} min ago" if seconds >= 60 else "now"
-
-
-def broken_evaluation(plan: Study, file: str) -> str:
-    """Return the sentence that refuses an evaluation file; blank where it is sound, or not there yet."""
-    try:
-        Evaluations(plan).read(file)
-    except BadInput as error:
-        return str(error)
-    return ""

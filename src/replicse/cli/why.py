@@ -7,10 +7,11 @@ from typing import Any
 from replicse.cli.answers import answer, room
 from replicse.cli.arguments import add_study_arguments
 from replicse.cli.selected_study import SelectedStudy, selected_study
+from replicse.compile.jobs import Jobs
 from replicse.compile.study import Cell
 from replicse.judge.audit import audit, audit_plan
 from replicse.judge.claims import cells_read, judged_claims, study_claims
-from replicse.judge.incomplete import AsFarAsDone
+from replicse.judge.measurements import Measurements
 from replicse.judge.story import cell_facts, cell_story, find_cell, item_of
 from replicse.judge.study import controlled_item, results_of, study_of_others
 from replicse.printable import columns
@@ -35,8 +36,8 @@ def run(arguments: Namespace) -> None:
 
 def cell_story_of(shown: SelectedStudy, cell: Cell) -> tuple[dict[str, list[str]], dict[str, Any]]:
     """Return the story of a cell as text and as data; claims and findings that cannot be judged are left out."""
-    plan, evaluations = shown.plan, shown.evaluations
-    (result,) = results_of(plan, [cell.item.id], evaluations)
+    plan, measurements = shown.plan, shown.measurements
+    (result,) = results_of([cell.item.id], measurements)
     result = controlled_item(plan, result)
     asked_for = plan.config.papers
     papers = plan.papers if asked_for == "all" else [key for key, items in asked_for.items() if items]
@@ -49,10 +50,10 @@ def cell_story_of(shown: SelectedStudy, cell: Cell) -> tuple[dict[str, list[str]
     read = cells_read(claims, plan.papers)
     others = {each.item for each in read} - {cell.item.id}
     beside = study_of_others(plan, others)
-    made = evaluations if evaluations.paths.kept else AsFarAsDone(beside)
-    rows = list(judged_claims(plan, claims, [result, *results_of(beside, others, made, read)]))
+    made = measurements if measurements.paths.kept else Measurements(beside, Jobs(beside))
+    rows = list(judged_claims(plan, claims, [result, *results_of(others, made, read)]))
     findings = audit(audit_plan(plan.papers, plan.workflow, cell, plan.config), naming)
-    evidence = (plan, cell, result, evaluations, rows, findings)
+    evidence = (plan, cell, result, measurements, rows, findings)
     return cell_story(*evidence), cell_facts(*evidence)
 
 

@@ -18,27 +18,23 @@ PARTS = ("failures", "pairs", "provenance")
 ROUNDING, REORDERED = 0.0101, 0.05
 
 
-def read_evaluation(path: str, place: Mapping[str, Any]) -> dict[str, Any]:
+def read_evaluation(path: str, place: Mapping[str, Any], sets: Mapping[str, Any]) -> dict[str, Any]:
     """Return the content of an evaluation file.
 
-    `place` is what a file in this place says of its encoder. BadInput names what contradicts it, what is no evaluation,
-    and numbers that no encoder has or that other parts of the file contradict.
+    `place` is what a file in this place says of its encoder, `sets` are a study's own sets by name. BadInput names what
+    contradicts them, what is no evaluation, and numbers that no encoder has or that other parts of the file contradict.
     """
     evaluation = read_json(path)
     if problem := _misshapen(evaluation) or next(_problems(evaluation, place), ""):
         raise BadInput(f"{path}: {problem}; delete it and evaluate again")
     checked_record(evaluation.get("provenance", {}), path, "delete it and evaluate again")
-    return evaluation
-
-
-def check_data(path: str, evaluation: Mapping[str, Any], sets: Mapping[str, Any]) -> None:
-    """Raise BadInput where an evaluation is of other data than the files of a study's own sets hold now."""
     for name, numbers in evaluation["suites"].get("sets", {}).items():
         file = sets.get(name, {}).get("file", "")
         if Path(file).is_file() and numbers.get("sha256") != sha256_of(file):
             raise BadInput(
                 f"{path}: {name} was measured on other data than {file} holds; delete it and evaluate again"
             )
+    return evaluation
 
 
 def checked_record(record: object, path: str, remedy: str) -> Mapping[str, Any]:
@@ -73,7 +69,7 @@ def _problems(evaluation: Mapping[str, Any], place: Mapping[str, Any]) -> Iterat
         yield from _beyond(suite, numbers)
         yield from _other_means(suite, numbers)
     for task, sides in evaluation.get("pairs", {}).items():
-        yield from _other_pairs(task, sides, _at(evaluation["suites"], task))
+        yield from _other_pairs(task, sides, part_at(evaluation["suites"], task))
 
 
 def _says(entry: object, expected: object) -> bool:
@@ -83,14 +79,15 @@ def _says(entry: object, expected: object) -> bool:
     return entry == expected
 
 
-def _at(node: Any, path: str) -> Any:
+def part_at(node: Any, path: str) -> Any:
+    """Return what is at a path of keys; None where nothing is."""
     for key in path.split("/"):
         node = node.get(key) if isinstance(node, Mapping) else None
     return node
 
 
 def _number(node: Any, path: str) -> float | None:
-    value = _at(node, path)
+    value = part_at(node, path)
     return value if ANY.holds(value) else None
 
 
@@ -128,8 +125,8 @@ def _other_means(suite: str, numbers: Any) -> Iterator[str]:
 def _other_pairs(task: str, sides: Any, numbers: Any) -> Iterator[str]:
     """Yield how pairs of a task are broken, or what they say against its scores."""
     import numpy as np
+    from scipy.stats import spearmanr
 
-    from replicse.evaluation.correlation import spearman
     from replicse.judge.pairs import unpacked
 
     try:
@@ -143,10 +140,12 @@ def _other_pairs(task: str, sides: Any, numbers: Any) -> Iterator[str]:
     count, score = _number(numbers, "n"), _number(numbers, "all")
     if count is not None and count != len(gold):
         yield f"{task}/n is {count}, but {len(gold)} pairs are kept"
+    if score is None or not np.isfinite([cosine, gold]).all() or 1 in (len({*cosine}), len({*gold})):
+        return
     # Cosines that seven digits tell apart no longer may have stood in any order.
     orders = (cosine, *(np.lexsort((by, cosine)).argsort() for by in (gold, -gold)))
-    found = [100 * value for value in (spearman(order, gold) for order in orders) if value is not None]
-    if score is not None and found and not min(found) - REORDERED <= score <= max(found) + REORDERED:
+    found = [100 * spearmanr(order, gold).statistic for order in orders]
+    if not min(found) - REORDERED <= score <= max(found) + REORDERED:
         yield f"{task}/all is {score}, but its pairs have {found[0]:.2f}"
 
 

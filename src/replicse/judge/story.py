@@ -10,8 +10,8 @@ from replicse.errors import BadInput, nearest
 from replicse.judge.adjudicate import adjudicate
 from replicse.judge.evidence import power_lines
 from replicse.judge.judgements import Explained, Finding, JudgedClaim
+from replicse.judge.measurements import Measurements
 from replicse.judge.table import CellResult, ItemResult
-from replicse.judge.values import Evaluations
 from replicse.registry.suites import file_of
 from replicse.spec.cell_id import AS_DESCRIBED
 from replicse.spec.counterparts import counterparts
@@ -44,7 +44,7 @@ def cell_story(
     plan: Study,
     cell: Cell,
     result: ItemResult,
-    evaluations: Evaluations,
+    measurements: Measurements,
     claims: Sequence[JudgedClaim],
     findings: Sequence[Finding],
 ) -> dict[str, list[str]]:
@@ -57,7 +57,7 @@ def cell_story(
         "cell": [f"{cell.item.id} · {cell.row.label} · {cell.column.label}", *_protocol(plan, cell, result)],
         "scale": [result.standing],
         "printed": _printed(plan, cell),
-        "read": [*_read(cell), *_sets_read(cell, evaluations)],
+        "read": [*_read(cell), *_sets_read(cell, measurements)],
         "seeds": _seeds(cell, ours),
         "reproduced": _reproduced(ours, result.caveat),
         "verdict": [_verdict(ours)],
@@ -71,7 +71,7 @@ def cell_story(
         ],
         "run": _runs(plan, cell, ours),
         "made": _made(ours),
-        "files": _files(cell, evaluations),
+        "files": _files(cell, measurements),
     }
     return {heading: list(dict.fromkeys(lines)) for heading, lines in story.items() if lines}
 
@@ -85,7 +85,7 @@ def cell_facts(
     plan: Study,
     cell: Cell,
     result: ItemResult,
-    evaluations: Evaluations,
+    measurements: Measurements,
     claims: Sequence[JudgedClaim],
     findings: Sequence[Finding],
 ) -> dict[str, Any]:
@@ -112,7 +112,7 @@ def cell_facts(
         "runs": {
             run: plan.runs[run].canonical() for run in plan.trained_runs([cell]) if _as_planned(cell, ours)
         },
-        "files": _files(cell, evaluations),
+        "files": _files(cell, measurements),
     }
 
 
@@ -132,12 +132,12 @@ def _on(cell: Cell, findings: Sequence[Finding]) -> list[Finding]:
     return [finding for finding in findings if _names(finding.cells, cell)]
 
 
-def _files(cell: Cell, evaluations: Evaluations) -> list[str]:
+def _files(cell: Cell, measurements: Measurements) -> list[str]:
     """Return the files that a cell's numbers are read from: evaluations, or the item of a committed study."""
-    if evaluations.paths.kept:
-        return [evaluations.paths.item(cell.item.id)]
+    if measurements.paths.kept:
+        return [measurements.paths.item(cell.item.id)]
     return [
-        evaluations.paths.evaluation(operand.encoders[0], file_of(operand.metric_path))
+        measurements.paths.evaluation(operand.encoders[0], file_of(operand.metric_path))
         for operand in cell.operands or (cell,)
         if operand.encoders
     ]
@@ -186,13 +186,13 @@ def _as_printed(reported: Reported, paper: str = "") -> str:
     return f"{reported.value}  ({', '.join(filter(None, said))})"
 
 
-def _sets_read(cell: Cell, evaluations: Evaluations) -> Iterator[str]:
+def _sets_read(cell: Cell, measurements: Measurements) -> Iterator[str]:
     """Yield the files of your own that a cell's numbers were made on, as the evaluation found them."""
     for each in cell.operands or (cell,):
         suite, name, *_ = [*each.metric_path.split("/"), ""]
         if suite == "sets" and each.encoders:
             keys = (f"sets/{name}/{key}" for key in ("file", "n", "sha256"))
-            file, rows, digest = (evaluations.value(each.encoders[0], key)[0] for key in keys)
+            file, rows, digest = (measurements.at(each.encoders[0], key).value for key in keys)
             if file:
                 yield f"{name}: {file}, {rows} rows, sha256 {digest[:12]}"
 

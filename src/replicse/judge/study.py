@@ -4,7 +4,6 @@ import logging
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import fields
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,18 +11,17 @@ from replicse.compile.compiler import compile_study
 from replicse.compile.paths import Paths
 from replicse.compile.selection import chosen_items
 from replicse.compile.study import Study
-from replicse.errors import BadInput
 from replicse.files import read_json
 from replicse.judge.adjudicate import adjudicate
 from replicse.judge.audit import audit, audit_plan
 from replicse.judge.claims import judged_claims, study_claims
 from replicse.judge.judgements import Explained, Finding, JudgedClaim, Judgements
 from replicse.judge.machines import Machine, distinct, recorded
+from replicse.judge.measurements import Measurements
 from replicse.judge.multiplicity import controlled
 from replicse.judge.origins import outdated
 from replicse.judge.table import ItemResult
 from replicse.judge.tabulate import TIDY, item_result, tidy_rows
-from replicse.judge.values import Evaluations
 from replicse.spec.cell_id import CellId
 from replicse.spec.config import by_paper
 
@@ -83,15 +81,16 @@ def committed_item(plan: Study, paths: Paths, item: str) -> ItemResult:
 
 
 def results_of(
-    plan: Study, items: Iterable[str], evaluations: Evaluations, only: Collection[CellId] | None = None
+    items: Iterable[str], measurements: Measurements, only: Collection[CellId] | None = None
 ) -> list[ItemResult]:
     """Return the results of some items from the evaluations there are now; what the plan leaves out is left out.
 
     They hold all cells of the items, or `only` some. Of a committed study they are as committed.
     """
-    if evaluations.paths.kept:
-        return [committed_item(plan, evaluations.paths, name) for name in items if name in plan.items]
-    results = [item_result(plan, plan.items[name], evaluations, only) for name in items if name in plan.items]
+    plan = measurements.study
+    if measurements.paths.kept:
+        return [committed_item(plan, measurements.paths, name) for name in items if name in plan.items]
+    results = [item_result(plan.items[name], measurements, only) for name in items if name in plan.items]
     for sentence in outdated(results, Path(plan.paths.results), plan.workflow):
         LOG.warning("%s", sentence)
     return results
@@ -105,23 +104,20 @@ def controlled_item(plan: Study, result: ItemResult) -> ItemResult:
     return controlled([result, *(other for other in others if other.comparable == result.comparable)])[0]
 
 
-def study_machines(plan: Study, evaluations: Evaluations) -> Counter[Machine]:
+def study_machines(measurements: Measurements) -> Counter[Machine]:
     """Return how many runs and evaluations of a study each machine made, of those that are there.
 
-    A file that cannot be read is logged and left out.
+    A file that is broken is logged and left out.
     """
-    readings = [partial(evaluations.training_record, run) for run in plan.runs]
+    plan = measurements.study
+    records = [measurements.training_record(run) for run in plan.runs]
     for encoder in set(plan.suites) - {"data"}:
         groups = [suites[0] for suites in plan.groups(encoder).values()]
         groups += ["trajectory"] if "trajectory" in plan.suites[encoder] else []
-        readings += [partial(evaluations.provenance, encoder, suite) for suite in groups]
-    machines: list[Machine] = []
-    for read in readings:
-        try:
-            machines += recorded(read())
-        except BadInput as error:
-            LOG.warning("%s", error)
-    return distinct(machines)
+        records += [measurements.at(encoder, suite).provenance for suite in groups]
+    for sentence in measurements.broken.values():
+        LOG.warning("%s", sentence)
+    return distinct(machine for record in records for machine in recorded(record))
 
 
 def study_of_others(plan: Study, items: Iterable[str]) -> Study:

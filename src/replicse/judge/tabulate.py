@@ -2,16 +2,17 @@
 
 import math
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 from replicse.compile.remarks import cut_searches
 from replicse.compile.study import Cell, Study, item_curve
 from replicse.judge.crossed import crossed_notes
 from replicse.judge.machines import distinct, mixture, recorded
+from replicse.judge.measurements import Measurements
 from replicse.judge.statistics import mean_and_spread
 from replicse.judge.table import CellResult, ColumnHead, ItemResult, RowHead, SeedValue
-from replicse.judge.values import Evaluations, Values, values
+from replicse.judge.values import Values, values
 from replicse.judge.verdict import MEAN, judge
 from replicse.registry.digests import digest
 from replicse.spec.cell_id import AS_DESCRIBED, CellId
@@ -33,14 +34,13 @@ TIDY = (
 DIGITS = 12
 
 
-def item_result(
-    plan: Study, item: Item, evaluations: Evaluations, only: Collection[CellId] | None = None
-) -> ItemResult:
+def item_result(item: Item, measurements: Measurements, only: Collection[CellId] | None = None) -> ItemResult:
     """Return everything that is known of an item: its heads, and a judged cell per row, protocol and column.
 
     Of the cells, `only` some where the others are not asked for.
     """
     # The protocols of a row stand by name, so that adjudicating one more item moves no other line.
+    plan = measurements.study
     order = {row.id: place for place, row in enumerate(item.rows)}
     wanted = (cell for cell in plan.cells[item.id] if only is None or cell.id in only)
     cells = sorted(wanted, key=lambda cell: (order[cell.row.id], cell.protocol))
@@ -68,11 +68,11 @@ def item_result(
             )
             for row in item.rows
         ),
-        cells=tuple(cell_result(plan, cell, evaluations) for cell in cells),
+        cells=tuple(cell_result(cell, measurements) for cell in cells),
         variants=_variant_titles(plan, item),
         notes=item.notes,
         deviations=plan.papers[item.paper].deviations.get(item.name, ""),
-        curves=_curves(plan, item, evaluations) if item_curve(item) else {},
+        curves=_curves(item, measurements) if item_curve(item) else {},
         config=digest(plan.config.bearing_on(item.id)),
     )
     cut = cut_searches(plan, item)
@@ -159,30 +159,31 @@ def _variant_titles(plan: Study, item: Item) -> dict[str, str]:
     return titles | crossed | ({AS_RUN: "All of the released code"} if AS_RUN in run else {})
 
 
-def _curves(plan: Study, item: Item, evaluations: Evaluations) -> dict[str, Any]:
+def _curves(item: Item, measurements: Measurements) -> dict[str, Any]:
     """Return what a spectrum or a density is drawn from: the first seed of each row, by label."""
     curves = {}
-    for cell in plan.described(item.id):
+    for cell in measurements.study.described(item.id):
         label = cell.row.label or cell.row.id
         if label not in curves and cell.jobs:
             # A suite may stand under two names: SimCSE's figure is of all splits of STS-B, DiffCSE's of its test set.
-            curve = evaluations.suite(cell.encoders[0], cell.metric_path.partition("/")[0])
+            curve = measurements.at(cell.encoders[0], cell.metric_path.partition("/")[0]).value
             if curve is not None:
                 curves[label] = dict(curve)
     return curves
 
 
-def cell_result(plan: Study, cell: Cell, evaluations: Evaluations) -> CellResult:
+def cell_result(cell: Cell, measurements: Measurements) -> CellResult:
     """Return one cell with its values per seed and its judgement."""
-    ours = values(plan, cell, evaluations)
+    plan = measurements.study
+    ours = values(cell, measurements)
     runs = [plan.encoders[encoder].source.run or "" for encoder in cell.encoders]
     precision = ", ".join(sorted({plan.runs[run].precision for run in runs if run}))
     theirs = plan.printed_precision(cell.item.paper)
     if precision and theirs not in (None, precision):
         precision += f"; the paper: {theirs}"
     published = borrowed_spread(plan, cell)
-    outcome = _outcome(plan, cell, ours, evaluations, published)
-    records = records_behind(plan, cell, evaluations)
+    outcome = _outcome(cell, ours, measurements, published)
+    records = measurements.records_behind(cell)
     machines = distinct(machine for record in records for machine in recorded(record))
     mixed = mixture(machines)
     if mixed:
@@ -208,18 +209,6 @@ def cell_result(plan: Study, cell: Cell, evaluations: Evaluations) -> CellResult
     )
 
 
-def records_behind(plan: Study, cell: Cell, evaluations: Evaluations) -> list[Mapping[str, Any]]:
-    """Return the provenance of what a cell reads: of its evaluations, its runs, and the runs that those depend on."""
-    records: list[Mapping[str, Any]] = []
-    for operand in cell.operands or (cell,):
-        # What is counted from the data is the same everywhere.
-        for encoder in set(operand.encoders if operand.metric_path else ()) - {"data"}:
-            run = plan.encoders[encoder].source.run
-            records.append(evaluations.provenance(encoder, operand.metric_path))
-            records += map(evaluations.training_record, plan.chain([run] if run else []))
-    return records
-
-
 def _seed_values(plan: Study, cell: Cell, ours: Values) -> Iterator[SeedValue]:
     sides = [operand.jobs for operand in cell.operands or (cell,) if operand.jobs]
     for place, (seed, value) in enumerate(zip(cell.seeds, ours.per_seed, strict=True)):
@@ -233,7 +222,7 @@ def _seed_values(plan: Study, cell: Cell, ours: Values) -> Iterator[SeedValue]:
 
 
 def _outcome(
-    plan: Study, cell: Cell, ours: Values, evaluations: Evaluations, published: Spread | None
+    cell: Cell, ours: Values, measurements: Measurements, published: Spread | None
 ) -> dict[str, Any]:
     """Return what depends on what was found: a quotation, a text or a judged number."""
     if not cell.encoders:
@@ -241,7 +230,7 @@ def _outcome(
         return {"reason": quoted}
     if cell.column.kind == "text":
         texts = list(dict.fromkeys(value for value in ours.per_seed if isinstance(value, str)))
-        reason = _rank_kept(plan, cell, texts, evaluations) if texts else ""
+        reason = _rank_kept(cell, texts, measurements) if texts else ""
         if ours.failure:
             return {"verdict": "failed", "reason": ours.failure}
         return {
@@ -250,7 +239,7 @@ def _outcome(
             "verdict": "" if texts else "not run",
             "reason": reason,
         }
-    why_not = why_not_comparable(plan, cell)
+    why_not = why_not_comparable(measurements.study, cell)
     over = cell.column.over
     judgement = judge(
         [value for value in ours.per_seed if not isinstance(value, str)],
@@ -264,16 +253,17 @@ def _outcome(
         reducer=over.seeds if over else MEAN,
         better=cell.column.better,
     )
-    pairs = _over_pairs(cell, evaluations) if judgement.verdict != "failed" else {}
+    pairs = _over_pairs(cell, measurements) if judgement.verdict != "failed" else {}
     return {**vars(judgement), **pairs}
 
 
-def _rank_kept(plan: Study, cell: Cell, texts: Sequence[str], evaluations: Evaluations) -> str:
+def _rank_kept(cell: Cell, texts: Sequence[str], measurements: Measurements) -> str:
     """Return whether a printed sentence is ours in its cell, in another one of its column and group, or nowhere.
 
     Sentences are the same where their words are: case, spaces and punctuation do not count. Blank where nothing is
     printed, and at a scale that is not the paper's.
     """
+    plan = measurements.study
     if cell.reported is None or not plan.scale.comparable:
         return ""
     wanted = _words(cell.reported.value)
@@ -286,10 +276,7 @@ def _rank_kept(plan: Study, cell: Cell, texts: Sequence[str], evaluations: Evalu
         == (cell.column.id, cell.protocol, cell.row.group)
     ]
     beside = [
-        value
-        for other in others
-        for value in values(plan, other, evaluations).per_seed
-        if isinstance(value, str)
+        value for other in others for value in values(other, measurements).per_seed if isinstance(value, str)
     ]
     return (
         "another rank: the printed sentence is ours elsewhere" if wanted in map(_words, beside) else "absent"
@@ -334,23 +321,19 @@ def _published(plan: Study, encoder: str, metric_path: str) -> Spread | None:
     return spreads[metric_path] if as_trained else None
 
 
-def _over_pairs(cell: Cell, evaluations: Evaluations) -> dict[str, float]:
+def _over_pairs(cell: Cell, measurements: Measurements) -> dict[str, float]:
     """Return the interval of a correlation over resampled test pairs, averaged over the seeds.
 
     There is none where the number is no correlation over all pairs of a task, or where one is missing.
     """
-    task, _, aggregation = cell.metric_path.rpartition("/")
     over = cell.column.over
-    plain = cell.column.kind == "score" and over.jobs is None and over.seeds.statistic == "mean"
-    if aggregation != "all" or not task or not plain:
+    if cell.column.kind != "score" or over.jobs or over.seeds.statistic != "mean":
         return {}
-    bounds = {
-        name: [evaluations.value(encoder, f"{task}/{name}")[0] for encoder in cell.encoders]
-        for name in ("low", "high")
-    }
-    if any(None in each for each in bounds.values()):
+    bounds = [measured.bounds for group in measurements.of(cell) for measured in group]
+    if None in bounds:
         return {}
-    return {f"pairs_{name}": mean_and_spread(each)[0] for name, each in bounds.items()}
+    low, high = (mean_and_spread(each)[0] for each in zip(*bounds, strict=True))
+    return {"pairs_low": low, "pairs_high": high}
 
 
 def table_rows(result: ItemResult) -> Iterator[dict[str, str]]:

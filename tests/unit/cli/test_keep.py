@@ -12,9 +12,9 @@ from replicse.cli.keep import made_facts, refuse_uncommitted
 from replicse.compile.compiler import compile_study
 from replicse.errors import BadInput
 from replicse.files import read_json, write_json
+from replicse.judge.measurements import Measurements
 from replicse.judge.origins import records_of
 from replicse.judge.tabulate import item_result
-from replicse.judge.values import Evaluations
 from replicse.registry.artefacts import PROVENANCE
 
 WORKFLOW = ["--workflow", str(ROOT / "workflow")]
@@ -36,7 +36,7 @@ def study(tmp_path, monkeypatch):
     for run, spec in plan.runs.items():
         record = {**MADE, "job": {"run": spec.canonical()}}
         write_json(plan.paths.run(run, PROVENANCE), record)
-    result = item_result(plan, plan.items["simcse/table3"], Evaluations(plan))
+    result = item_result(plan.items["simcse/table3"], Measurements(plan))
     write_json(ITEM, result.plain())
     write_json(plan.paths.data, {"files": []})
     write_json(plan.paths.config, plan.config.whole())
@@ -44,7 +44,7 @@ def study(tmp_path, monkeypatch):
 
 
 def results_of(plan):
-    return [item_result(plan, item, Evaluations(plan)) for item in plan.items.values()]
+    return [item_result(item, Measurements(plan)) for item in plan.items.values()]
 
 
 def records(plan):

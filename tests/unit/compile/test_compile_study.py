@@ -13,8 +13,8 @@ from planned import WORKFLOW, shipped_plan
 from replicse.compile.compiler import compile_study
 from replicse.compile.graph import graph_of
 from replicse.errors import BadInput
+from replicse.judge.measurements import Measurements
 from replicse.judge.tabulate import borrowed_spread, item_result, table_rows
-from replicse.judge.values import Evaluations
 from replicse.spec.scales import load_scale
 
 CONFIG = {"scale": "micro", "papers": {"simcse": ["table3", "figure2"], "repro": ["table5"]}, "seeds": [0, 1]}
@@ -186,7 +186,7 @@ def test_a_borrowed_spread_is_marked_at_any_number_of_seeds(tmp_path, monkeypatc
         scale="paper", papers={"simcse": ["table3"]}, seeds=list(range(seeds)), adjudicate=["simcse/table3"]
     )
     write_scores(plan, ["simcse/table3"], lambda cell, place: 82 + (-1) ** place)
-    result = item_result(plan, plan.item("simcse/table3"), Evaluations(plan))
+    result = item_result(plan.item("simcse/table3"), Measurements(plan))
     cells = {(cell["row"], cell["protocol"]): cell for cell in table_rows(result)}
     own = cells.pop(("p0.1", "as-described"))
     assert own["borrowed"] == "yes"

@@ -12,9 +12,9 @@ from planned import shipped_plan
 from scipy import stats
 
 from replicse.judge.claims import _failing, judge_claim, judged_claims, study_claims
+from replicse.judge.measurements import Measurements
 from replicse.judge.readings import Reading
 from replicse.judge.study import results_of
-from replicse.judge.values import Evaluations
 from replicse.spec.claims import Claim, Relation, contradictions, load_claims
 from replicse.spec.expression import Expression
 
@@ -91,7 +91,7 @@ def test_ours_by_paired_seeds_and_at_another_scale_no_numbers(tmp_path, monkeypa
     for scale in ("paper", "compact"):
         plan = shipped_plan(scale=scale, papers={"simcse": ["table3"], "repro": ["table5"]}, seeds=[0, 1, 2])
         write_scores(plan, plan.items, lambda cell, seed: peaked(cell.row.id, seed))
-        results = results_of(plan, plan.items, Evaluations(plan))
+        results = results_of(plan.items, Measurements(plan))
         claims = study_claims(plan.papers, plan.studied)
         rows[scale] = {row.claim: row for row in judged_claims(plan, claims, results)}
     best, ours = (

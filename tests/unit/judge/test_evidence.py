@@ -12,8 +12,8 @@ from places import ROOT
 from replicse.cli import main
 from replicse.compile.compiler import compile_study
 from replicse.judge.evidence import needed_of_cell, power_lines, printed_form
+from replicse.judge.measurements import Measurements
 from replicse.judge.study import results_of
-from replicse.judge.values import Evaluations
 from replicse.spec.printed import Reported
 
 WORKFLOW = ROOT / "workflow"
@@ -33,7 +33,7 @@ def studied(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     plan = compile_study(CONFIG, WORKFLOW)
     write_scores(plan, [ITEM], near_print)
-    (result,) = results_of(plan, [ITEM], Evaluations(plan))
+    (result,) = results_of([ITEM], Measurements(plan))
     return plan, {cell.row.id: (cell, result.described[cell.id]) for cell in plan.described(ITEM)}
 
 

@@ -13,9 +13,9 @@ from replicse.compile.compiler import compile_study
 from replicse.files import read_rows, write_json
 from replicse.judge import study
 from replicse.judge.audit import NOT_AUDITED, audit, audit_plan, chosen
+from replicse.judge.measurements import Measurements
 from replicse.judge.study import judge_study, read_results
 from replicse.judge.tabulate import TIDY, item_result
-from replicse.judge.values import Evaluations
 from replicse.spec.papers import load_papers
 
 CONFIG = {
@@ -49,9 +49,9 @@ def tabulated(plan, tmp_path, monkeypatch):
     """A folder in which every item of the study is tabulated, and its config."""
     monkeypatch.chdir(tmp_path)
     write_scores(plan, plan.items, lambda cell, seed: 60 + len(cell.row.id) + 0.3 * seed)
-    evaluations = Evaluations(plan)
+    evaluations = Measurements(plan)
     for item in plan.items.values():
-        write_json(plan.paths.item(item.id), item_result(plan, item, evaluations).plain())
+        write_json(plan.paths.item(item.id), item_result(item, evaluations).plain())
     for name in ("config.json", "config.yaml"):  # JSON is YAML too
         (tmp_path / name).write_text(json.dumps(CONFIG))
     return tmp_path

@@ -10,9 +10,9 @@ from made_up import RECIPE, made_plan, write_evaluation, write_paper
 from replicse.files import read_json, write_json
 from replicse.judge.document import judged_item
 from replicse.judge.machines import machine_of, mixture, recorded
+from replicse.judge.measurements import Measurements
 from replicse.judge.story import cell_story, find_cell
 from replicse.judge.tabulate import item_result, table_rows, tidy_rows
-from replicse.judge.values import Evaluations
 from replicse.provenance.record import computed
 from replicse.runtime.machine import hardware
 from replicse.show.content.tables import grid_of, remarks
@@ -98,11 +98,11 @@ class Study:
 
     @property
     def result(self):
-        return item_result(self.plan, self.plan.item("made/table1"), Evaluations(self.plan))
+        return item_result(self.plan.item("made/table1"), Measurements(self.plan))
 
     def why(self):
         cell = find_cell(self.plan, "made/table1/r/a")
-        return cell_story(self.plan, cell, self.result, Evaluations(self.plan), (), ())
+        return cell_story(self.plan, cell, self.result, Measurements(self.plan), (), ())
 
 
 @pytest.fixture

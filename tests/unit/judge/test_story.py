@@ -4,9 +4,9 @@ import pytest
 from planned import shipped_plan
 
 from replicse.judge.judgements import Finding, JudgedClaim
+from replicse.judge.measurements import Measurements
 from replicse.judge.story import cell_story, find_cell
 from replicse.judge.tabulate import item_result
-from replicse.judge.values import Evaluations
 
 CONFIG = {
     "scale": "paper",
@@ -48,8 +48,8 @@ def test_claims_and_findings_that_name_the_cell(plan):
         claim("other", f"{CELL}-delta repro/table4/crop-20/stsb-dev", "", ""),
     ]
     findings = [finding(f"{CELL}/spearman", "-13.3 is printed"), finding(f"{CELL}-delta/spearman", "other")]
-    cell, evaluations = find_cell(plan, CELL), Evaluations(plan)
-    story = cell_story(plan, cell, item_result(plan, cell.item, evaluations), evaluations, claims, findings)
+    cell, evaluations = find_cell(plan, CELL), Measurements(plan)
+    story = cell_story(plan, cell, item_result(cell.item, evaluations), evaluations, claims, findings)
     assert story["claims"] == [
         "p/with-metric: in print supported, ours not run",
         "p/without: in print contradicted, ours undetermined",

@@ -12,9 +12,9 @@ from made_up import made_plan, write_evaluation, write_paper
 from places import ROOT
 
 from replicse.errors import BadInput
+from replicse.judge.measurements import Measurements
 from replicse.judge.pairs import packed_pairs
 from replicse.judge.tabulate import TIDY, item_result, tidy_rows
-from replicse.judge.values import Evaluations
 from replicse.registry.corpora import STS_TASKS
 
 PATH = "sts/STS12/all"
@@ -49,7 +49,7 @@ def result_of(plan, *scores):
     for cell in plan.cells["made/table1"]:
         for encoder, score in zip(cell.encoders, scores, strict=False):
             write_evaluation(plan, plan.paths.evaluation(encoder, "fast"), {PATH: score})
-    return item_result(plan, plan.item("made/table1"), Evaluations(plan))
+    return item_result(plan.item("made/table1"), Measurements(plan))
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_a_row_of_ones_own_is_told_less_the_printed_ones(tmp_path, monkeypatch):
     assert not cells["r"] and len(cells["mine"]) == 1
     for encoder in cells["mine"]:
         write_evaluation(plan, plan.paths.evaluation(encoder, "fast"), {PATH: 71.5})
-    result = item_result(plan, plan.item("made/table1"), Evaluations(plan))
+    result = item_result(plan.item("made/table1"), Measurements(plan))
     assert result.notes[-2:] == (
         "Run here: mine. The rows of the paper are shown as it prints them.",
         "Ours less the printed rows, a: +1.50 r.",

@@ -4,8 +4,8 @@ import pytest
 from made_up import made_plan, write_paper, write_scores
 from planned import shipped_plan
 
+from replicse.judge.measurements import Measurements
 from replicse.judge.tabulate import item_result
-from replicse.judge.values import Evaluations
 from replicse.registry.run_specs import RunSpec
 from replicse.spec.cell_id import AS_DESCRIBED
 from replicse.spec.models import Vary
@@ -102,5 +102,5 @@ def test_a_protocol_on_a_table_of_chosen_hyper_parameters_is_chosen_alike(tmp_pa
     plan = made_plan(tmp_path, adjudicate="all")
     best = {AS_DESCRIBED: 0, "v": 1}
     write_scores(plan, ["made/t"], lambda cell, place: 80 + (place == best[cell.protocol]))
-    cells = item_result(plan, plan.item("made/t"), Evaluations(plan)).cells
+    cells = item_result(plan.item("made/t"), Measurements(plan)).cells
     assert {cell.protocol: cell.reproduced for cell in cells} == {AS_DESCRIBED: 64.0, "v": 128.0}

@@ -6,8 +6,8 @@ from argparse import Namespace
 from replicse.checked import Text
 from replicse.cli.stages import Stage, StudyJob
 from replicse.files import write_json, write_rows
+from replicse.judge.measurements import Measurements
 from replicse.judge.tabulate import FIELDS, item_result, table_rows
-from replicse.judge.values import Evaluations
 
 log = logging.getLogger(__name__)
 
@@ -22,7 +22,7 @@ class TableJob(StudyJob):
 def tabulate(job: TableJob, arguments: Namespace) -> None:
     """Write the result of one item as JSON, and its judged cells as CSV."""
     plan = job.compiled(only=job.item)
-    result = item_result(plan, plan.item(job.item), Evaluations(plan))
+    result = item_result(plan.item(job.item), Measurements(plan))
     write_json(arguments.out, result.plain())
     log.info("cells=%d", write_rows(job.table, FIELDS, table_rows(result)))
 

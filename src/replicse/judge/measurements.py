@@ -1,0 +1,126 @@
+"""Measurements: what was measured of a study's encoders, the only way from evaluation files to the values of cells."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from replicse.compile.jobs import Jobs
+from replicse.compile.paths import Paths
+from replicse.compile.study import Cell, Study
+from replicse.errors import BadInput
+from replicse.files import read_json
+from replicse.judge.evaluation import checked_record, part_at, read_evaluation
+from replicse.registry.artefacts import PROVENANCE
+from replicse.registry.suites import file_of
+
+Record = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """What was measured of one encoder at a metric path, `suite/...`, of which a suite alone is the shortest.
+
+    `value` is None where it is missing; `failure` says why, unless it was only not run. `bounds` are those of a
+    correlation over resampled test pairs; `provenance` is the record of what it was made with.
+    """
+
+    encoder: str
+    metric_path: str
+    seed: int | None = None
+    value: Any = None
+    failure: str = ""
+    bounds: tuple[float, float] | None = None
+    provenance: Record = field(default_factory=dict)
+
+
+class Measurements:
+    """The measurements of a study: each file is read once and held to the encoder that the study has in its place.
+
+    With the `jobs` of the study not all of it need be there: what a broken file or a failed job keeps away has that as
+    its failure. Without them BadInput names a broken file. `paths` are those of a committed study.
+    """
+
+    def __init__(self, study: Study, jobs: Jobs | None = None, paths: Paths | None = None) -> None:
+        self.study, self.jobs, self.paths = study, jobs, paths or study.paths
+        # file -> what is wrong with it
+        self.broken: dict[str, str] = {}
+        self._evaluations: dict[str, Record | None] = {}
+        self._training: dict[str, Record] = {}
+
+    def at(self, encoder: str, metric_path: str, seed: int | None = None) -> Measurement:
+        """Return what is measured of an encoder at a metric path."""
+        file = self.paths.evaluation(encoder, file_of(metric_path))
+        evaluation = self.evaluation(file)
+        if evaluation is None:
+            return Measurement(encoder, metric_path, seed, failure=self._why_absent(file))
+        suites, (task, _, aggregation) = evaluation["suites"], metric_path.rpartition("/")
+        low, high = (part_at(suites, f"{task}/{name}") for name in ("low", "high"))
+        return Measurement(
+            encoder,
+            metric_path,
+            seed,
+            value=part_at(suites, metric_path),
+            failure=evaluation.get("failures", {}).get(metric_path, ""),
+            bounds=(low, high) if task and aggregation == "all" and None not in (low, high) else None,
+            provenance=evaluation.get("provenance", {}),
+        )
+
+    def of(self, cell: Cell) -> list[list[Measurement]]:
+        """Return what a cell reads: of each of its seeds the measurements of all jobs."""
+        return [
+            [self.at(encoder, cell.metric_path, seed) for encoder in group]
+            for seed, group in zip(cell.seeds, cell.jobs, strict=True)
+        ]
+
+    def records_behind(self, cell: Cell) -> list[Record]:
+        """Return the records of what a cell reads: of its evaluations, its runs, and the runs that those depend on."""
+        # What is counted from the data is the same everywhere.
+        read = {
+            (encoder, operand.metric_path)
+            for operand in cell.operands or (cell,)
+            if operand.metric_path
+            for encoder in operand.encoders
+            if encoder != "data"
+        }
+        runs = [run for encoder, _ in read if (run := self.study.encoders[encoder].source.run)]
+        records = [self.at(encoder, path).provenance for encoder, path in read]
+        return [*records, *map(self.training_record, self.study.chain(runs))]
+
+    def training_record(self, run: str) -> Record:
+        """Return the record of what a run was trained with; nothing where it is absent."""
+        if run not in self._training:
+            file = self.paths.run(run, PROVENANCE)
+            remedy = "delete the folders of the run and of its encoders, and run the study again"
+            record = self._checked(file, lambda: checked_record(read_json(file), file, remedy))
+            self._training[run] = record or {}
+        return self._training[run]
+
+    def evaluation(self, file: str) -> Record | None:
+        """Return the content of an evaluation file, None where it is absent.
+
+        What contradicts its place, its own parts, or where a metric lies is broken.
+        """
+        if file not in self._evaluations:
+            place = self.study.evaluated(Path(file).parent.name, Path(file).stem)
+            sets = self.study.scale.options.get("sets", {}).get("sets", {})
+            self._evaluations[file] = self._checked(file, lambda: read_evaluation(file, place, sets))
+        return self._evaluations[file]
+
+    def _checked(self, file: str, read: Callable[[], Record]) -> Record | None:
+        try:
+            return read() if Path(file).exists() else None
+        except BadInput as error:
+            if self.jobs is None:
+                raise
+            self.broken[file] = str(error)
+            return None
+
+    def _why_absent(self, file: str) -> str:
+        """Return why an evaluation is not there; blank where nothing has tried to make it, or nobody asks."""
+        if file in self.broken or self.jobs is None:
+            return self.broken.get(file, "")
+        return "; ".join(
+            f"{job} failed: {job.tail[-1] if job.tail else 'its log is empty'} ({job.log})"
+            for job in self.jobs.failed(file)
+        )
