@@ -22,7 +22,7 @@ from replicse.spec.columns import AnyColumn, Derived
 from replicse.spec.config import Config, checked_config
 from replicse.spec.layers import merged
 from replicse.spec.lock import Lock, load_lock
-from replicse.spec.models import EncoderRequest, EncoderSource, PlannedRequest, change_of
+from replicse.spec.models import Encoder, EncoderSource, PlannedRequest, change_of
 from replicse.spec.papers import Paper, load_papers, printed_of, subtracted_of
 from replicse.spec.protocols import ON_BACKBONE
 from replicse.spec.scales import OfAnotherScale
@@ -116,8 +116,9 @@ class Planner:
         seeds: tuple[int | None, ...] = ()
         if path.startswith("data/") and not line.quoted:
             # Counted from the data, whatever encoder the row names.
-            counts = self.resolver.encoder(EncoderRequest(), EncoderSource(data="counts"), {}, "")
-            jobs, seeds = ((counts,),), (None,)
+            counts = Encoder(source=EncoderSource(data="counts"))
+            self.plan.encoders[counts.encoder_id] = counts
+            jobs, seeds = ((counts.encoder_id,),), (None,)
             self._check_corpus(item, path)
             self.plan.counted.add(path)
         elif path and not line.quoted:
@@ -216,7 +217,8 @@ class Planner:
             self.resolver.encoders(paper, merged(request, change_of(values, where)), seeds, where)
             for values in self.plan.scale.searched(request, where)
         ]
-        jobs = tuple(zip(*each, strict=True))
+        self.plan.encoders.update((encoder.encoder_id, encoder) for group in each for encoder in group)
+        jobs = tuple(tuple(encoder.encoder_id for encoder in group) for group in zip(*each, strict=True))
         return jobs, tuple(self._seed(group[0]) for group in jobs)
 
     def _check_argmax(self, item: Item, row: Row, column: AnyColumn, jobs: Iterable[Iterable[str]]) -> None:

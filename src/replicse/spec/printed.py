@@ -86,6 +86,11 @@ class Reported(Checked):
         """Return the number; None where none is printed."""
         return printed_number(self.value)
 
+    @property
+    def spread(self) -> Spread | None:
+        """Return the spread over seeds that is printed with it; None where none is."""
+        return Spread(self.sd, self.seeds - 1) if self.sd and self.seeds and self.seeds > 1 else None
+
 
 @cache
 def printed_number(text: str | None) -> Rounded | None:

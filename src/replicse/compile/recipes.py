@@ -1,0 +1,72 @@
+"""The runs that recipes describe, as written: with what a request and a protocol change in them."""
+
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from replicse.registry.run_specs import InitSpec, RunSpec
+from replicse.spec.layers import merged
+from replicse.spec.models import EncoderRequest, layered
+from replicse.spec.papers import Paper, recipe_of
+from replicse.spec.printed import Spread
+from replicse.spec.protocols import varied
+from replicse.spec.scales import Scale
+
+# What a protocol changes in the runs of a chain, by their recipes.
+Stages = Mapping[str, EncoderRequest]
+
+
+class Chain(NamedTuple):
+    """What the runs of one chain of training share: the paper whose recipes they name, the place that asks for them."""
+
+    paper: str
+    where: str
+    stages: Stages = {}
+
+
+class Recipes:
+    """Reads the recipes of papers at a scale, each once."""
+
+    def __init__(self, papers: Mapping[str, Paper], scale: Scale) -> None:
+        self.papers, self.scale = papers, scale
+        self._published = list(self._printed_spreads()) if scale.comparable else []
+        self._read: dict[tuple[str, str], RunSpec] = {}
+
+    def run(self, use: str, request: EncoderRequest | InitSpec, chain: Chain) -> RunSpec:
+        """Return the run of a recipe, with what a request changes in it, before the scale's adjustments."""
+        key = chain.paper, self.scale.recipe(chain.paper, use)
+        if key not in self._read:
+            self._read[key] = recipe_of(self.papers, *key, chain.where)
+        run = changed_run(self._read[key], request, chain.where)
+        # A chain names its recipes with their paper.
+        stage = chain.stages.get(use.removeprefix(f"{chain.paper}/"))
+        return changed_run(run, stage, chain.where) if stage else run
+
+    def spreads(self, run: RunSpec) -> dict[str, Spread]:
+        """Return the spreads over seeds that some paper prints of a run, by metric path."""
+        return {
+            path: spread
+            for other, spreads in self._published
+            if other == run
+            for path, spread in spreads.items()
+        }
+
+    def _printed_spreads(self) -> Iterator[tuple[RunSpec, dict[str, Spread]]]:
+        for paper in self.papers.values():
+            lines = ((item, row) for item in paper.items.values() for row in item.rows)
+            for item, row in lines:
+                spreads = {
+                    item.path(row, column): printed.spread
+                    for column in item.columns
+                    if (printed := paper.reported.get(item.cell_id(row, column))) and printed.spread
+                }
+                request = layered(item.encoder, row.encoder)
+                if spreads and request.use:
+                    where = f"{item.file}: row {row.id}"
+                    recipe = recipe_of(self.papers, paper.key, request.use, where)
+                    yield changed_run(recipe, request, where), spreads
+
+
+def changed_run(run: RunSpec, request: EncoderRequest | InitSpec, where: str) -> RunSpec:
+    """Return a run with what a request changes in it: its parts, then its views and terms."""
+    changes = request.run
+    return varied(merged(run, changes) if changes else run, getattr(request, "vary", None), where)
