@@ -1,5 +1,7 @@
 """Encoders by their published sizes alone, without weights: on torch's meta device their parameters can be counted."""
 
+from typing import Any
+
 import torch
 
 from replicse.encoder.packed.config import EncoderConfig
@@ -11,7 +13,7 @@ _BERT = {"family": "bert", "vocabulary": 30522, "positions": 512, "token_types":
 _ROBERTA = {"family": "roberta", "vocabulary": 50265, "positions": 514, "token_types": 1, "pad_id": 1}
 _BASE = {"hidden": 768, "layers": 12, "heads": 12, "intermediate": 3072}
 _LARGE = {"hidden": 1024, "layers": 24, "heads": 16, "intermediate": 4096}
-ARCHITECTURES = {
+ARCHITECTURES: dict[str, dict[str, Any]] = {
     "bert-base": {**_BERT, **_BASE},
     "bert-large": {**_BERT, **_LARGE},
     "roberta-base": {**_ROBERTA, **_BASE},

@@ -77,11 +77,11 @@ def _trained(run: RunSpec) -> int:
     from replicse.objective.terms import Objective
     from replicse.training.model import SentenceModel
 
-    backbone = empty_backbone(run.init.backbone)
+    backbone = empty_backbone(run.start("parameters").backbone or "")
     with torch.device("meta"):
         head = make_head(run.head, backbone.hidden)
         model = SentenceModel(backbone, head, run.encoders == "two", run.dropout)
-        objective = Objective(run.objective)
+        objective = Objective(run.objective or ())
         objective.prepare(model)
     moved = {*model.trained(), *objective.parameters()} - {*backbone.token_head_parameters()}
     return sum(parameter.numel() for parameter in moved if parameter.requires_grad)

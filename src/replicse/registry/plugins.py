@@ -323,7 +323,7 @@ def _is_there(code: str, plugin: Plugin) -> bool:
     file = next((file for file in (path.with_suffix(".py"), path / "__init__.py") if file.is_file()), None)
     if file is None:
         return False
-    table = symtable.symtable(file.read_bytes(), str(file), "exec")
+    table = symtable.symtable(file.read_text(encoding="utf-8"), str(file), "exec")
     return name in {
         each.get_name() for each in table.get_symbols() if each.is_assigned() or each.is_imported()
     }

@@ -124,11 +124,11 @@ def _orders(orders: Orders, items: Mapping[str, JudgedItem], scale: str) -> Head
     detail = f"Median Kendall's τ {tau} over {several(orders.columns, 'column')}; scale {scale}"
     for shape in orders.turned[:MOST_TURNED]:
         names = items[shape.item].row_names
-        in_print, here = (
-            ", ".join(names[row].lstrip("* ") for row in rows)
-            for rows in (shape.best.reported, shape.best.ours)
-        )
-        detail += f"; {shape.label}: best in print {in_print}, here {here}"
+        if best := shape.best:
+            in_print, here = (
+                ", ".join(names[row].lstrip("* ") for row in rows) for rows in (best.reported, best.ours)
+            )
+            detail += f"; {shape.label}: best in print {in_print}, here {here}"
     return Headline(f"{sentence[0].upper()}{sentence[1:]}.", detail, "what-reproduces")
 
 
