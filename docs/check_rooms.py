@@ -1,8 +1,9 @@
 """Compare the package with the table of docs/architecture.md, and keep it from growing unseen; part of make lint.
 
-A room imports what its line lists and has at most the lines of code that it says: who raises that number says in the
-commit which capability it buys. Those that the page names as such never import torch. Names of public classes are
-unique, a file has at most 350 lines, there are at most eighteen verbs and two environment variables.
+A room imports what its line lists, rooms or single modules of one, and has at most the lines of code that it says:
+who raises that number says in the commit which capability it buys. Those that the page names as such never import
+torch. Names of public classes are unique, a file has at most 350 lines, there are at most eighteen verbs and two
+environment variables.
 """
 
 import ast
@@ -18,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = Path("src", "replicse")
 LINE = re.compile(r"^\| `(\w+)` \| [^|]* \|([^|]*)\| ([\d,]+) \|$", re.MULTILINE)
 TORCH_FREE = re.compile(r"^(.*) never import torch", re.MULTILINE)
-NAMES = re.compile(r"`(\w+)`")
+NAMES = re.compile(r"`([\w.]+)`")
 VARIABLE = re.compile(r"\bREPLICSE_[A-Z_]+\b")
 LONGEST_FILE, MOST_VERBS, MOST_VARIABLES = 350, 18, 2
 NO_CODE = (
@@ -68,7 +69,7 @@ def of_rooms(root: Path) -> Iterator[str]:
             if package in ("torch", "transformers") and room in without_torch:
                 yield f"{PACKAGE / room} imports {module}"
             other = below.partition(".")[0] if package == "replicse" else ""
-            if other in folders - allowed:
+            if other in folders - allowed and ".".join(below.split(".")[:2]) not in allowed:
                 yield f"{PACKAGE / room} imports {module}; docs/architecture.md does not list it"
         count, most = sum(map(code_lines, texts)), int(lines.replace(",", ""))
         if count > most:

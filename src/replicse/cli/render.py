@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from replicse.compile.compiler import compile_study
 from replicse.compile.paths import Paths
 from replicse.errors import BadInput
-from replicse.files import link, read_json, write_rows
+from replicse.files import link, read_json, write_json, write_rows
 from replicse.judge.document import judged_item, report
 from replicse.judge.highlights import seconds_by_part
 from replicse.judge.judgements import Judgements
@@ -20,7 +20,7 @@ from replicse.judge.report import Incomplete
 from replicse.judge.study import committed_item, judge_study, judged_tables
 from replicse.judge.table import ItemResult
 from replicse.judge.tabulate import FIELDS, table_rows
-from replicse.registry.artefacts import HTML
+from replicse.registry.artefacts import HTML, REPORT
 from replicse.workspace import workflow_folder
 
 if TYPE_CHECKING:
@@ -58,6 +58,10 @@ def write_all(
     if shows_machine(study, paths):
         seconds = seconds_by_part(*seconds_of(items, Paths(study["scale"])))
     whole = report(study, items, judgements, seconds, lacking, workflow_folder())
+    for item in items:
+        write_rows(folder / "tables" / f"{item.item}.csv", FIELDS, table_rows(item))
+    if not paths.kept:
+        write_json(folder / REPORT, whole.plain())
     write_report(folder, whole_document(whole, surroundings(study, paths, folder)), drawings)
 
 

@@ -110,6 +110,7 @@ def _drawn(paths: Paths, item: str) -> Outputs:
 def _reported(paths: Paths, papers: Iterable[str], items: Iterable[str]) -> Outputs:
     return {
         "html": paths.report("html"),
+        "document": paths.report("json"),
         "audit": paths.audit,
         "papers": [paths.paper(key) for key in papers],
         "markdown": paths.report("md"),

@@ -4,7 +4,7 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from replicse.registry.artefacts import AUDIT, CONFIG, DATA, RECORD, TOKENIZER
+from replicse.registry.artefacts import AUDIT, CONFIG, DATA, JUDGEMENTS, RECORD, TOKENIZER
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class Paths:
     @property
     def judgements(self) -> str:
         """Return claims, adjudication and audit as the report reads them."""
-        return f"{self.results}/judgements.json"
+        return f"{self.results}/{JUDGEMENTS}"
 
     def tokenizer(self, tokenizer_id: str) -> str:
         """Return a trained tokenizer's file."""

@@ -10,6 +10,7 @@ from replicse.judge.effects import effects_of
 from replicse.judge.gaps import adjudicated_items, gap_explained, gaps_known
 from replicse.judge.highlights import orders_kept, strong_effects, strong_protocols, tested
 from replicse.judge.judgements import Judgements
+from replicse.judge.machines import distinct
 from replicse.judge.report import Incomplete, JudgedItem, Report, Seconds
 from replicse.judge.shape import shapes
 from replicse.judge.table import ItemResult
@@ -63,6 +64,7 @@ def report(
         aggregates=tuple(row for item in items for row in aggregates(item)),
         tests=tested(items),
         seconds=seconds,
+        machines=tuple(distinct(each for item in items for cell in item.cells for each in cell.machines)),
         incomplete=tuple(incomplete),
         causes_page=page if asked else None,
         causes=load_causes(workflow) if asked else (),

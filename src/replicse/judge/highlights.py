@@ -14,6 +14,7 @@ from replicse.judge.report import (
     StrongEffect,
     StrongProtocol,
     Tests,
+    Turned,
 )
 from replicse.judge.statistics import among
 from replicse.registry.suites import is_percentage
@@ -79,16 +80,16 @@ def orders_kept(shapes: Sequence[ColumnShape]) -> Orders | None:
     """Return what all columns keep of the orders and signs in print; None without any."""
     if not shapes:
         return None
-    best = [shape for shape in shapes if shape.best is not None]
+    best = [Turned(shape.item, shape.label, shape.best) for shape in shapes if shape.best is not None]
     signs = [sign.agrees for shape in shapes for sign in shape.signs if sign.agrees is not None]
     return Orders(
         signs_kept=sum(signs),
         signs=len(signs),
-        best_kept=sum(shape.best.kept for shape in best),
+        best_kept=sum(each.best.kept for each in best),
         best=len(best),
         tau=median(shape.rank.tau for shape in shapes),
         columns=len(shapes),
-        turned=tuple(shape for shape in best if not shape.best.kept),
+        turned=tuple(each for each in best if not each.best.kept),
     )
 
 

@@ -7,9 +7,12 @@ from typing import Any
 
 import pandas as pd
 
+from replicse.files import read_json
 from replicse.judge.folder import held
 from replicse.judge.multiplicity import controlled
+from replicse.judge.report import Report
 from replicse.judge.tabulate import FIELDS, TIDY, table_rows, tidy_rows
+from replicse.registry.artefacts import REPORT
 
 CELLS = ("paper", "item", *FIELDS, "p_adjusted")
 NUMBERS = (
@@ -38,18 +41,23 @@ class Results:
     `cells` has one row per judged cell: paper, item and the fields of the item's table; verdicts are controlled within
     each paper, with p of the cell alone and p_adjusted (Benjamini-Hochberg).
     A text that is where others have a number, such as a retrieved sentence, is in a column `value_text`.
+    `report` is the study's report as it was last written, None where none was: effects, claims, audit, adjudication.
     """
 
     values: pd.DataFrame
     cells: pd.DataFrame
+    report: Report | None = None
 
 
 def load(folder: Path | str) -> Results:
-    """Return the values and the judged cells that a results folder holds by its own record, the config in it.
+    """Return the values and the judged cells that a results folder holds by its own record, and the study's report.
 
+    The record is the config in the folder, the report the one in the folder of reports beside that of the results.
     Raises MissingData where the folder, the record or every item is absent, BadInput where one is broken.
     """
-    results = held(Path(folder))
+    folder = Path(folder)
+    results = held(folder)
+    report = folder.absolute().parents[1] / "reports" / folder.absolute().name / REPORT
     cells = [
         {
             "paper": result.paper,
@@ -60,7 +68,11 @@ def load(folder: Path | str) -> Results:
         for result in controlled(results)
         for cell, row in zip(result.cells, table_rows(result), strict=True)
     ]
-    return Results(values=_typed(_texts(tidy_rows(results), TIDY)), cells=_typed(_texts(cells, CELLS)))
+    return Results(
+        values=_typed(_texts(tidy_rows(results), TIDY)),
+        cells=_typed(_texts(cells, CELLS)),
+        report=Report.of(read_json(report), str(report)) if report.is_file() else None,
+    )
 
 
 def _texts(rows: Iterable[Mapping[str, Any]], names: Sequence[str]) -> pd.DataFrame:

@@ -6,6 +6,7 @@ from typing import Any
 from replicse.checked import Checked
 from replicse.compile.graph import AGAIN
 from replicse.judge.judgements import Explained, Finding, JudgedClaim, Paired
+from replicse.judge.machines import Machine, mixture
 from replicse.judge.table import ItemResult
 from replicse.spec.causes import Cause, CausesPage, Measured
 from replicse.spec.cell_id import CellId
@@ -175,6 +176,15 @@ class StrongProtocol:
 
 
 @dataclass(frozen=True)
+class Turned:
+    """A column of an item of which another row is best here than in print."""
+
+    item: str
+    column: str
+    best: BestRow
+
+
+@dataclass(frozen=True)
 class Orders:
     """What tables keep of print: signs of effects and best rows, of how many; the median tau; best rows that turned."""
 
@@ -184,7 +194,7 @@ class Orders:
     best: int
     tau: float
     columns: int
-    turned: tuple[ColumnShape, ...]
+    turned: tuple[Turned, ...]
 
 
 @dataclass(frozen=True)
@@ -264,10 +274,26 @@ class Report(Checked):
     aggregates: tuple[RowAggregate, ...] = ()
     tests: Tests | None = None
     seconds: Seconds | None = None
+    machines: tuple[Machine, ...] = ()
     incomplete: tuple[Incomplete, ...] = ()
     causes_page: CausesPage | None = None
     causes: tuple[Cause, ...] = ()
     measured: tuple[Measured, ...] = ()
+
+    @property
+    def mixture(self) -> str:
+        """Return a sentence of the machines that made the numbers; blank for a single one."""
+        return mixture(self.machines)
+
+    @property
+    def other_packages(self) -> list[str]:
+        """Return the digests of the package versions that made the numbers, but for that of the study itself.
+
+        The record of a study that was only planned, as the page of one item has it, names none to compare them with.
+        """
+        own = self.study.get("package_sha256", "")
+        packages = {package for item in self.items for cell in item.cells for package in cell.packages}
+        return sorted(each for each in packages if own and not own.startswith(each))
 
     @property
     def by_item(self) -> dict[str, JudgedItem]:

@@ -10,7 +10,7 @@ from pydantic import model_validator
 
 from replicse.checked import Checked, UserMessage
 from replicse.files import read_json
-from replicse.judge.machines import Machine
+from replicse.judge.machines import Machine, mixture
 from replicse.registry.levels import FEWEST_SEEDS
 from replicse.registry.mteb import NOT_LOCAL
 from replicse.spec.cell_id import AS_DESCRIBED, CellId
@@ -143,6 +143,11 @@ class CellResult(Checked):
         number = self.reported.number if self.reported else None
         return number.value if number else None
 
+    @property
+    def mixture(self) -> str:
+        """Return a sentence of the machines that made it; blank for a single one."""
+        return mixture(self.machines)
+
     def shown_verdict(self, comparable: bool, quoted: bool = False) -> str:
         """Return the verdict that may be shown at a scale, that data are absent, or that print is from elsewhere."""
         if quoted:
@@ -195,6 +200,16 @@ class ItemResult(Checked):
                 place = self.id_of(cell).place
                 raise UserMessage(f"cell {place} ({cell.protocol}): {problem}; run the item again")
         return self
+
+    @property
+    def mixed(self) -> list[CellResult]:
+        """Return the cells that several machines made."""
+        return [cell for cell in self.cells if len(cell.machines) > 1]
+
+    @property
+    def mixture(self) -> str:
+        """Return a sentence of the machines of these cells; blank where there are none."""
+        return mixture(machine for cell in self.mixed for machine in cell.machines)
 
     @property
     def standing(self) -> str:

@@ -11,6 +11,7 @@ TOKENS, OFFSETS, STORE = "tokens.npy", "offsets.npy", "store.json"
 METRICS, PROVENANCE = "metrics.json", "provenance.json"
 RECORD, DATA = "record.json", "data.json"
 HTML, MARKDOWN, TEX = "report.html", "report.md", "report.tex"
+REPORT, JUDGEMENTS = "report.json", "judgements.json"
 AUDIT, MACROS = "audit.html", "macros.tex"
 
 

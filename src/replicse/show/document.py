@@ -8,9 +8,8 @@ from pathlib import Path
 
 from replicse.compile.graph import DRAWINGS
 from replicse.errors import BadInput, MissingData
-from replicse.files import link, read_text, write_rows, write_text
+from replicse.files import link, read_text, write_text
 from replicse.judge.report import Report
-from replicse.judge.tabulate import FIELDS, table_rows
 from replicse.registry.artefacts import HTML, MACROS, MARKDOWN, TEX
 from replicse.show.content.contents import Document, Surroundings, make_document
 from replicse.show.formats import html, latex, markdown
@@ -23,7 +22,7 @@ from replicse.show.pages.findings import findings
 from replicse.show.pages.incomplete import incomplete_page
 from replicse.show.pages.reproduces import reproduces_page
 
-TABLES = ("tex", "md", "csv")
+TABLES = ("tex", "md")
 log = logging.getLogger(__name__)
 
 
@@ -77,14 +76,13 @@ def write_report(folder: Path, report: Document, drawings: Mapping[str, Path] | 
 
 
 def write_tables(folder: Path, report: Document) -> list[Path]:
-    r"""Write each item as `<paper>/<item>.tex` to \input (its macros in macros.tex), .md and .csv; return the paths."""
+    r"""Write each item as `<paper>/<item>.tex` to \input (its macros in macros.tex) and .md; return the paths."""
     written = [folder / MACROS]
     write_text(written[0], latex.macros())
     for entry in (entry for section in report.sections for entry in section.entries):
         paths = {kind: folder / f"{entry.item.item}.{kind}" for kind in TABLES}
         write_text(paths["tex"], latex.table(entry))
         write_text(paths["md"], markdown.table(entry))
-        write_rows(paths["csv"], FIELDS, table_rows(entry.item))
         written += paths.values()
     return written
 

@@ -72,7 +72,7 @@ def test_all_formats_hold_every_item_in_the_papers_order(tmp_path, drawn, caplog
         "report.md", "report.tex", "report.html", "audit.html", "simcse.html", "repro.html", "macros.tex",
     ]  # fmt: skip
     found = (path for path in written[0].parent.rglob("*") if path.is_file())
-    assert sorted(found) == sorted(written) and len(written) == 7 + 3 * len(items)
+    assert sorted(found) == sorted(written) and len(written) == 7 + 2 * len(items)
     assert "items=7" in caplog.text
     for path in written[:3]:
         text = path.read_text(encoding="utf-8")

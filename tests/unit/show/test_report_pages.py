@@ -15,6 +15,7 @@ from replicse.errors import BadInput
 from replicse.files import read_json, write_json
 from replicse.judge.document import judged_item, report
 from replicse.judge.judgements import Finding, JudgedClaim, Judgements
+from replicse.judge.report import Report
 from replicse.show.content.contents import Surroundings
 from replicse.show.content.tables import verdict_counts
 from replicse.show.document import whole_document
@@ -121,6 +122,8 @@ def test_the_verbs_draw_and_write_from_the_files_of_a_study(study, tmp_path):
     assert "71.1 → 70.6 ±5.5 (−0.5) ≈ within seed spread" in text and "Dropout helps." in text
     assert "(../../figures/paper/simcse/table3.svg)" in text and "275,601" in text
     assert "torch" in text.partition("### Versions")[2]
+    kept = Report.of(read_json("reports/paper/report.json"), "report.json")
+    assert kept.claims == (CLAIM,) and kept.adjudication[0].shown == study[2].adjudication
 
 
 def test_a_committed_study_is_kept_with_all_it_is_written_from(tmp_path, monkeypatch):

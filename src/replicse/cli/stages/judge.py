@@ -6,6 +6,7 @@ from argparse import Namespace
 from replicse.cli.stages import Stage, StudyJob
 from replicse.files import write_json, write_rows
 from replicse.judge.study import judge_study, judged_tables, read_results
+from replicse.registry.artefacts import JUDGEMENTS
 
 log = logging.getLogger(__name__)
 
@@ -17,7 +18,7 @@ def judge(job: StudyJob, arguments: Namespace) -> None:
     judgements = judge_study(plan, results)
     for name, (fields, rows) in judged_tables(judgements, results).items():
         log.info("%s=%d", name, write_rows(arguments.out / f"{name}.csv", fields, rows))
-    write_json(arguments.out / "judgements.json", judgements.plain())
+    write_json(arguments.out / JUDGEMENTS, judgements.plain())
 
 
 STAGE = Stage(StudyJob.of, judge)

@@ -2,16 +2,14 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from operator import itemgetter
 from typing import Any
 
 from replicse.compile.paths import Paths
-from replicse.judge.machines import distinct, mixture
 from replicse.judge.report import ColumnShape, JudgedItem, Report
 from replicse.judge.table import ItemResult
 from replicse.registry.artefacts import PROVENANCE
+from replicse.show.content.provenance import made_from, provenance_sheets, study_facts
 from replicse.show.content.tables import (
-    Columns,
     Grid,
     Sheet,
     counts_sheet,
@@ -25,7 +23,6 @@ from replicse.show.content.texts import paragraphs
 
 TITLE = "RepliCSE report"
 ANATOMY = "reported → reproduced ±half-width or {seeds} (difference) verdict"
-HASH = 16
 
 
 @dataclass(frozen=True)
@@ -193,7 +190,7 @@ def make_document(
     return Document(
         scale=study["scale"],
         statement=study["shows"],
-        facts=_facts(study, items),
+        facts=study_facts(report),
         findings=tuple(findings),
         counts=counts_sheet(
             [(section.key, [entry.item for entry in section.entries]) for section in sections]
@@ -201,9 +198,9 @@ def make_document(
         symbols=legend(),
         sections=tuple(sections),
         pages=tuple(pages),
-        provenance=tuple(sheet for sheet in _provenance(study, items) if sheet.rows),
+        provenance=provenance_sheets(report),
         caveat=items[0].caveat if items else "",
-        made_from=_made_from(study, items),
+        made_from=made_from(report),
         title=f"{TITLE}: {kept or study['scale']}" + (", incomplete" if study.get("incomplete") else ""),
         subtitle=study.get("title", ""),
         picture=picture or drawn,
@@ -228,28 +225,6 @@ def coverage(about: Mapping[str, Any], items: Sequence[ItemResult]) -> str:
     parts = [f"{group[0].kind}s {printed_of(group)}" for group in kinds if group]
     apart = f" ({', '.join(parts)})" if len(parts) > 1 else ""
     return f"{printed_of(items)} cells have a printed number{apart}. {about.get('coverage', '')}".strip()
-
-
-def _made_from(study: Mapping[str, Any], items: Sequence[ItemResult]) -> str:
-    """Return the commit of a study, and what of its numbers is not made by it alone; blank outside git."""
-    others = _other_packages(study, items)
-    parts = [
-        f"commit {study['commit'][:12]}" if study.get("commit") else "",
-        "with uncommitted changes" if study.get("dirty") else "",
-        f"runs of {len(others)} other version{'s' * (len(others) > 1)} of the code" if others else "",
-    ]
-    return " and ".join(filter(None, [" ".join(filter(None, parts[:2])), parts[2]]))
-
-
-def _other_packages(study: Mapping[str, Any], items: Sequence[ItemResult]) -> list[str]:
-    """Return the digests of the package versions that made the items' numbers, but for that of the study itself.
-
-    The record of a study that was only planned, as the page of one item has it, names none to compare them with.
-    """
-    if not study.get("package_sha256"):
-        return []
-    packages = {package for item in items for cell in item.cells for package in cell.packages}
-    return sorted(each for each in packages if not study.get("package_sha256", "").startswith(each))
 
 
 def _section(
@@ -281,41 +256,3 @@ def _entry(item: JudgedItem, key: str) -> Entry:
         notes=(*remarks(item), *([folded_note(rest)] if rest else [])),
         rest=rest,
     )
-
-
-def _facts(study: Mapping[str, Any], items: Sequence[ItemResult]) -> tuple[tuple[str, str], ...]:
-    machines = distinct(machine for item in items for cell in item.cells for machine in cell.machines)
-    commit = study.get("commit", "")[:12]
-    facts = {
-        "Scale": study["scale"],
-        "Incomplete": study.get("incomplete", ""),
-        "Left out": study.get("left_out", ""),
-        "Seeds": ", ".join(map(str, study["seeds"])),
-        "Mixed" if len(machines) > 1 else "Made on": mixture(machines) or " ".join(map(str, machines)),
-        "Commit": f"{commit}, with uncommitted changes" if commit and study.get("dirty") else commit,
-        "Package sha256": study.get("package_sha256", "")[:HASH],
-        "Numbers made by": ", ".join(_other_packages(study, items)),
-        "Generated": study.get("generated", ""),
-    }
-    return tuple((name, value) for name, value in facts.items() if value)
-
-
-def _provenance(study: Mapping[str, Any], items: Sequence[ItemResult]) -> Iterable[Sheet]:
-    yield Sheet("Study", ("", "Value"), _facts(study, items))
-    for key in ("versions", "hardware"):
-        rows = tuple((name, str(value)) for name, value in study.get(key, {}).items())
-        yield Sheet(key.capitalize(), ("", "Value"), rows)
-    columns: Columns = {"Protocol": itemgetter("id"), "What it is": itemgetter("text")}
-    yield Sheet.of("Protocols", study["protocols"], columns)
-    note = f"First {HASH} hexadecimal digits of each sha256."
-    columns = {"Data": itemgetter("name"), "Rows": _rows, "sha256": _hash}
-    yield Sheet.of("Data", study.get("data", ()), columns, note)
-
-
-def _hash(entry: Mapping[str, Any]) -> str:
-    """Return the start of a file's hash; a file that was not there when the data were recorded has none."""
-    return "not there" if entry.get("missing") else entry["sha256"][:HASH]
-
-
-def _rows(entry: Mapping[str, Any]) -> str:
-    return "" if entry.get("rows") is None else f"{entry['rows']:,}"

@@ -10,7 +10,6 @@ from functools import cached_property
 from typing import Any, Literal, Self
 
 from replicse.compile.paths import Paths
-from replicse.judge.machines import mixture
 from replicse.judge.report import JudgedItem
 from replicse.judge.table import QUOTED, CellResult, ColumnHead, ItemResult, RowHead
 from replicse.printable import several
@@ -221,10 +220,8 @@ def folded_note(rest: Grid) -> str:
 def remarks(item: ItemResult) -> tuple[str, ...]:
     """Return the item's notes, which columns show another statistic than the mean, and a mark of mixed machines."""
     other = {column.label: column.statistic for column in item.columns if column.statistic != "mean"}
-    mixed = [cell for cell in item.cells if len(cell.machines) > 1]
-    machines = mixture(machine for cell in mixed for machine in cell.machines)
     said = [f"{label}: ours is the {_over_seeds(name)}." for label, name in other.items()]
-    said += [f"Cells that are {machines}: {len(mixed)} of {len(item.cells)}."] if mixed else []
+    said += [f"Cells that are {item.mixture}: {len(item.mixed)} of {len(item.cells)}."] if item.mixed else []
     return (*filter(None, [item.outdated]), *item.notes, *said)
 
 
@@ -420,7 +417,7 @@ def _facts(
             "seeds": "" if by_seed else str(cell.n_seeds),
             "by seed": by_seed,
             "precision": cell.precision,
-            "mixed": mixture(cell.machines),
+            "mixed": cell.mixture,
             "protocol": "" if cell.protocol == AS_DESCRIBED else cell.protocol,
             **({"runs": _some(runs)} if runs else {"encoders": _some(cell.encoders)}),
             "why": why_command(item, cell),

@@ -122,13 +122,13 @@ def _orders(orders: Orders, items: Mapping[str, JudgedItem], scale: str) -> Head
         )
     sentence = "; ".join(parts) or f"The order of the rows agrees with print at Kendall's τ {tau}"
     detail = f"Median Kendall's τ {tau} over {several(orders.columns, 'column')}; scale {scale}"
-    for shape in orders.turned[:MOST_TURNED]:
-        names = items[shape.item].row_names
-        if best := shape.best:
-            in_print, here = (
-                ", ".join(names[row].lstrip("* ") for row in rows) for rows in (best.reported, best.ours)
-            )
-            detail += f"; {shape.label}: best in print {in_print}, here {here}"
+    for turned in orders.turned[:MOST_TURNED]:
+        names = items[turned.item].row_names
+        in_print, here = (
+            ", ".join(names[row].lstrip("* ") for row in rows)
+            for rows in (turned.best.reported, turned.best.ours)
+        )
+        detail += f"; {turned.column}: best in print {in_print}, here {here}"
     return Headline(f"{sentence[0].upper()}{sentence[1:]}.", detail, "what-reproduces")
 
 

@@ -1,0 +1,66 @@
+"""What a report says of its origin: commit, machines, versions, protocols, data."""
+
+from collections.abc import Iterator, Mapping
+from operator import itemgetter
+from typing import Any
+
+from replicse.judge.report import Report
+from replicse.show.content.tables import Columns, Sheet
+
+HASH = 16
+
+
+def made_from(report: Report) -> str:
+    """Return the commit of a study, and what of its numbers is not made by it alone; blank outside git."""
+    study, others = report.study, report.other_packages
+    parts = [
+        f"commit {study['commit'][:12]}" if study.get("commit") else "",
+        "with uncommitted changes" if study.get("dirty") else "",
+        f"runs of {len(others)} other version{'s' * (len(others) > 1)} of the code" if others else "",
+    ]
+    return " and ".join(filter(None, [" ".join(filter(None, parts[:2])), parts[2]]))
+
+
+def study_facts(report: Report) -> tuple[tuple[str, str], ...]:
+    """Return what a report says of its study, as (name, value); what there is nothing to say of is left out."""
+    study, machines = report.study, report.machines
+    commit = study.get("commit", "")[:12]
+    facts = {
+        "Scale": study["scale"],
+        "Incomplete": study.get("incomplete", ""),
+        "Left out": study.get("left_out", ""),
+        "Seeds": ", ".join(map(str, study["seeds"])),
+        "Mixed" if len(machines) > 1 else "Made on": report.mixture or " ".join(map(str, machines)),
+        "Commit": f"{commit}, with uncommitted changes" if commit and study.get("dirty") else commit,
+        "Package sha256": study.get("package_sha256", "")[:HASH],
+        "Numbers made by": ", ".join(report.other_packages),
+        "Generated": study.get("generated", ""),
+    }
+    return tuple((name, value) for name, value in facts.items() if value)
+
+
+def provenance_sheets(report: Report) -> tuple[Sheet, ...]:
+    """Return what made the numbers: the study, versions, hardware, protocols and data; no sheet without rows."""
+    return tuple(sheet for sheet in _sheets(report) if sheet.rows)
+
+
+def _sheets(report: Report) -> Iterator[Sheet]:
+    study = report.study
+    yield Sheet("Study", ("", "Value"), study_facts(report))
+    for key in ("versions", "hardware"):
+        rows = tuple((name, str(value)) for name, value in study.get(key, {}).items())
+        yield Sheet(key.capitalize(), ("", "Value"), rows)
+    columns: Columns = {"Protocol": itemgetter("id"), "What it is": itemgetter("text")}
+    yield Sheet.of("Protocols", study["protocols"], columns)
+    note = f"First {HASH} hexadecimal digits of each sha256."
+    columns = {"Data": itemgetter("name"), "Rows": _rows, "sha256": _hash}
+    yield Sheet.of("Data", study.get("data", ()), columns, note)
+
+
+def _hash(entry: Mapping[str, Any]) -> str:
+    """Return the start of a file's hash; a file that was not there when the data were recorded has none."""
+    return "not there" if entry.get("missing") else entry["sha256"][:HASH]
+
+
+def _rows(entry: Mapping[str, Any]) -> str:
+    return "" if entry.get("rows") is None else f"{entry['rows']:,}"
