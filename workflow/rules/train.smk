@@ -26,7 +26,7 @@ rule train:
         made=made("train"),
         folder=PATHS.run("{run}"),
         state=PATHS.state("{run}"),
-    # Who is told to end tells a shell too, which would end before the training has saved its state.
+    # Termination signals also reach the shell, which would end before the training has saved its state.
     shell:
         "exec python -m replicse job train {params.payload:q} --made {params.made:q} --data {input.data} --state {params.state} --out {params.folder}"
         " --code {params.code} --threads {threads} --processes {resources.gpu} --chunk {resources.chunk} > {log} 2>&1"

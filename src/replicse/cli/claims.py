@@ -43,10 +43,11 @@ def run(arguments: Namespace) -> None:
 def claim_lines(rows: Sequence[JudgedClaim], room: int) -> Iterator[str]:
     """Yield each claim with its outcomes, and below them the sentence and its place."""
     for row in rows:
-        ours = f"{row.ours}, {row.cells_run}" if row.ours in FOR_OR_AGAINST else row.ours
+        ours = f"{row.ours} ({row.cells_run} cells)" if row.ours in FOR_OR_AGAINST else row.ours
         holds = probability_text(row.probability)
         chance = f"; P {holds}" if holds.startswith(("<", ">")) else f"; P = {holds}" if holds else ""
         yield row.claim
-        yield f"  in print {row.reported}; reproduction {row.reproduction or '-'}; ours {ours}{chance}"
+        print_and_rerun = f"paper's numbers: {row.reported}; reproduction: {row.reproduction or '-'}"
+        yield f"  {print_and_rerun}; our runs: {ours}{chance}"
         for text in (f"{row.text} ({row.place})", row.remark, *contradicted(row, rows)):
             yield from textwrap.wrap(text, room, initial_indent="  ", subsequent_indent="  ")

@@ -54,7 +54,7 @@ def comparison_lines(comparison: Comparison, a: Path, b: Path) -> Iterator[str]:
         yield from (f"  {machine}" for machine in machines or ("its machine is not recorded",))
     packages = {frozenset(each) for each in (comparison.packages_a, comparison.packages_b) if each}
     if len(packages) > 1:
-        yield "made by different versions of the package: not all that differs need be the machine's"
+        yield "made by different versions of the package: some differences may come from the code, not the machine"
     counts = ", ".join(f"{count} {state}" for state, count in comparison.counts.items() if count)
     yield f"{several(len(comparison.cells), 'cell')} in both: {counts}"
     yield "a spread is the standard deviation over seeds inside A and B; * a published one"

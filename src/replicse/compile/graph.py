@@ -88,7 +88,7 @@ class Job:
             return f"do what its last line says, {AGAIN}"
         if self.tail and "error" in self.tail[-1].lower():
             return f"fix what its log names, {AGAIN}"
-        return f"its log names no error, as where memory or time ran out: give it more of them, {AGAIN}"
+        return f"no error in its log; probably killed: raise its memory or time limit, {AGAIN}"
 
 
 Graph = dict[tuple[str, ...], Job]

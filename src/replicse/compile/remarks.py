@@ -25,7 +25,7 @@ def remarks(plan: Study) -> Iterator[str]:
     yield from absent(plan)
     if plan.without_pooler:
         names = ", ".join(sorted(plan.without_pooler))
-        yield f"runs that keep the pooler of {names} draw one: this scale pre-trains the encoder without it"
+        yield f"no pre-trained pooler for {names} at this scale; runs that keep it initialise it randomly"
     for item in plan.items.values():
         if cut := cut_searches(plan, item):
             yield f"{item.id}: {cut}"

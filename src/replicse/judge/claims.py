@@ -163,7 +163,7 @@ def _judged(relation: Relation, values: Readings) -> _Part:
     shown = f"{relation} ({_shown(relation.left[0], left)}{_shown(relation.right[0], right, ' and ')})"
     part = _Part(relation, shown, slack)
     if math.isnan(slack):
-        return replace(part, doubt="a share of nothing")
+        return replace(part, doubt="undefined share: the denominator is zero")
     seedless = all(reading.seedless for reading in readings.values())
     seeds = 0 if seedless else len(slacks)
     if _same_run(relation, readings):

@@ -1,4 +1,4 @@
-"""How much is enough: the smallest gap to print that so many seeds tell, and the seeds that a gap asks for.
+"""The smallest difference from the printed number that so many seeds detect, and the seeds that a difference needs.
 
 Spreads are those of our own seeds, else published ones.
 """
@@ -20,11 +20,11 @@ from replicse.spec.printed import Reported, Spread
 
 @dataclass(frozen=True)
 class Needed:
-    """What seeds tell of a cell whose spread is known.
+    """What seeds detect of a cell whose spread is known.
 
-    `spread` is a standard deviation over seeds, `source` says whose; `smallest` is the smallest gap to print that the
-    asked seeds tell, None where they are too few; `seeds` are the fewest that tell the gap that there is, None where
-    there is none or no number of seeds tells it.
+    `spread` is a standard deviation over seeds, `source` says whose; `smallest` is the smallest difference from the
+    printed number that the asked seeds detect, None where they are too few; `seeds` are the fewest that detect the
+    difference that was measured, None where there is none or no number of seeds detects it.
     """
 
     spread: float
@@ -47,7 +47,7 @@ def spread_behind(result: CellResult | None, published: Spread | None) -> tuple[
 
 
 def needed_of_cell(plan: Study, cell: Cell, result: CellResult | None, seeds: int) -> Needed | None:
-    """Return what so many seeds tell of a cell's printed number; None where nothing is drawn or no spread is known."""
+    """Return what so many seeds detect of a cell; None where nothing is drawn or no spread is known."""
     published = borrowed_spread(plan, cell)
     spread, source = spread_behind(result, published)
     form = printed_form(cell.reported)
@@ -63,7 +63,7 @@ def needed_of_cell(plan: Study, cell: Cell, result: CellResult | None, seeds: in
 
 
 def detectable_differences(plan: Study) -> dict[str, float]:
-    """Return the median smallest gap to print that the plan's seeds tell of each item's cells, where a spread is known.
+    """Return the median difference that the plan's seeds detect in each item's cells, where a spread is known.
 
     Spreads are those of what is tabulated, else published ones.
     """
@@ -77,8 +77,8 @@ def detectable_differences(plan: Study) -> dict[str, float]:
             for cell in plan.described(item)
             if cell.encoders and cell.reported and is_percentage(cell.metric_path)
         )
-        if told := [need.smallest for need in needs if need and need.smallest is not None]:
-            gaps[item] = median(told)
+        if smallest := [need.smallest for need in needs if need and need.smallest is not None]:
+            gaps[item] = median(smallest)
     return gaps
 
 
@@ -94,7 +94,7 @@ def printed_form(reported: Reported | None) -> tuple[int, float | None] | None:
 
 
 def power_lines(plan: Study, cell: Cell, result: CellResult) -> list[str]:
-    """Return which gap to print the seeds of a cell tell, and how many seeds the present gap asks for."""
+    """Return which difference the seeds of a cell detect, and how many seeds the measured one needs."""
     count = len(finite([each.value for each in result.values]))
     need = needed_of_cell(plan, cell, result, count)
     if need is None or need.smallest is None:

@@ -1,4 +1,4 @@
-"""Power before running: the smallest gap to print that so many seeds tell, and the seeds that a gap asks for.
+"""Power before running: the smallest difference that so many seeds detect, and the seeds that a difference needs.
 
 A gap is given where the printed number lies outside of the interval of `verdict.expected`. For a single run or a mean
 the probability is that of a noncentral t distribution, with the degrees of a published spread where it is pooled with
@@ -66,7 +66,7 @@ def _beyond(edge: float, degrees: float, shift: float) -> float:
 def smallest_gap(
     seeds: int, *, of: int = 1, share: float | None = None, borrowed: float = 0.0
 ) -> float | None:
-    """Return the smallest gap, in standard deviations, that so many seeds tell from print with power 0.8.
+    """Return the smallest gap, in standard deviations, that so many seeds detect with power 0.8.
 
     None below three seeds where no spread is borrowed.
     """
@@ -81,15 +81,15 @@ def smallest_gap(
 
 
 def seeds_for(gap: float, *, of: int = 1, share: float | None = None, borrowed: float = 0.0) -> int | None:
-    """Return the fewest seeds that tell a gap, in standard deviations, with power 0.8; None where no number does.
+    """Return the fewest seeds that detect a gap, in standard deviations, with power 0.8; None where no number does.
 
-    However many seeds there are, one printed run stays one draw: below 2.8 standard deviations none tells it.
+    However many seeds there are, one printed run stays one draw: below 2.8 standard deviations none detects it.
     """
 
-    def told(seeds: int) -> bool:
+    def detected(seeds: int) -> bool:
         return (power(abs(gap), seeds, of=of, share=share, borrowed=borrowed) or 0.0) >= POWER
 
     numbers = range(1 if borrowed else FEWEST_SEEDS, MOST_SEEDS + 1)
-    # From some number of seeds on the gap is told: found by halving.
-    place = bisect_left(numbers, True, key=told)
+    # From some number of seeds on the gap is detected: found by halving.
+    place = bisect_left(numbers, True, key=detected)
     return numbers[place] if place < len(numbers) else None

@@ -64,7 +64,8 @@ def cell_story(
         "power": power_lines(plan, cell, ours) if cell.protocol == AS_DESCRIBED else [],
         "variants": list(_variants(plan, cell, result)),
         "claims": [
-            f"{each.claim}: in print {each.reported}, ours {each.ours}" for each in _naming(cell, claims)
+            f"{each.claim}: paper's numbers {each.reported}, our runs {each.ours}"
+            for each in _naming(cell, claims)
         ],
         "audit": [
             f"{finding.printed}; {finding.follows} ({finding.certainty})" for finding in _on(cell, findings)

@@ -83,7 +83,7 @@ def judge(
         reason = "; ".join([*failures, *broken])
         return Judgement(None, None, None, None, len(present), "failed", False, reason)
     if not present:
-        reason = f"none of the planned runs ({planned}) is there"
+        reason = f"0 of {planned} planned runs available"
         return Judgement(None, None, None, None, 0, "not run", False, reason)
 
     seedless = seedless and len(present) == 1

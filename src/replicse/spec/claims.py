@@ -92,7 +92,7 @@ class Relation(Checked):
             yield self.model_copy(update={"left": (left,), "right": (right,)})
 
     def numbers(self, values: Mapping[str, float]) -> tuple[float, float]:
-        """Return the number of either side for values by cell, the farthest of several; NaN for a share of nothing."""
+        """Return the number of either side for values by cell, the farthest of several; NaN for a share of zero."""
         try:
             lefts, right = [side(values) for side in self.left], self.right[0](values)
         except ZeroDivisionError:

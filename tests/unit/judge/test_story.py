@@ -51,7 +51,7 @@ def test_claims_and_findings_that_name_the_cell(plan):
     cell, evaluations = find_cell(plan, CELL), Measurements(plan)
     story = cell_story(plan, cell, item_result(cell.item, evaluations), evaluations, claims, findings)
     assert story["claims"] == [
-        "p/with-metric: in print supported, ours not run",
-        "p/without: in print contradicted, ours undetermined",
+        "p/with-metric: paper's numbers supported, our runs not run",
+        "p/without: paper's numbers contradicted, our runs undetermined",
     ]
     assert story["audit"] == ["-13.3 is printed; -13.2 follows (certain)"]
