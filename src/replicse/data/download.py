@@ -12,7 +12,7 @@ from huggingface_hub.file_download import http_get
 from replicse.data.hub import FAILURES
 from replicse.errors import MissingData
 from replicse.files import atomic_write, sha256_of
-from replicse.registry.corpora import Download
+from replicse.registry.downloads import Download
 
 
 def download(source: Download, target: Path) -> None:

@@ -10,7 +10,8 @@ from typing import Any, Literal
 
 from replicse.errors import BadInput
 from replicse.judge.published import PublishedCell
-from replicse.registry.suites import ANY, is_percentage, range_of
+from replicse.registry.ranges import ANY
+from replicse.registry.suites import is_percentage, range_of
 from replicse.spec.causes import Cause, Measured
 
 Standing = Literal["", "out of range", "as printed", "not as printed", "usual", "above", "below", "not known"]

@@ -9,8 +9,9 @@ from typing import Any
 from replicse.checked import shown
 from replicse.errors import BadInput
 from replicse.files import read_json, sha256_of
+from replicse.registry.ranges import ANY
 from replicse.registry.registry import current
-from replicse.registry.suites import ANY, range_of
+from replicse.registry.suites import range_of
 
 # What an evaluation holds, each part by metric path or by name.
 PARTS = ("failures", "pairs", "provenance")

@@ -12,9 +12,9 @@ from replicse.errors import BadInput, MissingData
 from replicse.files import read_text
 from replicse.printable import some
 from replicse.registry.mteb import MTEB_NAMES, categories
+from replicse.registry.ranges import ANY
 from replicse.registry.suites import (
     AGGREGATIONS,
-    ANY,
     COSINE,
     STS_DEV_TASKS,
     STS_TASKS,

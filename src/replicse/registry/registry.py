@@ -4,9 +4,8 @@ import inspect
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from importlib import import_module
 from types import MappingProxyType, ModuleType
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from replicse.errors import BadInput
 from replicse.registry.entries import Entry
@@ -14,9 +13,6 @@ from replicse.registry.entries import Entry
 if TYPE_CHECKING:
     from replicse.registry.plugins import Plugin
     from replicse.registry.suites import Suite
-
-# The modules of the package that hold entries and tables.
-MODULES = ("augmentations", "corpora", "encoders", "poolings", "suites", "terms")
 
 
 @dataclass(frozen=True)
@@ -38,16 +34,13 @@ class Registry:
     @cache
     def of_package(cls) -> Self:
         """Return the registry of this package alone."""
-        modules = [import_module(f"replicse.registry.{name}") for name in MODULES]
-        tables = {name: value for module in modules for name, value in vars(module).items()}
-        return cls().joined("", modules, tables["SUITES"], tables["FAMILIES"])
+        from replicse.registry import augmentations, corpora, encoders, poolings, suites, terms
+
+        modules = (augmentations, corpora, encoders, poolings, suites, terms)
+        return cls().joined("", modules, suites.SUITES, encoders.FAMILIES)
 
     def joined(
-        self,
-        home: str,
-        modules: Iterable[ModuleType],
-        suites: "Mapping[str, Suite]",
-        families: Mapping[str, str],
+        self, home: str, modules: Iterable[ModuleType], suites: Mapping[str, Any], families: Mapping[str, str]
     ) -> Self:
         """Return the registry with the entries that modules define, and more suites and families.
 

@@ -1,7 +1,7 @@
 """What may be asked of evaluation suites: the options of each, checked."""
 
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal, get_args
 
 from pydantic import AfterValidator, Field
 
@@ -11,17 +11,11 @@ from replicse.registry.corpora import Corpus, Labelled, StsName
 from replicse.registry.mteb import categories
 from replicse.registry.sets import EvaluationSet, SetName
 
+TransferName = Literal["MR", "CR", "SUBJ", "MPQA", "SST2", "TREC", "MRPC"]
+TRANSFER_TASKS: tuple[str, ...] = get_args(TransferName)
 # What SentEval cross-validates has one split; TREC and MRPC have no development set.
-TRANSFER_SPLITS = {
-    **dict.fromkeys(("MR", "CR", "SUBJ", "MPQA"), ("all",)),
-    "SST2": ("train", "dev", "test"),
-    **dict.fromkeys(("TREC", "MRPC"), ("train", "test")),
-}
-TRANSFER_TASKS = tuple(TRANSFER_SPLITS)
-if TYPE_CHECKING:
-    TransferName = str
-else:
-    TransferName = Literal[TRANSFER_TASKS]
+TRANSFER_SPLITS = {**dict.fromkeys(TRANSFER_TASKS, ("all",)), "SST2": ("train", "dev", "test")}
+TRANSFER_SPLITS |= dict.fromkeys(("TREC", "MRPC"), ("train", "test"))
 # How else an encoder may be read and scored than its paper does.
 VARIANTS = {
     "cls": "[CLS] as it is",

@@ -11,7 +11,8 @@ from pydantic import Field, PrivateAttr, field_validator, model_validator
 from replicse.checked import Checked, Count, Id, Text, UserMessage, read_yaml, shown
 from replicse.errors import BadInput, nearest
 from replicse.registry.augmentations import AugmentationParameters
-from replicse.registry.corpora import Corpus, DataFile, Download, HubDataset
+from replicse.registry.corpora import Corpus, DataFile, HubDataset
+from replicse.registry.downloads import Download
 from replicse.registry.encoders import Precision, WordVectors
 from replicse.registry.registry import current
 from replicse.registry.run_specs import RunSpec

@@ -22,7 +22,8 @@ from replicse.data.corpora import read_corpus
 from replicse.data.download import download
 from replicse.data.hub import cached_encoder, materialise
 from replicse.errors import MissingData
-from replicse.registry.corpora import SIMCSE_DATA, Download
+from replicse.registry.corpora import SIMCSE_DATA
+from replicse.registry.downloads import Download
 
 datasets = pytest.importorskip("datasets")
 

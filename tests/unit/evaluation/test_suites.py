@@ -16,8 +16,9 @@ from replicse.checked import checked_yaml
 from replicse.encoder.task_heads import make_task_head, save_task_heads
 from replicse.evaluation import suites
 from replicse.registry.encoders import ClassifierHead
+from replicse.registry.ranges import ANY
 from replicse.registry.registry import Registry, current
-from replicse.registry.suites import ANY, SUITES, Suite, file_of, groups, is_metric, known_paths
+from replicse.registry.suites import SUITES, Suite, file_of, groups, is_metric, known_paths
 from replicse.spec.papers import Sets
 
 
