@@ -59,3 +59,9 @@ def wrapped(lines: Iterable[str]) -> Iterator[str]:
 def shortened(line: str, width: int) -> str:
     """Return a line that fits a terminal."""
     return line if len(line) <= width else f"{line[: width - 3]}..."
+
+
+def print_block(lines: Iterable[str], markdown: bool) -> None:
+    """Print lines, as a block of code where they go into an issue."""
+    fence = ["```"] if markdown else []
+    print("\n".join([*fence, *lines, *fence]))

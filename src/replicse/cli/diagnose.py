@@ -4,25 +4,24 @@ import logging
 import os
 import re
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from replicse.cli.answers import print_json, wrapped
+from replicse.cli.answers import print_block, print_json, wrapped
 from replicse.cli.arguments import add_workflow_argument
+from replicse.cli.compare import compare_others
 from replicse.cli.diagnosis import (
     SIMILARITY,
-    comparison_lines,
     diagnosis_lines,
-    plain,
     plain_variants,
     variant_lines,
 )
 from replicse.errors import BadInput, nearest
 from replicse.judge.diagnosis import Diagnosis, check_number, diagnose
 from replicse.judge.published import PublishedCell, published_cell
-from replicse.judge.result_files import AVERAGED, NUMERICS, TOOLS, compare_results, read_results
+from replicse.judge.result_files import AVERAGED, TOOLS, read_results
 from replicse.printable import some
 from replicse.registry.poolings import PoolingParameters
 from replicse.registry.suites import AGGREGATIONS, is_metric, known_paths
@@ -111,7 +110,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(arguments: Namespace) -> None:
     """Say whether a number is unusual, which settings are not the paper's, and what to try, the cheapest first."""
     if len(arguments.words) == 2:
-        show_comparison(*arguments.words, as_json=arguments.json, markdown=arguments.markdown)
+        compare_others(*arguments.words, as_json=arguments.json, markdown=arguments.markdown)
         return
     if arguments.pooler:
         arguments.pooling = pooling_of(arguments.pooler, arguments.workflow)
@@ -124,10 +123,10 @@ def run(arguments: Namespace) -> None:
     found = diagnosed(arguments)
     checks = variants_of(arguments) if arguments.encoder else None
     if arguments.json:
-        print_json({**plain(found), **(plain_variants(*checks, found) if checks else {})})
+        print_json({**found.plain(), **(plain_variants(*checks, found) if checks else {})})
         return
     lines = [*wrapped(diagnosis_lines(found, arguments.encoder))]
-    show([*lines, "", *variant_lines(*checks, found)] if checks else lines, arguments.markdown)
+    print_block([*lines, "", *variant_lines(*checks, found)] if checks else lines, arguments.markdown)
 
 
 def pooling_of(word: str, workflow: Path) -> str:
@@ -140,28 +139,13 @@ def pooling_of(word: str, workflow: Path) -> str:
     return words[word]
 
 
-def show(lines: Iterable[str], markdown: bool) -> None:
-    """Print lines, as a block of code where they go into an issue."""
-    fence = ["```"] if markdown else []
-    print("\n".join([*fence, *lines, *fence]))
-
-
-def show_comparison(a: str, b: str, *, as_json: bool, markdown: bool = False) -> None:
-    """Print what differs between two results of others, and whether their numbers do."""
-    found = compare_results(read_results(Path(a)), read_results(Path(b)))
-    if as_json:
-        print_json({**asdict(found), "numerics": NUMERICS})
-    else:
-        show(wrapped(comparison_lines(found)), markdown)
-
-
 def show_variants(arguments: Namespace, checks: Sequence[str]) -> None:
     """Print the scores of an encoder under some variants."""
     scores, task = variants_of(arguments, checks)
     if arguments.json:
         print_json(plain_variants(scores, task, None))
     else:
-        show(variant_lines(scores, task, None), arguments.markdown)
+        print_block(variant_lines(scores, task, None), arguments.markdown)
 
 
 def checks_of(arguments: Namespace) -> tuple[str, ...]:

@@ -1,20 +1,16 @@
 """A diagnosis as lines of text, and as plain data."""
 
-from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from replicse.cli.answers import room
 from replicse.judge.diagnosis import Diagnosis, Fact
-from replicse.judge.result_files import AVERAGED, NUMERICS, Differences
-from replicse.printable import columns, some
+from replicse.printable import columns
 from replicse.registry.suites import AS_READ, VARIANTS, range_of
-from replicse.spec.causes import Cause
 
 # Points by which a variant may miss a number that it gives: two roundings of an average of rounded scores.
 GIVES = 0.02
 UNORDERED = "No stated setting differs, so no cause comes before another. What to try, the cheapest first:"
-NUMBERS = 42  # columns of a comparison next to the names
 # The suites whose scores a variant of an evaluation changes.
 SIMILARITY = ("sts",)
 
@@ -92,59 +88,8 @@ def _trials(found: Diagnosis, encoder: str) -> Iterator[str]:
         )
     for place, cause in enumerate(found.to_try, 2 if scores else 1):
         yield f"{place}. {cause.id}: {cause.title}"
-        yield f"    test: {test_of(cause, found)}"
+        yield f"    test: {found.test_of(cause)}"
         yield f"    fix: {cause.mend}"
-
-
-def test_of(cause: Cause, found: Diagnosis) -> str:
-    """Return how to test a cause, its command with the cell that a number is compared with."""
-    return cause.test.replace("CELL", found.known.name or "CELL")
-
-
-def plain(found: Diagnosis) -> dict[str, Any]:
-    """Return the diagnosis as plain data."""
-    known = found.known
-    spreads = [
-        {"name": each.name, "mean": each.mean, "sd": each.sd, "n": each.n}
-        | dict(zip(("low", "high"), each.bounds(), strict=True))
-        for each in known.spreads
-    ]
-    facts = [
-        {
-            "fact": fact.name,
-            "value": fact.value,
-            "paper": fact.papers,
-            "causes": {
-                cause.id: {
-                    "reported": [
-                        {"thread": thread, "confirmed": cause.threads[thread], "effect": delta}
-                        for thread, delta in cause.deltas
-                    ],
-                    "measured": [each.plain() for each in found.measured_of(cause, fact.value)],
-                }
-                for cause in fact.causes
-            },
-        }
-        for fact in found.facts
-    ]
-    return {
-        "number": found.number,
-        "cell": known.name,
-        "printed": known.reported.value if known.reported else None,
-        "difference": found.difference,
-        "standing": found.standing,
-        "spreads": spreads,
-        "reruns": dict(known.reruns),
-        "facts": facts,
-        "listed": [cause.id for cause in found.listed],
-        "try": [
-            {"cause": cause.id, "test": test_of(cause, found), "fix": cause.mend} for cause in found.to_try
-        ],
-        "excluded": dict(found.excluded),
-    }
-
-
-# An encoder under many evaluations
 
 
 def gives(score: float | None, found: Diagnosis | None) -> str:
@@ -191,28 +136,3 @@ def plain_variants(scores: Mapping[str, Any], task: str, found: Diagnosis | None
             for name in names
         },
     }
-
-
-# Two results files
-
-
-def comparison_lines(found: Differences) -> Iterator[str]:
-    """Yield a table of the scores of two results, how many differ, what is not compared, and which settings differ."""
-    yield f"A is {found.a}, B is {found.b}"
-    rows: list[Sequence[str] | str] = [("score", "A", "B", "B - A", "difference")]
-    for name, score in found.scores.items():
-        numbers = (f"{score['a']:.2f}", f"{score['b']:.2f}", f"{score['difference']:+.2f}", score["standing"])
-        rows += [(name, *numbers)] if len(name) <= room() - NUMBERS else [name, ("", *numbers)]
-    yield from columns(rows, numbers=(1, 2, 3))
-    standings = [score["standing"] for name, score in found.scores.items() if name not in AVERAGED]
-    yield (
-        f"{standings.count('beyond numerics')} of {len(standings)} scores differ by more than {NUMERICS:.2f},"
-        " which half precision or another batch may do to one encoder."
-    )
-    for name, only, remarks in (("A", found.only_a, found.remarks_a), ("B", found.only_b, found.remarks_b)):
-        yield from ([f"Only in {name}: {some(only)}"] if only else [])
-        yield from (f"{name}: {remark}" for remark in remarks)
-    names = defaultdict(list)
-    for name, value in found.settings.items():
-        names[f"{value['a']} in A, {value['b']} in B"].append(name)
-    yield from (f"{some(each)}: {values}" for values, each in names.items())

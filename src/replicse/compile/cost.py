@@ -44,7 +44,7 @@ class Interval(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Estimate:
+class TimeEstimate:
     """Some runs or encoders, and their hours: None where a size is not known.
 
     Encoders of unknown size, and suites, that an estimate leaves out are named.
@@ -217,18 +217,18 @@ class Cost:
         # Summed exactly: the runs of a set have another order in each process.
         return self.speed.hours(math.fsum(known)) if len(known) == len(operations) else None
 
-    def training(self, runs: Collection[str]) -> Estimate:
+    def training(self, runs: Collection[str]) -> TimeEstimate:
         """Return the estimate of some runs."""
-        return Estimate(len(runs), self.hours(runs))
+        return TimeEstimate(len(runs), self.hours(runs))
 
-    def evaluation(self, encoders: Collection[str]) -> Estimate:
+    def evaluation(self, encoders: Collection[str]) -> TimeEstimate:
         """Return the hours of encoding STS and transfer sentences; None for the embedded world, whose sets are smaller.
 
         Not counted are classifiers, and suites whose sentences `datasets.yaml` does not count.
         """
         plan = self.plan
         if plan.source == "embedded":
-            return Estimate(len(encoders), None)
+            return TimeEstimate(len(encoders), None)
         sentences, known, unknown, others = load_datasets(plan.workflow).sentences, [], 0, set[str]()
         for name in encoders:
             suites = plan.groups(name)
@@ -239,7 +239,7 @@ class Cost:
                 unknown += 1
             else:
                 known.append(encoding_operations(size, sum(sentences.get(group, 0) for group in suites)))
-        return Estimate(len(encoders), self.speed.hours(math.fsum(known)), unknown, tuple(sorted(others)))
+        return TimeEstimate(len(encoders), self.speed.hours(math.fsum(known)), unknown, tuple(sorted(others)))
 
 
 def speeds(plan: Study) -> list[Speed]:

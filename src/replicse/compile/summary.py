@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from replicse.compile.cost import Cost, Estimate, Speed
+from replicse.compile.cost import Cost, Speed, TimeEstimate
 from replicse.compile.needs import Need, amounts, needs
 from replicse.compile.remarks import remarks
 from replicse.compile.study import Study
@@ -16,7 +16,7 @@ class ItemSummary:
 
     item: Item
     cells: int
-    training: Estimate
+    training: TimeEstimate
     searched: int
     evaluations: int
 
@@ -31,11 +31,11 @@ class Summary:
     study: Study
     speed: Speed
     items: tuple[ItemSummary, ...]
-    training: Estimate
-    searched: Estimate
-    not_searched: Estimate
-    released: Estimate
-    evaluation: Estimate
+    training: TimeEstimate
+    searched: TimeEstimate
+    not_searched: TimeEstimate
+    released: TimeEstimate
+    evaluation: TimeEstimate
     needs: tuple[Need, ...]
 
     def plain(self) -> dict[str, Any]:

@@ -84,6 +84,52 @@ class Diagnosis:
         every = [each for each in self.measured if each.cause == cause.id]
         return [each for each in every if each.variant == value] or every
 
+    def test_of(self, cause: Cause) -> str:
+        """Return how to test a cause, its command with the cell that a number is compared with."""
+        return cause.test.replace("CELL", self.known.name or "CELL")
+
+    def plain(self) -> dict[str, Any]:
+        """Return the diagnosis as plain data."""
+        known = self.known
+        spreads = [
+            {"name": each.name, "mean": each.mean, "sd": each.sd, "n": each.n}
+            | dict(zip(("low", "high"), each.bounds(), strict=True))
+            for each in known.spreads
+        ]
+        facts = [
+            {
+                "fact": fact.name,
+                "value": fact.value,
+                "paper": fact.papers,
+                "causes": {
+                    cause.id: {
+                        "reported": [
+                            {"thread": thread, "confirmed": cause.threads[thread], "effect": delta}
+                            for thread, delta in cause.deltas
+                        ],
+                        "measured": [each.plain() for each in self.measured_of(cause, fact.value)],
+                    }
+                    for cause in fact.causes
+                },
+            }
+            for fact in self.facts
+        ]
+        return {
+            "number": self.number,
+            "cell": known.name,
+            "printed": known.reported.value if known.reported else None,
+            "difference": self.difference,
+            "standing": self.standing,
+            "spreads": spreads,
+            "reruns": dict(known.reruns),
+            "facts": facts,
+            "listed": [cause.id for cause in self.listed],
+            "try": [
+                {"cause": cause.id, "test": self.test_of(cause), "fix": cause.mend} for cause in self.to_try
+            ],
+            "excluded": dict(self.excluded),
+        }
+
 
 def _cost(cause: Cause) -> int:
     return 0 if cause.checks else 2 if cause.kinds == ("trained",) else 1

@@ -80,7 +80,7 @@ FileRead = tuple[list[Found], dict[str, str]]
 
 
 @dataclass(frozen=True)
-class Results:
+class ExternalResults:
     """What a file or folder says: scores x 100 and settings by name, and names of scores and files by remark."""
 
     place: Path
@@ -121,7 +121,7 @@ class Differences:
     remarks_b: Sequence[str]
 
 
-def read_results(place: Path) -> Results:
+def read_results(place: Path) -> ExternalResults:
     """Return what a results file says, or all files of a folder or of the one folder of results below it.
 
     Raises MissingData where there is none, BadInput for a place without a score and for several folders below it.
@@ -153,7 +153,7 @@ def _read_or_name(file: Path) -> FileRead:
     return [(file.name, None, "passed over, no scores in it")], {}
 
 
-def _gathered(place: Path, read: Sequence[FileRead]) -> Results:
+def _gathered(place: Path, read: Sequence[FileRead]) -> ExternalResults:
     """Return what several files say: of two values of one name the first, and the averages of what is complete."""
     scores: dict[str, float] = {}
     settings: dict[str, str] = {}
@@ -165,7 +165,7 @@ def _gathered(place: Path, read: Sequence[FileRead]) -> Results:
                 remarks["several values, of which the first is read"].append(name)
             elif remark:
                 remarks[remark].append(name)
-    results = Results(place, scores, settings, remarks)
+    results = ExternalResults(place, scores, settings, remarks)
     for name, parts in AVERAGED.items():
         values = [score for part in parts if (score := results.score(part)) is not None]
         if len(values) == len(parts):
@@ -299,7 +299,7 @@ def _flat(node: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]
             yield f"{above}{key}", value
 
 
-def compare_results(a: Results, b: Results) -> Differences:
+def compare_results(a: ExternalResults, b: ExternalResults) -> Differences:
     """Return what differs between two results; BadInput where they share no score.
 
     Of several aggregations of a task that both have, the first is compared.
