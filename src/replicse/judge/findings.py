@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from replicse.compile.study import Cell, Study
 from replicse.judge.judgements import Finding
@@ -15,7 +16,31 @@ PLACE = re.compile(r"\b(table|figure|section|appendix|readme)\b", re.IGNORECASE)
 UNROUNDED = "unless computed before rounding"
 
 
-def measured(plan: Study, item: str = "") -> Iterator[tuple[Cell, Rounded]]:
+class PrintedCell(NamedTuple):
+    """A cell, what its paper prints there, and the number in it."""
+
+    cell: Cell
+    reported: Reported
+    number: Rounded
+
+    @property
+    def statistic(self) -> tuple[object, ...]:
+        """Return which statistic of how many runs it is: two numbers of one encoder may be its worst and best run."""
+        return self.reported.statistic, self.reported.q, self.reported.seeds, self.cell.column.over
+
+    @property
+    def place(self) -> str:
+        """Return where it is in its paper."""
+        return self.reported.source.partition(";")[0]
+
+
+def printed_cell(cell: Cell) -> PrintedCell | None:
+    """Return a cell with what is printed there; None where no number is."""
+    number = cell.reported.number if cell.reported else None
+    return PrintedCell(cell, cell.reported, number) if cell.reported and number else None
+
+
+def measured(plan: Study, item: str = "") -> Iterator[PrintedCell]:
     """Yield the cells of one item or of all that print a number of their own, in the papers' order.
 
     Differences to another number and hyper-parameters that a score chose are none.
@@ -23,9 +48,8 @@ def measured(plan: Study, item: str = "") -> Iterator[tuple[Cell, Rounded]]:
     for name in [item] if item else plan.items:
         for cell in plan.described(name):
             scored = is_measured(cell.column) and cell.column.kind != "difference"
-            number = cell.reported.number if scored and cell.reported else None
-            if number is not None:
-                yield cell, number
+            if scored and (printed := printed_cell(cell)):
+                yield printed
 
 
 def quotation(reported: Reported) -> str:
@@ -33,15 +57,10 @@ def quotation(reported: Reported) -> str:
     return reported.note.partition(";")[0] if reported.note.startswith(QUOTED) else ""
 
 
-def statistic(cell: Cell) -> tuple[object, ...]:
-    """Return which statistic of how many runs is printed: two numbers of one encoder may be its worst and best run."""
-    return cell.reported.statistic, cell.reported.q, cell.reported.seeds, cell.column.over
-
-
 def finding(
     plan: Study,
     rule: str,
-    cells: Sequence[Cell],
+    cells: Sequence[PrintedCell],
     follows: str,
     certainty: str,
     *,
@@ -51,8 +70,8 @@ def finding(
     further: tuple[CellId, ...] = (),
 ) -> Finding:
     """Return a finding on printed cells: it is at the place of the first one, and is about its number."""
-    first = cells[0]
-    names = (*(cell.id for cell in cells), *further)
+    first, reported = cells[0].cell, cells[0].reported
+    names = (*(each.cell.id for each in cells), *further)
     # Most rules say in brackets where a number is printed.
     said = PLACE.search(follows + printed)
     return Finding(
@@ -60,10 +79,10 @@ def finding(
         rule=rule,
         place=place or words(plan.papers, first.id, first.item.paper),
         cells=tuple(map(str, names)),
-        printed=printed or first.reported.value,
+        printed=printed or reported.value,
         follows=follows,
         certainty=certainty,
-        note="; ".join(filter(None, [quotation(first.reported), note])),
+        note="; ".join(filter(None, [quotation(reported), note])),
         against="" if said else _places(plan, names[1:], first.item.paper),
     )
 
@@ -73,8 +92,3 @@ def _places(plan: Study, cells: Sequence[CellId], home: str) -> str:
     places = list(dict.fromkeys(words(plan.papers, cell, home) for cell in cells))
     more = len(places) - FEW_PLACES
     return "; ".join(places[:FEW_PLACES]) + (f" and {more} more" if more > 0 else "")
-
-
-def source_of(cell: Cell) -> str:
-    """Return where a printed number is in its paper."""
-    return cell.reported.source.partition(";")[0]

@@ -6,14 +6,14 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import Any
 
-from replicse.compile.study import Cell, Study
+from replicse.compile.study import Study
 from replicse.judge.findings import (
     UNROUNDED,
+    PrintedCell,
     finding,
     measured,
+    printed_cell,
     quotation,
-    source_of,
-    statistic,
 )
 from replicse.judge.judgements import CERTAIN, Finding
 from replicse.judge.rules_of_text import computed
@@ -37,43 +37,44 @@ def averages(plan: Study, datasets: Datasets) -> Iterator[Finding]:
     everywhere = list(measured(plan))
     for item in plan.items:
         cells = list(measured(plan, item))
-        for cell, average in cells:
+        for printed in cells:
+            cell, reported, average = printed
             wanted = datasets.averages.get(cell.metric_path)
             # Other statistics than a mean do not pass from parts to their average.
-            if wanted is None or cell.reported.statistic not in LINEAR or cell.column.over != Over():
+            if wanted is None or reported.statistic not in LINEAR or cell.column.over != Over():
                 continue
             parts = [
-                (other, number)
-                for other, number in cells
-                if other.row.id == cell.row.id
-                and statistic(other) == statistic(cell)
-                and other.metric_path in wanted.paths
-            ] or _parts_elsewhere(cell, wanted, everywhere)
+                other
+                for other in cells
+                if other.cell.row.id == cell.row.id
+                and other.statistic == printed.statistic
+                and other.cell.metric_path in wanted.paths
+            ] or _parts_elsewhere(printed, wanted, everywhere)
             if len(parts) != wanted.parts:
                 continue
-            mean = sum((number.exact for _, number in parts), Fraction()) / len(parts)
-            room = sum((number.half for _, number in parts), Fraction()) / len(parts)
+            mean = sum((part.number.exact for part in parts), Fraction()) / len(parts)
+            room = sum((part.number.half for part in parts), Fraction()) / len(parts)
             gap = abs(average.exact - mean) - average.half
-            coarse = any(number.half > average.half for _, number in parts)
+            coarse = any(part.number.half > average.half for part in parts)
             if gap > (room if coarse else 0):
                 follows = f"{average.text(mean)}, the mean of the {len(parts)} printed parts"
                 certainty = (
                     CERTAIN if gap > room else "unless the parts were averaged before they were rounded"
                 )
-                yield finding(plan, "average", [cell, *(part for part, _ in parts)], follows, certainty)
+                yield finding(plan, "average", [printed, *parts], follows, certainty)
 
 
 def _parts_elsewhere(
-    cell: Cell, wanted: TaskAverage, cells: Sequence[tuple[Cell, Rounded]]
-) -> list[tuple[Cell, Rounded]]:
+    printed: PrintedCell, wanted: TaskAverage, cells: Sequence[PrintedCell]
+) -> list[PrintedCell]:
     """Return the parts of an average that its paper prints in other tables: one of each, of the same encoder."""
     parts = {
-        other.metric_path: (other, number)
-        for other, number in cells
-        if other.metric_path in wanted.paths
-        and (other.item.paper, other.encoders) == (cell.item.paper, cell.encoders)
-        and other.encoders
-        and statistic(other) == statistic(cell)
+        other.cell.metric_path: other
+        for other in cells
+        if other.cell.metric_path in wanted.paths
+        and (other.cell.item.paper, other.cell.encoders) == (printed.cell.item.paper, printed.cell.encoders)
+        and other.cell.encoders
+        and other.statistic == printed.statistic
     }
     return list(parts.values())
 
@@ -84,24 +85,22 @@ def printed_differences(plan: Study, datasets: Datasets) -> Iterator[Finding]:
     for difference, minuend_key, other in differences(plan.papers):
         if difference not in cells or minuend_key not in cells:
             continue
-        cell, minuend_cell = cells[difference], cells[minuend_key]
-        delta, minuend, subtrahend = (
-            reported.number if reported else None
-            for reported in (cell.reported, minuend_cell.reported, cell.subtracted)
-        )
-        if delta is None or minuend is None or subtrahend is None:
+        cell, minuend = printed_cell(cells[difference]), printed_cell(cells[minuend_key])
+        subtracted = cells[difference].subtracted
+        subtrahend = subtracted.number if subtracted else None
+        if cell is None or minuend is None or subtracted is None or subtrahend is None:
             continue
-        follows = minuend.exact - subtrahend.exact
-        gap = abs(delta.exact - follows) - delta.half
+        follows = minuend.number.exact - subtrahend.exact
+        gap = abs(cell.number.exact - follows) - cell.number.half
         if gap > 0:
             sign = "+" if follows > 0 else ""
             # The other paper's number is known as printed only, so its rounding explains nothing.
             yield finding(
                 plan,
                 "difference",
-                [cell, minuend_cell],
-                f"{sign}{delta.text(follows)}, which is {minuend_cell.reported.value} less {cell.subtracted.value}",
-                CERTAIN if gap > minuend.half else UNROUNDED,
+                [cell, minuend],
+                f"{sign}{cell.number.text(follows)}, which is {minuend.reported.value} less {subtracted.value}",
+                CERTAIN if gap > minuend.number.half else UNROUNDED,
                 further=(other,),
             )
 
@@ -113,27 +112,28 @@ def derived(plan: Study, datasets: Datasets) -> Iterator[Finding]:
     """
     for item in plan.items:
         cells = list(measured(plan, item))
-        for cell, number in cells:
+        for printed in cells:
+            cell, reported, number = printed
             column = cell.column
-            if column.kind != "derived" or cell.reported.statistic not in LINEAR or column.over != Over():
+            if column.kind != "derived" or reported.statistic not in LINEAR or column.over != Over():
                 continue
             operands = {
                 name: other
-                for other, _ in cells
-                if statistic(other) == statistic(cell)
+                for other in cells
+                if other.statistic == printed.statistic
                 for name, (row, read) in column.reads.items()
-                if (other.row.id, other.column.id) == (row or cell.row.id, read)
+                if (other.cell.row.id, other.cell.column.id) == (row or cell.row.id, read)
             }
             # A quotient of means is not the mean of quotients.
-            follows_from_means = cell.reported.statistic == "single" or column.parsed.linear
+            follows_from_means = reported.statistic == "single" or column.parsed.linear
             if len(operands) < len(column.parsed.names) or not follows_from_means:
                 continue
             try:
-                result = computed(column.parsed, {name: other.reported for name, other in operands.items()})
+                result = computed(column.parsed, {name: other.number for name, other in operands.items()})
             except ZeroDivisionError:
                 continue
             gap = abs(number.exact - result.exact) - number.half
-            coarse = any(other.reported.number.half > number.half for other in operands.values())
+            coarse = any(other.number.half > number.half for other in operands.values())
             if gap > (result.half if coarse else 0):
                 shown = column.formula
                 for name, other in operands.items():
@@ -141,7 +141,7 @@ def derived(plan: Study, datasets: Datasets) -> Iterator[Finding]:
                 yield finding(
                     plan,
                     "derived",
-                    [cell, *operands.values()],
+                    [printed, *operands.values()],
                     f"{number.text(result.exact)}, which is {shown}",
                     CERTAIN if gap > result.half else UNROUNDED,
                 )
@@ -152,16 +152,16 @@ def equals(plan: Study, datasets: Datasets) -> Iterator[Finding]:
 
     A number quoted from elsewhere may differ from the paper's own measurement, but not from the same quotation.
     """
-    groups: dict[tuple[Any, ...], list[tuple[Cell, Rounded]]] = {}
-    for cell, number in measured(plan):
-        source = quotation(cell.reported)
+    groups: dict[tuple[Any, ...], list[PrintedCell]] = {}
+    for printed in measured(plan):
+        cell, source = printed.cell, quotation(printed.reported)
         who = cell.encoders or (source and (cell.row.id, cell.row.label))
         if who and cell.metric_path:
             read = datasets.one_name(cell.metric_path)
-            key = (cell.item.paper, who, read, cell.column.metric, source, statistic(cell))
-            groups.setdefault(key, []).append((cell, number))
+            key = (cell.item.paper, who, read, cell.column.metric, source, printed.statistic)
+            groups.setdefault(key, []).append(printed)
     for group in groups.values():
-        numbers = sorted((number for _, number in group), key=lambda number: number.exact)
+        numbers = sorted((each.number for each in group), key=lambda number: number.exact)
         if all(first.agrees(second) for first, second in itertools.combinations(numbers, 2)):
             continue
         low, high = numbers[0], numbers[-1]
@@ -169,18 +169,19 @@ def equals(plan: Study, datasets: Datasets) -> Iterator[Finding]:
         yield finding(
             plan,
             "equal",
-            [cell for cell, _ in group],
+            group,
             "one number: the same encoder, read alike",
             CERTAIN if certain else "unless one number was rounded in two ways",
-            printed=", ".join(f"{cell.reported.value} ({source_of(cell)})" for cell, _ in group),
+            printed=", ".join(f"{each.reported.value} ({each.place})" for each in group),
         )
 
 
 def percentages(plan: Study, datasets: Datasets) -> Iterator[Finding]:
     """Yield percentages that no whole number of the test items gives."""
-    for cell, number in measured(plan):
+    for printed in measured(plan):
+        cell, reported, number = printed
         readings = datasets.readings(cell.metric_path)
-        single = cell.reported.statistic == "single" and cell.column.over == Over()
+        single = reported.statistic == "single" and cell.column.over == Over()
         if not readings or not single or number.share_of(readings[0].items):
             continue
         items, what = readings[0].items, readings[0].what
@@ -190,7 +191,7 @@ def percentages(plan: Study, datasets: Datasets) -> Iterator[Finding]:
         yield finding(
             plan,
             "percentage",
-            [cell],
+            [printed],
             f"{shares[0]} or {shares[1]}, which are {below} and {below + 1} of {items} {what}",
             _escape(number, items),
             note=f"possible for {' or '.join(others)}" if others else "",
@@ -211,42 +212,44 @@ def _escape(number: Rounded, items: int) -> str:
 
 def sizes(plan: Study, datasets: Datasets) -> Iterator[Finding]:
     """Yield printed sizes of sets that are not those of the data."""
-    for cell, number in measured(plan):
-        parts = datasets.parts(cell.metric_path)
+    for printed in measured(plan):
+        number, parts = printed.number, datasets.parts(printed.cell.metric_path)
         counted = sum(parts.values())
         if parts and abs(number.exact - counted) > number.half:
             alike = [name for name, size in parts.items() if name and size == number.exact]
             note = f"the size of {' or '.join(alike)} alone" if alike else ""
-            yield finding(plan, "size", [cell], f"{counted:,}, counted on the data", CERTAIN, note=note)
+            yield finding(plan, "size", [printed], f"{counted:,}, counted on the data", CERTAIN, note=note)
 
 
 def seeds(plan: Study, datasets: Datasets) -> Iterator[Finding]:
     """Yield numbers of a single run that lie outside of all the seeds of the same training that are printed."""
-    groups: dict[tuple[Any, ...], list[tuple[Cell, Rounded]]] = {}
-    for cell, number in measured(plan):
-        if cell.encoders and cell.metric_path and not quotation(cell.reported):
+    groups: dict[tuple[Any, ...], list[PrintedCell]] = {}
+    for printed in measured(plan):
+        cell = printed.cell
+        if cell.encoders and cell.metric_path and not quotation(printed.reported):
             key = (cell.encoders, datasets.one_name(cell.metric_path), cell.column.metric)
-            groups.setdefault(key, []).append((cell, number))
+            groups.setdefault(key, []).append(printed)
     for group in groups.values():
-        ends = {cell.reported.statistic: (cell, number) for cell, number in group}
-        if not {"min", "max"} <= set(ends) or Fraction(2, ends["min"][0].reported.seeds + 1) > CHANCE:
+        ends = {each.reported.statistic: each for each in group}
+        if not {"min", "max"} <= set(ends) or Fraction(2, (ends["min"].reported.seeds or 1) + 1) > CHANCE:
             continue
-        (least, low), (most, high) = ends["min"], ends["max"]
-        singles = [(cell, number) for cell, number in group if cell.reported.statistic == "single"]
-        for cell, number in singles:
-            if low.exact <= number.exact <= high.exact:
+        least, most = ends["min"], ends["max"]
+        singles = [each for each in group if each.reported.statistic == "single"]
+        for printed in singles:
+            number, home = printed.number.exact, printed.cell.item.paper
+            if least.number.exact <= number <= most.number.exact:
                 continue
             others = [
-                f"{other.reported.value} is printed in {words(plan.papers, other.id, cell.item.paper)}"
-                for other, print_ in singles
-                if print_.exact != number.exact
+                f"{other.reported.value} is printed in {words(plan.papers, other.cell.id, home)}"
+                for other in singles
+                if other.number.exact != number
             ]
             yield finding(
                 plan,
                 "seeds",
-                [cell, least, most],
+                [printed, least, most],
                 f"{least.reported.value} to {most.reported.value} over {least.reported.seeds} seeds"
-                f" ({words(plan.papers, least.id, cell.item.paper).rpartition(', ')[0]})",
+                f" ({words(plan.papers, least.cell.id, home).rpartition(', ')[0]})",
                 "unless more than the seed differs",
                 note="; ".join(others),
             )

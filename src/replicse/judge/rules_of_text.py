@@ -2,12 +2,13 @@
 
 from collections.abc import Iterator, Mapping
 
-from replicse.compile.study import Cell, Study
+from replicse.compile.study import Study
 from replicse.judge.findings import (
     UNROUNDED,
+    PrintedCell,
     finding,
+    printed_cell,
     quotation,
-    source_of,
 )
 from replicse.judge.judgements import CERTAIN, Finding
 from replicse.spec.cell_id import CellId
@@ -29,18 +30,20 @@ def running_text(
             continue
         paper, formula = cell.paper, Expression(entry.formula)
         cells = [name for name in formula.names if not name.startswith(COUNTED)]
-        operands = {
+        printed = {
             name: names.reported(name) if name in cells else _counted(name, datasets)
             for name in formula.names
         }
+        operands = {name: each.number for name, each in printed.items() if each and each.number}
         reported = printed_in(plan.papers, cell)
-        number, result = reported.number, computed(formula, operands)
+        number = reported.number if reported else None
+        if reported is None or number is None or len(operands) < len(printed):
+            continue
+        result = computed(formula, operands)
         gap = abs(number.exact - result.exact) - number.half
-        coarse = any(operand.number.half > number.half for operand in operands.values())
+        coarse = any(operand.half > number.half for operand in operands.values())
         if gap > (result.half if coarse else 0):
-            shown = entry.formula
-            for name, operand in operands.items():
-                shown = shown.replace(f"{{{name}}}", operand.value)
+            shown = _in_numbers(entry.formula, printed)
             alone = entry.formula == f"{{{formula.names[0]}}}"
             places = dict.fromkeys(names.words(names.cell(name), paper) for name in cells)
             where = "; ".join(places) or "counted on the data"
@@ -57,14 +60,20 @@ def running_text(
             )
 
 
+def _in_numbers(formula: str, printed: Mapping[str, Reported | None]) -> str:
+    for name, each in printed.items():
+        formula = formula.replace(f"{{{name}}}", each.value if each else "")
+    return formula
+
+
 def _counted(path: str, datasets: Datasets) -> Reported:
     return Reported(value=str(sum(datasets.parts(path).values())), source="counted on the data")
 
 
-def computed(formula: Expression, operands: Mapping[str, Reported]) -> Rounded:
+def computed(formula: Expression, operands: Mapping[str, Rounded]) -> Rounded:
     """Return what a formula comes to, and by how much rounding of its operands can have moved that at most."""
-    values = {name: operand.number.value for name, operand in operands.items()}
-    room = formula.room(values, {name: operand.number.half_digit for name, operand in operands.items()})
+    values = {name: operand.value for name, operand in operands.items()}
+    room = formula.room(values, {name: operand.half_digit for name, operand in operands.items()})
     return Rounded(*(float(f"{number:.12g}") for number in (formula(values), room)))
 
 
@@ -75,14 +84,13 @@ def searched(plan: Study, datasets: Datasets, entries: Mapping[CellId, NumberInT
     """
     grids: dict[tuple[str, str], list[Reported]] = {}
     for cell, entry in entries.items():
-        if entry.searched:
-            printed = printed_in(plan.papers, cell)
+        if entry.searched and (printed := printed_in(plan.papers, cell)):
             grids.setdefault((cell.paper, entry.searched), []).append(printed)
     for (paper, path), values in grids.items():
-        grid = {reported.number.value for reported in values}
+        grid = {reported.number.value for reported in values if reported.number}
         for item in plan.papers[paper].items:
             chosen = _values_chosen(plan, f"{paper}/{item}", path)
-            outside = [cell for cell, value in chosen if value not in grid]
+            outside = [each for each in chosen if each.number.value not in grid]
             if outside:
                 yield finding(
                     plan,
@@ -91,17 +99,17 @@ def searched(plan: Study, datasets: Datasets, entries: Mapping[CellId, NumberInT
                     f"none of the values searched: {', '.join(reported.value for reported in values)}"
                     f" ({values[0].source})",
                     CERTAIN,
-                    printed=", ".join(cell.row.label or cell.row.id for cell in outside),
-                    place=source_of(outside[0]),
+                    printed=", ".join(cell.row.label or cell.row.id for cell, *_ in outside),
+                    place=outside[0].place,
                 )
 
 
-def _values_chosen(plan: Study, item: str, path: str) -> Iterator[tuple[Cell, object]]:
-    """Yield the printed cells of an item that hold the best value of a parameter, with that value."""
+def _values_chosen(plan: Study, item: str, path: str) -> Iterator[PrintedCell]:
+    """Yield the printed cells of an item that hold the best value of a parameter."""
     for cell in plan.described(item):
         jobs = cell.column.over.jobs if cell.column.over else None
-        if jobs and jobs.shows == path and cell.reported and cell.reported.number:
-            yield cell, cell.reported.number.value
+        if jobs and jobs.shows == path and (printed := printed_cell(cell)):
+            yield printed
 
 
 RULES_OF_TEXT = (running_text, searched)
