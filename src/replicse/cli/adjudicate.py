@@ -66,7 +66,8 @@ def run(arguments: Namespace) -> None:
     from replicse.show.pages.adjudication import adjudication_page
 
     judged = report(plan.record, list(results.values()), Judgements(adjudication=tuple(rows)))
-    print(page_text(adjudication_page(judged), room(), coloured()))
+    if page := adjudication_page(judged):
+        print(page_text(page, room(), coloured()))
 
 
 def variant_facts(row: Explained, plan: Study) -> dict[str, Any]:

@@ -76,12 +76,12 @@ def explained(
     effect = paired_difference(changed, base)
     bounds = (effect.mean, effect.low, effect.high) if effect else (None, None, None)
     same = bool(runs_read(cell)) and runs_read(cell) == runs_read(variant)
-    shared = gap is not None and noise is not None and abs(gap) > noise and not same
-    share, *ends = (bound / gap if shared and bound is not None else None for bound in bounds)
+    whole = gap if gap is not None and noise is not None and abs(gap) > noise and not same else None
+    share, *ends = (bound / whole if whole and bound is not None else None for bound in bounds)
     if cell.seedless and variant.seedless:
         # Nothing was drawn: what one encoder gave is exact.
         ends = [share, share]
-    share_low, share_high = sorted(ends) if None not in ends else (None, None)
+    low, high = sorted(end for end in ends if end is not None) or (None, None)
     return Explained(
         item=result.item,
         row=cell.row,
@@ -100,9 +100,9 @@ def explained(
         high=bounds[2],
         by_seed=effect.by_seed if effect else (),
         share=share,
-        share_low=share_low,
-        share_high=share_high,
-        outcome="" if gap is None or effect is None or same else outcome(share_low, share_high),
+        share_low=low,
+        share_high=high,
+        outcome="" if gap is None or effect is None or same else outcome(low, high),
         n_seeds=effect.n if effect else 0,
         note=SAME_RUN if same else "",
     )
@@ -135,10 +135,11 @@ def gap_noise(cell: CellResult, printed: Reported | None) -> float | None:
     sides = [side for side in (cell.reported, printed) if side]
     draws = [(sd if side.sd is None else side.sd, side.statistic == "mean" and side.seeds) for side in sides]
     draws += [] if printed else [(sd, len(ours))]
-    if any(spread is None for spread, _ in draws) or any(side.statistic == "sd" for side in sides):
+    known = [(spread, count) for spread, count in draws if spread is not None]
+    if len(known) < len(draws) or any(side.statistic == "sd" for side in sides):
         return None
     quantile = t_quantile(len(ours) - 1) if len(ours) > 1 else NormalDist().inv_cdf((1 + LEVEL) / 2)
-    noise = quantile * math.sqrt(sum(spread**2 / (count or 1) for spread, count in draws))
+    noise = quantile * math.sqrt(sum(spread**2 / (count or 1) for spread, count in known))
     return noise + sum(side.number.half_digit for side in sides if side.number)
 
 
@@ -150,11 +151,13 @@ def _variants(paper: Paper) -> set[str]:
 def _gap(reported: Reported | None, other: Reported | None, ours: float | None) -> float | None:
     """Return the printed gap without binary noise; None where it is not printed or within its rounding."""
     first, second = reported.number if reported else None, other.number if other else None
-    if first is None or (second is None and ours is None):
+    other_value = second.value if second else ours
+    if first is None or other_value is None:
         return None
-    gap = round(first.value - (second.value if second else ours), 10)
+    gap = round(first.value - other_value, 10)
     return gap if abs(gap) > first.half_digit + (second.half_digit if second else 0) else None
 
 
 def _mean(values: Sequence[float | None]) -> float | None:
-    return mean_and_spread(values)[0] if values and None not in values else None
+    there = [value for value in values if value is not None]
+    return mean_and_spread(there)[0] if values and len(there) == len(values) else None

@@ -11,7 +11,7 @@ import numpy as np
 from replicse.judge.judgements import Paired
 from replicse.judge.report import RowAggregate
 from replicse.judge.shape import seed_values
-from replicse.judge.statistics import paired_difference
+from replicse.judge.statistics import interval_of_mean
 from replicse.judge.table import CellResult, ColumnHead, ItemResult
 
 FEWEST_TASKS = 4  # a quarter is cut at each end
@@ -69,5 +69,4 @@ def aggregate_interval(scores: Sequence[Sequence[float]] | np.ndarray) -> Paired
 
     Scores are (seeds, tasks): one run is measured on every task, so a seed gives one number.
     """
-    by_seed = interquartile_mean(np.asarray(scores)).tolist()
-    return paired_difference(by_seed, [0.0] * len(by_seed))
+    return interval_of_mean(tuple(interquartile_mean(np.asarray(scores)).tolist()))

@@ -100,22 +100,24 @@ def judge_parts(relations: Sequence[Relation], values: Readings) -> ClaimOutcome
     """
     parts = [_judged(relation, values) for relation in relations]
     judged = [part for part in parts if not part.missing]
-    tested = [part for part in judged if part.probability is not None]
-    weakest = min(tested, key=lambda part: (part.probability, part.slack), default=None)
+    tested = [(part.probability, part) for part in judged if part.probability is not None]
     n_seeds = min((part.n_seeds for part in judged if part.n_seeds), default=0)
-    if failing := _failing([part.probability for part in tested]):
-        reason = f"{failing} of {_counting(parts)} fail{'s' if failing == 1 else ''}: {weakest.shown}"
-        return ClaimOutcome("contradicted", weakest.probability, n_seeds, reason, weakest.relation.cells)
     if not judged:
         failed = any(failure for part in parts for failure in part.missing.values())
         return ClaimOutcome("failed" if failed else "not run", None, 0, _missing(parts) if parts else "")
+    if not tested:
+        return _undecided(parts, n_seeds)
+    probability, weakest = min(tested, key=lambda each: (each[0], each[1].slack))
+    if failing := _failing([each for each, _ in tested]):
+        reason = f"{failing} of {_counting(parts)} fail{'s' if failing == 1 else ''}: {weakest.shown}"
+        return ClaimOutcome("contradicted", probability, n_seeds, reason, weakest.relation.cells)
     if len(tested) < len(parts):
         return _undecided(parts, n_seeds)
-    outcome = "supported" if weakest.probability >= SURE else "undetermined"
+    outcome = "supported" if probability >= SURE else "undetermined"
     reason = f"the closest of {_counting(parts)}: {weakest.shown}"
-    if weakest.probability <= 1 - SURE:
+    if probability <= 1 - SURE:
         reason += f", which may be chance among {_counting(parts)} (Holm)"
-    return ClaimOutcome(outcome, weakest.probability, n_seeds, reason, weakest.relation.cells)
+    return ClaimOutcome(outcome, probability, n_seeds, reason, weakest.relation.cells)
 
 
 def _failing(probabilities: Sequence[float]) -> int:
@@ -169,7 +171,7 @@ def _judged(relation: Relation, values: Readings) -> _Part:
     if _same_run(relation, readings):
         return replace(part, n_seeds=seeds, doubt=SAME_RUN)
     if seedless:
-        printed = {name: reading.values[0] for name, reading in readings.items()}
+        printed = by_seed[0]
         halves = {name: reading.half_digit for name, reading in readings.items()}
         half = max(side.room(printed, halves) for side in relation.left) + relation.right[0].room(
             printed, halves
@@ -363,7 +365,8 @@ class OurNumbers:
     def _quoted(self, cell: CellId) -> bool:
         """Return whether a cell is only ever printed: quoted from elsewhere, or no part of a table or figure."""
         table = self._plan.papers[cell.paper].items.get(cell.item_name)
-        return table is None or table.place_of(cell)[0].quoted
+        place = table.place_of(cell) if table else None
+        return place is None or place[0].quoted
 
     def absolute(self, part: Relation) -> bool:
         """Return whether a part holds a number of the paper's own setting; how many rows are ordered so is none."""

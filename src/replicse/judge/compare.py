@@ -146,8 +146,9 @@ def _shared(first: Rows, second: Rows) -> list[tuple[Row, Row]]:
 def _compared(key: tuple[str, ...], pairs: Sequence[tuple[Row, Row]], first: Rows, second: Rows) -> Compared:
     there = [pair for pair in pairs if all(row["value"] for row in pair)]
     seeds = len({one["seed"] for one, _ in there})
-    numbers = [tuple(_number(row["value"]) for row in pair) for pair in there]
-    if not there or None in [number for pair in numbers for number in pair]:
+    read = [(_number(one["value"]), _number(two["value"])) for one, two in there]
+    numbers = [(one, two) for one, two in read if one is not None and two is not None]
+    if not there or len(numbers) < len(there):
         same = bool(there) and all(one["value"] == two["value"] for one, two in there)
         state: State = "missing" if len(there) < len(pairs) else "identical" if same else "no spread"
         return Compared(_name(key), key[-1], seeds, None, None, None, None, None, False, None, state)

@@ -67,6 +67,6 @@ def report(
         machines=tuple(distinct(each for item in items for cell in item.cells for each in cell.machines)),
         incomplete=tuple(incomplete),
         causes_page=page if asked else None,
-        causes=load_causes(workflow) if asked else (),
-        measured=tuple(load_measured(workflow)) if asked else (),
+        causes=load_causes(workflow) if workflow and asked else (),
+        measured=tuple(load_measured(workflow)) if workflow and asked else (),
     )

@@ -116,8 +116,9 @@ def _other_means(suite: str, numbers: Any) -> Iterator[str]:
     entry = current().suites.get(suite)
     averages = entry.averages if entry else {}
     for name, paths in averages.items():
-        value, parts = _number(numbers, name), [_number(numbers, path) for path in paths]
-        if value is None or None in parts:
+        value = _number(numbers, name)
+        parts = [part for path in paths if (part := _number(numbers, path)) is not None]
+        if value is None or len(parts) < len(paths):
             continue
         if abs(value - math.fsum(parts) / len(parts)) > ROUNDING:
             yield f"{suite}/{name} is {value}, but its parts have the mean {math.fsum(parts) / len(parts):.2f}"
@@ -153,7 +154,7 @@ def _other_pairs(task: str, sides: Any, numbers: Any) -> Iterator[str]:
 def _outside(path: str, node: Mapping[str, Any]) -> Iterator[str]:
     """Yield a correlation far from the interval of its resamples, which need not be centred on it."""
     low, score, high = (_number(node, name) for name in ("low", "all", "high"))
-    if None not in (low, score, high):
+    if low is not None and score is not None and high is not None:
         slack = max(1.0, high - low)
         if not low - slack <= score <= high + slack:
             yield f"{path}/all is {score}, but its own interval goes from {low} to {high}"

@@ -90,7 +90,7 @@ def printed_form(reported: Reported | None) -> tuple[int, float | None] | None:
     count = (reported.seeds if reported and statistic != "single" else None) or 1
     if statistic in ("single", "mean"):
         return count, None
-    return count, ORDERED.get(statistic, reported.q or 0.0) / 100
+    return count, ORDERED.get(statistic, (reported.q if reported else None) or 0.0) / 100
 
 
 def power_lines(plan: Study, cell: Cell, result: CellResult) -> list[str]:

@@ -8,7 +8,7 @@ from operator import attrgetter
 from replicse.judge.judgements import Explained
 from replicse.judge.report import AdjudicatedItem, GapExplained
 from replicse.judge.shape import shape_columns
-from replicse.judge.statistics import paired_difference
+from replicse.judge.statistics import interval_of_mean
 from replicse.judge.table import ItemResult
 from replicse.spec.protocols import AS_RUN
 
@@ -64,20 +64,20 @@ def gap_explained(rows: Sequence[Explained], items: Mapping[str, ItemResult]) ->
     return GapExplained(*best, outcome, len(explained[best]), names, *pooled_share(explained[best]))
 
 
-def pooled_share(rows: Sequence[Explained]) -> tuple[float, float | None, float | None]:
+def pooled_share(rows: Sequence[Explained]) -> tuple[float | None, float | None, float | None]:
     """Return the share of several gaps together, and its bounds: all effects over all gaps, by seed."""
     if len(rows) == 1:
         return rows[0].share, rows[0].share_low, rows[0].share_high
-    gaps = [row.gap for row in rows]
+    gaps = [row.gap or 0.0 for row in rows]
     total = math.fsum(map(abs, gaps))
     by_seed: list[Sequence[float]] = [row.by_seed for row in rows]
     if len(set(map(len, by_seed))) > 1:
         # A seed that failed in one of them leaves no pairs.
-        by_seed = [[row.effect] for row in rows]
+        by_seed = [[row.effect or 0.0] for row in rows]
     shares = [
         math.fsum(math.copysign(effect, effect * gap) for effect, gap in zip(effects, gaps, strict=True))
         / total
         for effects in zip(*by_seed, strict=True)
     ]
-    pooled = paired_difference(shares, [0.0] * len(shares))
+    pooled = interval_of_mean(tuple(shares))
     return pooled.mean, pooled.low, pooled.high

@@ -14,7 +14,8 @@ def incomplete_items(items: Sequence[Item], measurements: Measurements) -> list[
         files = measurements.study.evaluation_files(item)
         missing = [file for file in files if measurements.evaluation(file) is None]
         if missing:
-            failed = dict.fromkeys(job for file in missing for job in measurements.jobs.failed(file))
+            jobs = measurements.jobs
+            failed = dict.fromkeys(job for file in missing for job in (jobs.failed(file) if jobs else ()))
             broken = tuple(measurements.broken[file] for file in missing if file in measurements.broken)
             ended = tuple(FailedJob(str(job), job.log, job.tail, job.remedy) for job in failed)
             incomplete.append(Incomplete(item.id, len(missing), len(files), ended, broken))

@@ -42,8 +42,8 @@ def power(
         return None
     degrees = seeds - 1 + borrowed
     if share is not None:
-        low, high = order_statistic_interval([0.0] * seeds, of, share, spread=Spread(1.0, degrees))
-        inside = [order_statistic_below(bound, seeds, of, share, degrees, gap) for bound in (low, high)]
+        interval = order_statistic_interval([0.0] * seeds, of, share, spread=Spread(1.0, degrees)) or ()
+        inside = [order_statistic_below(bound, seeds, of, share, degrees, gap) for bound in interval]
         return 1 - (inside[1] - inside[0])
     shift = gap / math.sqrt(1 / of + 1 / seeds)
     edge = t_quantile(degrees)

@@ -107,9 +107,10 @@ def published_cell(papers: Mapping[str, Paper], name: str) -> PublishedCell:
     cell = names.cell(full)
     reported = printed_in(papers, cell)
     item = papers[cell.paper].items.get(cell.item_name)
-    if item is None:
+    place = item.place_of(cell) if item else None
+    if item is None or place is None:
         return PublishedCell(full, names.words(cell), "", reported, None)
-    row, column = item.place_of(cell)
+    row, column = place
     path, request = item.path(row, column), asked(item, row, column)
     kind, settings = _setting(papers, item, request, path)
     seeds, reruns = others(papers, cell)
@@ -137,7 +138,10 @@ def others(papers: Mapping[str, Paper], cell: CellId) -> tuple[tuple[SeedSpread,
     A paper that prints the single runs is read by them; its summary of the same runs is left out.
     """
     item = papers[cell.paper].items[cell.item_name]
-    row, column = item.place_of(cell)
+    found = item.place_of(cell)
+    if found is None:
+        return (), {}
+    row, column = found
     spreads: list[tuple[str, SeedSpread]] = []
     reruns: dict[tuple[str, str, float], str] = {}
     for paper, printed in _prints(papers, asked(item, row, column), item.path(row, column)):

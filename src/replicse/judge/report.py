@@ -160,7 +160,7 @@ class GapExplained:
     outcome: str
     gaps: int
     rows: tuple[str, ...]
-    share: float
+    share: float | None
     low: float | None
     high: float | None
 

@@ -186,13 +186,16 @@ def paired_difference(first: Sequence[float | None], second: Sequence[float | No
         for pair in zip(*paired([first, second]), strict=True)
         if None not in pair and all(map(math.isfinite, pair))
     )
-    if not differences:
-        return None
-    mean, spread = mean_and_spread(differences)[0], spread_of(differences)
+    return interval_of_mean(differences) if differences else None
+
+
+def interval_of_mean(by_seed: tuple[float, ...]) -> Paired:
+    """Return the mean of one number a seed, with its t interval where there are enough seeds."""
+    mean, spread = mean_and_spread(by_seed)[0], spread_of(by_seed)
     if spread is None:
-        return Paired(mean, None, None, differences)
-    half = t_quantile(len(differences) - 1) * spread / math.sqrt(len(differences))
-    return Paired(mean, mean - half, mean + half, differences)
+        return Paired(mean, None, None, by_seed)
+    half = t_quantile(len(by_seed) - 1) * spread / math.sqrt(len(by_seed))
+    return Paired(mean, mean - half, mean + half, by_seed)
 
 
 # A crossed design: where the spread comes from

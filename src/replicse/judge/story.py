@@ -35,9 +35,10 @@ def find_cell(plan: Study, name: str) -> Cell:
     for cell in plan.cells[plan.item(item_of(name)).id]:
         cells.setdefault(cell.id.short, cell)
         cells[str(cell.id)] = cell
-    if (cell := cells.get(name.removesuffix(f"@{AS_DESCRIBED}"))) is None:
+    found = cells.get(name.removesuffix(f"@{AS_DESCRIBED}"))
+    if found is None:
         raise BadInput(f'no cell "{name}"{nearest(name, cells)}')
-    return cell
+    return found
 
 
 def cell_story(
@@ -172,8 +173,7 @@ def _printed_numbers(plan: Study, cell: Cell) -> Iterator[tuple[str, Reported]]:
     if cell.reported:
         yield cell.item.paper, cell.reported
     other = counterparts(plan.papers).get(cell.id.described)
-    printed = printed_in(plan.papers, other) if other else None
-    if printed:
+    if other and (printed := printed_in(plan.papers, other)):
         yield other.paper, printed
 
 
@@ -250,8 +250,11 @@ def _reproduced(ours: CellResult, caveat: str) -> list[str]:
             [f"nothing is drawn: print is expected in {expected}, by its rounding"] if ours.reported else []
         )
     elif ours.low is not None:
-        printed = ours.reported.statistic if ours.reported else "single"
-        what = "one more run" if printed == "single" else f"the {printed} of {ours.reported.seeds} more runs"
+        printed = ours.reported
+        several = printed is not None and printed.statistic != "single"
+        what = (
+            f"the {printed.statistic} of {printed.seeds} more runs" if printed and several else "one more run"
+        )
         basis = " (a published spread)" if ours.borrowed else ""
         lines.append(f"{what} is expected in {ours.low:{bounds}} to {ours.high:{bounds}}{basis}")
     if ours.pairs_low is not None:

@@ -264,6 +264,6 @@ def _contradictions(cell: CellResult, statistic: str) -> Iterator[str]:
         and abs(cell.reproduced - math.fsum(numbers) / len(numbers)) > ROUNDING
     ):
         yield f"reproduced is {cell.reproduced}, but its seeds have the mean {math.fsum(numbers) / len(numbers):.6g}"
-    target = cell.printed
-    if None not in (cell.delta, target) and abs(cell.delta - (cell.reproduced - target)) > ROUNDING:
-        yield f"delta is {cell.delta}, but reproduced less reported is {cell.reproduced - target:.6g}"
+    target, delta = cell.printed, cell.delta
+    if target is not None and delta is not None and abs(delta - (cell.reproduced - target)) > ROUNDING:
+        yield f"delta is {delta}, but reproduced less reported is {cell.reproduced - target:.6g}"

@@ -316,7 +316,9 @@ def _published(plan: Study, encoder: str, metric_path: str) -> Spread | None:
     spreads = plan.measured.get(spec.source.run or "", {})
     if metric_path not in spreads or spec.postprocess:
         return None
-    run = plan.runs[spec.source.run]
+    run = plan.run_of(encoder)
+    if run is None:
+        return None
     as_trained = (spec.pooling, spec.checkpoint) == (run.pooling.test, plan.kept_checkpoint(run))
     return spreads[metric_path] if as_trained else None
 
@@ -326,8 +328,8 @@ def _over_pairs(cell: Cell, measurements: Measurements) -> dict[str, float]:
 
     There is none where the number is no correlation over all pairs of a task, or where one is missing.
     """
-    over = cell.column.over
-    if cell.column.kind != "score" or over.jobs or over.seeds.statistic != "mean":
+    column = cell.column
+    if column.kind != "score" or column.over.jobs or column.over.seeds.statistic != "mean":
         return {}
     bounds = [measured.bounds for group in measurements.of(cell) for measured in group]
     if None in bounds:

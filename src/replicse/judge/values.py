@@ -61,17 +61,18 @@ def _number(measured: Measurement, failures: list[str]) -> float | None:
 def _over_jobs(
     plan: Study, cell: Cell, numbers: Sequence[float | None], encoders: Sequence[str]
 ) -> float | None:
-    over = cell.column.over.jobs
-    if None in numbers:
+    over = cell.column.over.jobs if cell.column.over else None
+    there = [number for number in numbers if number is not None]
+    if len(there) < len(numbers):
         return None
     if over is None:
-        (only,) = numbers
+        (only,) = there
         return only
     if over.statistic != "argmax":
-        return reduced(numbers, over)
+        return reduced(there, over)
     extreme = min if cell.column.better == "lower" else max
-    best = extreme(range(len(numbers)), key=lambda place: numbers[place])
-    return float(plan.hyperparameter(encoders[best], over.shows))
+    best = extreme(range(len(there)), key=there.__getitem__)
+    return float(plan.hyperparameter(encoders[best], over.shows or ""))
 
 
 def _derived(cell: Cell, formula: Expression, measurements: Measurements) -> Values:
@@ -96,7 +97,7 @@ def reduced(numbers: Sequence[float], reducer: Reducer) -> float | None:
     import numpy as np
 
     if reducer.statistic == "percentile":
-        return float(np.percentile(numbers, reducer.q))
+        return float(np.percentile(numbers, reducer.q or 0.0))
     reducers: dict[str, Callable[[np.ndarray], Any]] = {"max": np.max, "min": np.min, "median": np.median}
     return float(reducers[reducer.statistic](np.asarray(numbers)))
 

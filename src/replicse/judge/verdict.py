@@ -22,7 +22,7 @@ from replicse.judge.values import finite, reduced
 from replicse.printable import several
 from replicse.registry.levels import FEWEST_SEEDS, LEVEL
 from replicse.spec.columns import Reducer
-from replicse.spec.printed import Reported, Spread
+from replicse.spec.printed import Reported, Rounded, Spread
 
 _REFUTED = f"our seeds vary otherwise (F test of the variances, {1 - REFUTING:.0%})"
 # Nobody says how often a single printed run is the best of several.
@@ -105,7 +105,7 @@ def judge(
     if_best: Verdict = ""
     if len(present) < planned:
         verdict, reason = "not run", f"missing: {planned - len(present)} of the planned runs ({planned})"
-    elif target is None:
+    elif reported is None or target is None:
         verdict, reason = "", "the paper prints no number here"
     elif not comparable:
         verdict, reason = "not comparable", why_not or "the setting differs from the paper's"
@@ -116,11 +116,13 @@ def judge(
         same: Verdict = "equal" if found == "within seed spread" else "not equal"
         verdict = same if seedless else found
         basis = _basis(len(present), borrowed, seedless) + _printed_as(reported)
-        basis += f"; the published spread of {prior.sd:.3g} is not used: {_REFUTED}" if refuted else ""
+        basis += (
+            f"; the published spread of {prior.sd:.3g} is not used: {_REFUTED}" if prior and refuted else ""
+        )
         reason = _reason(found, target.value, interval, basis)
-        if spread.sd:
-            p = p_value(present, reported, spread)
-            if_best = _if_best(present, reported, spread, better)
+        if spread and spread.sd:
+            p = p_value(present, reported, target, spread)
+            if_best = _if_best(present, reported, target, spread, better)
     return Judgement(reproduced, delta, low, high, len(present), verdict, borrowed, reason, p, if_best)
 
 
@@ -182,14 +184,13 @@ def expected(
     return order_statistic_interval(values, count, share / 100, spread=spread)
 
 
-def p_value(values: Sequence[float], reported: Reported, spread: Spread) -> float:
+def p_value(values: Sequence[float], reported: Reported, target: Rounded, spread: Spread) -> float:
     """Return how probably print of our setting is as far from our values, its rounding allowed for (two-sided).
 
     Below 0.05 where the printed number lies outside of `expected`.
     """
-    number, half = reported.number
-    lower = _below(number + half, values, reported, spread)
-    upper = 1 - _below(number - half, values, reported, spread)
+    lower = _below(target.value + target.half_digit, values, reported, spread)
+    upper = 1 - _below(target.value - target.half_digit, values, reported, spread)
     return max(0.0, min(1.0, 2 * lower, 2 * upper))
 
 
@@ -197,11 +198,10 @@ def _below(x: float, values: Sequence[float], reported: Reported, spread: Spread
     """Return how probably what is printed lies below x, given our values."""
     from scipy.special import fdtr, stdtr
 
-    mean, observed = mean_and_spread(values)
     statistic, count = reported.statistic, reported.seeds or 1
     if statistic == "sd":
-        return float(fdtr(count - 1, len(values) - 1, (max(x, 0.0) / observed) ** 2))
-    offset = (x - mean) / spread.sd
+        return float(fdtr(count - 1, spread.degrees, (max(x, 0.0) / spread.sd) ** 2))
+    offset = (x - mean_and_spread(values)[0]) / spread.sd
     if statistic in ("single", "mean"):
         others = 1 if statistic == "single" else count
         return float(stdtr(spread.degrees, offset / math.sqrt(1 / others + 1 / len(values))))
@@ -209,13 +209,14 @@ def _below(x: float, values: Sequence[float], reported: Reported, spread: Spread
     return order_statistic_below(offset, len(values), count, share, spread.degrees)
 
 
-def _if_best(values: Sequence[float], reported: Reported, spread: Spread, better: str) -> Verdict:
+def _if_best(
+    values: Sequence[float], reported: Reported, target: Rounded, spread: Spread, better: str
+) -> Verdict:
     """Return the verdict if a single printed run is the best of ten; blank where print says what it is."""
-    if reported.statistic != "single":
+    interval = order_statistic_interval(values, TRIES, float(better == "higher"), spread=spread)
+    if reported.statistic != "single" or interval is None:
         return ""
-    low, high = order_statistic_interval(values, TRIES, float(better == "higher"), spread=spread)
-    number, half = reported.number
-    return _compared(number, low - half, high + half)
+    return _compared(target.value, interval[0] - target.half_digit, interval[1] + target.half_digit)
 
 
 def _open(n_seeds: int, reported: Reported, reducer: Reducer, refuted: bool) -> str:

@@ -264,6 +264,8 @@ def _import(plugin: Plugin) -> None:
         file = plugin.file.resolve()
         loader = _FromSource(plugin.imported, str(file))
         spec = spec_from_file_location(plugin.imported, file, loader=loader)
+        if spec is None:
+            raise ImportError(f"{file} cannot be imported")
         sys.modules[plugin.imported] = module_from_spec(spec)
         _compile_what_is_in(file.parent)
         loader.exec_module(sys.modules[plugin.imported])
