@@ -26,7 +26,8 @@ from replicse.data.sets import evaluation_files
 from replicse.runtime.devices import SLOTS
 from replicse.errors import BadInput, Failed
 from replicse.files import read_json, sha256_of
-from replicse.registry.suites import Suite, groups, to_install
+from replicse.registry.suite_options import to_install
+from replicse.registry.suites import Suite, groups
 from replicse.runtime.forking import ADDRESS
 from replicse.runtime.locks import note_holder
 from replicse.runtime.slurm import keep_refusal
