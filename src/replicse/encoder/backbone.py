@@ -2,7 +2,6 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import ClassVar, Protocol
 from torch import Tensor, nn
 
 from replicse.data.tokenizer import SpecialIds, TokenizerSettings, load_tokenizer, special_ids
-from replicse.encoder.batch import TokenBatch
+from replicse.encoder.batch import PartMasks, TokenBatch
 from replicse.encoder.heads import SentenceHead
 from replicse.errors import BadInput
 from replicse.registry.encoders import Engine
@@ -49,8 +48,8 @@ class Hidden:
 class Masks(Protocol):
     """Dropout masks of a whole batch that is encoded in parts."""
 
-    def of_rows(self, rows: Tensor) -> AbstractContextManager[None]:
-        """Let the encoder use the masks of some rows, by their numbers, while the block runs."""
+    def of_rows(self, rows: Tensor) -> PartMasks:
+        """Return the masks of some rows, by their numbers, for one pass through the encoder."""
 
 
 class Backbone(nn.Module, ABC):

@@ -1,12 +1,20 @@
 """Token sequences packed end to end, and the index tensors that the encoder derives from their lengths."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 import torch
 from torch import Tensor
+
+
+class PartMasks(Protocol):
+    """Dropout masks of some rows of a batch that is encoded in parts, one after another as the layers ask for them."""
+
+    def kept(self, shape: Sequence[int], dropped: int) -> Tensor:
+        """Return the next one, true where a value is kept: of 2**16 as many as are `dropped` are not."""
 
 
 @dataclass(frozen=True)
@@ -20,6 +28,8 @@ class TokenBatch:
 
     tokens: Tensor
     offsets: Tensor
+    # Those that the layers take, where they draw none of their own.
+    masks: PartMasks | None = field(default=None, kw_only=True)
 
     @staticmethod
     def from_rows(rows: Sequence[np.ndarray]) -> "TokenBatch":

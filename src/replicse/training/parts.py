@@ -7,8 +7,8 @@ the whole batch, in every process.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, field, replace
 
 import torch
 from torch import Tensor
@@ -64,11 +64,9 @@ def encode_in_parts(
 
     def encoded(part: Tensor) -> Tensor:
         batch = TokenBatch.concatenate([each.slice(int(part[0]), int(part[-1]) + 1) for each in columns])
-        drawing = (
-            drawn.of_rows(_places(part, len(columns), rows))
-            if drawn
-            else _seeded(seed + int(part[0]), device)
-        )
+        if drawn:
+            batch = replace(batch, masks=drawn.of_rows(_places(part, len(columns), rows)))
+        drawing = nullcontext() if drawn else _seeded(seed + int(part[0]), device)
         # The cache of casted weights must not keep those of a pass without gradients.
         with drawing, torch.autocast(device.type, cast[1], cast[0], cache_enabled=False):
             return encode(batch)

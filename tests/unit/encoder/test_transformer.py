@@ -85,9 +85,9 @@ def test_dropout_of_each_rate_sits_behind_embeddings_attention_and_feed_forward_
     names = {id(module): name for name, module in encoder.named_modules()}
     calls, drawn = [], Dropout.mask
 
-    def noted(drop, values):
+    def noted(drop, values, masks):
         calls.append((names[id(drop)], drop.rate, values.shape))
-        return drawn(drop, values)
+        return drawn(drop, values, masks)
 
     monkeypatch.setattr(Dropout, "mask", noted)
     batch = batch_of()

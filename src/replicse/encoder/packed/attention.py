@@ -56,7 +56,7 @@ class PackedAttention(torch.autograd.Function):
                 hidden = ~batch.attention_mask[:, None, None, :]
                 scores += torch.zeros(hidden.shape, dtype=scores.dtype).masked_fill_(hidden, -torch.inf)
             weights = scores.softmax(-1, dtype=torch.promote_types(scores.dtype, torch.float32))
-            noise = drop.mask(weights)
+            noise = drop.mask(weights, batch.masks)
             dropped = (weights if noise is None else weights * noise).to(value.dtype).flatten(0, 1)
             context = (dropped @ value).view(-1, width)
         ctx.save_for_backward(parts, key, query, weights, noise, dropped)

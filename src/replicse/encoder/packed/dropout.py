@@ -1,16 +1,15 @@
 """Dropout of the packed engine, and its masks where the rows of a batch are encoded in parts."""
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from replicse.encoder.batch import TokenBatch
+from replicse.encoder.batch import PartMasks, TokenBatch
 
 
-def scaled_mask(values: Tensor, probability: float) -> Tensor:
+def scaled_mask(values: Tensor, probability: float, masks: PartMasks | None) -> Tensor:
     """Draw what dropout multiplies values on a CPU with: 0, or the inverse of the share that is kept.
 
     The mask comes from 16 random bits a value, four times as fast as F.dropout; the probability is thereby rounded
@@ -19,10 +18,10 @@ def scaled_mask(values: Tensor, probability: float) -> Tensor:
     dropped = round(probability * 2**16)
     if dropped == 2**16:
         return torch.zeros_like(values)
-    if WholeMasks.active is None:
+    if masks is None:
         noise = _kept(values.shape, dropped, values.dtype)
     else:
-        noise = WholeMasks.active.part(values.shape, dropped).to(values.dtype)
+        noise = masks.kept(values.shape, dropped).to(values.dtype)
     return noise.mul_(2**16 / (2**16 - dropped))
 
 
@@ -46,15 +45,15 @@ class Dropout(nn.Module):
         """Return the probability that holds now: 0 in evaluation."""
         return self.probability if self.training else 0.0
 
-    def mask(self, values: Tensor) -> Tensor | None:
+    def mask(self, values: Tensor, masks: PartMasks | None) -> Tensor | None:
         """Return what values on a CPU are multiplied with; None where nothing is dropped."""
-        return scaled_mask(values, self.rate) if self.rate else None
+        return scaled_mask(values, self.rate, masks) if self.rate else None
 
-    def forward(self, values: Tensor) -> Tensor:
-        """Return the values with dropout applied."""
+    def forward(self, values: Tensor, masks: PartMasks | None = None) -> Tensor:
+        """Return the values with dropout applied: by a mask of its own, or that of a part of a batch."""
         if values.device.type != "cpu":
             return F.dropout(values, self.rate)
-        return values if (mask := self.mask(values)) is None else values * mask
+        return values if (mask := self.mask(values, masks)) is None else values * mask
 
 
 class HeadDropout(Dropout):
@@ -68,7 +67,7 @@ class HeadDropout(Dropout):
         """
         if not self.rate:
             return context
-        kept = self._drawn(context.new_ones(batch.rows, heads))
+        kept = self._drawn(context.new_ones(batch.rows, heads), batch.masks)
         count = kept.sum(1, keepdim=True)
         scale = torch.where(count == 0, 1.0, kept * heads / count.clamp_min(1)).to(context.dtype)
         if len(context) != batch.rows:
@@ -76,9 +75,9 @@ class HeadDropout(Dropout):
             scale = F.pad(scale[batch.row_ids], (0, 0, 0, len(context) - len(batch.tokens)))
         return (context.unflatten(1, (heads, -1)) * scale[:, :, None]).flatten(1)
 
-    def _drawn(self, ones: Tensor) -> Tensor:
+    def _drawn(self, ones: Tensor, masks: PartMasks | None) -> Tensor:
         """Return 1 for each head that is kept and 0 for each that is not, (rows, heads)."""
-        mask = self.mask(ones) if ones.device.type == "cpu" else F.dropout(ones, self.rate)
+        mask = self.mask(ones, masks) if ones.device.type == "cpu" else F.dropout(ones, self.rate)
         return ones if mask is None else (mask > 0).float()
 
 
@@ -89,34 +88,34 @@ class WholeMasks:
     also when it is encoded again. They are kept as a byte a value, a thirtieth of what a backward pass keeps.
     """
 
-    active: "WholeMasks | None" = None
-
     def __init__(self, batch: TokenBatch) -> None:
         self.batch = batch
-        self._masks: list[Tensor] = []
+        self.drawn: list[Tensor] = []
 
-    @contextmanager
-    def of_rows(self, rows: Tensor) -> Iterator[None]:
-        """Let `dropout` take the masks of some rows of the batch, by their numbers, while the block encodes them."""
-        lengths = self.batch.lengths[rows]
-        starts = self.batch.offsets[:-1][rows] - lengths.cumsum(0) + lengths
-        self._rows, self._longest, self._place = rows, int(lengths.max()), 0
+    def of_rows(self, rows: Tensor) -> PartMasks:
+        """Return the masks of some rows of the batch, by their numbers, for one pass through the encoder."""
+        return RowMasks(self, rows)
+
+
+class RowMasks:
+    """The masks of some rows of a batch, one after another as the layers ask for them."""
+
+    def __init__(self, whole: WholeMasks, rows: Tensor) -> None:
+        lengths = whole.batch.lengths[rows]
+        starts = whole.batch.offsets[:-1][rows] - lengths.cumsum(0) + lengths
+        self._whole, self._rows, self._longest, self._place = whole, rows, int(lengths.max()), 0
         self._tokens = torch.arange(int(lengths.sum())) + starts.repeat_interleave(lengths)
-        WholeMasks.active = self
-        try:
-            yield
-        finally:
-            WholeMasks.active = None
 
-    def part(self, shape: Sequence[int], dropped: int) -> Tensor:
+    def kept(self, shape: Sequence[int], dropped: int) -> Tensor:
         """Return the rows' part of the next mask, for (tokens, width), (rows, width) or attention weights."""
+        batch, drawn = self._whole.batch, self._whole.drawn
         of_attention = len(shape) == 4
         of_tokens = not of_attention and shape[0] == len(self._tokens)
-        if self._place == len(self._masks):
-            count = len(self.batch.tokens) if of_tokens else self.batch.rows
+        if self._place == len(drawn):
+            count = len(batch.tokens) if of_tokens else batch.rows
             # Weights are (rows, heads, queries, keys); only position 0 asks where the last layer needs no other.
-            queries = (self.batch.longest if size == self._longest else size for size in shape[2:])
-            self._masks.append(_kept((count, shape[1], *queries), dropped, torch.bool))
-        mask = self._masks[self._place][self._tokens if of_tokens else self._rows]
+            queries = (batch.longest if size == self._longest else size for size in shape[2:])
+            drawn.append(_kept((count, shape[1], *queries), dropped, torch.bool))
+        mask = drawn[self._place][self._tokens if of_tokens else self._rows]
         self._place += 1
         return mask[:, :, : shape[2], : shape[3]] if of_attention else mask

@@ -40,7 +40,7 @@ class Layer(nn.Module):
         """Return the layer's output for all tokens, (total, hidden)."""
         projected = self.query_key_value(values)
         context = attention(projected, None, batch, self.heads, self.attention_dropout)
-        return self._finish(values, self.head_dropout.of_rows(context, batch, self.heads))
+        return self._finish(values, context, batch)
 
     def forward_first(self, values: Tensor, batch: TokenBatch) -> Tensor:
         """Return the layer's output for position 0 of each row only, (rows, hidden)."""
@@ -51,12 +51,15 @@ class Layer(nn.Module):
         query = linear(first, weights[0], biases[0])
         projected = linear(values, weights[1], biases[1])
         context = attention(projected, query, batch, self.heads, self.attention_dropout)
-        return self._finish(first, self.head_dropout.of_rows(context, batch, self.heads))
+        return self._finish(first, context, batch)
 
-    def _finish(self, values: Tensor, context: Tensor) -> Tensor:
-        values = self.attention_norm(values + self.hidden_dropout(self.attention_output(context)))
+    def _finish(self, values: Tensor, context: Tensor, batch: TokenBatch) -> Tensor:
+        context = self.head_dropout.of_rows(context, batch, self.heads)
+        values = self.attention_norm(
+            values + self.hidden_dropout(self.attention_output(context), batch.masks)
+        )
         transformed = self.output(self.activation(self.intermediate(values)))
-        return self.output_norm(values + self.hidden_dropout(transformed))
+        return self.output_norm(values + self.hidden_dropout(transformed, batch.masks))
 
 
 class MaskedLmHead(nn.Module):
@@ -186,7 +189,7 @@ class PackedBackbone(Backbone):
         values = self._embed(batch)
         if first_vector is not None:
             values = values.index_copy(0, batch.first, first_vector.to(values.dtype))
-        if values.device.type == "cpu" and torch.is_autocast_enabled("cpu") and WholeMasks.active is None:
+        if values.device.type == "cpu" and torch.is_autocast_enabled("cpu") and batch.masks is None:
             # Once here, and not before each product. Rows behind the tokens are computed with, but never read.
             values = F.pad(values, (0, 0, 0, missing_rows(values)))
         depth = max(wanted)
@@ -212,7 +215,7 @@ class PackedBackbone(Backbone):
         if self.type_embeddings is not None:
             positions = positions + self.type_embeddings[0]
         values = values + F.embedding(batch.positions if given is None else given, positions)
-        return self.embedding_dropout(self.embedding_norm(values))
+        return self.embedding_dropout(self.embedding_norm(values), batch.masks)
 
     @staticmethod
     def _read(values: Tensor, batch: TokenBatch, need: NeededStates) -> Tensor:
