@@ -6,7 +6,8 @@ from pandas import DataFrame
 
 from replicse.show.content.contents import Headline, Page
 from replicse.show.content.records import records_of
-from replicse.show.content.tables import Sheet, grid_of
+from replicse.show.content.sheets import Sheet
+from replicse.show.content.tables import grid_of
 from replicse.show.formats import html, latex, markdown
 from replicse.show.formats.terminal import item_text, page_text
 

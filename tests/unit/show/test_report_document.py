@@ -12,7 +12,7 @@ from golden import example_report as example
 
 from replicse.show.content import contents
 from replicse.show.content.records import records_of
-from replicse.show.content.tables import Sheet
+from replicse.show.content.sheets import Sheet
 from replicse.show.document import write_report
 from replicse.show.figures import draw
 from replicse.show.formats import html

@@ -17,7 +17,7 @@ from replicse.judge.document import judged_item, report
 from replicse.judge.judgements import Finding, JudgedClaim, Judgements
 from replicse.judge.report import Report
 from replicse.show.content.contents import Surroundings
-from replicse.show.content.tables import verdict_counts
+from replicse.show.content.sheets import verdict_counts
 from replicse.show.document import whole_document
 from replicse.show.pages.reproduces import difference_sheet, reproduces_page
 

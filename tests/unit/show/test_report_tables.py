@@ -7,15 +7,10 @@ from hypothesis import strategies as st
 from replicse.judge.document import judged_item
 from replicse.judge.table import CellResult, ColumnHead, RowHead
 from replicse.registry.mteb import NOT_LOCAL
-from replicse.show.content.tables import (
-    Heading,
-    Line,
-    grid_of,
-    panels,
-    run_command,
-    verdict_counts,
-    why_command,
-)
+from replicse.show.content.cell_facts import run_command, why_command
+from replicse.show.content.grids import GridLine, Heading, panels
+from replicse.show.content.sheets import verdict_counts
+from replicse.show.content.tables import grid_of
 
 
 def cell(row, column, reproduced, metric="m", protocol="as-described", reported=None, **more):
@@ -42,7 +37,7 @@ def shape(grid):
 
 
 def lines(grid):
-    return [entry for entry in grid.body if isinstance(entry, Line)]
+    return [entry for entry in grid.body if isinstance(entry, GridLine)]
 
 
 @given(st.integers(1, 30), st.integers(1, 12))

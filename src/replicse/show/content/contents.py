@@ -8,17 +8,10 @@ from replicse.compile.paths import Paths
 from replicse.judge.report import ColumnShape, JudgedItem, Report
 from replicse.judge.table import ItemResult
 from replicse.registry.artefacts import PROVENANCE
+from replicse.show.content.grids import Grid
 from replicse.show.content.provenance import made_from, provenance_sheets, study_facts
-from replicse.show.content.tables import (
-    Grid,
-    Sheet,
-    counts_sheet,
-    folded,
-    folded_note,
-    grid_of,
-    legend,
-    remarks,
-)
+from replicse.show.content.sheets import Sheet, counts_sheet, legend
+from replicse.show.content.tables import folded, folded_note, grid_of, remarks
 from replicse.show.content.texts import paragraphs
 
 TITLE = "RepliCSE report"
@@ -26,7 +19,7 @@ ANATOMY = "reported → reproduced ±half-width or {seeds} (difference) verdict"
 
 
 @dataclass(frozen=True)
-class Entry:
+class ItemEntry:
     """One item with its grid; `name` is as the paper prints it (`Table 3`), `facts` its page and setting.
 
     `rest` holds the columns without a number of ours.
@@ -53,7 +46,7 @@ class Section:
     title: str
     byline: str
     url: str
-    entries: tuple[Entry, ...]
+    entries: tuple[ItemEntry, ...]
     coverage: str = ""
     notes: tuple[str, ...] = ()
 
@@ -64,7 +57,7 @@ class Section:
 
 
 @dataclass(frozen=True)
-class Step:
+class Bar:
     """One bar of a waterfall, from `start` to `end` with the bounds of its end; `kind` names its looks."""
 
     label: str
@@ -81,7 +74,7 @@ class Waterfall:
     """How the effects of variants add up to a printed gap, which is the first step."""
 
     title: str
-    steps: tuple[Step, ...]
+    steps: tuple[Bar, ...]
 
 
 @dataclass(frozen=True)
@@ -243,12 +236,12 @@ def _section(
     )
 
 
-def _entry(item: JudgedItem, key: str) -> Entry:
+def _entry(item: JudgedItem, key: str) -> ItemEntry:
     name, _, page = item.place.partition(", ")
     setting = [f"{key} {value}" for key, value in item.setting.items()]
     facts = (item.item, *([page] if page else []), *setting)
     grid, rest = folded(grid_of(item))
-    return Entry(
+    return ItemEntry(
         item=item,
         grid=grid,
         name=name or item.item.rpartition("/")[2],

@@ -5,7 +5,7 @@ from operator import itemgetter
 from typing import Any
 
 from replicse.judge.report import Report
-from replicse.show.content.tables import Columns, Sheet
+from replicse.show.content.sheets import Columns, Sheet
 
 HASH = 16
 

@@ -11,18 +11,10 @@ from urllib.parse import quote
 from jinja2 import Environment
 from markupsafe import Markup, escape
 
-from replicse.show.content.contents import Document, Entry, Page, Section, Waterfall
-from replicse.show.content.tables import (
-    Column,
-    Grid,
-    GridCell,
-    Line,
-    Sheet,
-    cell_address,
-    cell_name,
-    panels,
-    run_command,
-)
+from replicse.show.content.cell_facts import cell_address, cell_name, run_command
+from replicse.show.content.contents import Document, ItemEntry, Page, Section, Waterfall
+from replicse.show.content.grids import Column, Grid, GridCell, GridLine, panels
+from replicse.show.content.sheets import Sheet
 from replicse.show.formats import templates
 from replicse.show.formats.pictures import deltas_svg, effects_svg, slopes_svg, waterfall_svg
 from replicse.show.formats.prose import html_blocks, html_inline, kept_whole
@@ -97,7 +89,7 @@ def addresses(report: Document) -> dict[str, str]:
     return links
 
 
-def _cells(entry: Entry) -> Iterator[GridCell]:
+def _cells(entry: ItemEntry) -> Iterator[GridCell]:
     grids = (entry.grid, entry.rest) if entry.rest else (entry.grid,)
     return (cell for grid in grids for column in grid.results for cell in column.cells if cell.address)
 
@@ -111,7 +103,7 @@ def search_index(report: Document) -> list[tuple[str, str]]:
             where = f"{section.key} {entry.name}"
             index.append((f"{where}: {entry.item.title}", f"{section.page}#{entry.anchor}"))
             for line, cells in entry.grid.rows:
-                if isinstance(line, Line):
+                if isinstance(line, GridLine):
                     address = next((cell.address for _, cell in cells if cell.address), entry.anchor)
                     index.append((f"{where}: {line.label}", f"{section.page}#{address}"))
     for page in report.pages:

@@ -11,8 +11,9 @@ from jinja2 import Environment
 
 from replicse.registry.artefacts import MACROS
 from replicse.show.content.cells import QUOTED, Part, Shown
-from replicse.show.content.contents import Document, Entry
-from replicse.show.content.tables import Column, Grid, GridCell, Heading, Line, Sheet, panels
+from replicse.show.content.contents import Document, ItemEntry
+from replicse.show.content.grids import Column, Grid, GridCell, GridLine, Heading, panels
+from replicse.show.content.sheets import Sheet
 from replicse.show.formats import templates
 from replicse.show.formats.prose import (
     kept_whole,
@@ -70,7 +71,7 @@ def sheet(table: Sheet) -> str:
     return _environment("".join(kinds), [r"\toprule", header], rows, lines) + note
 
 
-def table(entry: Entry) -> str:
+def table(entry: ItemEntry) -> str:
     r"""Return an item's table with its notes as a file to \input; it needs `macros`."""
     name = latex_text(f"{entry.name}, {entry.item.title}")
     said = f"% {entry.item.item}: {name}; \\input{{macros}} goes into the preamble.\n"
@@ -83,7 +84,7 @@ def macros() -> str:
     return _templates().get_template(MACROS).render() + "\n"
 
 
-def table_alone(entry: Entry) -> str:
+def table_alone(entry: ItemEntry) -> str:
     """Return a document with one table: its preamble is what the table needs where it is taken into another one."""
     body = f"\\begin{{document}}\n{table(entry)}\\end{{document}}\n"
     return f"\\documentclass{{article}}\n{macros()}{body}"
@@ -146,7 +147,7 @@ def _panel(table: Grid) -> str:
     for entry, cells in table.rows:
         if entry.rule and above:
             rows.append(r"\midrule")
-        elif isinstance(above, Line) and isinstance(entry, Line) and tall and not entry.indent:
+        elif isinstance(above, GridLine) and isinstance(entry, GridLine) and tall and not entry.indent:
             rows.append(r"\rowrule")
         if isinstance(entry, Heading):
             span = len(table.columns)

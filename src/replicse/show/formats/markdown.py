@@ -4,8 +4,9 @@ import re
 from collections.abc import Mapping
 
 from replicse.show.content.cells import Part, Shown
-from replicse.show.content.contents import Document, Entry
-from replicse.show.content.tables import Column, Grid, GridCell, Heading, Sheet
+from replicse.show.content.contents import Document, ItemEntry
+from replicse.show.content.grids import Column, Grid, GridCell, Heading
+from replicse.show.content.sheets import Sheet
 from replicse.show.formats import templates
 
 # Of ampersands those that begin an entity.
@@ -31,7 +32,7 @@ def grid(table: Grid) -> str:
     return "\n\n".join([*([f"*{escape(table.caption)}*"] if table.caption else []), "\n".join(lines), *notes])
 
 
-def table(entry: Entry) -> str:
+def table(entry: ItemEntry) -> str:
     """Return an item's table with its name and its notes as a file."""
     title = f"**{escape(entry.name)}: {escape(entry.item.title)}**"
     return "\n\n".join([title, grid(entry.grid), *entry.notes]) + "\n"

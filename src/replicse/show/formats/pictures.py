@@ -9,9 +9,9 @@ from typing import Any
 from replicse.judge.report import ColumnShape, Effect
 from replicse.judge.table import CellResult, ItemResult
 from replicse.registry.suites import is_percentage
+from replicse.show.content.cell_facts import cell_address, cell_name
 from replicse.show.content.cells import effect_text, minus, plus_minus, show
 from replicse.show.content.contents import Document, Waterfall
-from replicse.show.content.tables import cell_address, cell_name
 
 # Of differences: where their axis has a number, and where it ends.
 TICKS = (-50, -10, -3, -1, 0, 1, 3, 10, 50)

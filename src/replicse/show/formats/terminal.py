@@ -14,18 +14,9 @@ from rich.text import Text
 from replicse.judge.report import JudgedItem
 from replicse.show.content.cells import SYMBOLS
 from replicse.show.content.contents import Page
-from replicse.show.content.tables import (
-    Column,
-    Grid,
-    GridCell,
-    Heading,
-    Sheet,
-    folded,
-    folded_note,
-    grid_of,
-    panels,
-    remarks,
-)
+from replicse.show.content.grids import Column, Grid, GridCell, Heading, panels
+from replicse.show.content.sheets import Sheet
+from replicse.show.content.tables import folded, folded_note, grid_of, remarks
 
 LABEL, HEADER, PROSE, WIDTH = 34, 14, 30, 120
 FAILURES = 3  # reasons that are shown below a table

@@ -11,8 +11,8 @@ from replicse.judge.judgements import Explained
 from replicse.judge.report import AdjudicatedItem, Report
 from replicse.judge.table import ItemResult
 from replicse.show.content.cells import Rounding, effect_text, minus, rounded, rounding_of, signed
-from replicse.show.content.contents import Page, Step, Waterfall
-from replicse.show.content.tables import Columns, Sheet
+from replicse.show.content.contents import Bar, Page, Waterfall
+from replicse.show.content.sheets import Columns, Sheet
 from replicse.show.content.texts import paragraphs
 from replicse.spec.protocols import AS_RUN
 
@@ -57,24 +57,24 @@ def _waterfalls(item: ItemResult, part: AdjudicatedItem) -> Iterator[Waterfall]:
             yield Waterfall(title, tuple(_steps(item, entries)))
 
 
-def _steps(item: ItemResult, entries: Sequence[Explained]) -> Iterator[Step]:
+def _steps(item: ItemResult, entries: Sequence[Explained]) -> Iterator[Bar]:
     """Yield the gap, each variant's effect on top of those before it, and what all of the code does."""
     rounding = _rounding(entries[0])
     gap, place = entries[0].gap or 0.0, 0.0
-    yield Step("Printed gap", signed(gap, rounding), 0.0, gap, "gap")
+    yield Bar("Printed gap", signed(gap, rounding), 0.0, gap, "gap")
     for entry in sorted(entries, key=lambda entry: entry.protocol == AS_RUN):
         effect, whole = entry.effect or 0.0, entry.protocol == AS_RUN
         if whole and len(entries) > 2:
             rest = signed(effect - place, rounding)
-            yield Step("Together, beyond their sum", rest, place, effect, "rest")
+            yield Bar("Together, beyond their sum", rest, place, effect, "rest")
         start = 0.0 if whole else place
         ends = (None if end is None else start + end for end in (entry.low, entry.high))
         label = item.variants.get(entry.protocol, entry.protocol)
         text = f"{_effect(entry)}, {_share_of(entry)}"
-        yield Step(label, text, start, start + effect, "whole" if whole else "variant", *ends)
+        yield Bar(label, text, start, start + effect, "whole" if whole else "variant", *ends)
         place = start + effect
     if not whole:
-        yield Step("Not explained", signed(gap - place, rounding), place, gap, "rest")
+        yield Bar("Not explained", signed(gap - place, rounding), place, gap, "rest")
 
 
 def _sheet(item: ItemResult, part: AdjudicatedItem) -> Sheet:

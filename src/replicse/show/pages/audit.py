@@ -10,7 +10,7 @@ from replicse.judge.report import Report
 from replicse.printable import columns, several
 from replicse.registry.artefacts import AUDIT
 from replicse.show.content.contents import Page
-from replicse.show.content.tables import Columns, Sheet
+from replicse.show.content.sheets import Columns, Sheet
 from replicse.show.content.texts import paragraphs
 
 TITLE = "What the papers' own numbers say"

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from replicse.judge.report import Report
 from replicse.show.content.cells import MINUS
 from replicse.show.content.contents import Page
-from replicse.show.content.tables import Columns, Sheet
+from replicse.show.content.sheets import Columns, Sheet
 from replicse.spec.causes import Cause, Measured
 
 

@@ -2,14 +2,14 @@
 
 from replicse.judge.report import Seconds
 from replicse.printable import several
-from replicse.show.content.contents import Step, Waterfall
+from replicse.show.content.contents import Bar, Waterfall
 
 
 def seconds_picture(took: Seconds) -> Waterfall:
     """Return the seconds of the parts of a study, one bar after the other."""
     steps, start = [], 0.0
     for label, seconds, jobs in took.parts:
-        steps.append(Step(label, f"{seconds:.0f} s, {jobs} jobs", start, start + seconds))
+        steps.append(Bar(label, f"{seconds:.0f} s, {jobs} jobs", start, start + seconds))
         start += seconds
     jobs_done = f"{several(took.runs, 'run')}, {several(took.evaluations, 'evaluation')}"
     return Waterfall(f"Training and evaluation took {start:.0f} s ({jobs_done})", tuple(steps))

@@ -5,7 +5,7 @@ from operator import attrgetter
 from replicse.judge.report import Report
 from replicse.show.content.cells import SYMBOLS
 from replicse.show.content.contents import Page
-from replicse.show.content.tables import Columns, Sheet
+from replicse.show.content.sheets import Columns, Sheet
 from replicse.show.content.texts import paragraphs
 
 TITLE = "Incomplete"

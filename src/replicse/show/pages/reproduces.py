@@ -10,7 +10,7 @@ from replicse.judge.report import JudgedItem, Report, RowAggregate
 from replicse.judge.table import standing
 from replicse.show.content.cells import MINUS, SYMBOLS, effect_text, in_braces, printed_difference
 from replicse.show.content.contents import Page
-from replicse.show.content.tables import Columns, Sheet, verdict_counts
+from replicse.show.content.sheets import Columns, Sheet, verdict_counts
 from replicse.show.content.texts import paragraphs
 from replicse.show.pages.shape import shape_sheet
 

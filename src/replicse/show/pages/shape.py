@@ -5,7 +5,7 @@ from operator import attrgetter
 
 from replicse.judge.report import BestRow, ColumnShape, RankAgreement, Report, RowDifference
 from replicse.show.content.cells import plus_minus
-from replicse.show.content.tables import Columns, Sheet
+from replicse.show.content.sheets import Columns, Sheet
 from replicse.show.content.texts import paragraphs
 
 MOST_TIED = 3

@@ -1,0 +1,86 @@
+"""Plain tables of text: of any entries, of the cells by verdict, of the symbols."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Self
+
+from replicse.judge.report import JudgedItem
+from replicse.show.content.cells import (
+    MEANINGS,
+    SYMBOLS,
+)
+
+# By heading, what says a column's text of an entry.
+Columns = dict[str, Callable[[Any], str]]
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """A plain table of text, such as verdict counts, claims or provenance."""
+
+    title: str
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    note: str = ""
+
+    @classmethod
+    def of(
+        cls,
+        title: str,
+        entries: Iterable[object],
+        columns: Columns,
+        note: str = "",
+    ) -> Self:
+        """Return a sheet of one row per entry; `columns` say its texts, those without any are left out."""
+        rows = [tuple(text(entry) for text in columns.values()) for entry in entries]
+        kept = [place for place in range(len(columns)) if not rows or any(row[place] for row in rows)]
+        header, *rows = (tuple(row[place] for place in kept) for row in (tuple(columns), *rows))
+        return cls(title, header, tuple(rows), note)
+
+    def __post_init__(self) -> None:
+        width = len(self.header)
+        uneven = next((row for row in self.rows if len(row) != width), None)
+        if uneven is not None:
+            raise ValueError(f"sheet {self.title!r}: row {uneven} has {len(uneven)} fields; expected {width}")
+
+    @cached_property
+    def numeric(self) -> set[int]:
+        """Return the places of the columns that hold numbers and nothing else; pages ask for them at each field."""
+        columns = list(zip(*self.rows, strict=True))
+        return {place for place, texts in enumerate(columns) if all(map(_is_number, filter(None, texts)))}
+
+
+def verdict_counts(items: Iterable[JudgedItem]) -> Counter[str]:
+    """Return how many cells of some items show each verdict; quoted cells are counted as such."""
+    return sum((Counter(item.verdicts) for item in items), Counter())
+
+
+def counts_sheet(papers: Sequence[tuple[str, Sequence[JudgedItem]]]) -> Sheet:
+    """Return the number of cells by verdict, one column per (paper, items) and one for all; no rows without cells."""
+    counts = [verdict_counts(items) for _, items in papers]
+    columns = [*counts, sum(counts, Counter())]
+    rows = [
+        (f"{symbol} {name}", *(str(column[name]) for column in columns))
+        for name, symbol in SYMBOLS.items()
+        if columns[-1][name]
+    ]
+    total = ("cells", *(str(column.total()) for column in columns))
+    header = ("Verdict", *(name for name, _ in papers), "all")
+    return Sheet("Cells by verdict", header, (*rows, total) if rows else ())
+
+
+def legend() -> Sheet:
+    """Return the meaning of every symbol."""
+    rows = [(symbol, name, MEANINGS[name]) for name, symbol in SYMBOLS.items()]
+    star = (
+        "*",
+        "borrowed spread",
+        "The interval rests on a published spread, pooled with that of our seeds.",
+    )
+    return Sheet("Symbols", ("", "Verdict", "Meaning"), (*rows, star))
+
+
+def _is_number(text: str) -> bool:
+    return text.translate(str.maketrans("", "", ",.%+−")).isdigit()

@@ -1,0 +1,77 @@
+"""Figures of curves: singular values, densities of the cosine."""
+
+import textwrap
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from replicse.show.canvas import INK, canvas
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from pandas import DataFrame
+from replicse.show.looks import TITLE, method_looks, panel_grid
+
+SPAN_BINS = 50
+
+
+def spectrum(records: "DataFrame") -> "Figure":
+    """Draw singular values, the largest scaled to 1, one line per encoder. Records: encoder, index, value."""
+    figure = canvas(3.6)
+    axes = figure.subplots()
+    looks = method_looks(records["encoder"].unique())
+    for place, (encoder, points) in enumerate(records.groupby("encoder", sort=False)):
+        marks = (0.03 * place, 0.2)
+        axes.plot(points["index"], points["value"], label=encoder, markevery=marks, **looks[encoder])
+    axes.set(xlabel="index of the singular value", ylabel="singular value / largest", ylim=(0, None))
+    axes.legend()
+    return figure
+
+
+def density(records: "DataFrame", own_scales: bool = False) -> "Figure":
+    """Draw the density of cosine similarity by rating group, one panel of ridges per encoder.
+
+    Records: encoder, group (from the lowest rating to the highest), cosine, density. With `own_scales` each panel
+    spans the cosines of its own encoder and says so, as in a figure whose encoders have little in common.
+    """
+    groups = records["group"].unique()
+    # Only the cosines that occur are shown: no pair of most encoders is anywhere near -1.
+    lowest = records["cosine"][records["density"] > 0].min()
+    shown = records[~(records["cosine"] < lowest)]
+    encoders = list(shown.groupby("encoder", sort=False))
+    looks = method_looks(encoder for encoder, _ in encoders)
+    figure, grid, columns = panel_grid(len(encoders), 3, (0.5, 2.2), sharex=not own_scales, sharey=True)
+    for place, (axes, (encoder, part)) in enumerate(zip(grid, encoders, strict=True)):
+        if own_scales:
+            part = _own_span(part)
+            axes.set_xlabel("own scale")
+        _ridges(axes, part, groups, looks[encoder]["color"])
+        axes.set_title(textwrap.fill(encoder, TITLE))
+        axes.tick_params(labelbottom=own_scales or place + columns >= len(encoders))
+    figure.supxlabel("cosine similarity", fontsize=8.5, color=INK)
+    figure.supylabel("rating", fontsize=8.5, color=INK)
+    return figure
+
+
+def _own_span(records: "DataFrame") -> "DataFrame":
+    """Return one encoder's densities from its lowest cosine to its highest, fine bins averaged to at most SPAN_BINS."""
+    seen = records["cosine"][records["density"] > 0]
+    part = records[records["cosine"].between(seen.min(), seen.max())]
+    bins = part["cosine"].rank(method="dense").sub(1)
+    joined = bins // max(1, -(-(bins.max() + 1) // SPAN_BINS))
+    return part.groupby(["group", joined.rename("bin")], sort=False, as_index=False)[
+        ["cosine", "density"]
+    ].mean()
+
+
+def _ridges(axes: "Axes", records: "DataFrame", groups: Sequence[str], colour: str) -> None:
+    """Draw one filled curve per group, the lowest rating at the bottom, each a little over the one above."""
+    highest = records["density"].max() or 1
+    for place, group in reversed(list(enumerate(groups))):
+        curve = records[records["group"] == group]
+        heights, order = place + 1.6 * curve["density"] / highest, len(groups) - place
+        axes.fill_between(
+            curve["cosine"], place, heights, color=colour, alpha=0.28, linewidth=0, zorder=order
+        )
+        axes.plot(curve["cosine"], heights, color=colour, linewidth=0.9, zorder=order)
+    axes.set_yticks(range(len(groups)), groups)

@@ -1,0 +1,102 @@
+"""How figures look: one colour and one marker for a method, panels, legends."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from functools import cache
+from itertools import count
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from replicse.checked import read_yaml
+from replicse.show.canvas import canvas
+from replicse.workspace import packaged
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# Okabe and Ito's palette, told apart by colour-blind readers; every line differs in its marker too.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000", "#999999")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+DASHES = ("-", (0, (5, 1.5)), (0, (1.5, 1)), (0, (6, 1.5, 1.5, 1.5)))
+FILLS = ("full", "left", "bottom", "right")
+TITLE = 26
+# Panels share an axis where each of them fills at least this part of it.
+LEAST_SHARE = 0.2
+ONE_SEED: dict[str, Any] = {
+    "color": COLOURS[0],
+    "marker": "o",
+    "markersize": 4,
+    "markerfacecolor": "none",
+    "linestyle": "",
+}
+
+
+def panel_grid(
+    count: int, most: int, height: tuple[float, float], **shared: Any
+) -> "tuple[Figure, list[Axes], int]":
+    """Return a figure of some panels, at most so many in a row, and its columns; `height` is fixed and of a row."""
+    columns = min(most, count)
+    rows = -(-count // columns)
+    figure = canvas(height[0] + height[1] * rows)
+    panels = list(figure.subplots(rows, columns, squeeze=False, **shared).flat)
+    for axes in panels[count:]:
+        axes.set_axis_off()
+    return figure, panels[:count], columns
+
+
+def fill_one_axis(parts: Sequence[np.ndarray]) -> bool:
+    """Return whether the values of every panel fill enough of one axis for all; a single value always does."""
+    spans = [np.nanmax(part) - np.nanmin(part) for part in parts]
+    whole = max(map(np.nanmax, parts)) - min(map(np.nanmin, parts))
+    return all(span >= LEAST_SHARE * whole or not span for span in spans)
+
+
+def method_looks(labels: Iterable[str]) -> dict[str, dict[str, Any]]:
+    """Return the style of each label: that of its method; of several of one method the dashes and the filling differ.
+
+    A label of no known method takes a look that none of these has.
+    """
+    methods = _methods()
+    others, seen, looks = count(len(methods)), Counter[int](), {}
+    for label in labels:
+        places = (place for place, method in enumerate(methods) if re.search(method, label, re.IGNORECASE))
+        place = next(places, None)
+        place = next(others) if place is None else place
+        looks[label] = _line_style(place, seen[place])
+        seen[place] += 1
+    return looks
+
+
+@cache
+def _methods() -> Sequence[str]:
+    """Return what labels say of their method: the place of a method is its look in every figure."""
+    return tuple(read_yaml(packaged("workflow", "figures.yaml"))["methods"])
+
+
+def _line_style(place: int, again: int) -> dict[str, Any]:
+    return {
+        "color": COLOURS[place % len(COLOURS)],
+        # A colour that comes round again comes with another marker, so that single points differ too.
+        "marker": MARKERS[(place + place // len(COLOURS)) % len(MARKERS)],
+        "linestyle": DASHES[(place // len(COLOURS) + again) % len(DASHES)],
+        "fillstyle": FILLS[again % len(FILLS)],
+    }
+
+
+def handle(**style: Any) -> Any:
+    """Return an entry of a legend."""
+    from matplotlib.lines import Line2D
+
+    return Line2D([], [], **style)
+
+
+def put_legend(figure: "Figure", handles: list[Any], columns: int) -> None:
+    """Put a legend below the axes, in at most so many columns and in as many as the figure is wide enough for."""
+    for most in range(columns, 0, -1):
+        legend = figure.legend(handles=handles, loc="outside lower left", ncols=most)
+        if most == 1 or legend.get_window_extent().width <= figure.bbox.width:
+            return
+        legend.remove()
