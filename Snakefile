@@ -12,6 +12,7 @@ configfile: "config.yaml"
 
 include: "workflow/rules/common.smk"
 include: "workflow/rules/records.smk"
+include: "workflow/rules/private.smk"
 include: "workflow/rules/prepare.smk"
 include: "workflow/rules/train.smk"
 include: "workflow/rules/evaluate.smk"
@@ -32,9 +33,9 @@ localrules:
 rule all:
     default_target: len(workflow.modifier_stack) == 1
     input:
-        rules.report.output,
+        STUDY.jobs["report", ""].outputs,
         # Named here, since Snakemake misses no file that only a finished report has read.
-        rules.report.input,
+        STUDY.jobs["report", ""].inputs,
         all_evaluations(),
 
 
@@ -44,7 +45,7 @@ rule released:
         released_evaluations(),
 
 
-for item in PLAN.items.values():
+for item in STUDY.items.values():
     for target in (item.id, item.target):
 
         rule:
@@ -55,13 +56,13 @@ for item in PLAN.items.values():
 
 
 # A paper is all of its items, unless a rule of the workflow has its name.
-for paper in [key for key in PLAN.studied if not workflow.is_rule(key)]:
+for paper in [key for key in STUDY.studied if not workflow.is_rule(key)]:
 
     rule:
         name:
             paper
         input:
-            [item_files(item) for item in PLAN.items.values() if item.paper == paper],
+            [item_files(item) for item in STUDY.items.values() if item.paper == paper],
 
 
 # Only here: Snakemake tells a workflow what it was asked for when that has failed.

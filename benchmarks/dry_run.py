@@ -107,12 +107,12 @@ def shape(seeds: int) -> dict[str, dict]:
 
     config = read_config([ROOT / "config.yaml"], "paper", seeds, {})
     jobs = Jobs(compile_study(config, ROOT / "workflow")).all
-    names = {job: ".".join(job.parts) or "all" for job in jobs}
+    names = {job: job.id or "all" for job in jobs}
     first = {file: f"{job.stage}/{names[job]}/0" for job in jobs for file in job.outputs}
     found: dict[str, dict] = {}
     for job in jobs:
         stage = found.setdefault(job.stage, {"files": FILES.get(job.stage, 1), "needs": {}})
-        stage["needs"][names[job]] = [first[file] for file in job.needs if file in first]
+        stage["needs"][names[job]] = [first[file] for file in job.inputs if file in first]
     return found
 
 

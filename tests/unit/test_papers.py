@@ -14,7 +14,6 @@ from collected import collected
 from places import ROOT
 
 from replicse.compile.compiler import compile_study
-from replicse.compile.graph import graph_of
 from replicse.files import read_rows
 from replicse.registry.suites import file_of
 from replicse.spec.papers import load_papers
@@ -143,14 +142,14 @@ def test_every_printed_number_and_every_protocol_has_its_cell(key, scale):
 @pytest.mark.parametrize("scale", SCALES)
 def test_every_number_of_a_cell_is_made_by_jobs_that_need_only_what_others_make(scale):
     plan = plan_at(scale)
-    jobs = graph_of(plan)
+    jobs = plan.jobs
     made = {file: job for job in jobs.values() for file in job.outputs}
-    TopologicalSorter({job.log: [made[need].log for need in job.needs] for job in jobs.values()}).prepare()
+    TopologicalSorter({job.log: [made[need].log for need in job.inputs] for job in jobs.values()}).prepare()
     trained = [job for job in jobs.values() if job.stage == "train"]
-    assert {job.parts[0] for job in trained} == plan.runs.keys()
+    assert {job.id for job in trained} == plan.runs.keys()
     for job in trained:
         read = (*job.payload["stores"], job.payload["init"], job.payload["tokenizer"])
-        needed = {*job.needs, *(str(Path(need).parent) for need in job.needs)}
+        needed = {*job.inputs, *(str(Path(need).parent) for need in job.inputs)}
         assert needed >= set(filter(None, read)), "a training waits for all that it reads"
     for cells in plan.cells.values():
         for cell in cells:

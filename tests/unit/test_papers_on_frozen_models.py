@@ -13,7 +13,6 @@ from tiny_encoders import tiny
 
 from replicse.compile.compiler import compile_study
 from replicse.compile.cost import Cost, passes
-from replicse.compile.graph import graph_of
 from replicse.data.tokenizer import load_tokenizer
 from replicse.encoder.heads import make_head
 from replicse.encoder.sentence import SentenceEncoder
@@ -133,7 +132,7 @@ def test_a_teacher_is_read_as_it_would_be_evaluated_and_never_trained(tmp_path):
 
 def test_a_teacher_is_a_chain_of_its_own_for_each_seed():
     plan = plan_of("teacher")
-    graph = graph_of(plan)
+    graph = plan.jobs
     for seed in (0, 1):
         rows = ("teacher", "student", "second-generation", "of-two")
         teacher, student, second, of_two = (run_of(plan, "teacher", row, seed) for row in rows)
@@ -147,10 +146,10 @@ def test_a_teacher_is_a_chain_of_its_own_for_each_seed():
         assert model.folder == last and str(model.pooling) == "cls-head"
         assert plan.chain([second.run_id]) > {second.run_id, student.run_id, teacher.run_id}
         large, released = frozen_models(of_two.terms)
-        assert plan.checkpoints[large.folder] != plan.checkpoints[plan.init_folder(of_two)]
+        assert Path(large.folder).parent != Path(graph["train", of_two.run_id].payload["init"]).parent
         assert str(large.pooling) == "mean" and released.folder == best
         for run in (student, second, of_two):
-            needs = graph["train", run.run_id].needs
+            needs = graph["train", run.run_id].inputs
             assert {f"{model.folder}/model.safetensors" for model in frozen_models(run.terms)} <= set(needs)
             assert plan.chain([run.run_id]) <= plan.runs_of(plan.item("teacher/table1"))
     assert Cost(plan).hours(plan.runs)
@@ -158,8 +157,8 @@ def test_a_teacher_is_a_chain_of_its_own_for_each_seed():
     config = {"scale": "paper", "papers": {"teacher": "all"}, "seeds": [0]}
     plan = compile_study(config, ROOT / "workflow")
     _, released = frozen_models(run_of(plan, "teacher", "of-two").terms)
-    assert "sup-simcse-bert-base-uncased" in released.folder and released.folder not in plan.checkpoints
-    assert ("backbone", released.folder.split("/")[-1]) in graph_of(plan)
+    assert "sup-simcse-bert-base-uncased" in released.folder and "/backbones/" in released.folder
+    assert ("backbone", released.folder.split("/")[-1]) in plan.jobs
 
 
 def edit_recipes(key, change):

@@ -1,16 +1,15 @@
-# Helpers only: the plan is made once, and every input function is a look-up in it.
+# Helpers only: the study is compiled once, and a rule looks up its job in it.
 import gc
 import json
 import os
 import shlex
 import sys
 from difflib import get_close_matches
-from functools import cache
+from functools import cache, partial
 from itertools import chain, takewhile
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
-from snakemake.jobs import GroupJob, Job
 
 # A plan and its DAG are millions of objects that all stay: each look for garbage among them finds none.
 gc.set_threshold(100_000, 50, 100)
@@ -33,7 +32,7 @@ from replicse.runtime.locks import note_holder
 from replicse.runtime.slurm import keep_refusal
 from replicse.provenance.source import contents_digest
 from replicse.spec.layers import mappings, named_files, workspace_files
-from replicse.compile.graph import DRAWINGS, graph_of, log_of, outputs_of
+from replicse.compile.job import DRAWINGS, log_of, outputs_of
 from replicse.compile.records import CACHE, CurrentDigests
 from replicse.compile.compiler import compile_study
 
@@ -68,15 +67,14 @@ if PLACED.prefix or PLACED.modifies_prefixes:
     )
 
 try:
-    PLAN = compile_study(config, WORKFLOW)
+    STUDY = compile_study(config, WORKFLOW)
 except BadInput as error:
     raise WorkflowError(str(error)) from None
 
-PATHS = PLAN.paths
-GRAPH = graph_of(PLAN)
-SCALE = PLAN.scale.name
+PATHS = STUDY.paths
+SCALE = STUDY.scale.name
 RESULTS = PATHS.results
-NEEDS = PLAN.scale.needs
+NEEDS = STUDY.scale.needs
 JOB_THREADS = NEEDS.threads
 GPUS = int(NEEDS.gpu != "none")
 # What is written in the place of --until for the rules whose jobs may read what others of the same rule make.
@@ -84,8 +82,7 @@ INSTEAD = {"train": "evaluate align_uniformity_checkpoints", "store": "train"}
 
 
 wildcard_constraints:
-    paper="[a-z0-9]+",
-    item="[A-Za-z0-9-]+",
+    item="[a-z0-9]+/[A-Za-z0-9-]+",
     run="[A-Za-z0-9.-]+",
     encoder="(?!data/)[A-Za-z0-9.-]+",
     group="|".join(groups()),
@@ -95,77 +92,69 @@ wildcard_constraints:
 
 CACHE.mkdir(exist_ok=True)
 # Of the package that jobs run, which need not be the one that is installed.
-PRESENT = CurrentDigests(PLAN.workflow, SCALE, LIBRARY / "replicse")
-# What reads evaluations, and what shows the results.
-JUDGES = frozenset({"replicse.spec", "replicse.compile", "replicse.judge", "replicse.registry.suites"})
-SHOWS = frozenset({"replicse.show", "replicse.judge.document", "replicse.registry.suites"})
+PRESENT = CurrentDigests(STUDY.workflow, SCALE, LIBRARY / "replicse")
+MAKING = {file: job for job in STUDY.jobs.values() for file in job.outputs}
+# The jobs that Snakemake has looked at for what is asked of it.
+LOOKED_UP = set()
 
 
-def of_job(stage, read):
-    """Return a function of wildcards: what is read of their job in the graph, worked out once for each."""
-
-    @cache
-    def read_once(parts):
-        return read(GRAPH[(stage, *parts)])
-
-    return lambda wildcards: read_once(tuple(wildcards))
+def job_of(stage, wildcards):
+    """Return the job of a rule."""
+    return STUDY.jobs[stage, ".".join(wildcards)]
 
 
-def needs(stage):
-    """Return the function that gives what a job of a stage reads beside the data record."""
-    return of_job(stage, lambda job: list(job.needs[1:]))
+def inputs(stage):
+    """Return the function that gives what a job of a stage reads beside the data record; stale results are forced."""
+
+    def read(wildcards):
+        job = job_of(stage, wildcards)
+        LOOKED_UP.add(job)
+        if stale(job):
+            force(job)
+        return [file for file in job.inputs if file != PATHS.data]
+
+    return read
 
 
-def code_for(stage):
-    """Return the function that gives the digest of the code that a job of a stage depends on."""
-    return of_job(stage, lambda job: PRESENT.code(job.code))
+def given(stage, *names):
+    """Return what the rule of a stage has as parameters: functions that read it of a job, by name."""
+    return {name: partial(GIVEN[name], stage) for name in names}
 
 
-def payload(stage):
-    """Return the function that gives what a job of a stage is told, as JSON."""
-    return of_job(stage, lambda job: compact_json(job.payload))
+def param(read):
+    """Return a parameter of a stage: what is read of a job, worked out once for each."""
+    kept = cache(read)
+    return lambda stage, wildcards: kept(job_of(stage, wildcards))
 
 
-def files_for(stage):
-    """Return the function that gives the digest of the files below the data root that a job of a stage names."""
-    return of_job(stage, files_digest)
+def compact_json(value):
+    """Return sorted JSON on one line: stable text for params."""
+    return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+
+
+def text_of(job):
+    """Return the payload of a job that writes it, as JSON; papers keep their order."""
+    return json.dumps(job.payload, ensure_ascii=False, separators=(",", ":"))
 
 
 @cache
 def files_digest(job):
     """Return the digest of the files below the data root that a job names."""
-    return data_digest(job.files)
+    return local_files() if job.stage == "data" else data_digest(job.files)
 
 
-def wake_for_jobs_only():
-    """Take Snakemake's limit of 100 job starts a second from its scheduler, unless another one was asked for.
-
-    With it, the scheduler is woken each second once for every job that ever ended: after 270 of 839 jobs Snakemake's own
-    process had taken a fifth of all CPU time.
-    """
-    limit = getattr(workflow.scheduler, "job_rate_limiter", None)
-    if limit is not None and (limit.max_jobs, limit.timespan) == (100, 1):
-        workflow.scheduler.job_rate_limiter = None
-
-
-def tell_refusals():
-    """Keep in the log of a job that no scheduler took, so that it has no number there, what its executor says.
-
-    Snakemake drops that of a group. It makes logs that are absent once it has reported, so they are written before.
-    """
-    log_error = Job.log_error
-
-    def of_job(job, msg=None, *given, **said):
-        if msg and "external_jobid" not in said:
-            for log in job.log:
-                keep_refusal(log, msg)
-        log_error(job, msg, *given, **said)
-
-    def of_group(group, msg=None, aux_logs=None, **said):
-        for job in sorted(group.jobs, key=lambda job: job.rule.name):
-            job.log_error(msg, indent=True, **said)
-
-    Job.log_error, GroupJob.log_error = of_job, of_group
+GIVEN = {
+    "code": param(lambda job: PRESENT.code(job.code)),
+    "texts": param(lambda job: PRESENT.texts(job.texts)),
+    "files": param(files_digest),
+    "payload": param(lambda job: compact_json(job.payload)),
+    "text": param(text_of),
+    "out": param(lambda job: str(job.out)),
+    # Snakemake compares no parameter that is derived from the input; what it is made from is compared apart.
+    "made": lambda stage, wildcards, input: compact_json(
+        made_from(job_of(stage, wildcards))
+    ),
+}
 
 
 def refuse_until(words):
@@ -174,14 +163,13 @@ def refuse_until(words):
     rules = {word for at in asked for word in words[at + 1 :]} & INSTEAD.keys()
     if not rules:
         return
-    made = {file: job for job in GRAPH.values() for file in job.outputs}
 
     @cache
     def read_by(job):
-        jobs = [made[file] for file in job.needs if file in made]
+        jobs = [MAKING[file] for file in job.inputs if file in MAKING]
         return {each.stage for each in jobs}.union(*map(read_by, jobs))
 
-    for job in GRAPH.values():
+    for job in STUDY.jobs.values():
         if job.stage in rules and job.stage in read_by(job):
             sys.exit(
                 f"--until {job.stage}: some {job.stage} jobs read what others make, which Snakemake cannot order;"
@@ -194,7 +182,7 @@ def refuse_mistyped(words):
     leading = takewhile(lambda word: not word.startswith("-"), words)
     last = words[words.index("--") + 1 :] if "--" in words else []
     own = Path(workflow.main_snakefile).read_text(encoding="utf-8")
-    known = {*PLAN.items, *(item.target for item in PLAN.items.values()), *PLAN.studied}
+    known = {*STUDY.items, *(item.target for item in STUDY.items.values()), *STUDY.studied}
     for word in [*leading, *last, *(word for word in words if "/" in word)]:
         near = get_close_matches(word, known, n=1, cutoff=0.8)
         if near and not (workflow.is_rule(word) or word in own or Path(word).exists()):
@@ -216,12 +204,12 @@ def refuse_without_extras():
     if workflow.deployment_settings.deployment_method:
         return
     asked = [
-        GRAPH[("evaluate", *job.wildcards)].payload["suite"]
-        for job in workflow.dag.needrun_jobs()
-        if job.rule.name == "evaluate"
+        job.payload["suite"]
+        for job in LOOKED_UP
+        if job.stage == "evaluate" and not job.done
     ]
     for suite in sorted(set().union(*asked)):
-        if problem := to_install(suite, PLAN.scale.suite_options(suite)):
+        if problem := to_install(suite, STUDY.scale.suite_options(suite)):
             raise WorkflowError(f"scale {SCALE}: {problem}")
 
 
@@ -237,7 +225,7 @@ def share_gpus():
 def serve_jobs():
     """Have one process import torch for all jobs, where these are shorter than that and run beside it."""
     if (
-        PLAN.source == "embedded"
+        STUDY.source == "embedded"
         and not GPUS
         and workflow.local_exec
         and hasattr(os, "pidfd_open")
@@ -247,17 +235,12 @@ def serve_jobs():
         os.environ[ADDRESS] = start(JOB_THREADS)
 
 
-def compact_json(value):
-    """Return sorted JSON on one line: stable text for params."""
-    return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
-
-
-def local_files(wildcards):
+def local_files():
     """Return the digest of the recorded files of a local source: a change of one, not of its date, records it again."""
-    if PLAN.source != "local":
+    if STUDY.source != "local":
         return ""
-    root = Path(PLAN.root or os.environ.get("REPLICSE_DATA", ""))
-    files = [root / name for name in PLAN.scale.data.files]
+    root = Path(STUDY.root or os.environ.get("REPLICSE_DATA", ""))
+    files = [root / name for name in STUDY.scale.data.files]
     for parts in evaluation_files(root).values():
         files += [file for several in parts.values() for file in several]
     present = [file for file in files if file.is_file()]
@@ -271,8 +254,8 @@ def data_digest(*named):
 
     Files that the data rule writes itself are left out; it is asked before they are there.
     """
-    if PLAN.source == "local":
-        root, made = Path(PLAN.root or os.environ.get("REPLICSE_DATA", "")), ()
+    if STUDY.source == "local":
+        root, made = Path(STUDY.root or os.environ.get("REPLICSE_DATA", "")), ()
     else:
         root = Path(PATHS.data).parent / "data"
         try:
@@ -288,7 +271,7 @@ def data_digest(*named):
 
 def restore_world():
     """Write the embedded world again where files of it are lost or changed: nothing that stands on them is made anew."""
-    if PLAN.source != "embedded" or not Path(PATHS.data).is_file():
+    if STUDY.source != "embedded" or not Path(PATHS.data).is_file():
         return
     try:
         record = read_json(PATHS.data)
@@ -303,11 +286,6 @@ def restore_world():
         from replicse.world.world import write_world
 
         write_world(root)
-
-
-def record_folder(wildcards, output):
-    """Return the folder of a job whose first output stands right in it."""
-    return str(Path(output[0]).parent)
 
 
 def train_memory(wildcards, attempt):
@@ -348,13 +326,8 @@ def train_allocation(wildcards):
 
 def encoder_allocation(wildcards):
     """Return the allocation of the run that an encoder comes from; none where it was not trained here."""
-    run = PLAN.encoders[wildcards.encoder].source.run
+    run = STUDY.encoders[wildcards.encoder].source.run
     return allocation(run) if run else None
-
-
-def item_evaluations(wildcards):
-    """Return the evaluations that an item's cells read."""
-    return PLAN.evaluation_files(PLAN.items[f"{wildcards.paper}/{wildcards.item}"])
 
 
 def item_files(item):
@@ -362,18 +335,12 @@ def item_files(item):
     figures = outputs_of(PATHS, "figures", item.id) if item.figure else {}
     drawings = [figures[kind] for kind in DRAWINGS if kind in figures]
     made = [PATHS.table(item.id), PATHS.page(item.id), *drawings]
-    return [*PLAN.evaluation_files(item), *made]
-
-
-def item_figure(wildcards):
-    """Return the drawing of an item, where it has one."""
-    item = f"{wildcards.paper}/{wildcards.item}"
-    return [PATHS.figure(item)] if PLAN.items[item].figure else []
+    return [*STUDY.evaluation_files(item), *made]
 
 
 def all_evaluations():
     """Return the evaluations that the cells of all items read."""
-    files = map(PLAN.evaluation_files, PLAN.items.values())
+    files = map(STUDY.evaluation_files, STUDY.items.values())
     return list(dict.fromkeys(chain.from_iterable(files)))
 
 
@@ -381,37 +348,7 @@ def released_evaluations():
     """Return the evaluations of all encoders that are downloaded as they are."""
     return [
         PATHS.evaluation(name, group)
-        for name, encoder in PLAN.encoders.items()
+        for name, encoder in STUDY.encoders.items()
         if encoder.source.hub
-        for group in PLAN.groups(name)
+        for group in STUDY.groups(name)
     ]
-
-
-def item_texts(wildcards):
-    """Return the digest of what an item's cells are judged by: its paper, the scale, and what other papers print."""
-    return PRESENT.texts(wildcards.paper)
-
-
-def list_items(wildcards):
-    """Return the results of all items."""
-    return [PATHS.item(item) for item in PLAN.items]
-
-
-def list_tables(wildcards):
-    """Return the tables of all items."""
-    return [PATHS.table(item) for item in PLAN.items]
-
-
-def list_figures(wildcards):
-    """Return the figures of all items that have one."""
-    return [PATHS.figure(item.id) for item in PLAN.items.values() if item.figure]
-
-
-def study_config(wildcards):
-    """Return the config of this study as JSON; the papers keep their order."""
-    return json.dumps(PLAN.config.whole(), ensure_ascii=False, separators=(",", ":"))
-
-
-def study_record(wildcards):
-    """Return what the report says about the study, as JSON; the papers keep the order of the config."""
-    return json.dumps(PLAN.record, ensure_ascii=False, separators=(",", ":"))

@@ -1,9 +1,8 @@
 # One file per group of suites: a suite more runs only its own group again; within it each sentence is encoded once.
 rule evaluate:
     input:
-        data=rules.data.output.record,
-        files=needs("evaluate"),
-        stale=unless_recorded("evaluate"),
+        data=PATHS.data,
+        files=inputs("evaluate"),
     output:
         **outputs_of(PATHS, "evaluate", "{encoder}", "{group}"),
     log:
@@ -18,10 +17,7 @@ rule evaluate:
         runtime=evaluation_time,
         gpu=GPUS,
     params:
-        code=code_for("evaluate"),
-        files=files_for("evaluate"),
-        payload=payload("evaluate"),
-        made=made("evaluate"),
+        **given("evaluate", "code", "files", "payload", "made"),
     shell:
         "python -m replicse job evaluate {params.payload:q} --made {params.made:q} --data {input.data}"
         " --threads {threads} --out {output.scores} > {log} 2>&1"
@@ -30,8 +26,8 @@ rule evaluate:
 # Numbers that are counted from the data stand beside the encoders' as those of an encoder named data.
 rule count:
     input:
-        data=rules.data.output.record,
-        stale=unless_recorded("count"),
+        data=PATHS.data,
+        files=inputs("count"),
     output:
         **outputs_of(PATHS, "count"),
     log:
@@ -39,8 +35,6 @@ rule count:
     conda:
         ENVIRONMENT
     params:
-        code=code_for("count"),
-        payload=payload("count"),
-        made=made("count"),
+        **given("count", "code", "payload", "made"),
     shell:
         "python -m replicse job count {params.payload:q} --made {params.made:q} --data {input.data} --out {output.scores} > {log} 2>&1"

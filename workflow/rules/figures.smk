@@ -1,16 +1,13 @@
 rule figures:
     input:
-        result=rules.tabulate.output.result,
-        stale=unless_recorded("figures"),
+        files=inputs("figures"),
     output:
-        **outputs_of(PATHS, "figures", "{paper}/{item}"),
+        **outputs_of(PATHS, "figures", "{item}"),
     log:
-        log_of(PATHS, "figures", "{paper}_{item}"),
+        log_of(PATHS, "figures", "{item}"),
     conda:
         ENVIRONMENT
     params:
-        code=PRESENT.code(SHOWS),
-        made=made("figures"),
-        payload=lambda wildcards, input: compact_json({"item": input.result}),
+        **given("figures", "code", "payload", "made"),
     shell:
         "python -m replicse job figures {params.payload:q} --made {params.made:q} --out {output.svg} > {log} 2>&1"

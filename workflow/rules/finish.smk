@@ -17,11 +17,11 @@ def asks_for_all(targets):
 def report_what_there_is(targets):
     """Report what there is of what was asked for; it is no output of a rule, so nothing takes it for done."""
     items = [
-        item.id for item in PLAN.items.values() if {item.id, item.target} & set(targets)
+        item.id for item in STUDY.items.values() if {item.id, item.target} & set(targets)
     ]
     if not items and not asks_for_all(targets):
         return
-    write_text(PARTIAL.config, study_config(None))
+    write_text(PARTIAL.config, text_of(STUDY.jobs["config", ""]))
     # Clocks of other machines that write logs may be a little behind.
     told = {"study": PARTIAL.config, "items": items, "since": STARTED - 60}
     # As jobs find the package and the user's own modules.

@@ -1,9 +1,8 @@
 # Alignment and uniformity of each checkpoint that a run kept along its training.
 rule align_uniformity_checkpoints:
     input:
-        data=rules.data.output.record,
-        files=needs("geometry"),
-        stale=unless_recorded("geometry"),
+        data=PATHS.data,
+        files=inputs("geometry"),
     output:
         **outputs_of(PATHS, "geometry", "{encoder}"),
     log:
@@ -18,9 +17,7 @@ rule align_uniformity_checkpoints:
         runtime="1h",
         gpu=GPUS,
     params:
-        code=code_for("geometry"),
-        payload=payload("geometry"),
-        made=made("geometry"),
+        **given("geometry", "code", "payload", "made"),
     shell:
         "python -m replicse job geometry {params.payload:q} --made {params.made:q} --data {input.data}"
         " --threads {threads} --out {output.scores} > {log} 2>&1"

@@ -1,7 +1,7 @@
 # What downloads runs where the study is planned: compute nodes often have no network.
 rule data:
     input:
-        stale=unless_recorded("data"),
+        files=inputs("data"),
     output:
         **outputs_of(PATHS, "data"),
     log:
@@ -11,18 +11,15 @@ rule data:
     conda:
         ENVIRONMENT
     params:
-        code=code_for("data"),
-        files=local_files,
-        payload=payload("data"),
-        made=made("data"),
+        **given("data", "code", "files", "payload", "made"),
     shell:
         "python -m replicse job data {params.payload:q} --made {params.made:q} --out {output.record} > {log} 2>&1"
 
 
 rule tokenizer:
     input:
-        data=rules.data.output.record,
-        stale=unless_recorded("tokenizer"),
+        data=PATHS.data,
+        files=inputs("tokenizer"),
     output:
         **outputs_of(PATHS, "tokenizer", "{name}"),
     log:
@@ -30,18 +27,15 @@ rule tokenizer:
     conda:
         ENVIRONMENT
     params:
-        code=code_for("tokenizer"),
-        files=files_for("tokenizer"),
-        payload=payload("tokenizer"),
-        made=made("tokenizer"),
+        **given("tokenizer", "code", "files", "payload", "made"),
     shell:
         "python -m replicse job tokenizer {params.payload:q} --made {params.made:q} --data {input.data} --out {output.file} > {log} 2>&1"
 
 
 rule backbone:
     input:
-        data=rules.data.output.record,
-        stale=unless_recorded("backbone"),
+        data=PATHS.data,
+        files=inputs("backbone"),
     output:
         **outputs_of(PATHS, "backbone", "{name}"),
     log:
@@ -51,18 +45,15 @@ rule backbone:
     conda:
         ENVIRONMENT
     params:
-        payload=payload("backbone"),
-        made=made("backbone"),
-        folder=record_folder,
+        **given("backbone", "payload", "made", "out"),
     shell:
-        "python -m replicse job backbone {params.payload:q} --made {params.made:q} --data {input.data} --out {params.folder} > {log} 2>&1"
+        "python -m replicse job backbone {params.payload:q} --made {params.made:q} --data {input.data} --out {params.out} > {log} 2>&1"
 
 
 rule store:
     input:
-        data=rules.data.output.record,
-        files=needs("store"),
-        stale=unless_recorded("store"),
+        data=PATHS.data,
+        files=inputs("store"),
     output:
         **outputs_of(PATHS, "store", "{store}"),
     log:
@@ -70,10 +61,6 @@ rule store:
     conda:
         ENVIRONMENT
     params:
-        code=code_for("store"),
-        files=files_for("store"),
-        payload=payload("store"),
-        made=made("store"),
-        folder=record_folder,
+        **given("store", "code", "files", "payload", "made", "out"),
     shell:
-        "python -m replicse job store {params.payload:q} --made {params.made:q} --data {input.data} --out {params.folder} > {log} 2>&1"
+        "python -m replicse job store {params.payload:q} --made {params.made:q} --data {input.data} --out {params.out} > {log} 2>&1"

@@ -1,6 +1,6 @@
 rule study:
     input:
-        stale=unless_written(PATHS.record, study_record),
+        files=inputs("study"),
     output:
         **outputs_of(PATHS, "study"),
     log:
@@ -9,30 +9,23 @@ rule study:
     conda:
         ENVIRONMENT
     params:
-        record=study_record,
+        **given("study", "text"),
     shell:
-        "printf '%s\\n' {params.record:q} > {output.record} 2> {log}"
+        "printf '%s\\n' {params.text:q} > {output.record} 2> {log}"
 
 
 rule report:
     input:
-        study=rules.study.output.record,
-        data=rules.data.output.record,
-        results=list_items,
-        tables=list_tables,
-        figures=list_figures,
-        judgements=rules.judge.output.judgements,
-        stale=unless_recorded("report"),
+        data=PATHS.data,
+        files=inputs("report"),
     output:
-        **outputs_of(PATHS, "report", PLAN.studied, PLAN.items),
+        **STUDY.jobs["report", ""].named,
     log:
         log_of(PATHS, "report"),
     conda:
         ENVIRONMENT
     params:
-        code=PRESENT.code(SHOWS),
-        made=made("report"),
-        payload=lambda wildcards, input: compact_json({"study": input.study}),
+        **given("report", "code", "payload", "made"),
     shell:
         "python -m replicse job report {params.payload:q} --made {params.made:q} --data {input.data} --out {output.html} > {log} 2>&1"
 
@@ -40,25 +33,14 @@ rule report:
 # One item alone: what asking for it makes, beside its table.
 rule page:
     input:
-        study=rules.study.output.record,
-        result=rules.tabulate.output.result,
-        figure=item_figure,
-        stale=unless_recorded("page"),
+        files=inputs("page"),
     output:
-        **outputs_of(PATHS, "page", "{paper}/{item}"),
+        **outputs_of(PATHS, "page", "{item}"),
     log:
-        log_of(PATHS, "page", "{paper}_{item}"),
+        log_of(PATHS, "page", "{item}"),
     conda:
         ENVIRONMENT
     params:
-        code=PRESENT.code(SHOWS),
-        made=made("page"),
-        payload=lambda wildcards, input: compact_json(
-            {
-                "study": input.study,
-                "item": input.result,
-                "figure": str(input.figure),
-            }
-        ),
+        **given("page", "code", "payload", "made"),
     shell:
         "python -m replicse job page {params.payload:q} --made {params.made:q} --out {output.html} > {log} 2>&1"

@@ -1,7 +1,7 @@
 # The config as the study was started: the jobs that plan it again read it, and run again when it changes.
 rule config:
     input:
-        stale=unless_written(PATHS.config, study_config),
+        files=inputs("config"),
     output:
         **outputs_of(PATHS, "config"),
     log:
@@ -12,32 +12,21 @@ rule config:
     conda:
         ENVIRONMENT
     params:
-        config=study_config,
+        **given("config", "text"),
     shell:
-        "printf '%s\\n' {params.config:q} > {output.config} 2> {log}"
+        "printf '%s\\n' {params.text:q} > {output.config} 2> {log}"
 
 
 rule tabulate:
     input:
-        config=rules.config.output.config,
-        scores=item_evaluations,
-        stale=unless_recorded("tabulate"),
+        files=inputs("tabulate"),
     output:
-        **outputs_of(PATHS, "tabulate", "{paper}/{item}"),
+        **outputs_of(PATHS, "tabulate", "{item}"),
     log:
-        log_of(PATHS, "tabulate", "{paper}_{item}"),
+        log_of(PATHS, "tabulate", "{item}"),
     conda:
         ENVIRONMENT
     params:
-        code=PRESENT.code(JUDGES),
-        texts=item_texts,
-        made=made("tabulate"),
-        payload=lambda wildcards, input, output: compact_json(
-            {
-                "study": input.config,
-                "item": f"{wildcards.paper}/{wildcards.item}",
-                "table": output.table,
-            }
-        ),
+        **given("tabulate", "code", "texts", "payload", "made"),
     shell:
         "python -m replicse job tabulate {params.payload:q} --made {params.made:q} --out {output.result} > {log} 2>&1"

@@ -1,9 +1,8 @@
 # How batches are split (a process a GPU, chunks of rows) changes no gradient: a site's resources, no part of a run's name.
 rule train:
     input:
-        data=rules.data.output.record,
-        files=needs("train"),
-        stale=unless_recorded("train"),
+        data=PATHS.data,
+        files=inputs("train"),
     output:
         **outputs_of(PATHS, "train", "{run}"),
     log:
@@ -20,13 +19,9 @@ rule train:
         gpu=GPUS,
         chunk=0,
     params:
-        code=code_for("train"),
-        files=files_for("train"),
-        payload=payload("train"),
-        made=made("train"),
-        folder=PATHS.run("{run}"),
+        **given("train", "code", "files", "payload", "made", "out"),
         state=PATHS.state("{run}"),
     # Termination signals also reach the shell, which would end before the training has saved its state.
     shell:
-        "exec python -m replicse job train {params.payload:q} --made {params.made:q} --data {input.data} --state {params.state} --out {params.folder}"
+        "exec python -m replicse job train {params.payload:q} --made {params.made:q} --data {input.data} --state {params.state} --out {params.out}"
         " --code {params.code} --threads {threads} --processes {resources.gpu} --chunk {resources.chunk} > {log} 2>&1"

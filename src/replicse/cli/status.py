@@ -8,7 +8,7 @@ from typing import Any
 from replicse.cli.answers import answer, room, shortened, wrapped
 from replicse.cli.arguments import add_items_argument, add_study_arguments
 from replicse.cli.selected_study import own_study
-from replicse.compile.graph import Job
+from replicse.compile.job import Job
 from replicse.compile.jobs import Jobs
 from replicse.compile.study import Study
 from replicse.errors import BadInput

@@ -2,16 +2,21 @@
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import fields
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from replicse.checked import Checked, shown
+from replicse.compile.draft import Draft
+from replicse.compile.graph import Works
 from replicse.compile.lines import Line, described, lines_of
 from replicse.compile.needs import hub_parts
+from replicse.compile.outcomes import outcomes
 from replicse.compile.paths import Paths
 from replicse.compile.resolve import Resolver, Seeds
 from replicse.compile.selection import chosen_items, chosen_scale, load_scales, too_large
-from replicse.compile.study import Cell, Study
+from replicse.compile.study import Cell, Study, StudyParts
 from replicse.errors import BadInput, nearest
 from replicse.registry.corpora import SIMCSE_DATA
 from replicse.registry.registry import current
@@ -52,7 +57,7 @@ def compile_study(
     lock = load_lock(workflow)
     scale = with_additions(chosen_scale(config, workflow, file), papers, config, file, load_scales(workflow))
     scale = scale.pinned(lock)
-    plan = Study(config=config, workflow=workflow, scale=scale, papers=papers, paths=Paths(scale.name))
+    plan = Draft(config=config, workflow=workflow, scale=scale, papers=papers, paths=Paths(scale.name))
     planner = Planner(plan, lock)
     items = list(chosen_items(config, papers, file))
     left_out = too_large(items, config, scale)
@@ -63,19 +68,22 @@ def compile_study(
             optional = isinstance(error, OfAnotherScale) and not only and not config.names(item.id)
             if error and not as_far_as_possible and not optional:
                 raise error
-    plan.left_out = [] if only else [item.id for item in left_out]
+    plan.left_out.extend([] if only else [item.id for item in left_out])
     wanted = [SIMCSE_DATA] if plan.source == "hub" else []
-    plan.unpinned |= set(lock.unpinned([*wanted, *(part.path for part in hub_parts(plan))]))
+    plan.unpinned.update(lock.unpinned([*wanted, *(part.path for part in hub_parts(plan))]))
     if not plan.items and not (plan.unplanned and as_far_as_possible):
         none = BadInput(f'{file}: the study has no item "{only}"{nearest(only, [item.id for item in items])}')
         raise next(iter(plan.unplanned.values()), none)
-    return plan
+    works = Works(plan)
+    jobs = {(job.stage, job.id): job for job in chain(works, outcomes(plan))}
+    parts = {part.name: getattr(plan, part.name) for part in fields(StudyParts)}
+    return Study(**parts, sources=works.sources, depends=works.depends, jobs=jobs)
 
 
 class Planner:
     """Adds items to a plan: each cell's encoders, their runs, and what those depend on."""
 
-    def __init__(self, plan: Study, lock: Lock) -> None:
+    def __init__(self, plan: Draft, lock: Lock) -> None:
         self.plan, self.resolver = plan, Resolver(plan, lock)
         # The encoders and seeds of what a cell asks for, which many cells ask for alike.
         self._memo: dict[str, tuple[Jobs, tuple[int | None, ...]]] = {}

@@ -1,168 +1,32 @@
-"""The jobs of a study as a graph: what each reads, makes and logs, what it is given, and what its numbers come from."""
+"""The jobs of a study: what each reads, makes and logs, what it is given, and what its numbers come from."""
 
-import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from replicse.compile.paths import Paths
-from replicse.compile.study import Study
-from replicse.provenance.source import named_in
-from replicse.registry.artefacts import ENCODER, METRICS, OFFSETS, PROVENANCE, STORE, TOKENS, WEIGHTS
+from replicse.compile.draft import Draft
+from replicse.compile.job import Job, log_of, outputs_of
+from replicse.registry.artefacts import ENCODER
 from replicse.registry.augmentations import augmentation_of
 from replicse.registry.corpora import SIMCSE_DATA, corpus_of
-from replicse.registry.encoders import CHECKPOINTS
 from replicse.registry.frozen import frozen_models
-from replicse.registry.plugins import family_code, plugins_of, suite_code, unit_of
+from replicse.registry.plugins import family_code, plugins_of, suite_code
 from replicse.registry.run_specs import RunSpec
 from replicse.spec.datasets import load_datasets
 from replicse.spec.lock import load_lock
 from replicse.spec.models import Encoder
 
-Outputs = dict[str, Any]
-JUDGED = ("claims", "adjudication", "audit")
-DRAWINGS = ("svg", "png", "pdf")
 CORPORA = "replicse.data.corpora"
-TAIL, LONGEST = 4, 400
-AGAIN = "then give the same command again: what is done is kept"
 
 
-@dataclass(frozen=True, eq=False)
-class Job:
-    """One job of the workflow.
+class Works:
+    """The jobs of a draft from the data to the evaluations; `depends` holds the runs that each run depends on."""
 
-    `needs` are the files that it reads, `made` those that it writes by their names in the rule, `payload` what it is
-    given, `modules` the code that its numbers come from (`module` or `module:name`), `specs` checked data that name
-    more of it, `files` plain data that names the files below the data root that it reads.
-    """
-
-    stage: str
-    parts: tuple[str, ...]
-    needs: tuple[str, ...]
-    made: Mapping[str, str]
-    log: str
-    payload: Mapping[str, Any]
-    modules: frozenset[str]
-    specs: tuple[object, ...] = ()
-    files: Mapping[str, Any] = field(default_factory=dict)
-
-    def __str__(self) -> str:
-        return f"{self.stage} {'.'.join(self.parts)}".strip()
-
-    @property
-    def outputs(self) -> tuple[str, ...]:
-        """Return the files that it writes."""
-        return tuple(self.made.values())
-
-    @cached_property
-    def code(self) -> frozenset[str]:
-        """Return the modules, or names in them, that its numbers come from; of a plug-in all of it."""
-        return frozenset(map(unit_of, self.modules | named_in(self.specs)))
-
-    @property
-    def done(self) -> bool:
-        """Return whether all that it makes is there."""
-        return all(Path(file).exists() for file in self.outputs)
-
-    @cached_property
-    def tail(self) -> tuple[str, ...]:
-        """Return the last lines of its log; nothing where it wrote none."""
-        try:
-            text = Path(self.log).read_text(encoding="utf-8", errors="replace")
-        except OSError:
-            return ()
-        lines = [line.strip() for line in text.replace("\r", "\n").splitlines() if line.strip()]
-        return tuple(line if len(line) <= LONGEST else f"{line[:LONGEST]} ..." for line in lines[-TAIL:])
-
-    @property
-    def age(self) -> float:
-        """Return how many seconds ago its log was last written."""
-        return time.time() - Path(self.log).stat().st_mtime
-
-    @property
-    def remedy(self) -> str:
-        """Return what to do about its failure."""
-        if self.tail and self.tail[-1].startswith("replicse "):
-            return f"do what its last line says, {AGAIN}"
-        if self.tail and "error" in self.tail[-1].lower():
-            return f"fix what its log names, {AGAIN}"
-        return f"no error in its log; probably killed: raise its memory or time limit, {AGAIN}"
-
-
-Graph = dict[tuple[str, ...], Job]
-
-
-def _by_name(files: Iterable[str]) -> Outputs:
-    return {Path(file).name.partition(".")[0]: file for file in files}
-
-
-def _trained(paths: Paths, run: str) -> Outputs:
-    weights = {which: f"{paths.checkpoint(run, which)}/{WEIGHTS}" for which in CHECKPOINTS}
-    return weights | _by_name(paths.run(run, record) for record in (METRICS, PROVENANCE))
-
-
-def _drawn(paths: Paths, item: str) -> Outputs:
-    return {kind: paths.figure(item, kind) for kind in DRAWINGS} | {"data": paths.figure(item, "csv")}
-
-
-def _reported(paths: Paths, papers: Iterable[str], items: Iterable[str]) -> Outputs:
-    return {
-        "html": paths.report("html"),
-        "document": paths.report("json"),
-        "audit": paths.audit,
-        "papers": [paths.paper(key) for key in papers],
-        "markdown": paths.report("md"),
-        "tex": paths.report("tex"),
-        "macros": paths.printed("macros", "tex"),
-        "printed": [paths.printed(item, kind) for item in items for kind in ("tex", "md", "csv")],
-    }
-
-
-OUTPUTS: dict[str, Callable[..., Outputs]] = {
-    "data": lambda paths: {"record": paths.data},
-    "tokenizer": lambda paths, name: {"file": paths.tokenizer(name)},
-    "backbone": lambda paths, name: _by_name(paths.backbone(name, file) for file in ENCODER),
-    "store": lambda paths, name: _by_name(paths.store(name, file) for file in (STORE, TOKENS, OFFSETS)),
-    "train": _trained,
-    "evaluate": lambda paths, encoder, group: {"scores": paths.evaluation(encoder, group)},
-    "geometry": lambda paths, encoder: {"scores": paths.evaluation(encoder, "trajectory")},
-    "count": lambda paths: {"scores": paths.evaluation("data", "counts")},
-    "config": lambda paths: {"config": paths.config},
-    "tabulate": lambda paths, item: {"result": paths.item(item), "table": paths.table(item)},
-    "judge": lambda paths: {
-        **{what: paths.judged(what) for what in JUDGED},
-        "cells": paths.cells,
-        "judgements": paths.judgements,
-    },
-    "figures": _drawn,
-    "study": lambda paths: {"record": paths.record},
-    "page": lambda paths, item: {"html": paths.page(item), "tex": paths.page(item, "tex")},
-    "report": _reported,
-}
-
-
-def outputs_of(paths: Paths, stage: str, *parts: Any) -> Outputs:
-    """Return the files of a job by their names in its rule; parts may be the rule's wildcards."""
-    return OUTPUTS[stage](paths, *parts)
-
-
-def log_of(paths: Paths, stage: str, *parts: str) -> str:
-    """Return the log of a job; parts may be the rule's wildcards."""
-    return "/".join([paths.logs, *([stage, ".".join(parts)] if parts else [stage])]) + ".log"
-
-
-def graph_of(plan: Study) -> Graph:
-    """Return every job by its stage and parts, one stage after another."""
-    return {(job.stage, *job.parts): job for job in _Jobs(plan)}
-
-
-class _Jobs:
-    """The jobs of a plan, one stage after another."""
-
-    def __init__(self, plan: Study) -> None:
+    def __init__(self, plan: Draft) -> None:
         self.plan, self.paths, self.scale = plan, plan.paths, plan.scale
+        self.checkpoints, self.sources = plan.checkpoints(), plan.sources()
+        self.depends: dict[str, tuple[str, ...]] = {}
 
     def __iter__(self) -> Iterator[Job]:
         modules = {"embedded": "replicse.world.world", "hub": "replicse.data.hub"}
@@ -190,9 +54,9 @@ class _Jobs:
         self, stage: str, parts: tuple[str, ...], payload: Mapping[str, Any], modules: Collection[str] = (),
         specs: tuple[object, ...] = (), needs: tuple[str, ...] = (), files: Mapping[str, Any] | None = None,
     ) -> Job:  # fmt: skip
-        reads = () if stage == "data" else (self.paths.data, *needs)
-        made, log = outputs_of(self.paths, stage, *parts), log_of(self.paths, stage, *parts)
-        job = Job(stage, parts, reads, made, log, payload, frozenset(modules), specs, files or {})
+        inputs = () if stage == "data" else (self.paths.data, *needs)
+        named, log = outputs_of(self.paths, stage, *parts), log_of(self.paths, stage, *parts)
+        job = Job(stage, ".".join(parts), inputs, named, log, payload, frozenset(modules), specs, files or {})
         plugins = plugins_of(job.code)
         return replace(job, payload={**payload, "plugin": plugins}) if plugins else job
 
@@ -231,6 +95,13 @@ class _Jobs:
         initial, stores = plan.init_folder(run), plan.run_stores[name]
         frozen = [model.folder or "" for model in frozen_models(run)]
         tokenizer = plan.tokenizer_file(run.init)
+        proposers = (
+            getattr(view.augment, "encoder", None) for source in run.sources for view in source.views
+        )
+        folders = (initial, *frozen, *proposers)
+        self.depends[name] = tuple(
+            self.checkpoints[folder] for folder in folders if folder in self.checkpoints
+        )
         needs = (
             *(outputs_of(self.paths, "store", store)["store"] for store in dict.fromkeys(stores)),
             tokenizer,
@@ -279,7 +150,7 @@ class _Jobs:
 
     def _families(self, *encoders: str) -> set[str]:
         """Return the plug-ins that bring the families of some encoders, each a run or a folder of weights."""
-        inits = (self.plan.first(self.plan.sources[name]) for name in encoders if name in self.plan.sources)
+        inits = (self.plan.first(self.sources[name]) for name in encoders if name in self.sources)
         return {family_code(init.fresh.architecture.family) for init in inits if init.fresh} - {""}
 
     def _encoder(self, encoder: Encoder) -> dict[str, Any]:

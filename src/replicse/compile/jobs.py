@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from replicse.compile.graph import Job, graph_of
+from replicse.compile.job import Job
 from replicse.compile.study import Study
 from replicse.runtime.progress import alive
 
@@ -16,7 +16,7 @@ class Jobs:
 
     def __init__(self, plan: Study, since: float = 0.0) -> None:
         self.since = since
-        self.all = tuple(graph_of(plan).values())
+        self.all = tuple(plan.jobs.values())
         self._making = {file: job for job in self.all for file in job.outputs}
         self._states: dict[str, str] = {}
         self._failed: dict[str, tuple[Job, ...]] = {}
@@ -43,7 +43,7 @@ class Jobs:
             elif self.began(job):
                 state = "running" if self.running(job) else "failed"
             else:
-                needed = {self.state(need) for need in job.needs}
+                needed = {self.state(need) for need in job.inputs}
                 state = next((worse for worse in ("failed", "running") if worse in needed), "waiting")
             self._states[file] = state
         return self._states[file]
@@ -54,7 +54,7 @@ class Jobs:
             job = self._making.get(file)
             failed: tuple[Job, ...] = ()
             if job and not job.done:
-                failed = tuple(dict.fromkeys(each for need in job.needs for each in self.failed(need)))
+                failed = tuple(dict.fromkeys(each for need in job.inputs for each in self.failed(need)))
                 failed = failed or ((job,) if self.began(job) and not self.running(job) else ())
             self._failed[file] = failed
         return self._failed[file]

@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from replicse.compile.cost import check_frozen_layers
+from replicse.compile.draft import Draft
 from replicse.compile.paths import Paths
 from replicse.compile.recipes import Chain, Recipes
 from replicse.compile.stores import Stores
-from replicse.compile.study import Study, backbone_id, tokenizer_id
+from replicse.compile.study import backbone_id, kept_checkpoint, tokenizer_id
 from replicse.errors import BadInput, MissingData, nearest
 from replicse.registry.corpora import Labelled
 from replicse.registry.encoders import Engine, can_keep
@@ -45,7 +46,7 @@ FIRST = Seeds(0, 0)
 class Resolver:
     """Returns encoders and runs, and adds the runs, backbones, tokenizers and stores they depend on to a study."""
 
-    def __init__(self, plan: Study, lock: Lock) -> None:
+    def __init__(self, plan: Draft, lock: Lock) -> None:
         self.plan, self.scale, self.lock = plan, plan.scale, lock
         self.recipes, self.stores = Recipes(plan.papers, plan.scale), Stores(plan)
         self._backbones: dict[tuple[str, int], Encoder] = {}
@@ -98,7 +99,7 @@ class Resolver:
             Encoder(
                 source=EncoderSource(run=run.run_id),
                 pooling=run.pooling.test,
-                checkpoint=self.plan.kept_checkpoint(run),
+                checkpoint=kept_checkpoint(run),
                 engine=run.engine,
             )
             for run in runs
@@ -117,7 +118,7 @@ class Resolver:
                 with self._not_from_itself(InitSpec(backbone=name), where):
                     (run,) = self.runs(spec, Chain("", where), [Seeds(own_seed, own_seed)], adjust=False)
                 source = EncoderSource(run=run.run_id)
-                reading = {"checkpoint": self.plan.kept_checkpoint(run)}
+                reading = {"checkpoint": kept_checkpoint(run)}
             self._backbones[name, seed] = Encoder(source=source, engine=entry.engine, **reading)
         return self._backbones[name, seed]
 
@@ -280,7 +281,7 @@ def check_parts(scale: Scale, papers: dict[str, Paper], workflow: Path) -> None:
     A recipe of what other scales alone have is none of this scale.
     """
     config = Config(scale=scale.name, papers="all", seeds=(0,))
-    plan = Study(config=config, workflow=workflow, scale=scale, papers=papers, paths=Paths(scale.name))
+    plan = Draft(config=config, workflow=workflow, scale=scale, papers=papers, paths=Paths(scale.name))
     resolver = Resolver(plan, load_lock(workflow))
     for name in scale.backbones:
         resolver.backbone(name, FIRST.backbone, f"{scale.file}: backbones.{name}")

@@ -1,18 +1,17 @@
 """The plan of a study: every cell, run, encoder, store and evaluation, all known at once."""
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
-from functools import cache, cached_property
+from collections.abc import Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+from replicse.compile.job import Job
 from replicse.compile.paths import Paths
 from replicse.errors import BadInput, nearest
-from replicse.registry.artefacts import TOKENIZER
 from replicse.registry.digests import digest
-from replicse.registry.encoders import CHECKPOINTS, Checkpoint, Precision
-from replicse.registry.frozen import frozen_models
+from replicse.registry.encoders import Checkpoint, Precision
 from replicse.registry.poolings import Own
 from replicse.registry.registry import current
 from replicse.registry.runs import Init, Run
@@ -23,10 +22,8 @@ from replicse.spec.config import Config
 from replicse.spec.models import Encoder, EncoderSource
 from replicse.spec.papers import Paper, recipe_of
 from replicse.spec.printed import Reported, Spread
-from replicse.spec.protocols import ON_BACKBONE
 from replicse.spec.scales import Scale
 from replicse.spec.tables import Item, Row
-from replicse.workspace import encoder_place
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,39 +57,36 @@ class Cell:
         return tuple(dict.fromkeys(encoder for group in groups for encoder in group))
 
 
-@dataclass
-class Study:
-    """Everything a study needs; shared runs, encoders and stores occur once."""
+@dataclass(frozen=True, eq=False)
+class StudyParts:
+    """What a study consists of, while it is compiled and afterwards; shared runs, encoders and stores occur once."""
 
     config: Config
     workflow: Path
     scale: Scale
     papers: dict[str, Paper]
     paths: Paths
-    items: dict[str, Item] = field(default_factory=dict)
-    cells: dict[str, list[Cell]] = field(default_factory=dict)
-    runs: dict[str, Run] = field(default_factory=dict)
-    encoders: dict[str, Encoder] = field(default_factory=dict)
+    items: Mapping[str, Item]
+    cells: Mapping[str, Sequence[Cell]]
+    runs: Mapping[str, Run]
+    encoders: Mapping[str, Encoder]
     # encoder -> what is evaluated of it: suites, and `trajectory`
-    suites: dict[str, set[str]] = field(default_factory=dict)
+    suites: Mapping[str, Set[str]]
     # encoder, suite -> what is read below the suite, where a job runs no more than that
-    read: dict[tuple[str, str], set[str]] = field(default_factory=dict)
-    backbones: dict[str, dict[str, Any]] = field(default_factory=dict)
-    tokenizers: dict[str, dict[str, Any]] = field(default_factory=dict)
-    stores: dict[str, dict[str, Any]] = field(default_factory=dict)
-    run_stores: dict[str, list[str]] = field(default_factory=dict)
-    counted: set[str] = field(default_factory=set)
+    read: Mapping[tuple[str, str], Set[str]]
+    backbones: Mapping[str, dict[str, Any]]
+    tokenizers: Mapping[str, dict[str, Any]]
+    stores: Mapping[str, dict[str, Any]]
+    counted: Set[str]
     # run -> its published spreads by metric path
-    measured: dict[str, Mapping[str, Spread]] = field(default_factory=dict)
-    unpinned: set[str] = field(default_factory=set)
+    measured: Mapping[str, Mapping[str, Spread]]
+    unpinned: Set[str]
     # backbones that the scale pre-trains without a pooler, of which a run asks to keep it
-    without_pooler: set[str] = field(default_factory=set)
+    without_pooler: Set[str]
     # items of the config with a search that is too large for the scale, which nobody asked for by name
-    left_out: list[str] = field(default_factory=list)
+    left_out: Sequence[str]
     # items that cannot be planned, where that is no reason to stop -> why
-    unplanned: dict[str, BadInput] = field(default_factory=dict)
-    # run -> the folders of weights it stands on, found once
-    _needed: dict[str, list[str]] = field(default_factory=dict)
+    unplanned: Mapping[str, BadInput]
 
     @property
     def seeds(self) -> tuple[int, ...]:
@@ -116,30 +110,10 @@ class Study:
             return Path(self.paths.data).parent / "data"
         return Path(self.root or os.environ.get("REPLICSE_DATA") or "not-named")
 
-    def precision(self, paper: str) -> Precision:
-        """Return the precision that a paper's runs are trained in; a run's own takes precedence."""
-        if self.config.precision:
-            return self.config.precision
-        precision = self.scale.precision
-        return precision if precision != "papers" else self.printed_precision(paper) or "fp32"
-
-    def printed_precision(self, paper: str) -> Precision | None:
-        """Return the precision that a paper trained in; None where it names none."""
-        return self.papers[paper].about.precision if paper in self.papers else None
-
     @property
     def studied(self) -> list[str]:
         """Return the papers of which the study has an item, in its order."""
         return list(dict.fromkeys(item.paper for item in self.items.values()))
-
-    def item(self, name: str) -> Item:
-        """Return an item by `paper/item` or by its target name; BadInput names the nearest one."""
-        for item in self.items.values():
-            if name in (item.id, item.target):
-                return item
-        if name in self.left_out:
-            raise BadInput(f"{name}: {self.left_out_text}")
-        raise BadInput(f'no item "{name}" in this study{nearest(name, self.items)}')
 
     @property
     def left_out_text(self) -> str:
@@ -152,82 +126,13 @@ class Study:
             f" --scale {self.scale.name}, or a list of items under papers of the config"
         )
 
-    def described(self, item: str) -> list[Cell]:
-        """Return the cells of an item as its paper describes them; none where the study leaves the item out."""
-        return [cell for cell in self.cells.get(item, ()) if cell.protocol == AS_DESCRIBED]
-
-    def trained_runs(self, cells: Iterable[Cell]) -> set[str]:
-        """Return the runs whose checkpoints some cells evaluate."""
-        encoders = {encoder for cell in cells for encoder in cell.encoders}
-        return {run for encoder in encoders if (run := self.encoders[encoder].source.run)}
+    def printed_precision(self, paper: str) -> Precision | None:
+        """Return the precision that a paper trained in; None where it names none."""
+        return self.papers[paper].about.precision if paper in self.papers else None
 
     def run_of(self, encoder: str) -> Run | None:
         """Return the run that an encoder was trained in; None where it was not trained here."""
         return self.runs.get(self.encoders[encoder].source.run or "")
-
-    def runs_of(self, item: Item) -> set[str]:
-        """Return the ids of all runs an item needs, chained ones included."""
-        return self.chain(self.trained_runs(self.cells[item.id]))
-
-    def searched(self) -> set[str]:
-        """Return the runs that only cells with several jobs per seed ask for: grids and random searches."""
-        cells = [cell for each in self.cells.values() for cell in each]
-        single = [cell for cell in cells if all(len(group) == 1 for group in cell.jobs)]
-        return self.chain(self.trained_runs(cells)) - self.chain(self.trained_runs(single))
-
-    def downloaded(self) -> list[str]:
-        """Return the encoders that are evaluated as others released them."""
-        return [name for name, encoder in self.encoders.items() if encoder.source.hub]
-
-    def chain(self, runs: Iterable[str]) -> set[str]:
-        """Return some runs and all that they depend on."""
-        chain: set[str] = set()
-        pending = list(runs)
-        while pending:
-            run = pending.pop()
-            if run not in chain:
-                chain.add(run)
-                pending += [
-                    self.checkpoints[folder]
-                    for folder in self.needed_folders(run)
-                    if folder in self.checkpoints
-                ]
-        return chain
-
-    def needed_folders(self, run_id: str) -> list[str]:
-        """Return the folders of weights a run depends on: initial weights, frozen models, a view's masked-LM."""
-        if run_id not in self._needed:
-            run = self.runs[run_id]
-            frozen = (model.folder for model in frozen_models(run))
-            proposers = (
-                getattr(view.augment, "encoder", None) for source in run.sources for view in source.views
-            )
-            folders = (self.init_folder(run), *frozen, *proposers)
-            self._needed[run_id] = [str(folder) for folder in folders if folder]
-        return self._needed[run_id]
-
-    @cached_property
-    def checkpoints(self) -> dict[str, str]:
-        """Return the run of each folder of weights that another run may depend on."""
-        return {self.paths.checkpoint(run, which): run for run in self.runs for which in CHECKPOINTS}
-
-    @cached_property
-    def sources(self) -> dict[str, Init]:
-        """Return what every run, and every folder of weights, was made from; a folder of the data root where it is."""
-        folders = {folder: self.runs[run].init for folder, run in self.checkpoints.items()}
-        released = {self.paths.backbone(name): Init(**source) for name, source in self.backbones.items()}
-        named = [folder for source in self.backbones.values() if (folder := source.get("folder"))]
-        placed = {folder: Init(folder=str(encoder_place(folder, self.data_root))) for folder in named}
-        return {run: spec.init for run, spec in self.runs.items()} | folders | released | placed
-
-    def evaluation_files(self, item: Item) -> list[str]:
-        """Return the JSON files that an item's cells read, each once, in order."""
-        return list(dict.fromkeys(file for cell in self.cells[item.id] for file in self._read_by(cell)))
-
-    def _read_by(self, cell: Cell) -> Iterator[str]:
-        for operand in cell.operands or (cell,):
-            for encoder in operand.encoders if operand.metric_path else ():
-                yield self.paths.evaluation(encoder, file_of(operand.metric_path))
 
     def hyperparameter(self, encoder: str, path: str) -> Any:
         """Return what is at `section.key`, or `terms.TERM.key`, of the run of an encoder; None for no run."""
@@ -258,6 +163,80 @@ class Study:
             return self.paths.checkpoint(encoder.source.run, encoder.checkpoint)
         return self.paths.backbone(backbone_id(encoder.source))
 
+    def count_job(self) -> dict[str, Any]:
+        """Return the paths that are counted, the recipes of the corpora among them, and those of runs."""
+        parts = [path.split("/")[1:] for path in sorted(self.counted)]
+        named = {name for kind, name, *_ in parts if kind in ("corpus", "overlap", "shared")}
+        corpora = {name: self.scale.corpus(name, "data counts") for name in sorted(named)}
+        runs = {f"{path[1]}/{path[2]}" for path in parts if path[0] == "parameters" and path[3:]}
+        recipes = {name: recipe_of(self.papers, "", name, "data counts").plain() for name in sorted(runs)}
+        return {"read": sorted(self.counted), "corpora": corpora, **({"recipes": recipes} if recipes else {})}
+
+
+@dataclass(frozen=True, eq=False)
+class Study(StudyParts):
+    """A compiled study: nothing of it changes any more.
+
+    `jobs` holds every job by stage and id, `depends` the runs that each run depends on, `sources` what each run and
+    each folder of weights was made from.
+    """
+
+    sources: Mapping[str, Init]
+    depends: Mapping[str, Sequence[str]]
+    jobs: Mapping[tuple[str, str], Job]
+
+    def item(self, name: str) -> Item:
+        """Return an item by `paper/item` or by its target name; BadInput names the nearest one."""
+        for item in self.items.values():
+            if name in (item.id, item.target):
+                return item
+        if name in self.left_out:
+            raise BadInput(f"{name}: {self.left_out_text}")
+        raise BadInput(f'no item "{name}" in this study{nearest(name, self.items)}')
+
+    def described(self, item: str) -> list[Cell]:
+        """Return the cells of an item as its paper describes them; none where the study leaves the item out."""
+        return [cell for cell in self.cells.get(item, ()) if cell.protocol == AS_DESCRIBED]
+
+    def trained_runs(self, cells: Iterable[Cell]) -> set[str]:
+        """Return the runs whose checkpoints some cells evaluate."""
+        encoders = {encoder for cell in cells for encoder in cell.encoders}
+        return {run for encoder in encoders if (run := self.encoders[encoder].source.run)}
+
+    def runs_of(self, item: Item) -> set[str]:
+        """Return the ids of all runs an item needs, chained ones included."""
+        return self.chain(self.trained_runs(self.cells[item.id]))
+
+    def searched(self) -> set[str]:
+        """Return the runs that only cells with several jobs per seed ask for: grids and random searches."""
+        cells = [cell for each in self.cells.values() for cell in each]
+        single = [cell for cell in cells if all(len(group) == 1 for group in cell.jobs)]
+        return self.chain(self.trained_runs(cells)) - self.chain(self.trained_runs(single))
+
+    def downloaded(self) -> list[str]:
+        """Return the encoders that are evaluated as others released them."""
+        return [name for name, encoder in self.encoders.items() if encoder.source.hub]
+
+    def chain(self, runs: Iterable[str]) -> set[str]:
+        """Return some runs and all that they depend on."""
+        chain: set[str] = set()
+        pending = list(runs)
+        while pending:
+            run = pending.pop()
+            if run not in chain:
+                chain.add(run)
+                pending += self.depends[run]
+        return chain
+
+    def evaluation_files(self, item: Item) -> Sequence[str]:
+        """Return the JSON files that an item's cells read, each once, in order."""
+        return self.jobs["tabulate", item.id].inputs[1:]
+
+    @property
+    def record(self) -> Mapping[str, Any]:
+        """Return what the report prints about the study itself."""
+        return self.jobs["study", ""].payload
+
     def evaluated(self, name: str, what: str) -> dict[str, Any]:
         """Return what an evaluation file of an encoder says of the encoder; nothing of counts of the data.
 
@@ -279,75 +258,10 @@ class Study:
             "postprocess": fitted,
         }
 
-    def first(self, init: Init) -> Init:
-        """Return what the first run was made from, of the runs that one continues."""
-        while init.run:
-            init = self.runs[init.run].init
-        return init
 
-    def tokenizer_file(self, init: Init) -> str:
-        """Return the tokenizer file of a run, followed through the runs it starts from."""
-        init = self.first(init)
-        if init.fresh:
-            return self.paths.tokenizer(tokenizer_id(init.fresh.tokenizer))
-        return f"{self.paths.backbone(backbone_id(init))}/{TOKENIZER}"
-
-    def init_folder(self, run: Run) -> str:
-        """Return the folder a run's weights start from; empty for a fresh encoder."""
-        if run.init.run:
-            which = run.init.checkpoint or self.kept_checkpoint(self.runs[run.init.run])
-            return self.paths.checkpoint(run.init.run, which)
-        return "" if run.init.fresh else self.paths.backbone(backbone_id(run.init))
-
-    @staticmethod
-    def kept_checkpoint(run: Run) -> Checkpoint:
-        """Return `best` where a run selects by a metric, `last` where it does not."""
-        return "best" if run.selection.every else "last"
-
-    def count_job(self) -> dict[str, Any]:
-        """Return the paths that are counted, the recipes of the corpora among them, and those of runs."""
-        parts = [path.split("/")[1:] for path in sorted(self.counted)]
-        named = {name for kind, name, *_ in parts if kind in ("corpus", "overlap", "shared")}
-        corpora = {name: self.scale.corpus(name, "data counts") for name in sorted(named)}
-        runs = {f"{path[1]}/{path[2]}" for path in parts if path[0] == "parameters" and path[3:]}
-        recipes = {name: recipe_of(self.papers, "", name, "data counts").plain() for name in sorted(runs)}
-        return {"read": sorted(self.counted), "corpora": corpora, **({"recipes": recipes} if recipes else {})}
-
-    @cached_property
-    def record(self) -> dict[str, Any]:
-        """Return what the report prints about the study itself."""
-        papers = {key: self.papers[key] for key in self.studied}
-        return {
-            "scale": self.scale.name,
-            "title": self.scale.title,
-            "shows": self.scale.shows,
-            "comparable": self.scale.comparable,
-            "judges_orders": self.scale.judges_orders,
-            "seeds": list(self.seeds),
-            "source": self.source,
-            "precision": self.config.precision or self.scale.precision,
-            "unpinned": sorted(self.unpinned),
-            "left_out": f"{', '.join(self.left_out)}: {self.left_out_text}" if self.left_out else "",
-            "protocols": self._protocols_run(),
-            "papers": {key: paper.about.plain() for key, paper in papers.items()},
-            "items": list(self.items),
-        }
-
-    def _protocols_run(self) -> list[dict[str, str]]:
-        """Return id, title and evidence of the protocols that some cell was run under."""
-        run = {cell.protocol for cells in self.cells.values() for cell in cells}
-        protocols = [
-            {"id": f"{key}: {protocol.id}", "text": f"{protocol.title}. {protocol.evidence}"}
-            for key in self.studied
-            for protocol in self.papers[key].protocols
-            if protocol.id in run
-        ]
-        described = (
-            "What the paper's text says; where it leaves a choice open, what is shown next to the item."
-        )
-        crossed = "Every seed's fine-tuning on the backbone that the seed of this number pre-trained."
-        protocols += [{"id": name, "text": crossed} for name in sorted(run) if name.startswith(ON_BACKBONE)]
-        return [{"id": AS_DESCRIBED, "text": described}, *protocols]
+def kept_checkpoint(run: Run) -> Checkpoint:
+    """Return `best` where a run selects by a metric, `last` where it does not."""
+    return "best" if run.selection.every else "last"
 
 
 def item_curve(item: Item) -> bool:

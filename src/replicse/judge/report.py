@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from replicse.checked import Checked
-from replicse.compile.graph import AGAIN
+from replicse.compile.job import AGAIN
 from replicse.judge.judgements import Explained, Finding, JudgedClaim, Paired
 from replicse.judge.machines import Machine, mixture
 from replicse.judge.table import ItemResult

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 from replicse.compile.remarks import cut_searches
-from replicse.compile.study import Cell, Study, item_curve
+from replicse.compile.study import Cell, Study, item_curve, kept_checkpoint
 from replicse.judge.crossed import crossed_notes
 from replicse.judge.machines import distinct, mixture, recorded
 from replicse.judge.measurements import Measurements
@@ -319,7 +319,7 @@ def _published(plan: Study, encoder: str, metric_path: str) -> Spread | None:
     run = plan.run_of(encoder)
     if run is None:
         return None
-    as_trained = (spec.pooling, spec.checkpoint) == (run.pooling.test, plan.kept_checkpoint(run))
+    as_trained = (spec.pooling, spec.checkpoint) == (run.pooling.test, kept_checkpoint(run))
     return spreads[metric_path] if as_trained else None
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 
-from replicse.compile.graph import DRAWINGS
+from replicse.compile.job import DRAWINGS
 from replicse.errors import BadInput, MissingData
 from replicse.files import link, read_text, write_text
 from replicse.judge.report import Report

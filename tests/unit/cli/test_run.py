@@ -19,7 +19,7 @@ from rich.console import Console
 from snakemake_interface_logger_plugins.common import LogEvent
 
 from replicse.cli import main, run
-from replicse.compile.graph import Job
+from replicse.compile.job import Job
 from replicse.compile.selection import chosen_items
 from replicse.errors import BadInput
 from replicse.files import write_json

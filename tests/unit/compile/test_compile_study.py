@@ -11,7 +11,6 @@ from places import ROOT
 from planned import WORKFLOW, shipped_plan
 
 from replicse.compile.compiler import compile_study
-from replicse.compile.graph import graph_of
 from replicse.errors import BadInput
 from replicse.judge.measurements import Measurements
 from replicse.judge.tabulate import borrowed_spread, item_result, table_rows
@@ -29,6 +28,7 @@ def workflow(tmp_path):
     """A copy of the workflow's data that a test may break: the papers of CONFIG, and those with published spreads."""
     for name in ("papers/simcse", "papers/repro", "papers/simple", "scales"):
         shutil.copytree(WORKFLOW / name, tmp_path / name)
+    shutil.copy(WORKFLOW / "datasets.yaml", tmp_path)
     return tmp_path
 
 
@@ -148,9 +148,9 @@ def test_a_chain_starts_from_the_checkpoint_of_a_real_run_of_the_same_seed(tmp_p
     first = [plan.runs[run.init.run] for run in last]
     assert [run.seed for run in last] == [run.seed for run in first] == [3, 4]
     assert plan.runs_of(plan.item("made/table1")) == set(plan.runs) and len(plan.runs) == 4
-    job, earlier = (graph_of(plan)["train", run.run_id] for run in (last[0], first[0]))
+    job, earlier = (plan.jobs["train", run.run_id] for run in (last[0], first[0]))
     folder = f"results/paper/runs/{first[0].run_id}/best"
-    assert job.payload["init"] == folder and f"{folder}/model.safetensors" in job.needs
+    assert job.payload["init"] == folder and f"{folder}/model.safetensors" in job.inputs
     assert job.payload["tokenizer"] == earlier.payload["tokenizer"]
 
 

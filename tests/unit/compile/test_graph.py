@@ -5,7 +5,7 @@ from graphlib import TopologicalSorter
 import pytest
 from planned import shipped_plan
 
-from replicse.compile.graph import graph_of, log_of, outputs_of
+from replicse.compile.job import log_of, outputs_of
 from replicse.registry.plugins import unit_of
 
 # Every stage, chains, augmentations that ask an encoder, and papers whose runs start from the hub.
@@ -25,7 +25,7 @@ def plan(request):
 
 @pytest.fixture(scope="module")
 def graph(plan):
-    return graph_of(plan)
+    return plan.jobs
 
 
 def test_every_file_has_one_maker_and_no_job_waits_for_itself(graph):
@@ -34,30 +34,34 @@ def test_every_file_has_one_maker_and_no_job_waits_for_itself(graph):
     assert len(outputs) == len(maker), "two jobs make one file"
     order = [
         *TopologicalSorter(
-            {job: [maker[need] for need in job.needs] for job in maker.values()}
+            {job: [maker[need] for need in job.inputs] for job in maker.values()}
         ).static_order()
     ]
-    assert order[0] == graph["data",] and set(order) == set(graph.values())
+    assert order[0] == graph["data", ""] and set(order) == set(graph.values())
     assert len({job.log for job in graph.values()}) == len(graph)
 
 
-def test_a_job_is_found_by_its_stage_and_parts(graph, plan):
+def test_a_job_is_found_by_its_stage_and_id(graph, plan):
     assert {key for key in graph if key[0] == "train"} == {("train", run) for run in plan.runs}
     assert {key for key in graph if key[0] == "store"} == {("store", store) for store in plan.stores}
     wanted = {
-        ("evaluate", name, group) for name in plan.suites for group in plan.groups(name) if name != "data"
+        ("evaluate", f"{name}.{group}")
+        for name in plan.suites
+        for group in plan.groups(name)
+        if name != "data"
     }
     assert {key for key in graph if key[0] == "evaluate"} == wanted
     job = next(iter(job for job in graph.values() if job.stage == "evaluate"))
-    assert str(job) == f"evaluate {job.parts[0]}.{job.parts[1]}"
+    assert str(job) == f"evaluate {job.id}"
 
 
 def test_the_rules_wildcards_name_the_same_places(graph, plan):
     for stage, wildcards in (("train", ["{run}"]), ("evaluate", ["{encoder}", "{group}"]), ("count", [])):
         job = next(job for job in graph.values() if job.stage == stage)
-        values = dict(zip((word.strip("{}") for word in wildcards), job.parts, strict=True))
+        parts = job.id.rsplit(".", len(wildcards) - 1) if wildcards else []
+        values = dict(zip((word.strip("{}") for word in wildcards), parts, strict=True))
         patterns = outputs_of(plan.paths, stage, *wildcards)
-        assert {name: pattern.format(**values) for name, pattern in patterns.items()} == job.made
+        assert {name: pattern.format(**values) for name, pattern in patterns.items()} == job.named
         assert log_of(plan.paths, stage, *wildcards).format(**values) == job.log
 
 
@@ -79,4 +83,4 @@ def test_an_augmented_store_waits_for_the_encoder_that_its_augmentation_asks(gra
               if "encoder" in spec["view"].get("augment", {})}  # fmt: skip
     assert asking
     for name, folder in asking.items():
-        assert f"{folder}/model.safetensors" in graph["store", name].needs
+        assert f"{folder}/model.safetensors" in graph["store", name].inputs

@@ -5,7 +5,6 @@ import pytest
 from replicse.cli import main
 from replicse.cli.arguments import own_rows
 from replicse.compile.compiler import compile_study
-from replicse.compile.graph import graph_of
 from replicse.errors import BadInput
 from replicse.workspace import packaged
 
@@ -46,8 +45,8 @@ def test_only_rows_of_ones_own_are_run_each_as_it_is_named(folder):
     ]
     assert sources == [("./models/mine", "own"), (str(folder), "cls-head"), ("org/model@abc", "own")]
     assert [row.id for row in made.items[ITEM].rows if not row.quoted] == ["mine", "headed", "base"]
-    (own,) = (job for job in graph_of(made).values() if job.payload.get("folder") == "./models/mine")
-    assert "models/mine/config.json" in own.needs, "the row is made again where a file of the folder changes"
+    (own,) = (job for job in made.jobs.values() if job.payload.get("folder") == "./models/mine")
+    assert "models/mine/config.json" in own.inputs, "the row is made again where a file of the folder changes"
 
 
 @pytest.mark.parametrize(
