@@ -23,9 +23,6 @@ from replicse.registry.artefacts import CONFIG, WEIGHTS
 from replicse.registry.encoders import MAX_LENGTH
 from replicse.registry.registry import current
 
-# Rates that no configuration holds: where one of them turns up in a model is where that rate belongs.
-_HIDDEN_MARK, _ATTENTION_MARK = 0.28125, 0.40625
-
 
 class TransformersBackbone(Backbone):
     """A model of `transformers`: `network` is the encoder alone, or the encoder with its masked-LM head."""
@@ -132,27 +129,28 @@ class TransformersBackbone(Backbone):
         raise BadInput(f"{self.model.config.model_type} has no embedding layer that a vector could follow")
 
     def set_dropout(self, hidden: float, attention: float, heads: float = 0) -> None:
-        """Change the dropout rates, at every place where the configuration's rates would be; BadInput for heads'."""
+        """Change the dropout rates to those of a network that is made with them; BadInput for heads'.
+
+        Where a family has its rates, in modules or in numbers of its own, it says itself by making one.
+        """
         if heads:
             raise BadInput(
                 f"{self.model.config.model_type}: dropout.heads is for encoders of the packed engine (BERT, RoBERTa,"
                 " DistilBERT); leave it out"
             )
-        rates = {_HIDDEN_MARK: hidden, _ATTENTION_MARK: attention}
         config = self.network.config
-        marks = {key: _ATTENTION_MARK if "att" in key else _HIDDEN_MARK for key in self.rates}
-        marked = type(config).from_dict({**config.to_dict(), **marks})
+        for key in self.rates:
+            setattr(config, key, float(attention if "att" in key else hidden))
         with torch.device("meta"):
-            probe = type(self.network)(marked)
-        for name, module in probe.named_modules():
-            if isinstance(module, nn.Dropout) and module.p in rates:
-                # Where the rate was 0, a family may have put another module in its place.
-                self.network.set_submodule(name, nn.Dropout(rates[module.p]).train(self.training))
-            for key, value in vars(module).items():
-                if isinstance(value, float) and value in rates and not isinstance(module, nn.Dropout):
-                    setattr(self.network.get_submodule(name), key, rates[value])
-        for key, mark in marks.items():
-            setattr(config, key, rates[mark])
+            made = type(self.network)(type(config).from_dict(config.to_dict()))
+        for name, module in made.named_modules():
+            own = self.network.get_submodule(name)
+            if isinstance(own, nn.Dropout) or isinstance(module, nn.Dropout):
+                # At a rate of 0 some families have another module in its place.
+                self.network.set_submodule(name, module.train(self.training))
+            else:
+                numbers = {key: value for key, value in vars(module).items() if isinstance(value, float)}
+                vars(own).update(numbers)
 
     def initialise(self) -> None:
         """Draw fresh weights as the family does."""
