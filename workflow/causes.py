@@ -138,7 +138,7 @@ def _of_cause(cause: Cause, measured: Sequence[Measured]) -> Iterator[str]:
             what = VARIANTS.get(each.variant, "in training")
             yield f"| {each.variant} | {what} | {each.encoder} | {effect_text(each)} |"
     yield f"\n**How to test.** `{cause.test}`"
-    yield f"\n**How to fix.** {cause.mend}"
+    yield f"\n**How to fix.** {cause.fix}"
     unconfirmed = {"measured here": "Measured here", "suspected": "Only suspected"}
     for who in get_args(Confirmed):
         threads = [thread for thread, confirmed in cause.threads.items() if confirmed == who]

@@ -166,8 +166,8 @@ def variants_of(arguments: Namespace, checks: Sequence[str] = ()) -> tuple[Mappi
     from replicse.encoder.sentence_transformers import MODULES
     from replicse.evaluation.variants import evaluate
 
-    known = compared_with(arguments) if arguments.item or arguments.printed else None
-    task = task_of(known.metric_path) if known else "avg"
+    published = compared_with(arguments) if arguments.item or arguments.printed else None
+    task = task_of(published.metric_path) if published else "avg"
     place = arguments.data or os.environ.get("REPLICSE_DATA")
     if not arguments.encoder:
         raise BadInput("--check needs an encoder; name its folder")
@@ -177,7 +177,7 @@ def variants_of(arguments: Namespace, checks: Sequence[str] = ()) -> tuple[Mappi
     set_threads(arguments.threads)
     folder = encoder_folder(arguments.encoder)
     # What an encoder declares itself is how it is read, be the cell's row read otherwise.
-    usual = known.settings.get("pooling") if known and not (folder / MODULES).is_file() else None
+    usual = published.settings.get("pooling") if published and not (folder / MODULES).is_file() else None
     vectors = SentenceEncoder.open(folder, arguments.pooling or usual)
     return evaluate(root, vectors, tuple(checks) or None, str(folder)), task
 
@@ -202,15 +202,15 @@ def diagnosed(arguments: Namespace) -> Diagnosis:
         raise BadInput(
             f"--seeds is {arguments.seeds}; expected how many seeds your number is a mean of, 1 or more"
         )
-    known = compared_with(arguments)
-    number = number_of(arguments, known)
+    published = compared_with(arguments)
+    number = number_of(arguments, published)
     if number is not None:
-        check_number(number, known)
+        check_number(number, published)
     causes, measured = load_causes(arguments.workflow), load_measured(arguments.workflow)
-    return diagnose(number, known, facts_of(arguments), causes, measured)
+    return diagnose(number, published, facts_of(arguments), causes, measured)
 
 
-def number_of(arguments: Namespace, known: PublishedCell) -> float | None:
+def number_of(arguments: Namespace, published: PublishedCell) -> float | None:
     """Return the number that was given, or the one that a results file has for the cell; None for neither."""
     given = next(iter(arguments.words), None)
     if arguments.results is None:
@@ -220,11 +220,11 @@ def number_of(arguments: Namespace, known: PublishedCell) -> float | None:
     results = read_results(arguments.results)
     for remark in results.said():
         LOG.warning("%s: %s", results.place, remark)
-    score = results.score(known.metric_path)
+    score = results.score(published.metric_path)
     if score is None:
-        lacking = [part for part in AVERAGED.get(known.metric_path, ()) if results.score(part) is None]
+        lacking = [part for part in AVERAGED.get(published.metric_path, ()) if results.score(part) is None]
         raise BadInput(
-            f"{results.place}: no score of {known.metric_path or 'the cell'}"
+            f"{results.place}: no score of {published.metric_path or 'the cell'}"
             f"{f' for want of {some(lacking)}' if lacking else ''}; it holds {results.holds()}"
         )
     return score
@@ -240,8 +240,8 @@ def as_number(text: str) -> float:
 
 def compared_with(arguments: Namespace) -> PublishedCell:
     """Return the cell that a number is compared with, as the encoder is said to be and for so many seeds."""
-    known = cell_of(arguments)
-    return replace(known, kind=arguments.encoder_is or known.kind, averaged=arguments.seeds or 1)
+    published = cell_of(arguments)
+    return replace(published, kind=arguments.encoder_is or published.kind, averaged=arguments.seeds or 1)
 
 
 def cell_of(arguments: Namespace) -> PublishedCell:

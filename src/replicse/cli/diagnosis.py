@@ -17,24 +17,24 @@ SIMILARITY = ("sts",)
 
 def standing_lines(found: Diagnosis) -> Iterator[str]:
     """Yield where a number lies: next to the printed one, among seeds, among reruns, and what that means."""
-    known, number = found.known, found.number
-    printed = known.reported.value if known.reported else "nothing"
+    published, number = found.published, found.number
+    printed = published.reported.value if published.reported else "nothing"
     if number is not None:
         by = f", {found.difference:+g} from it" if found.difference else ""
-        yield f"{number:g} next to {printed} in print ({known.words}){by}."
-    elif known.reported or known.name:
-        yield f"Printed is {printed}: {known.words.removesuffix('.')}."
+        yield f"{number:g} next to {printed} in print ({published.words}){by}."
+    elif published.reported or published.name:
+        yield f"Printed is {printed}: {published.words.removesuffix('.')}."
     if number is None:
         return
-    for spread in known.spreads:
+    for spread in published.spreads:
         low, high = spread.bounds()
-        such = "runs" if known.averaged == 1 else f"means of {known.averaged}"
+        such = "runs" if published.averaged == 1 else f"means of {published.averaged}"
         yield f"{spread.name}: mean {spread.mean:.2f}, sd {spread.sd:.2f}; 95% of {such} in {low:.2f} to {high:.2f}."
-    limits = range_of(known.metric_path)
+    limits = range_of(published.metric_path)
     yield {
-        "out of range": f"That is no value of {known.metric_path}, which is {limits}: its code is the cause.",
+        "out of range": f"That is no value of {published.metric_path}, which is {limits}: its code is the cause.",
         "as printed": "That is the printed number, to rounding: it needs no explanation.",
-        "not as printed": f"The encoder is {known.kind}: no seed is drawn, so it must match to rounding.",
+        "not as printed": f"The encoder is {published.kind}: no seed is drawn, so it must match to rounding.",
         "usual": "That is not unusual: a run like it needs no other cause than its seed or machine.",
         "above": "That is unusual: above what these give. Look for a cause.",
         "below": "That is unusual: below what these give. Look for a cause.",
@@ -80,7 +80,7 @@ def _fact_lines(found: Diagnosis, fact: Fact) -> Iterator[str]:
 
 def _trials(found: Diagnosis, encoder: str) -> Iterator[str]:
     """Yield what to try: variants of an evaluation of the encoder at once, then cause by cause."""
-    scores = not encoder and found.known.metric_path.partition("/")[0] in ("", *SIMILARITY)
+    scores = not encoder and found.published.metric_path.partition("/")[0] in ("", *SIMILARITY)
     if scores:
         yield (
             "1. diagnose with --encoder FOLDER --data DIR: it scores your encoder as others read theirs, in"
@@ -89,14 +89,14 @@ def _trials(found: Diagnosis, encoder: str) -> Iterator[str]:
     for place, cause in enumerate(found.to_try, 2 if scores else 1):
         yield f"{place}. {cause.id}: {cause.title}"
         yield f"    test: {found.test_of(cause)}"
-        yield f"    fix: {cause.mend}"
+        yield f"    fix: {cause.fix}"
 
 
 def gives(score: float | None, found: Diagnosis | None) -> str:
     """Return whose number a variant gives, within rounding: yours, or the printed one."""
     if score is None or found is None:
         return ""
-    printed = found.known.reported.number if found.known.reported else None
+    printed = found.published.reported.number if found.published.reported else None
     sides = (("your number", found.number), ("the printed number", printed.value if printed else None))
     return " and ".join(name for name, value in sides if value is not None and abs(score - value) <= GIVES)
 

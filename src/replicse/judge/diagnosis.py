@@ -36,13 +36,13 @@ class Fact:
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """A number next to what is known of its cell; what was stated; the causes that the encoder can have, in no order.
+    """A number next to what is published of its cell, what was stated, and the causes that its encoder can have.
 
     `measured` holds the effects that tell of such a number, `excluded` why an encoder cannot have a cause.
     """
 
     number: float | None
-    known: PublishedCell
+    published: PublishedCell
     standing: Standing
     facts: tuple[Fact, ...]
     causes: tuple[Cause, ...]
@@ -52,7 +52,7 @@ class Diagnosis:
     @property
     def difference(self) -> float | None:
         """Return the number less the printed one; None where one of them is missing."""
-        printed = self.known.printed
+        printed = self.published.printed
         return None if self.number is None or printed is None else round(self.number - printed.value, 10)
 
     @property
@@ -86,15 +86,15 @@ class Diagnosis:
 
     def test_of(self, cause: Cause) -> str:
         """Return how to test a cause, its command with the cell that a number is compared with."""
-        return cause.test.replace("CELL", self.known.name or "CELL")
+        return cause.test.replace("CELL", self.published.name or "CELL")
 
     def plain(self) -> dict[str, Any]:
         """Return the diagnosis as plain data."""
-        known = self.known
+        published = self.published
         spreads = [
             {"name": each.name, "mean": each.mean, "sd": each.sd, "n": each.n}
             | dict(zip(("low", "high"), each.bounds(), strict=True))
-            for each in known.spreads
+            for each in published.spreads
         ]
         facts = [
             {
@@ -116,16 +116,16 @@ class Diagnosis:
         ]
         return {
             "number": self.number,
-            "cell": known.name,
-            "printed": known.reported.value if known.reported else None,
+            "cell": published.name,
+            "printed": published.reported.value if published.reported else None,
             "difference": self.difference,
             "standing": self.standing,
             "spreads": spreads,
-            "reruns": dict(known.reruns),
+            "reruns": dict(published.reruns),
             "facts": facts,
             "listed": [cause.id for cause in self.listed],
             "try": [
-                {"cause": cause.id, "test": self.test_of(cause), "fix": cause.mend} for cause in self.to_try
+                {"cause": cause.id, "test": self.test_of(cause), "fix": cause.fix} for cause in self.to_try
             ],
             "excluded": dict(self.excluded),
         }
@@ -137,66 +137,71 @@ def _cost(cause: Cause) -> int:
 
 def diagnose(
     number: float | None,
-    known: PublishedCell,
+    published: PublishedCell,
     stated: Mapping[str, Any],
     causes: Sequence[Cause],
     measured: Sequence[Measured] = (),
 ) -> Diagnosis:
     """Return the diagnosis of a number, or without one of what was stated alone."""
-    model = f"{known.model} {stated.get('model', '')}".lower()
-    suite = known.metric_path.partition("/")[0]
-    reasons = {cause.id: cause.excluded(known.kind, known.metric_path, model) for cause in causes}
+    model = f"{published.model} {stated.get('model', '')}".lower()
+    suite = published.metric_path.partition("/")[0]
+    reasons = {cause.id: cause.excluded(published.kind, published.metric_path, model) for cause in causes}
     possible = tuple(cause for cause in causes if not reasons[cause.id])
     facts = [
-        Fact(name, value, known.settings.get(name), tuple(each for each in possible if name in each.facts))
+        Fact(
+            name, value, published.settings.get(name), tuple(each for each in possible if name in each.facts)
+        )
         for name, value in stated.items()
         if name not in DESCRIPTIONS
     ]
     of_model = tuple(each for each in possible if any(part in model for part in each.models))
     of_metric = tuple(each for each in possible if suite in each.metrics)
-    for name, value, those in (("model", model.strip(), of_model), ("metric", known.metric_path, of_metric)):
+    for name, value, those in (
+        ("model", model.strip(), of_model),
+        ("metric", published.metric_path, of_metric),
+    ):
         facts += [Fact(name, value, None, those)] if those else []
     return Diagnosis(
         number=number,
-        known=known,
-        standing=standing_of(number, known),
+        published=published,
+        standing=standing_of(number, published),
         facts=tuple(facts),
         causes=possible,
         excluded={name: reason for name, reason in reasons.items() if reason},
-        measured=tuple(each for each in measured if _tells_of(each, known)),
+        measured=tuple(each for each in measured if _tells_of(each, published)),
     )
 
 
-def standing_of(number: float | None, known: PublishedCell) -> Standing:
-    """Return where a number lies among what is known of its cell; blank without a number."""
+def standing_of(number: float | None, published: PublishedCell) -> Standing:
+    """Return where a number lies among what is published of its cell; blank without a number."""
     if number is None:
         return ""
-    limits, printed = range_of(known.metric_path), known.printed
+    limits, printed = range_of(published.metric_path), published.printed
     if limits is not None and not limits.holds(number):
         return "out of range"
     # Both are rounded.
     if printed is not None and round(abs(number - printed.value), 10) <= 2 * printed.half_digit:
         return "as printed"
-    if printed is not None and known.kind in ("released", "untrained"):
+    if printed is not None and published.kind in ("released", "untrained"):
         return "not as printed"
-    if not known.spreads:
+    if not published.spreads:
         return "not known"
     # Of the seeds and the reruns those decide that are more: a few reruns would allow almost anything.
-    low, high = max(known.spreads, key=lambda spread: spread.n).bounds()
+    low, high = max(published.spreads, key=lambda spread: spread.n).bounds()
     return "below" if number < low else "above" if number > high else "usual"
 
 
-def check_number(number: float, known: PublishedCell) -> None:
+def check_number(number: float, published: PublishedCell) -> None:
     """Raise BadInput where a number is none, or is a fraction of what is x 100."""
     if not ANY.holds(number):
         raise BadInput(f"{number:g} is no score; expected {ANY}")
-    printed = known.printed
-    if is_percentage(known.metric_path) and printed and abs(number) <= 1 < abs(printed.value) / 10:
+    printed = published.printed
+    if is_percentage(published.metric_path) and printed and abs(number) <= 1 < abs(printed.value) / 10:
         raise BadInput(f"{number:g} is a fraction; scores are x 100 here, so write {100 * number:g}")
 
 
-def _tells_of(measured: Measured, known: PublishedCell) -> bool:
+def _tells_of(measured: Measured, published: PublishedCell) -> bool:
     """Return whether an effect is of the suite of a number and of an encoder that is fine-tuned too, or not either."""
-    suite = known.metric_path.partition("/")[0]
-    same = not known.kind or (known.kind == "untrained") == (measured.kind == "untrained")
+    suite = published.metric_path.partition("/")[0]
+    same = not published.kind or (published.kind == "untrained") == (measured.kind == "untrained")
     return same and suite in ("", measured.metric.partition("/")[0])

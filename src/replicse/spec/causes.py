@@ -79,7 +79,7 @@ class Cause(Checked):
     title: Text
     sentence: Text
     seen: Text
-    mend: Text
+    fix: Text
     test: Text
     kinds: Annotated[tuple[Kind, ...], Field(min_length=1)]
     facts: tuple[Id, ...] = ()

@@ -25,7 +25,7 @@ SILENT = ("princeton-nlp/SimCSE#4", "SeanLee97/AnglE#68", "embeddings-benchmark/
 
 
 def made(name, **more):
-    words = dict.fromkeys(("title", "sentence", "seen", "mend", "test"), name)
+    words = dict.fromkeys(("title", "sentence", "seen", "fix", "test"), name)
     return Cause.of(
         {"id": name, **words, "kinds": ["trained"], "threads": {f"a/{name}#1": "author"}, **more}, name
     )

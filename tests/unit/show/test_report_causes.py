@@ -13,7 +13,7 @@ from replicse.spec.causes import Cause, Measured
 
 CAUSE = Cause.of(
     {
-        "id": "one", "title": "One", "sentence": "It happens.", "seen": "It was seen.", "mend": "Mend it.",
+        "id": "one", "title": "One", "sentence": "It happens.", "seen": "It was seen.", "fix": "Mend it.",
         "test": "replicse doctor", "kinds": ["trained"],
         "threads": {"a/b#1": "author", "a/b#2": "reporter", "a/b#3": "suspected"},
         "reports": [

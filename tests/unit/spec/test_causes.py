@@ -17,7 +17,7 @@ ONE = {
     "title": "One",
     "sentence": "It happens.",
     "seen": "It was seen.",
-    "mend": "Mend it.",
+    "fix": "Mend it.",
     "test": "replicse doctor",
     "kinds": ["trained"],
     "threads": {"a/b#1": "author", "a/b#2": "suspected"},

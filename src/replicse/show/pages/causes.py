@@ -25,7 +25,7 @@ def causes_sheet(causes: Sequence[Cause]) -> Sheet:
         "What happens": lambda cause: cause.sentence,
         "What people saw": lambda cause: cause.seen,
         "Threads": threads_text,
-        "How to fix": lambda cause: cause.mend,
+        "How to fix": lambda cause: cause.fix,
     }
     return Sheet.of("Causes", causes, columns)
 
