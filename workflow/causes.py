@@ -15,8 +15,8 @@ from replicse.checked import read_yaml
 from replicse.cli import diagnose as verb
 from replicse.files import read_rows, write_rows
 from replicse.judge.statistics import paired_difference
+from replicse.printable import number
 from replicse.registry.suites import AS_READ, STS_TASKS, VARIANTS
-from replicse.show.content.cells import MINUS
 from replicse.show.figures import draw
 from replicse.show.pages.causes import effect_text, threads_text
 from replicse.spec.causes import (
@@ -121,7 +121,7 @@ def _reported(cause: Cause) -> list[float]:
 def _range(values: Sequence[float]) -> str:
     if not values:
         return ""
-    low, high = (f"{value:+.2f}".replace("-", MINUS) for value in (min(values), max(values)))
+    low, high = (number(value, "+.2f") for value in (min(values), max(values)))
     return low if low == high else f"{low} to {high}"
 
 

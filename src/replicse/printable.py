@@ -1,12 +1,23 @@
-"""Text as it is shown: counts and aligned columns."""
+"""Text as it is shown: numbers, counts and aligned columns."""
 
 import textwrap
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
+MINUS = "−"
 # The last of several columns is never narrower.
 LEAST = 20
 # Of names in a line so many are shown.
 SHOWN = 8
+
+
+def minus(text: str) -> str:
+    """Return a number as text with a true minus sign."""
+    return text.replace("-", MINUS)
+
+
+def number(value: float, how: str = ".2f") -> str:
+    """Return a number by a format, two decimals without one, with a true minus sign."""
+    return minus(format(value, how))
 
 
 def several(count: int, what: str) -> str:

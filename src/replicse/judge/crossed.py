@@ -5,6 +5,7 @@ from typing import Any
 
 from replicse.judge.statistics import components
 from replicse.judge.table import CellResult, ItemResult
+from replicse.printable import number
 from replicse.spec.cell_id import CellId
 from replicse.spec.protocols import ON_BACKBONE
 
@@ -58,8 +59,8 @@ def crossed_designs(result: ItemResult) -> dict[CellId, Crossed]:
 def _sentence(what: str, design: Crossed) -> Iterator[str]:
     sd = components(design)
     if sd:
-        number = f"{sum(map(sum, design)) / sum(map(len, design)):.2f}".replace("-", "−")
+        mean = number(sum(map(sum, design)) / sum(map(len, design)))
         yield (
-            f"{what}: {len(design)} backbones × {len(design[0])} fine-tunings, mean {number}; standard deviation"
+            f"{what}: {len(design)} backbones × {len(design[0])} fine-tunings, mean {mean}; standard deviation"
             f" {sd.between:.2f} between backbones, {sd.within:.2f} between fine-tunings on one backbone."
         )

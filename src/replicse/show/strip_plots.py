@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from replicse.judge.table import ItemResult
 from replicse.show.canvas import INK, QUIET, canvas
+from replicse.show.content.numbers import tick
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -112,7 +113,7 @@ def effect_plot(records: "DataFrame") -> "Figure":
         axes.plot([], [], color=QUIET, linewidth=3, alpha=0.3, label="95% interval")
     axes.set_yticks(range(len(rows)), rows, fontsize=7.5)
     axes.set_xscale("symlog", linthresh=1)
-    axes.set_xticks(TICKS, [f"{tick:+d}".replace("-", "\N{MINUS SIGN}") if tick else "0" for tick in TICKS])
+    axes.set_xticks(TICKS, [tick(place) for place in TICKS])
     axes.minorticks_off()
     label = records["metric"].iloc[0] if "metric" in records else "effect in points of the STS average"
     axes.set(xlabel=f"{label} (linear between \N{MINUS SIGN}1 and 1)", ylim=(len(rows) - 0.4, -0.6))

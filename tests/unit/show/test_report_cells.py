@@ -8,7 +8,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from replicse.judge.table import CellResult, Verdict
-from replicse.show.content.cells import MEANINGS, SYMBOLS, rounded, rounding_of, show
+from replicse.show.content.cells import MEANINGS, SYMBOLS, show
+from replicse.show.content.numbers import rounded, rounding_of
 from replicse.spec.printed import Reported
 
 NUMBERS = st.floats(-1e4, 1e4, allow_nan=False)

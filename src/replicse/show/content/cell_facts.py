@@ -5,9 +5,7 @@ from collections.abc import Sequence
 
 from replicse.compile.paths import Paths
 from replicse.judge.table import QUOTED, CellResult, ColumnHead, ItemResult
-from replicse.show.content.cells import (
-    Shown,
-)
+from replicse.show.content.cells import Shown
 from replicse.spec.cell_id import AS_DESCRIBED
 from replicse.spec.printed import Reported
 

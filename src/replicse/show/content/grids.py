@@ -6,9 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from replicse.judge.table import RowHead
-from replicse.show.content.cells import (
-    Shown,
-)
+from replicse.show.content.cells import Shown
 from replicse.spec.cell_id import AS_DESCRIBED
 
 # Beyond this many columns a cell is stacked on two lines instead of written out with its verdict in words.

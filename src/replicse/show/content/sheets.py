@@ -7,10 +7,7 @@ from functools import cached_property
 from typing import Any, Self
 
 from replicse.judge.report import JudgedItem
-from replicse.show.content.cells import (
-    MEANINGS,
-    SYMBOLS,
-)
+from replicse.show.content.cells import MEANINGS, SYMBOLS
 
 # By heading, what says a column's text of an entry.
 Columns = dict[str, Callable[[Any], str]]

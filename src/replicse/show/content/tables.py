@@ -10,14 +10,9 @@ from replicse.judge.table import QUOTED, CellResult, ColumnHead, ItemResult, Row
 from replicse.printable import several
 from replicse.registry.suites import is_percentage
 from replicse.show.content.cell_facts import cell_address, cell_name, facts, over_seeds
-from replicse.show.content.cells import (
-    Part,
-    Shown,
-    effect_text,
-    printed_difference,
-    show,
-)
+from replicse.show.content.cells import Part, Shown, show
 from replicse.show.content.grids import Column, Grid, GridCell, GridLine, Heading, Kind
+from replicse.show.content.numbers import effect_text, printed_difference
 from replicse.spec.cell_id import AS_DESCRIBED, CellId
 
 # What a cell is measured by that has a better and a worse, beside percentages.

@@ -8,10 +8,12 @@ from typing import Any
 
 from replicse.judge.report import ColumnShape, Effect
 from replicse.judge.table import CellResult, ItemResult
+from replicse.printable import number
 from replicse.registry.suites import is_percentage
 from replicse.show.content.cell_facts import cell_address, cell_name
-from replicse.show.content.cells import effect_text, minus, plus_minus, show
+from replicse.show.content.cells import show
 from replicse.show.content.contents import Document, Waterfall
+from replicse.show.content.numbers import effect_text, plus_minus, tick
 
 # Of differences: where their axis has a number, and where it ends.
 TICKS = (-50, -10, -3, -1, 0, 1, 3, 10, 50)
@@ -38,7 +40,7 @@ def deltas_svg(report: Document) -> str:
     if not lines:
         return ""
     label = f"Differences of {sum(len(cells) for *_, cells in lines):,} percentages to print, by item"
-    ticks = [(_delta_place(tick), _tick(tick)) for tick in TICKS]
+    ticks = [(_delta_place(each), tick(each)) for each in TICKS]
     drawn = [
         (section.page, item.item, [_point(item, cell, delta) for cell, delta in cells])
         for section, item, cells in lines
@@ -83,7 +85,7 @@ def effects_svg(report: Document) -> str:
     low, span, place = _axis(ends, *OF_EFFECTS)
     step = next((step for step in STEPS if span / step <= 8), STEPS[-1])
     numbers = [tick * step for tick in range(int(low // step), int((low + span) // step) + 1)]
-    ticks = [(place(tick), _tick(tick)) for tick in numbers if low <= tick <= low + span]
+    ticks = [(place(each), tick(each)) for each in numbers if low <= each <= low + span]
     return _drawn("effects", [_effect(effect, link, place) for link, effect in effects], ticks)
 
 
@@ -96,10 +98,6 @@ def _axis(ends: list[float], start: float, width: float) -> tuple[float, float, 
     low, high = min(0.0, *ends), max(0.0, *ends)
     span = (high - low) or 1.0
     return low, span, lambda value: start + width * (value - low) / span
-
-
-def _tick(number: int) -> str:
-    return minus(f"{number:+d}") if number else "0"
 
 
 def _ends(effect: Effect) -> tuple[float, ...]:
@@ -139,7 +137,7 @@ def _slopes(shape: ColumnShape, item: ItemResult) -> Iterator[dict[str, Any]]:
     """Yield each row's place and number in print and in ours."""
     for row in shape.printed:
         start, end = (40 + 19 * (side.index(row) + 0.5) for side in (shape.order_printed, shape.order_ours))
-        numbers = {"printed": minus(f"{shape.printed[row]:.2f}"), "ours": minus(f"{shape.ours[row]:.2f}")}
+        numbers = {"printed": number(shape.printed[row]), "ours": number(shape.ours[row])}
         yield {"label": item.row_names[row], "start": start, "end": end, **numbers}
 
 

@@ -10,8 +10,9 @@ from operator import attrgetter
 from replicse.judge.judgements import Explained
 from replicse.judge.report import AdjudicatedItem, Report
 from replicse.judge.table import ItemResult
-from replicse.show.content.cells import Rounding, effect_text, minus, rounded, rounding_of, signed
+from replicse.printable import minus
 from replicse.show.content.contents import Bar, Page, Waterfall
+from replicse.show.content.numbers import Rounding, effect_text, rounded, rounding_of, signed
 from replicse.show.content.sheets import Columns, Sheet
 from replicse.show.content.texts import paragraphs
 from replicse.spec.protocols import AS_RUN

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from replicse.judge.report import Report
-from replicse.show.content.cells import MINUS
+from replicse.printable import minus
 from replicse.show.content.contents import Page
 from replicse.show.content.sheets import Columns, Sheet
 from replicse.spec.causes import Cause, Measured
@@ -50,4 +50,4 @@ def measured_sheet(measured: Sequence[Measured], text: str) -> Sheet:
 
 def effect_text(each: Measured) -> str:
     """Return an effect with its interval, `-1.20 [-2.00, -0.40]`."""
-    return each.text.replace("-", MINUS)
+    return minus(each.text)

@@ -7,7 +7,7 @@ from operator import attrgetter
 
 from replicse.judge.judgements import JudgedClaim
 from replicse.judge.report import Report
-from replicse.show.content.cells import MINUS
+from replicse.printable import MINUS
 from replicse.show.content.contents import Page
 from replicse.show.content.sheets import Columns, Sheet
 from replicse.show.content.texts import paragraphs

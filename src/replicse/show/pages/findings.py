@@ -7,8 +7,8 @@ from replicse.judge.judgements import Finding, JudgedClaim
 from replicse.judge.report import JudgedItem, Orders, Report, StrongEffect, StrongProtocol
 from replicse.printable import several
 from replicse.show.content.cell_facts import cell_name
-from replicse.show.content.cells import effect_text, plus_minus, printed_difference
 from replicse.show.content.contents import Headline, Surroundings
+from replicse.show.content.numbers import effect_text, plus_minus, printed_difference
 from replicse.show.content.sheets import verdict_counts
 from replicse.show.pages.adjudication import headline
 from replicse.show.pages.audit import audit_parts

@@ -8,8 +8,10 @@ from operator import attrgetter
 
 from replicse.judge.report import JudgedItem, Report, RowAggregate
 from replicse.judge.table import standing
-from replicse.show.content.cells import MINUS, SYMBOLS, effect_text, in_braces, printed_difference
+from replicse.printable import number
+from replicse.show.content.cells import SYMBOLS
 from replicse.show.content.contents import Page
+from replicse.show.content.numbers import effect_text, printed_difference
 from replicse.show.content.sheets import Columns, Sheet, verdict_counts
 from replicse.show.content.texts import paragraphs
 from replicse.show.pages.shape import shape_sheet
@@ -72,18 +74,7 @@ def aggregate_sheet(aggregates: Iterable[RowAggregate]) -> Sheet:
         "Row": attrgetter("label"),
         "Tasks": lambda entry: str(entry.n_tasks),
         "Seeds": lambda entry: str(entry.ours.n),
-        "Printed": lambda entry: "" if entry.reported is None else _number(entry.reported),
-        "Ours": _interval,
+        "Printed": lambda entry: "" if entry.reported is None else number(entry.reported),
+        "Ours": lambda entry: effect_text(entry.ours, number),
     }
     return Sheet.of("Aggregates over tasks", aggregates, columns, *paragraphs("aggregates"))
-
-
-def _number(value: float) -> str:
-    return f"{value:.2f}".replace("-", MINUS)
-
-
-def _interval(entry: RowAggregate) -> str:
-    ours = entry.ours
-    if ours.low is not None and ours.high is not None:
-        return f"{_number(ours.mean)} [{_number(ours.low)}, {_number(ours.high)}]"
-    return _number(ours.mean) + (f" {in_braces(map(_number, ours.by_seed))}" if ours.n > 1 else "")

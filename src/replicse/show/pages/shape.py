@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from operator import attrgetter
 
 from replicse.judge.report import BestRow, ColumnShape, RankAgreement, Report, RowDifference
-from replicse.show.content.cells import plus_minus
+from replicse.show.content.numbers import plus_minus
 from replicse.show.content.sheets import Columns, Sheet
 from replicse.show.content.texts import paragraphs
 
