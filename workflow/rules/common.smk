@@ -182,7 +182,11 @@ def refuse_mistyped(words):
     leading = takewhile(lambda word: not word.startswith("-"), words)
     last = words[words.index("--") + 1 :] if "--" in words else []
     own = Path(workflow.main_snakefile).read_text(encoding="utf-8")
-    known = {*STUDY.items, *(item.target for item in STUDY.items.values()), *STUDY.studied}
+    known = {
+        *STUDY.items,
+        *(item.target for item in STUDY.items.values()),
+        *STUDY.studied,
+    }
     for word in [*leading, *last, *(word for word in words if "/" in word)]:
         near = get_close_matches(word, known, n=1, cutoff=0.8)
         if near and not (workflow.is_rule(word) or word in own or Path(word).exists()):

@@ -17,7 +17,9 @@ def asks_for_all(targets):
 def report_what_there_is(targets):
     """Report what there is of what was asked for; it is no output of a rule, so nothing takes it for done."""
     items = [
-        item.id for item in STUDY.items.values() if {item.id, item.target} & set(targets)
+        item.id
+        for item in STUDY.items.values()
+        if {item.id, item.target} & set(targets)
     ]
     if not items and not asks_for_all(targets):
         return
