@@ -130,10 +130,15 @@ class Resolver:
         folder = Path(named.folder).expanduser()
         if not folder.is_dir():
             raise MissingData(f"{where}: no folder {folder} here; name one with an encoder")
-        return self._artefact(EncoderSource(folder=str(folder) if folder.is_absolute() else f"./{folder}"))
+        return self._artefact(_in_folder(folder))
 
     def _artefact(self, source: EncoderSource) -> EncoderSource:
-        """Return a released encoder as a source, at the commit of the lock file, and plan to bring it."""
+        """Return a released encoder as a source, at the commit of the lock file, and plan to bring it.
+
+        The config may name a folder that it is read from instead.
+        """
+        if folder := (self.plan.config.folders or {}).get(source.hub or ""):
+            source = _in_folder(Path(folder).expanduser())
         if source.hub and not source.revision:
             revision = self.lock.revision(source.hub)
             if revision is None:
@@ -299,3 +304,8 @@ def check_parts(scale: Scale, papers: dict[str, Paper], workflow: Path) -> None:
         if released.stand_in is not None:
             where = f"{scale.file}: released.{name}.stand_in"
             resolver.encoders("", layered(released.stand_in), [FIRST], where)
+
+
+def _in_folder(folder: Path) -> EncoderSource:
+    """Return the source of an encoder in a person's folder."""
+    return EncoderSource(folder=str(folder) if folder.is_absolute() else f"./{folder}")

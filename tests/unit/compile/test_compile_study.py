@@ -11,6 +11,7 @@ from places import ROOT
 from planned import WORKFLOW, shipped_plan
 
 from replicse.compile.compiler import compile_study
+from replicse.compile.needs import absent
 from replicse.errors import BadInput
 from replicse.judge.measurements import Measurements
 from replicse.judge.tabulate import borrowed_spread, item_result, table_rows
@@ -92,6 +93,16 @@ def test_a_crossed_row_is_run_under_every_seed_on_every_backbone():
         runs = [plan.runs[plan.encoders[name].source.run] for name in cell.encoders]
         assert {plan.runs[run.init.run].seed for run in runs} == {seed}
     assert any(entry["id"] == "on-backbone-2" for entry in plan.record["protocols"])
+
+
+def test_a_hub_encoder_is_read_from_a_folder_of_the_config(monkeypatch, tmp_path):
+    """Its numbers have the name of the folder; where that is absent, a run is refused and a page still planned."""
+    monkeypatch.chdir(tmp_path)
+    folders = {"sentence-transformers/all-MiniLM-L6-v2": "models/all-MiniLM-L6-v2"}
+    plan = shipped_plan(scale="paper", papers={"reference": "all"}, folders=folders)
+    (encoder,) = plan.encoders.values()
+    assert encoder.source.plain() == {"folder": "./models/all-MiniLM-L6-v2"}
+    assert [sentence.split(":")[0] for sentence in absent(plan)] == ["encoder models/all-MiniLM-L6-v2"]
 
 
 def test_a_trajectory_ends_where_its_runs_end_at_a_scale(workflow):
