@@ -127,6 +127,15 @@ def test_snakemake_is_told_the_config_and_the_targets(calls, capsys):
     assert "no commit in hub.lock.yaml" in capsys.readouterr().err, "before anything starts"
 
 
+def test_a_committed_study_is_run_by_its_name(calls, capsys):
+    words = ["--workflow", str(ROOT / "workflow"), "--config", "data.root=there"]
+    assert main(["run", "--study", "twotier", *words]) == 0
+    text = " ".join(calls[0])
+    assert "reports/studies/twotier/config.json --config data={root: there}" in text
+    assert main(["run", "--study", "twotire", *words]) == 2
+    assert 'no committed study is named "twotire"; did you mean "twotier"?' in capsys.readouterr().err
+
+
 def test_what_cannot_be_planned_is_told_before_snakemake_starts(calls, tmp_path, capsys):
     """Snakemake showed its own trace around the sentence, and the exit code was that of a failure."""
     shutil.copytree(ROOT / "workflow", tmp_path / "own")

@@ -129,6 +129,9 @@ def show(cell: CellResult | None, *, scale: str = "", quoted: bool = False) -> S
 
 
 def _spread(cell: CellResult, rounding: Rounding) -> str:
+    """Return half the width of an interval, or the seeds that are too few for one; nothing where nothing has a seed."""
+    if cell.seedless:
+        return ""
     if cell.few:
         return in_braces(rounded(value, rounding) for value in cell.few)
     spread = half_width(cell.low, cell.high)
