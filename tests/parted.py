@@ -1,6 +1,9 @@
-"""Training steps of several runs, whole or in parts; as a program one of the processes that share them (torchrun's)."""
+"""Training steps of several runs, whole or in parts; as a program the processes that share them."""
 
+import multiprocessing
+import os
 import pickle
+import socket
 import sys
 from pathlib import Path
 
@@ -27,8 +30,9 @@ def steps(job, folder: Path, parts: Parts, count: int = 3, kind: torch.dtype = t
     return {"losses": losses, "gradients": gradients, "weights": list(trainer.model.state_dict().values())}
 
 
-def main(folder: Path, chunk: int | None) -> None:
-    """Run the jobs of a folder in the processes that the environment names; each writes what it has found."""
+def write_found(folder: Path, chunk: int, rank: int) -> None:
+    """Run the jobs of a folder as one of the processes that the environment names; write what it has found."""
+    os.environ |= {"RANK": str(rank), "LOCAL_RANK": str(rank)}
     torch.set_num_threads(1)
     jobs = pickle.loads((folder / "jobs").read_bytes())
     with started(1, []) as processes:
@@ -36,5 +40,19 @@ def main(folder: Path, chunk: int | None) -> None:
         torch.save(found, folder / f"found-{processes.rank}")
 
 
+def main(folder: Path, chunk: int, count: int) -> None:
+    """Run the jobs of a folder in so many processes, told of each other as torchrun tells them, which import once."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = str(free.getsockname()[1])
+    os.environ |= {"WORLD_SIZE": str(count), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
+    fork = multiprocessing.get_context("fork")
+    processes = [fork.Process(target=write_found, args=(folder, chunk, rank)) for rank in range(count)]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join()
+    sys.exit(sum(process.exitcode != 0 for process in processes))
+
+
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), int(sys.argv[2]) or None)
+    main(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]))

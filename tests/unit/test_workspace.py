@@ -31,12 +31,11 @@ def workspace(tmp_path, monkeypatch):
     use_plugins([])
 
 
-def test_a_workspace_validates_and_nothing_in_it_is_overwritten(workspace, capsys):
+def test_nothing_in_a_workspace_is_overwritten(workspace, capsys):
     assert {path.name for path in workspace.iterdir()} == {
         "README.md", "Snakefile", "config.yaml", ".github", ".gitignore",
     }  # fmt: skip
     assert workflow_folder() == packaged("workflow")
-    assert main(["validate"]) == 0
     (workspace / "README.md").write_text("mine")
     assert main(["init"]) == 2
     assert "README.md: is there already" in capsys.readouterr().err

@@ -128,13 +128,14 @@ def kept(tmp_path, monkeypatch):
     return plan
 
 
-READING = [["show", "simcse/table3"], ["why", "simcse/table3/p0.1/stsb-dev"], ["claims"], ["adjudicate"]]
+SHOW, BY_SCALE = ["show", "simcse/table3"], ["--scale", "compact"]
+READING = [
+    (verb, BY_SCALE) for verb in (SHOW, ["why", "simcse/table3/p0.1/stsb-dev"], ["claims"], ["adjudicate"])
+]
+READING += [(SHOW, ["--study", study]) for study in ("mine", "reports/studies/mine")]
 
 
-@pytest.mark.parametrize("verb", READING, ids=" ".join)
-@pytest.mark.parametrize(
-    "asked", [["--scale", "compact"], ["--study", "mine"], ["--study", "reports/studies/mine"]]
-)
+@pytest.mark.parametrize(("verb", "asked"), READING)
 def test_every_verb_that_reads_shows_a_committed_study(kept, capsys, verb, asked):
     words = [*verb, *asked, "--workflow", str(ROOT / "workflow")]
     assert main(words) == 0

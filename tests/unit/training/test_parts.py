@@ -66,9 +66,8 @@ def test_processes_find_what_one_finds_with_the_whole_batch(runs, tmp_path):
     """Three of them, each in chunks; of the last batch the first has no row."""
     jobs, whole = runs
     (tmp_path / "jobs").write_bytes(pickle.dumps(jobs))
-    words = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node=3", parted.__file__]
     own = {"OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo"}
-    done = ran(sys.executable, *words, str(tmp_path), "3", env=os.environ | own)
+    done = ran(sys.executable, parted.__file__, str(tmp_path), "3", "3", env=os.environ | own)
     assert done.returncode == 0, done.stderr[-3000:]
     found = [torch.load(tmp_path / f"found-{rank}") for rank in range(3)]
     for name in jobs:
