@@ -11,7 +11,7 @@ export PYTHONDONTWRITEBYTECODE :=
 PIP := $(BIN)/python -m pip install --no-compile --quiet --disable-pip-version-check
 CORES ?= all
 OLDEST := .venv-oldest
-TESTS = PATH="$$PWD/$(BIN):$$PATH" OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --dist loadfile
+TESTS = PATH="$$PWD/$(BIN):$$PATH" OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --dist loadfile --no-loadscope-reorder
 
 .PHONY: study test check self-test test-oldest lint docs axe environment citation clean
 
@@ -37,7 +37,7 @@ test-oldest:
 	grep -hvE '^(#|-r|torch|transformers)[ =]?' requirements/*.txt > build/oldest.txt
 	$(OLDEST)/bin/python -m pip install --quiet --requirement build/oldest.txt torch==2.8.0 transformers==5.18.0
 	$(OLDEST)/bin/python -m pip install --quiet --no-deps --editable .
-	PATH="$$PWD/$(OLDEST)/bin:$$PATH" OMP_NUM_THREADS=1 $(OLDEST)/bin/python -m pytest --numprocesses auto --dist loadfile tests/unit $(ARGS)
+	PATH="$$PWD/$(OLDEST)/bin:$$PATH" OMP_NUM_THREADS=1 $(OLDEST)/bin/python -m pytest --numprocesses auto --dist loadfile --no-loadscope-reorder tests/unit $(ARGS)
 
 lint: $(DEV)
 	$(BIN)/ruff check src tests benchmarks workflow docs

@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 
 import pytest
+import small_study
 from hypothesis import settings
 from places import CHECKOUT, ROOT, linked
 from snakemake_runs import copied
@@ -15,6 +16,13 @@ use_plugins([], ROOT / "workflow")
 
 # What `make check` runs.
 LONG = {"cluster", "e2e", "faults"}
+# What lasts longest begins first, so that no process is left alone with it at the end. A process with two tests or fewer
+# is given the next file at once: a short one stands behind those.
+FIRST = (
+    "test_slurm", "test_faults", "test_wheel", "test_example_notebook", "test_papers_run", "test_rehearsal",
+    "test_public_encoder", "test_docs_commands", "test_snakemake", "test_study", "test_dag", "test_planted_mistakes",
+    "test_workspace", "test_golden_finish", "test_parts", "test_cli", "test_fidelity",
+)  # fmt: skip
 
 # No test asserts a time: a loaded machine is no failure.
 settings.register_profile("without a deadline", deadline=None, max_examples=50)
@@ -25,6 +33,12 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     """Leave the long tests out, except where they are asked for."""
     name = collection_path.name
     return True if name in LONG and not any(name in word for word in config.args) else None
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put the files that last longest first; the order of the others, and within a file, stays."""
+    places = {name: place for place, name in enumerate(FIRST)}
+    items.sort(key=lambda item: places.get(item.path.stem, len(FIRST)))
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -46,6 +60,21 @@ def real_data() -> Path:
     if not (folder / "SentEval" / "downstream").is_dir():
         pytest.skip("real data absent: set REPLICSE_DATA to a folder that holds SentEval/downstream")
     return folder
+
+
+@pytest.fixture(scope="session")
+def whole(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
+    """The folder of the small study without any fault, which one process of a test run makes for all; to be read."""
+    base = tmp_path_factory.getbasetemp()
+    folder = (base if worker_id == "master" else base.parent) / "whole"
+    small_study.undisturbed(folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def undisturbed(whole: Path) -> dict[str, bytes]:
+    """The results of the small study without any fault."""
+    return small_study.results(whole)
 
 
 @pytest.fixture

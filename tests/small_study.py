@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import yaml
+from filelock import FileLock
 from snakemake_runs import copied, ran
 
 ROWS = {"simcse/table3": ["p0.0", "p0.1"]}
@@ -47,9 +48,14 @@ def run(folder: Path) -> subprocess.CompletedProcess[str]:
 
 
 def undisturbed(folder: Path) -> dict[str, bytes]:
-    """Return the results of the study in a new folder, as jobs of this machine and without any fault."""
-    done = run(checkout(folder))
-    assert done.returncode == 0, done.stdout + done.stderr
+    """Return the results of the study in a folder, as jobs of this machine and without any fault.
+
+    Processes that ask for the same folder wait for the first, which runs the study.
+    """
+    with FileLock(f"{folder}.lock"):
+        if not (folder / "reports/micro/report.html").exists():
+            done = run(checkout(folder))
+            assert done.returncode == 0, done.stdout + done.stderr
     return results(folder)
 
 

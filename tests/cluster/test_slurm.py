@@ -101,7 +101,7 @@ class OfSlurm(Submitted):
 
 
 def test_a_study_through_the_profile_of_gpus_equals_a_local_one_also_behind_a_kill_of_snakemake(
-    cluster, local, path, tmp_path
+    cluster, undisturbed, path, tmp_path
 ):
     """At micro no rule asks for a GPU, so here the command line does, as the rules do at other scales.
 
@@ -118,7 +118,7 @@ def test_a_study_through_the_profile_of_gpus_equals_a_local_one_also_behind_a_ki
         study.kill()
         left = study.waiting()
         study.start(*study.words)
-        assert study.end() == local
+        assert study.end() == undisturbed
         jobs = study.jobs()
         assert (
             f"ended the Slurm jobs {', '.join(map(str, left))} of a study that no longer runs" in study.said()
@@ -133,7 +133,7 @@ def test_a_study_through_the_profile_of_gpus_equals_a_local_one_also_behind_a_ki
 
 
 def test_a_study_ends_with_equal_results_behind_all_that_a_scheduler_does_to_jobs(
-    cluster, local, path, tmp_path
+    cluster, undisturbed, path, tmp_path
 ):
     """Of one study a job is cancelled, one outgrows its memory, one its time; and the controller is restarted."""
     memory = "store:mem_mb=30 if attempt == 1 else 4000"
@@ -149,7 +149,7 @@ def test_a_study_ends_with_equal_results_behind_all_that_a_scheduler_does_to_job
         study.wait(lambda: study.running("infonce-"), "a running run")
         restarted = script("restart", cluster)
         assert restarted.returncode == 0, restarted.stderr
-        assert study.end() == local
+        assert study.end() == undisturbed
         said = study.said()
         states = {word: study.states(word) for word in ("tokenizer", "store", "mlm-", "infonce-", "report")}
     assert states["tokenizer"] == ["CANCELLED", FINISHED]

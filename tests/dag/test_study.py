@@ -119,31 +119,3 @@ def test_a_trained_encoder_is_evaluated_outside_the_study(study, tmp_path):
     assert suites["sets"]["topics"]["n"] == 36 and suites["sets"]["topics"]["file"] == str(own)
     again = suites["sts-dev"]["STS-B"]["all"]
     assert again == pytest.approx(record["suites"]["sts-dev"]["STS-B"]["all"], abs=1e-6)
-
-
-def test_a_broken_checkpoint_leaves_a_report_of_the_rest_and_the_next_run_is_whole(study):
-    table = study / "results/micro/tables/simcse/table3.csv"
-    whole = table.read_bytes()
-    evaluation = next((study / "results/micro/encoders").glob("infonce-*/fast.json"))
-    weights = study / json.loads(evaluation.read_text())["encoder"] / "model.safetensors"
-    weights.write_bytes(weights.read_bytes()[:1000])
-    evaluation.unlink()
-    failed = snakemake(study, "--keep-going")
-    assert failed.returncode != 0
-    assert "1 of 2 items incomplete" in failed.stdout
-    told = f"{weights.name}: another sha256 than checkpoint.json says; delete "
-    assert told in failed.stdout
-    partial = study / "reports/micro/partial"
-    assert "RepliCSE report: micro, incomplete" in (partial / "report.html").read_text(encoding="utf-8")
-    partly = study / "results/micro/partial"
-    with (partly / "tables/simcse/table3.csv").open() as stream:
-        verdicts = sorted(cell["verdict"] for cell in csv.DictReader(stream))
-    assert verdicts == ["failed", "not comparable"], "the other row is built"
-    cells = json.loads((partly / "items/simcse/table3.json").read_text())["cells"]
-    assert any("evaluate" in cell.get("reason", "") and told in cell["reason"] for cell in cells)
-    weights.unlink()
-    # Of a whole report Snakemake asks for nothing behind it; without it and the table it goes back to the weights.
-    table.unlink()
-    (study / "reports/micro/report.html").unlink()
-    assert snakemake(study).returncode == 0
-    assert table.read_bytes() == whole and not partial.exists()

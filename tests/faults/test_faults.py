@@ -3,8 +3,11 @@
 The random kills here are in each stage of a round of two studies; `benchmarks/kills.py` does any number of them.
 """
 
+import csv
+import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -15,16 +18,10 @@ from shutil import which
 import pytest
 import small_study
 from random_kills import REFUSED, REMEDY, STAGES, Kills, side_by_side
-from snakemake_runs import ran
+from snakemake_runs import ran, snakemake
 from submitted import Submitted
 
 KILLS = 14
-
-
-@pytest.fixture(scope="module")
-def undisturbed(tmp_path_factory):
-    """The results of the study without any fault."""
-    return small_study.undisturbed(tmp_path_factory.mktemp("undisturbed"))
 
 
 def test_kills_at_random_moments_of_every_stage_change_no_number(undisturbed, tmp_path):
@@ -111,3 +108,32 @@ def test_of_two_studies_in_one_folder_one_runs_and_the_other_says_why_not(undist
     refused = said[1 - codes.index(0)]
     assert REMEDY in refused and "Traceback" not in refused, refused
     assert small_study.results(folder) == undisturbed
+
+
+def test_a_broken_checkpoint_leaves_a_report_of_the_rest_and_the_next_run_is_whole(whole, tmp_path):
+    study = shutil.copytree(whole, tmp_path / "study")
+    table = study / "results/micro/tables/simcse/table3.csv"
+    before = table.read_bytes()
+    evaluation = next((study / "results/micro/encoders").glob("infonce-*/fast.json"))
+    weights = study / json.loads(evaluation.read_text())["encoder"] / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:1000])
+    evaluation.unlink()
+    failed = snakemake(study, "--keep-going")
+    assert failed.returncode != 0
+    assert "1 of 1 items incomplete" in failed.stdout
+    told = f"{weights.name}: another sha256 than checkpoint.json says; delete "
+    assert told in failed.stdout
+    partial = study / "reports/micro/partial"
+    assert "RepliCSE report: micro, incomplete" in (partial / "report.html").read_text(encoding="utf-8")
+    partly = study / "results/micro/partial"
+    with (partly / "tables/simcse/table3.csv").open() as stream:
+        verdicts = sorted(cell["verdict"] for cell in csv.DictReader(stream))
+    assert verdicts == ["failed", "not comparable"], "the other row is built"
+    cells = json.loads((partly / "items/simcse/table3.json").read_text())["cells"]
+    assert any("evaluate" in cell.get("reason", "") and told in cell["reason"] for cell in cells)
+    weights.unlink()
+    # Of a whole report Snakemake asks for nothing behind it; without it and the table it goes back to the weights.
+    table.unlink()
+    (study / "reports/micro/report.html").unlink()
+    assert snakemake(study).returncode == 0
+    assert table.read_bytes() == before and not partial.exists()
