@@ -16,8 +16,8 @@ use_plugins([], ROOT / "workflow")
 
 # What `make check` runs.
 LONG = {"cluster", "e2e", "faults"}
-# What lasts longest begins first, so that no process is left alone with it at the end. A process with two tests or fewer
-# is given the next file at once: a short one stands behind those.
+# What lasts longest begins first, so that no process is left alone with it at the end. A process with only two tests is
+# given the next file at once: a short one stands behind those.
 FIRST = (
     "test_slurm", "test_faults", "test_wheel", "test_example_notebook", "test_papers_run", "test_rehearsal",
     "test_public_encoder", "test_docs_commands", "test_snakemake", "test_study", "test_dag", "test_planted_mistakes",

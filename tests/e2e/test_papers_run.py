@@ -4,8 +4,8 @@ import json
 import os
 import shutil
 import sys
+from pathlib import Path
 
-import pytest
 import yaml
 from made_up import plugins_of, write_electra, write_workflow, write_workspace
 from micro import sentences
@@ -36,17 +36,18 @@ def configured(folder, **config):
     (folder / "config.yaml").write_text(yaml.safe_dump(config), encoding="utf-8")
 
 
-@pytest.mark.parametrize("key", PLUGINS)
-def test_a_paper_with_plugins_names_them_in_its_records(key, tmp_path):
-    config = write_workspace(tmp_path, key)
-    assert run(tmp_path, key)
+def test_papers_with_plugins_name_them_in_their_records(tmp_path):
+    plugins = [name for key in PLUGINS for name in write_workspace(tmp_path, key)["plugins"]]
+    configured(tmp_path, papers=dict.fromkeys(PLUGINS, "all"), plugins=plugins)
+    assert run(tmp_path)
+    assert sorted(folder.name for folder in tmp_path.glob("results/micro/tables/*")) == PLUGINS
     files = ("runs/*/provenance.json", "encoders/*/*.json")
     records = [
         json.loads(file.read_text()) for name in files for file in tmp_path.glob(f"results/micro/{name}")
     ]
     records = [record.get("provenance", record) for record in records]
     named = {plugin["name"] for record in records for plugin in record.get("plugins", ())}
-    assert named and named <= set(config["plugins"])
+    assert named <= set(plugins) and sorted({Path(name).parts[1] for name in named}) == PLUGINS
 
 
 def test_a_users_electra_is_trained_and_evaluated(tmp_path):

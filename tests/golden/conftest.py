@@ -3,8 +3,16 @@
 from pathlib import Path
 
 import pytest
+from read_once import papers_read_once
+
+__all__ = ["papers_read_once"]
 
 FOLDER = Path(__file__).with_name("expected")
+
+
+@pytest.fixture(autouse=True)
+def _papers_read_once(papers_read_once):
+    """Most golden files are of the papers of the repository."""
 
 
 def pytest_addoption(parser):

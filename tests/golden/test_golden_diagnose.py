@@ -2,12 +2,8 @@
 
 import shlex
 
-import pytest
-from read_once import papers_read_once
-
 from replicse.cli import main
 
-__all__ = ["papers_read_once"]  # a fixture
 UNSUP = "simcse/table5/unsup-simcse-bert-base/avg"
 CALLS = (
     f"74.84 --item {UNSUP} --devices 2",
@@ -36,7 +32,6 @@ CALLS = (
 )
 
 
-@pytest.mark.usefixtures("papers_read_once")
 def test_what_is_said_of_a_number(golden, capsys):
     told = []
     for words in CALLS:

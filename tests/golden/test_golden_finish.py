@@ -35,6 +35,7 @@ def study(tmp_path, monkeypatch):
     """A study of made-up scores; returns its plan and the evaluation files of SimCSE's Table 3."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("replicse.judge.study.audit_plan", lambda *_, **__: shipped_audit()[0])
+    monkeypatch.setattr("replicse.judge.study.audit", lambda plan: shipped_audit()[1])
     CONFIG.write_text(ASKED)
     plan = compile_study(read_config([CONFIG]), ROOT / "workflow")
     write_scores(plan, plan.items, lambda cell, place: -1.25 if "uniformity" in cell.metric_path else 1.25)

@@ -7,11 +7,9 @@ import pytest
 import yaml
 from made_up import write_evaluation, write_scores
 from planned import WORKFLOW, shipped_plan
-from read_once import papers_read_once
 
 from replicse.cli import main
 
-__all__ = ["papers_read_once"]  # a fixture
 CONFIG = {
     "scale": "paper",
     "papers": {"simcse": ["table1"], "repro": ["table4"]},
@@ -54,7 +52,6 @@ def write_bounded_scores(plan):
                 write_evaluation(plan, plan.paths.evaluation(encoder, "fast"), values)
 
 
-@pytest.mark.usefixtures("papers_read_once")
 @pytest.mark.parametrize("scale", CALLS)
 def test_the_story_of_a_cell(golden, tmp_path, monkeypatch, capsys, scale):
     monkeypatch.chdir(tmp_path)

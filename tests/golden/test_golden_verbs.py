@@ -5,11 +5,9 @@ from pathlib import Path
 
 import pytest
 from places import ROOT
-from read_once import papers_read_once
 
 from replicse.cli import main
 
-__all__ = ["papers_read_once"]  # a fixture
 WORKFLOW = ["--workflow", str(ROOT / "workflow")]
 # The config.yaml of a folder, and what is called there.
 CONFIGS = {
@@ -48,7 +46,6 @@ CALLS = {
 }
 
 
-@pytest.mark.usefixtures("papers_read_once")
 @pytest.mark.parametrize("config", CALLS)
 def test_what_is_said(golden, tmp_path, monkeypatch, capsys, config):
     monkeypatch.chdir(tmp_path)
