@@ -10,7 +10,7 @@ from random import Random
 from replicse.augment.lines import each_words
 from replicse.augment.synonyms import FUNCTION_WORDS, open_thesaurus
 
-MARKED = re.compile(r"(\W*)(.*?)(\W*)", re.DOTALL)  # marks before, word, marks after
+MARKED = re.compile(r"\A(\W*)(.*?)(\W*)\Z", re.DOTALL)  # marks before, word, marks after
 
 Synonyms = Callable[[str], tuple[str, ...]]
 Words = list[str]
@@ -60,7 +60,7 @@ def _many(words: Words, alpha: float) -> int:
 
 def _synonyms_of(marked: str, synonyms: Synonyms) -> tuple[str, ...]:
     """Return the synonyms of a word that may carry punctuation, in its own letter case and with its marks."""
-    before, word, after = MARKED.fullmatch(marked).groups()
+    ((before, word, after),) = MARKED.findall(marked)
     names = synonyms(word.lower())
     if word[:1].isupper():
         names = tuple(name[:1].upper() + name[1:] for name in names)
@@ -76,7 +76,7 @@ def replace_synonyms(words: Words, alpha: float, random: Random, synonyms: Synon
 
 def insert_synonyms(words: Words, alpha: float, random: Random, synonyms: Synonyms) -> Words:
     """Return the words with synonyms of `alpha` of them, each at a random place."""
-    cores = [MARKED.fullmatch(word).group(2).lower() for word in words]
+    cores = [core.lower() for word in words for _, core, _ in MARKED.findall(word)]
     options = [names for core in cores if (names := synonyms(core))]
     longer = list(words)
     for _ in range(_many(words, alpha) if options else 0):

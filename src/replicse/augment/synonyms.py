@@ -124,7 +124,7 @@ def open_thesaurus(source: str, file: Path | None, tagger: str) -> Thesaurus:
 
     Raises BadInput for a malformed file, MissingData where the data is absent.
     """
-    predict, senses = _wordnet() if source == "wordnet" else _ppdb(file)
+    predict, senses = _wordnet() if source == "wordnet" or file is None else _ppdb(file)
     return Thesaurus(predict, _perceptron_tags() if tagger == "perceptron" else _lexicon_tags(senses))
 
 

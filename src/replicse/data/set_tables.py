@@ -1,5 +1,6 @@
 """Evaluation sets of your own, read from their tables: scored pairs by subset, labelled sentences by split."""
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -38,7 +39,7 @@ def load_pairs(wanted: EvaluationSet) -> tuple[StsSubset, ...]:
 
     BadInput names the line of a score outside the range, and scores that are all the same; else as `table_rows`.
     """
-    headings = [wanted.first, wanted.second, wanted.score, *filter(None, [wanted.subset])]
+    headings = [name for name in (wanted.first, wanted.second, wanted.score, wanted.subset) if name]
     subsets: dict[str, list[tuple[str, str, float]]] = {}
     for number, (first, second, score, *rest) in table_rows(wanted.file, headings, {*headings[2:]}):
         value = _score(wanted, score, number)
@@ -51,7 +52,7 @@ def load_pairs(wanted: EvaluationSet) -> tuple[StsSubset, ...]:
 
 def _score(wanted: EvaluationSet, text: str, number: int) -> float:
     value = score_of(text, Path(wanted.file), number)
-    low, high = wanted.range
+    low, high = wanted.range or (-math.inf, math.inf)
     if not low <= value <= high:
         problem = f"score is {text}; expected {low:g} to {high:g}"
         raise BadInput(f"{wanted.file}:{number}: {problem}, the range of the set")
@@ -69,9 +70,9 @@ def load_labelled(name: str, wanted: EvaluationSet) -> TransferTask:
     It has the one split `all`, or those that a column names. BadInput for a single label, for a label that no sentence
     to learn from has, and for splits other than `train` and `test`, with or without `dev`; else as `table_rows`.
     """
-    headings = [wanted.text, wanted.label, *filter(None, [wanted.split])]
+    headings = [name for name in (wanted.text, wanted.label, wanted.split) if name]
     splits: dict[str, list[tuple[str, str]]] = {}
-    for number, (text, label, *rest) in table_rows(wanted.file, headings, {wanted.label}):
+    for number, (text, label, *rest) in table_rows(wanted.file, headings, {headings[1]}):
         if rest and rest[0] not in SET_SPLITS:
             raise BadInput(f'{wanted.file}:{number}: split is "{rest[0]}"{nearest(rest[0], SET_SPLITS)}')
         splits.setdefault(rest[0] if rest else ALL, []).append((text, label))

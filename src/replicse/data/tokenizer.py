@@ -1,7 +1,7 @@
 """Tokenizers as one `tokenizer.json`: loaded, trained, or made from a WordPiece vocabulary."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Self
@@ -45,6 +45,12 @@ class SpecialIds:
     sep: int
     mask: int
 
+    @classmethod
+    def of(cls, ids: Mapping[str, int | None]) -> "SpecialIds | None":
+        """Return the ids by role; None where one is absent."""
+        there = {role: each for role, each in ids.items() if each is not None}
+        return cls(**there) if there.keys() == cls.__dataclass_fields__.keys() else None
+
 
 class TokenizerSettings(BaseModel):
     """What is read of a folder's tokenizer_config.json; other keys are passed over, a lacking one is what is usual."""
@@ -60,7 +66,7 @@ class TokenizerSettings(BaseModel):
     @field_validator("model_max_length", "do_lower_case", mode="before")
     @classmethod
     def _or_usual(cls, value: object, info: ValidationInfo) -> object:
-        return cls.model_fields[info.field_name].default if value is None else value
+        return cls.model_fields[info.field_name or ""].default if value is None else value
 
     @field_validator("pad_token", "unk_token", "cls_token", "sep_token", "mask_token", mode="before")
     @classmethod
@@ -148,10 +154,11 @@ def special_tokens(tokenizer: Tokenizer) -> dict[str, str]:
 def special_ids(tokenizer: Tokenizer) -> SpecialIds:
     """Return the ids of the special tokens of a BERT-style or RoBERTa-style tokenizer."""
     tokens = special_tokens(tokenizer)
-    for role, names in ROLES.items():
-        if role not in tokens:
-            raise BadInput(f"the tokenizer has neither {names[0]} nor {names[1]}; it needs one as {role}")
-    return SpecialIds(**{role: tokenizer.token_to_id(name) for role, name in tokens.items()})
+    ids = SpecialIds.of({role: tokenizer.token_to_id(name) for role, name in tokens.items()})
+    if ids is None:
+        role, names = next((role, names) for role, names in ROLES.items() if role not in tokens)
+        raise BadInput(f"the tokenizer has neither {names[0]} nor {names[1]}; it needs one as {role}")
+    return ids
 
 
 def mask_token(tokenizer: Tokenizer, folder: Path) -> str:

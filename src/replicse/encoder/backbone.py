@@ -78,8 +78,8 @@ class Backbone(nn.Module, ABC):
         settings = TokenizerSettings.read(self.tokenizer_file.parent)
         tokenizer = load_tokenizer(self.tokenizer_file, None)
         names = {role: getattr(settings, f"{role}_token") for role in SpecialIds.__dataclass_fields__}
-        ids = {role: name and tokenizer.token_to_id(name) for role, name in names.items()}
-        return special_ids(tokenizer) if None in ids.values() else SpecialIds(**ids)
+        ids = {role: tokenizer.token_to_id(name) if name else None for role, name in names.items()}
+        return SpecialIds.of(ids) or special_ids(tokenizer)
 
     def has_tokens_of(self, other: "Backbone") -> bool:
         """Return whether a token has the same id for another encoder."""

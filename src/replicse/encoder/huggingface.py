@@ -2,7 +2,7 @@
 
 import inspect
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from pkgutil import resolve_name
@@ -72,7 +72,7 @@ class TransformersBackbone(Backbone):
             output = self.model(
                 input_ids=tokens, attention_mask=mask.long(), output_hidden_states=every, **options
             )
-        states = output.hidden_states if every else [None] * (self.layer_count + 1)
+        states: Sequence[Any] = output.hidden_states if every else [None] * (self.layer_count + 1)
         if len(states) != self.layer_count + 1:
             family = self.model.config.model_type
             raise BadInput(

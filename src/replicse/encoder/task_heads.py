@@ -94,9 +94,10 @@ def task_heads(terms: Iterable[TermParameters], width: int, kept: nn.ModuleDict)
     """
     made = nn.ModuleDict()
     for term in terms:
-        if not isinstance(term, LabelledParameters):
+        settings = term.task_head()
+        if not isinstance(term, LabelledParameters) or settings is None:
             continue
-        settings, task = term.task_head(), term.task
+        task = term.task
         if task in made and settings_of(made[task]) != settings:
             raise BadInput(
                 f"objective: two terms want different heads of task {task}; name one of them otherwise"

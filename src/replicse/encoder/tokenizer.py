@@ -142,5 +142,6 @@ def checked_fast(tokenizer: Tokenizer | CalledTokenizer, folder: Path) -> Tokeni
 
 def special_ids_of(theirs: Any) -> SpecialIds | None:
     """Return the ids of the special tokens of a tokenizer of `transformers`; None where it lacks one."""
-    ids = {role: getattr(theirs, f"{role}_token_id", None) for role in SpecialIds.__dataclass_fields__}
-    return None if None in ids.values() else SpecialIds(**ids)
+    return SpecialIds.of(
+        {role: getattr(theirs, f"{role}_token_id", None) for role in SpecialIds.__dataclass_fields__}
+    )

@@ -230,7 +230,7 @@ class Trainer:
             self._save_encoder(f"trajectory/step-{step}")
         every = spec.selection.every
         at_end = spec.selection.at_end and step == self.steps
-        if not every or step == 0 or (step % every and not at_end):
+        if not every or loss is None or (step % every and not at_end):
             return
         self.guard.check(step, loss)
         value = self._dev_score()

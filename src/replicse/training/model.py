@@ -162,6 +162,8 @@ def open_model(spec: Run, init: Path | None, tokenizer: Path) -> SentenceModel:
     """
     head = None
     if init is None:
+        if spec.init.fresh is None:
+            raise BadInput(f"{spec.run_id}: neither a folder of weights nor an architecture to start from")
         backbone = fresh_backbone(spec.init.fresh.architecture, tokenizer, spec.engine)
     else:
         backbone = open_backbone(init, spec.engine, tokenizer)

@@ -8,6 +8,7 @@ from torch import nn
 
 from replicse.data.sts import load_sts
 from replicse.encoder.sentence import SentenceEncoder
+from replicse.errors import BadInput
 from replicse.evaluation.heads import load_labelled, predicted_scores
 from replicse.evaluation.sts import predict, score_task
 from replicse.evaluation.suites import run_suites
@@ -26,6 +27,8 @@ def selection_of(
         return partial(_suite_score, root, rule)
     _, task, key = rule.metric.split("/")
     if rule.task:
+        if rule.data is None:
+            raise BadInput(f"selection.data is not given; name the labelled development set of {task}")
         labelled = load_labelled(root, rule.data)
 
         def task_score(vectors: SentenceEncoder) -> float | None:

@@ -9,8 +9,9 @@ from functools import cache
 
 from jinja2 import Environment
 
+from replicse.judge.table import QUOTED
 from replicse.registry.artefacts import MACROS
-from replicse.show.content.cells import QUOTED, Part, Shown
+from replicse.show.content.cells import Part, Shown
 from replicse.show.content.contents import Document, ItemEntry
 from replicse.show.content.grids import Column, Grid, GridCell, GridLine, Heading, panels
 from replicse.show.content.sheets import Sheet
