@@ -11,6 +11,7 @@ from replicse.compile.compiler import compile_study
 from replicse.compile.paths import Paths
 from replicse.errors import BadInput
 from replicse.files import link, read_json, write_json, write_rows
+from replicse.judge.csv_rows import FIELDS, table_rows
 from replicse.judge.document import judged_item, report
 from replicse.judge.highlights import seconds_by_part
 from replicse.judge.judgements import Judgements
@@ -19,7 +20,6 @@ from replicse.judge.record import StudyRecord
 from replicse.judge.report import Incomplete
 from replicse.judge.study import committed_item, judge_study, judged_tables
 from replicse.judge.table import ItemResult
-from replicse.judge.tabulate import FIELDS, table_rows
 from replicse.registry.artefacts import HTML, REPORT
 from replicse.workspace import workflow_folder
 

@@ -13,13 +13,13 @@ from replicse.compile.jobs import Jobs
 from replicse.compile.paths import Paths
 from replicse.compile.study import Study
 from replicse.files import read_json, write_json, write_rows
+from replicse.judge.csv_rows import FIELDS, table_rows
 from replicse.judge.folder import committed
 from replicse.judge.incomplete import incomplete_items
 from replicse.judge.measurements import Measurements
 from replicse.judge.report import Incomplete
 from replicse.judge.study import judge_study, judged_tables, results_of
 from replicse.judge.table import ItemResult
-from replicse.judge.tabulate import FIELDS, table_rows
 from replicse.printable import columns
 from replicse.show.content.cells import SYMBOLS
 from replicse.spec.tables import Item

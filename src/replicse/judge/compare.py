@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from replicse.errors import BadInput
+from replicse.judge.csv_rows import tidy_rows
 from replicse.judge.folder import held
 from replicse.judge.statistics import mean_and_spread
-from replicse.judge.tabulate import tidy_rows
 from replicse.spec.cell_id import AS_DESCRIBED
 from replicse.spec.printed import printed_number
 

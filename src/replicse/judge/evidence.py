@@ -8,10 +8,10 @@ from pathlib import Path
 from statistics import median
 
 from replicse.compile.study import Cell, Study
+from replicse.judge.cells import borrowed_spread, why_not_comparable
 from replicse.judge.power import POWER, seeds_for, smallest_gap
 from replicse.judge.statistics import ORDERED, disagrees, pooled
 from replicse.judge.table import CellResult, ItemResult
-from replicse.judge.tabulate import borrowed_spread, why_not_comparable
 from replicse.judge.values import finite
 from replicse.printable import several
 from replicse.registry.suites import is_percentage

@@ -8,10 +8,10 @@ from typing import Any
 import pandas as pd
 
 from replicse.files import read_json
+from replicse.judge.csv_rows import FIELDS, TIDY, table_rows, tidy_rows
 from replicse.judge.folder import held
 from replicse.judge.multiplicity import controlled
 from replicse.judge.report import Report
-from replicse.judge.tabulate import FIELDS, TIDY, table_rows, tidy_rows
 from replicse.registry.artefacts import REPORT
 
 CELLS = ("paper", "item", *FIELDS, "p_adjusted")

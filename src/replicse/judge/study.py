@@ -15,13 +15,14 @@ from replicse.files import read_json
 from replicse.judge.adjudicate import adjudicate
 from replicse.judge.audit import audit, audit_plan
 from replicse.judge.claims import judged_claims, study_claims
+from replicse.judge.csv_rows import TIDY, tidy_rows
 from replicse.judge.judgements import Explained, Finding, JudgedClaim, Judgements
 from replicse.judge.machines import Machine, distinct, recorded
 from replicse.judge.measurements import Measurements
 from replicse.judge.multiplicity import controlled
 from replicse.judge.origins import outdated
 from replicse.judge.table import ItemResult
-from replicse.judge.tabulate import TIDY, item_result, tidy_rows
+from replicse.judge.tabulate import item_result
 from replicse.spec.cell_id import CellId
 from replicse.spec.config import by_paper
 

@@ -18,12 +18,14 @@ Value = float | str | None
 class Values:
     """What one cell gave: a value per seed, None where it is missing, and why it failed where it did.
 
-    `seedless` says that the values are no draws of a training seed: the encoder was not trained here.
+    `seedless` says that the values are no draws of a training seed: the encoder was not trained here. `pairs` bound a
+    correlation over resampled test pairs, averaged over the seeds.
     """
 
     per_seed: tuple[Value, ...] = ()
     failure: str = ""
     seedless: bool = False
+    pairs: tuple[float, float] | None = None
 
 
 def values(cell: Cell, measurements: Measurements) -> Values:
@@ -44,7 +46,21 @@ def values(cell: Cell, measurements: Measurements) -> Values:
     if cell.column.kind == "difference":
         printed = cell.subtracted.number if cell.subtracted else None
         each = [value - printed.value if printed and isinstance(value, float) else None for value in each]
-    return Values(tuple(each), "; ".join(dict.fromkeys(failures)), cell.seeds == (None,))
+    failure = "; ".join(dict.fromkeys(failures))
+    return Values(tuple(each), failure, cell.seeds == (None,), _over_pairs(cell, groups))
+
+
+def _over_pairs(cell: Cell, groups: Sequence[Sequence[Measurement]]) -> tuple[float, float] | None:
+    """Return the bounds over test pairs; None where the number is no correlation over all pairs of a task."""
+    column = cell.column
+    if column.kind != "score" or column.over.jobs or column.over.seeds.statistic != "mean":
+        return None
+    measured = [each for group in groups for each in group]
+    bounds = [each.bounds for each in measured if each.bounds]
+    if len(bounds) < len(measured):
+        return None
+    low, high = (mean_and_spread(each)[0] for each in zip(*bounds, strict=True))
+    return low, high
 
 
 def _number(measured: Measurement, failures: list[str]) -> float | None:

@@ -13,8 +13,10 @@ from planned import WORKFLOW, shipped_plan
 from replicse.compile.compiler import compile_study
 from replicse.compile.needs import absent
 from replicse.errors import BadInput
+from replicse.judge.cells import borrowed_spread
+from replicse.judge.csv_rows import table_rows
 from replicse.judge.measurements import Measurements
-from replicse.judge.tabulate import borrowed_spread, item_result, table_rows
+from replicse.judge.tabulate import item_result
 from replicse.spec.scales import load_scale
 
 CONFIG = {"scale": "micro", "papers": {"simcse": ["table3", "figure2"], "repro": ["table5"]}, "seeds": [0, 1]}

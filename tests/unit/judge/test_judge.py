@@ -13,9 +13,10 @@ from replicse.compile.compiler import compile_study
 from replicse.files import read_rows, write_json
 from replicse.judge import study
 from replicse.judge.audit import NOT_AUDITED, audit, audit_plan, chosen
+from replicse.judge.csv_rows import TIDY
 from replicse.judge.measurements import Measurements
 from replicse.judge.study import judge_study, read_results
-from replicse.judge.tabulate import TIDY, item_result
+from replicse.judge.tabulate import item_result
 from replicse.spec.papers import load_papers
 
 CONFIG = {

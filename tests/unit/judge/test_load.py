@@ -10,7 +10,7 @@ import replicse
 from replicse.compile.records import CurrentDigests
 from replicse.errors import BadInput
 from replicse.files import write_json
-from replicse.judge.tabulate import TIDY
+from replicse.judge.csv_rows import TIDY
 from replicse.registry.digests import digest
 from replicse.spec.config import Config
 

@@ -8,11 +8,12 @@ import torch
 from made_up import RECIPE, made_plan, write_evaluation, write_paper
 
 from replicse.files import read_json, write_json
+from replicse.judge.csv_rows import table_rows, tidy_rows
 from replicse.judge.document import judged_item
 from replicse.judge.machines import machine_of, mixture, recorded
 from replicse.judge.measurements import Measurements
 from replicse.judge.story import cell_story, find_cell
-from replicse.judge.tabulate import item_result, table_rows, tidy_rows
+from replicse.judge.tabulate import item_result
 from replicse.provenance.record import computed
 from replicse.runtime.machine import hardware
 from replicse.show.content.tables import grid_of, remarks

@@ -12,9 +12,10 @@ from made_up import made_plan, write_evaluation, write_paper
 from places import ROOT
 
 from replicse.errors import BadInput
+from replicse.judge.csv_rows import TIDY, tidy_rows
 from replicse.judge.measurements import Measurements
 from replicse.judge.pairs import packed_pairs
-from replicse.judge.tabulate import TIDY, item_result, tidy_rows
+from replicse.judge.tabulate import item_result
 from replicse.registry.corpora import STS_TASKS
 
 PATH = "sts/STS12/all"

@@ -6,8 +6,9 @@ from argparse import Namespace
 from replicse.checked import Text
 from replicse.cli.stages import Stage, StudyJob
 from replicse.files import write_json, write_rows
+from replicse.judge.csv_rows import FIELDS, table_rows
 from replicse.judge.measurements import Measurements
-from replicse.judge.tabulate import FIELDS, item_result, table_rows
+from replicse.judge.tabulate import item_result
 
 log = logging.getLogger(__name__)
 
