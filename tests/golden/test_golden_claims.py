@@ -4,7 +4,7 @@ from pathlib import Path
 
 import yaml
 
-from replicse.judge.claims import judge_claim
+from replicse.judge.claim_outcomes import judge_claim
 from replicse.judge.readings import Reading
 from replicse.spec.claims import Claim
 

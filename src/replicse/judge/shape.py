@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from replicse.judge.agreement import best_row, rank_agreement, row_differences
-from replicse.judge.report import ColumnShape, RowDifference
+from replicse.judge.report import ColumnShape
 from replicse.judge.statistics import mean_and_spread
 from replicse.judge.table import CellResult, ColumnHead, ItemResult
 
@@ -42,13 +42,6 @@ def shapes(item: ItemResult) -> Iterator[ColumnShape]:
                     if each.printed is not None
                 ),
             )
-
-
-def row_effects(item: ItemResult) -> Iterator[tuple[ColumnHead, RowDifference]]:
-    """Yield each row's difference to the baseline row, with its column."""
-    for column in shape_columns(item):
-        for each in row_differences(*column_values(item, column, printed=False), item.baseline):
-            yield column, each
 
 
 def shape_columns(item: ItemResult) -> list[ColumnHead]:

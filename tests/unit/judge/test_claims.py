@@ -11,7 +11,8 @@ from made_up import write_scores
 from planned import shipped_plan
 from scipy import stats
 
-from replicse.judge.claims import _failing, judge_claim, judged_claims, study_claims
+from replicse.judge.claim_outcomes import _failing, judge_claim
+from replicse.judge.claims import judged_claims, study_claims
 from replicse.judge.measurements import Measurements
 from replicse.judge.readings import Reading
 from replicse.judge.study import results_of
