@@ -22,12 +22,10 @@ sys.path.insert(0, str(LIBRARY))
 WORKFLOW = Path(os.environ.get("REPLICSE_WORKFLOW") or HOME / "workflow").absolute()
 
 from replicse.data.sets import evaluation_files
-from replicse.runtime.devices import SLOTS
 from replicse.errors import BadInput, Failed
 from replicse.files import read_json, sha256_of
 from replicse.registry.suite_options import to_install
 from replicse.registry.suites import Suite, groups
-from replicse.runtime.forking import ADDRESS
 from replicse.runtime.locks import note_holder
 from replicse.runtime.slurm import keep_refusal
 from replicse.provenance.source import contents_digest
@@ -77,6 +75,8 @@ RESULTS = PATHS.results
 NEEDS = STUDY.scale.needs
 JOB_THREADS = NEEDS.threads
 GPUS = int(NEEDS.gpu != "none")
+# How many jobs share the GPUs of this machine, once that is known.
+SLOTS = 0
 # What is written in the place of --until for the rules whose jobs may read what others of the same rule make.
 INSTEAD = {"train": "evaluate align_uniformity_checkpoints", "store": "train"}
 
@@ -222,8 +222,9 @@ def share_gpus():
 
     Only when the study starts is it known whether jobs run here; a scheduler gives each of its jobs GPUs of its own.
     """
+    global SLOTS
     if workflow.local_exec and "gpu" in workflow.global_resources:
-        os.environ[SLOTS] = str(workflow.global_resources["gpu"].value)
+        SLOTS = workflow.global_resources["gpu"].value
 
 
 def serve_jobs():
@@ -236,7 +237,7 @@ def serve_jobs():
     ):
         from replicse.runtime.forking.server import start
 
-        os.environ[ADDRESS] = start(JOB_THREADS)
+        start(JOB_THREADS)
 
 
 def local_files():

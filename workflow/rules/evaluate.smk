@@ -20,7 +20,7 @@ rule evaluate:
         **given("evaluate", "code", "files", "payload", "made"),
     shell:
         "python -m replicse job evaluate {params.payload:q} --made {params.made:q} --data {input.data}"
-        " --threads {threads} --out {output.scores} > {log} 2>&1"
+        " --threads {threads} --slots {SLOTS} --out {output.scores} > {log} 2>&1"
 
 
 # Numbers that are counted from the data stand beside the encoders' as those of an encoder named data.

@@ -20,4 +20,4 @@ rule align_uniformity_checkpoints:
         **given("geometry", "code", "payload", "made"),
     shell:
         "python -m replicse job geometry {params.payload:q} --made {params.made:q} --data {input.data}"
-        " --threads {threads} --out {output.scores} > {log} 2>&1"
+        " --threads {threads} --slots {SLOTS} --out {output.scores} > {log} 2>&1"

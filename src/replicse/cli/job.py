@@ -10,6 +10,7 @@ from replicse.cli.stages import STAGES, Stage
 from replicse.files import write_json
 from replicse.registry.artefacts import record_file
 from replicse.registry.plugins import use_plugins
+from replicse.runtime.devices import share
 
 log = logging.getLogger(__name__)
 
@@ -31,12 +32,15 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--chunk", type=int, default=0, help="train: rows that are encoded at a time (0: all)"
     )
     parser.add_argument("--code", default="", help="train: digest of the code whose saved state is resumed")
+    parser.add_argument("--slots", type=int, default=0, help="jobs that share this machine's GPUs (0: any)")
+    parser.add_argument("--join", type=int, default=0, help="train: port of the first process of the run")
     parser.add_argument("--made", type=json_mapping, help="JSON: what it is made from, for its record")
 
 
 def run(arguments: Namespace) -> int | None:
     """Do one job as the workflow does it; what it is given is in the payload, the machine's share in options."""
     stage: Stage = importlib.import_module(f"replicse.cli.stages.{arguments.stage}").STAGE
+    share(arguments.slots)
     use_plugins(arguments.payload.get("plugin", ()))
     if arguments.out:  # a job that is killed leaves none
         record_file(arguments.out).unlink(missing_ok=True)

@@ -21,10 +21,7 @@ from torch import Tensor, nn
 
 from replicse.errors import Failed
 from replicse.runtime.devices import see_one_device
-from replicse.runtime.forking import ADDRESS
 
-# The environment variable that tells a process where the first one of its run listens.
-STORE = "REPLICSE_STORE"
 # The first process evaluates and saves while the others wait.
 PATIENCE = timedelta(hours=12)
 ENDING = 5.0  # seconds that a process which fails may take to say why
@@ -62,13 +59,14 @@ class Processes:
 
 
 @contextmanager
-def started(count: int, words: Sequence[str]) -> Iterator[Processes]:
+def started(count: int, words: Sequence[str], port: int = 0) -> Iterator[Processes]:
     """Yield this process among those of its run: torchrun's, or `count` on this machine, of which it is the first.
 
-    The others run the same words of the command line. Failed where one of them has ended, with its last line.
+    The others run the same words of the command line, with the port of the first. Failed where one of them has ended,
+    with its last line.
     """
-    if STORE in os.environ or int(os.environ.get("WORLD_SIZE", "1")) > 1:
-        with _joined(int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])) as processes:
+    if port or int(os.environ.get("WORLD_SIZE", "1")) > 1:
+        with _joined(int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"]), port=port) as processes:
             yield processes
         return
     if count <= 1:
@@ -110,12 +108,11 @@ def _end_of_one(others: Sequence[subprocess.Popen], logs: Sequence[Path]) -> str
 
 def _other(words: Sequence[str], rank: int, count: int, port: int, log: Path) -> subprocess.Popen:
     """Start another process of the run; it ends when the pipe to it does."""
-    variables = {"RANK": rank, "LOCAL_RANK": rank, "WORLD_SIZE": count, STORE: port}
-    environment = {name: value for name, value in os.environ.items() if name != ADDRESS}
+    variables = {"RANK": rank, "LOCAL_RANK": rank, "WORLD_SIZE": count}
     with log.open("wb") as stream:
         return subprocess.Popen(
-            [sys.executable, "-m", "replicse", *words],
-            env=environment | {name: str(value) for name, value in variables.items()},
+            [sys.executable, "-m", "replicse", *words, f"--join={port}"],
+            env=os.environ | {name: str(value) for name, value in variables.items()},
             stdin=subprocess.PIPE,
             stdout=stream,
             stderr=stream,
@@ -123,11 +120,11 @@ def _other(words: Sequence[str], rank: int, count: int, port: int, log: Path) ->
 
 
 @contextmanager
-def _joined(rank: int, count: int, store: "dist.Store | None" = None) -> Iterator[Processes]:
+def _joined(rank: int, count: int, store: "dist.Store | None" = None, port: int = 0) -> Iterator[Processes]:
     """Join the other processes; two that share a GPU have no NCCL, but gloo sums tensors of a GPU too."""
-    if STORE in os.environ:
+    if port:
         threading.Thread(target=_end_with_pipe, daemon=True).start()
-        store = dist.TCPStore("127.0.0.1", int(os.environ[STORE]), count, is_master=False)
+        store = dist.TCPStore("127.0.0.1", port, count, is_master=False)
     here = int(os.environ.get("LOCAL_WORLD_SIZE", count))
     alone = see_one_device(os.environ, int(os.environ.get("LOCAL_RANK", rank)), here)
     backend = "cpu:gloo,cuda:nccl" if alone and torch.cuda.is_available() else "gloo"

@@ -6,11 +6,11 @@ import sys
 import pytest
 
 from replicse.errors import BadInput
-from replicse.runtime.devices import SLOTS, device_for, see_one_device
+from replicse.runtime.devices import device_for, see_one_device, share
 
 JOB = (
-    "import os, sys; from replicse.runtime.devices import take_slot; print(take_slot(os.environ, 0.05),"
-    " os.environ['CUDA_VISIBLE_DEVICES'], flush=True); sys.stdin.read()"
+    "import os, sys; from replicse.runtime.devices import share, take_slot; share(4);"
+    " print(take_slot(os.environ, 0.05), os.environ['CUDA_VISIBLE_DEVICES'], flush=True); sys.stdin.read()"
 )
 
 
@@ -21,7 +21,7 @@ def start(tmp_path):
 
     def started():
         environment = {
-            "REPLICSE_GPU_SLOTS": "4", "CUDA_VISIBLE_DEVICES": "3,5", "TMPDIR": str(tmp_path),
+            "CUDA_VISIBLE_DEVICES": "3,5", "TMPDIR": str(tmp_path),
             "PYTHONPATH": ":".join(sys.path),
         }  # fmt: skip
         piped = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
@@ -54,8 +54,10 @@ def test_processes_of_one_run_see_a_gpu_each_and_say_when_they_share():
         assert not see_one_device({"CUDA_VISIBLE_DEVICES": "0,2"}, place, 3)
         seen.append(environment["CUDA_VISIBLE_DEVICES"])
     assert seen == ["0", "2", "0"]
-    slots = {"CUDA_VISIBLE_DEVICES": "0,2", SLOTS: "4"}
+    slots = {"CUDA_VISIBLE_DEVICES": "0,2"}
+    share(4)
     assert not see_one_device(slots, 0, 2) and slots["CUDA_VISIBLE_DEVICES"] == "0,2", "a slot is taken later"
+    share(0)
 
 
 @pytest.mark.parametrize("name", ["cud", "cuda:99", "cpu:x"])

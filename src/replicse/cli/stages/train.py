@@ -28,7 +28,7 @@ def train(job: Mapping[str, Any], arguments: Namespace) -> None:
             f"--processes {arguments.processes} --chunk {arguments.chunk}: expected no less than 0"
         )
     with (
-        started(arguments.processes, _words(job, arguments)) as processes,
+        started(arguments.processes, _words(job, arguments), arguments.join) as processes,
         failing_once(arguments.state, processes.rank),
     ):
         _train_in(processes, job, arguments)
@@ -58,7 +58,7 @@ def failing_once(state: Path, rank: int) -> Iterator[None]:
 
 def _words(job: Mapping[str, Any], arguments: Namespace) -> list[str]:
     """Return the words of the command line that say the same."""
-    names = ("data", "out", "state", "threads", "chunk", "code", "device")
+    names = ("data", "out", "state", "threads", "chunk", "code", "device", "slots")
     named = {name: value for name in names if (value := getattr(arguments, name)) is not None}
     return ["job", "train", json.dumps(job), *(f"--{name}={value}" for name, value in named.items())]
 

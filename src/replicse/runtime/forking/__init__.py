@@ -15,8 +15,8 @@ import struct
 import sys
 from collections.abc import Sequence
 
-# The environment variable that tells a job where the server listens.
-ADDRESS = "REPLICSE_SERVER"
+# Where the server of a study listens, below its folder.
+ADDRESS = ".snakemake/replicse-server"
 LENGTH = struct.Struct("!Q")
 TAKEN, DECLINED = b"t", b"d"
 # What the kernel calls a job of a server; a server without jobs is no work in a folder.

@@ -7,14 +7,12 @@ import json
 import logging
 import os
 import select
-import shutil
 import signal
 import socket
 import socketserver
 import struct
 import subprocess
 import sys
-import tempfile
 import threading
 import traceback
 from collections.abc import Mapping, Sequence
@@ -23,7 +21,7 @@ from typing import Any
 
 from replicse.cli.stages import STAGES
 from replicse.provenance.record import software
-from replicse.runtime.forking import DECLINED, JOB, LENGTH, TAKEN, identity
+from replicse.runtime.forking import ADDRESS, DECLINED, JOB, LENGTH, TAKEN, identity
 from replicse.runtime.machine import SETTINGS
 
 log = logging.getLogger(__name__)
@@ -53,23 +51,28 @@ DIE_WITH_PARENT, SET_NAME = 1, 15  # PR_SET_PDEATHSIG and PR_SET_NAME of Linux
 PATIENCE = 20.0  # seconds that a half-sent request is waited for
 
 
-def start(threads: int) -> str:
-    """Start a server that lives as long as this process has jobs of so many threads; return its address."""
+def start(threads: int) -> None:
+    """Start a server in this folder that lives as long as this process has jobs of so many threads.
+
+    There is none where the file system has no sockets.
+    """
     added = {**dict.fromkeys(THREADS, str(threads)), **QUIET, "PYTHONPATH": str(Path(__file__).parents[3])}
-    folder = tempfile.mkdtemp(prefix="replicse-")
-    address = f"{folder}/socket"
+    Path(ADDRESS).unlink(missing_ok=True)
     with socket.socket(socket.AF_UNIX) as listener:
         # Bound here, so that a job can ask before all is imported.
-        listener.bind(address)
+        try:
+            listener.bind(ADDRESS)
+        except OSError as error:
+            log.warning("%s: %s; jobs run as processes of their own", ADDRESS, error.strerror)
+            return
         listener.listen(128)
         subprocess.Popen(
-            [sys.executable, "-m", __name__, str(listener.fileno()), str(os.getpid()), address],
+            [sys.executable, "-m", __name__, str(listener.fileno()), str(os.getpid()), ADDRESS],
             pass_fds=[listener.fileno()],
             env={**os.environ, **added},
             stdin=subprocess.DEVNULL,
             start_new_session=True,
         )
-    return address
 
 
 class Server(socketserver.ForkingMixIn, socketserver.UnixStreamServer):
@@ -161,6 +164,7 @@ def _set_apart() -> None:
 
 def serve(descriptor: int, parent: int, address: str) -> None:
     """Import what jobs share and serve; go away where a fork would not be safe, so that jobs run as plain processes."""
+    own = Path(address).stat().st_ino
     try:
         with socket.socket(fileno=descriptor) as listener:
             try:
@@ -178,7 +182,9 @@ def serve(descriptor: int, parent: int, address: str) -> None:
             gc.freeze()
             Server(listener).serve_until(watched)
     finally:
-        shutil.rmtree(Path(address).parent, ignore_errors=True)
+        with contextlib.suppress(OSError):  # the next study of the folder may have put its own there
+            if Path(address).stat().st_ino == own:
+                Path(address).unlink()
 
 
 def _optimise_nothing() -> None:
