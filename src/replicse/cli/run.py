@@ -145,7 +145,7 @@ def of_items(plan: Study, asked: Sequence[Item | str]) -> Study:
     named = [item.id for item in asked if isinstance(item, Item)]
     if not named or "all" in asked:
         return plan
-    return compile_study(plan.config.replace(papers=by_paper(named)), plan.workflow, papers=plan.papers)
+    return compile_study(plan.config.of_items(named), plan.workflow, papers=plan.papers)
 
 
 def refuse_absent(plan: Study, asked: Sequence[Item | str]) -> None:

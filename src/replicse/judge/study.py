@@ -24,7 +24,6 @@ from replicse.judge.origins import outdated
 from replicse.judge.table import ItemResult
 from replicse.judge.tabulate import item_result
 from replicse.spec.cell_id import CellId
-from replicse.spec.config import by_paper
 
 LOG = logging.getLogger(__name__)
 Table = tuple[Sequence[str], list[dict[str, Any]]]
@@ -130,7 +129,7 @@ def study_of_others(plan: Study, items: Iterable[str]) -> Study:
     wanted = [name for name in known if name in set(items)]
     if plan.items.keys() >= set(wanted):
         return plan
-    config = plan.config.replace(papers=by_paper(wanted))
+    config = plan.config.of_items(wanted)
     others = compile_study(config, plan.workflow, papers=plan.papers, as_far_as_possible=True)
     for name, error in others.unplanned.items():
         LOG.warning("%s is left out: %s", name, error)

@@ -127,6 +127,13 @@ class Config(Plugins):
             "crossed": (self.crossed or {}).get(item),
         }
 
+    def of_items(self, items: Iterable[str]) -> "Config":
+        """Return the config of some items alone."""
+        papers = by_paper(items).items()
+        return self.replace(
+            papers={paper: names if names == "all" else tuple(names) for paper, names in papers}
+        )
+
     def names(self, item: str) -> bool:
         """Return whether an item is asked for by its own name, not only as one of all."""
         listed = self.papers != "all" and self.papers.get(item.partition("/")[0], "all") != "all"
