@@ -14,12 +14,11 @@ from replicse.errors import BadInput
 from replicse.judge.csv_rows import tidy_rows
 from replicse.judge.folder import held
 from replicse.judge.statistics import mean_and_spread
-from replicse.spec.cell_id import AS_DESCRIBED
+from replicse.spec.cell_id import CellId
 from replicse.spec.printed import printed_number
 
 State = Literal["identical", "equal to rounding", "within spread", "beyond spread", "no spread", "missing"]
 STATES: tuple[State, ...] = get_args(State)
-NAMED = ("paper", "item", "row", "column", "protocol", "metric")
 HALF_DIGIT = 0.005  # two decimals are shown where no number is printed
 SLACK = 1e-12  # decimal fractions are inexact in binary
 Row = dict[str, str]
@@ -100,7 +99,7 @@ def compare(a: Path, b: Path) -> Comparison:
     different = {one["run"] for one, other in shared if one["value"] != other["value"]} - {""}
     return Comparison(
         cells=compared,
-        other_runs=tuple(_name(key) for key in common if not pairs[key]),
+        other_runs=tuple(cell.short for cell in common if not pairs[cell]),
         only_a=len(first) - len(common),
         only_b=len(second) - len(common),
         machines_a=_named(first, "machine"),
@@ -114,19 +113,21 @@ def compare(a: Path, b: Path) -> Comparison:
     )
 
 
-def _cells(folder: Path) -> dict[tuple[str, ...], Rows]:
-    """Return the values of a folder by cell, as text; quoted cells, which have no encoder, are left out."""
-    cells: dict[tuple[str, ...], Rows] = defaultdict(list)
+def _cells(folder: Path) -> dict[CellId, Rows]:
+    """Return the values of a folder by cell, its metric a path, as text; quoted cells have none."""
+    cells: dict[CellId, Rows] = defaultdict(list)
     for row in tidy_rows(held(folder)):
-        cells[tuple(row[name] for name in NAMED)].append({name: str(entry) for name, entry in row.items()})
+        item = f"{row['paper']}/{row['item']}"
+        cell = CellId(item, row["row"], row["column"], row["metric"], row["protocol"])
+        cells[cell].append({name: str(entry) for name, entry in row.items()})
     return cells
 
 
-def _rows(cells: Mapping[tuple[str, ...], Rows]) -> Iterable[Row]:
+def _rows(cells: Mapping[CellId, Rows]) -> Iterable[Row]:
     return (row for rows in cells.values() for row in rows)
 
 
-def _named(cells: Mapping[tuple[str, ...], Rows], column: str) -> tuple[str, ...]:
+def _named(cells: Mapping[CellId, Rows], column: str) -> tuple[str, ...]:
     """Return the machines or packages of a folder, the one with most numbers first."""
     counts = Counter(name for row in _rows(cells) for name in row.get(column, "").split(" | ") if name)
     return tuple(name for name, _ in counts.most_common())
@@ -143,7 +144,7 @@ def _shared(first: Rows, second: Rows) -> list[tuple[Row, Row]]:
     ]
 
 
-def _compared(key: tuple[str, ...], pairs: Sequence[tuple[Row, Row]], first: Rows, second: Rows) -> Compared:
+def _compared(cell: CellId, pairs: Sequence[tuple[Row, Row]], first: Rows, second: Rows) -> Compared:
     there = [pair for pair in pairs if all(row["value"] for row in pair)]
     seeds = len({one["seed"] for one, _ in there})
     read = [(_number(one["value"]), _number(two["value"])) for one, two in there]
@@ -151,7 +152,7 @@ def _compared(key: tuple[str, ...], pairs: Sequence[tuple[Row, Row]], first: Row
     if not there or len(numbers) < len(there):
         same = bool(there) and all(one["value"] == two["value"] for one, two in there)
         state: State = "missing" if len(there) < len(pairs) else "identical" if same else "no spread"
-        return Compared(_name(key), key[-1], seeds, None, None, None, None, None, False, None, state)
+        return Compared(cell.short, cell.metric, seeds, None, None, None, None, None, False, None, state)
     differences = [two - one for one, two in numbers]
     a, b = (mean_and_spread(side)[0] for side in zip(*numbers, strict=True))
     difference, largest = mean_and_spread(differences)[0], max(map(abs, differences))
@@ -167,7 +168,9 @@ def _compared(key: tuple[str, ...], pairs: Sequence[tuple[Row, Row]], first: Row
     else:
         state = "within spread" if abs(difference) <= spread else "beyond spread"
     spreads = difference / spread if spread else None
-    return Compared(_name(key), key[-1], seeds, a, b, difference, largest, spread, borrowed, spreads, state)
+    return Compared(
+        cell.short, cell.metric, seeds, a, b, difference, largest, spread, borrowed, spreads, state
+    )
 
 
 def _spread(first: Rows, second: Rows) -> tuple[float | None, bool]:
@@ -203,8 +206,3 @@ def _number(text: str) -> float | None:
     except ValueError:
         return None
     return number if math.isfinite(number) else None
-
-
-def _name(key: tuple[str, ...]) -> str:
-    protocol = key[NAMED.index("protocol")]
-    return "/".join(key[:4]) + ("" if protocol == AS_DESCRIBED else f"@{protocol}")

@@ -229,6 +229,10 @@ class ItemResult(Checked):
         """Return the name of the cell of a row in a column."""
         return CellId(self.item, row, column.id, column.metric, protocol)
 
+    def name_of(self, cell: CellId) -> str:
+        """Return `simcse/table3/p0.1/stsb-dev`, with its metric where its column has several."""
+        return str(cell) if sum(column.id == cell.column for column in self.columns) > 1 else cell.short
+
     @property
     def by_id(self) -> dict[CellId, CellResult]:
         """Return the cells by name."""

@@ -14,13 +14,6 @@ NAMED = 3
 STATISTICS = {"max": "maximum", "min": "minimum", "sd": "standard deviation"}
 
 
-def cell_name(item: ItemResult, cell: CellResult) -> str:
-    """Return `simcse/table3/p0.1/stsb-dev`, with its metric where its column has several, and its protocol's name."""
-    several = sum(column.id == cell.column for column in item.columns) > 1
-    name = item.id_of(cell)
-    return str(name) if several else name.short
-
-
 def cell_address(name: str) -> str:
     """Return a cell's name as a link target: `simcse-table3--p0.1--stsb-dev`."""
     paper, item, *rest = name.replace("@", "/").split("/")
@@ -79,7 +72,7 @@ def run_command(item: ItemResult) -> str:
 def why_command(item: ItemResult, cell: CellResult) -> str:
     """Return the command that shows where a cell comes from, in the study that it is of."""
     study = f"--study {item.kept}" if item.kept else f"--scale {item.scale}"
-    return f"replicse why {shlex.quote(cell_name(item, cell))} {study}"
+    return f"replicse why {shlex.quote(item.name_of(item.id_of(cell)))} {study}"
 
 
 def _statistic(printed: Reported) -> str:

@@ -9,7 +9,7 @@ from replicse.judge.report import JudgedItem
 from replicse.judge.table import QUOTED, CellResult, ColumnHead, ItemResult, RowHead
 from replicse.printable import several
 from replicse.registry.suites import is_percentage
-from replicse.show.content.cell_facts import cell_address, cell_name, facts, over_seeds
+from replicse.show.content.cell_facts import cell_address, facts, over_seeds
 from replicse.show.content.cells import Part, Shown, show
 from replicse.show.content.grids import Column, Grid, GridCell, GridLine, Heading, Kind
 from replicse.show.content.numbers import effect_text, printed_difference
@@ -147,8 +147,9 @@ def _cell(
     if best:
         numbers = _numbers(cell)
         shown = replace(shown, best=tuple(part for part, number in best.items() if numbers[part] == number))
-    effect = effects.get(item.id_of(cell))
-    return GridCell(shown, facts(item, column, shown, cell, effect), cell_address(cell_name(item, cell)))
+    cell_id = item.id_of(cell)
+    told = facts(item, column, shown, cell, effects.get(cell_id))
+    return GridCell(shown, told, cell_address(item.name_of(cell_id)))
 
 
 def _numbers(cell: CellResult) -> dict[Part, float | None]:

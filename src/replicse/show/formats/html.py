@@ -11,7 +11,7 @@ from urllib.parse import quote
 from jinja2 import Environment
 from markupsafe import Markup, escape
 
-from replicse.show.content.cell_facts import cell_address, cell_name, run_command
+from replicse.show.content.cell_facts import cell_address, run_command
 from replicse.show.content.contents import Document, ItemEntry, Page, Section, Waterfall
 from replicse.show.content.grids import Column, Grid, GridCell, GridLine, panels
 from replicse.show.content.sheets import Sheet
@@ -83,7 +83,7 @@ def addresses(report: Document) -> dict[str, str]:
         for entry in section.entries:
             links[entry.item.item] = f"{section.page}#{entry.anchor}"
             shown = {cell.address for cell in _cells(entry)}
-            for name in (cell_name(entry.item, cell) for cell in entry.item.cells):
+            for name in map(entry.item.name_of, entry.item.by_id):
                 address = cell_address(name)
                 links[name] = f"{section.page}#{address}" if address in shown else links[entry.item.item]
     return links

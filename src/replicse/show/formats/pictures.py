@@ -10,7 +10,7 @@ from replicse.judge.report import ColumnShape, Effect
 from replicse.judge.table import CellResult, ItemResult
 from replicse.printable import number
 from replicse.registry.suites import is_percentage
-from replicse.show.content.cell_facts import cell_address, cell_name
+from replicse.show.content.cell_facts import cell_address
 from replicse.show.content.cells import show
 from replicse.show.content.contents import Document, Waterfall
 from replicse.show.content.numbers import effect_text, plus_minus, tick
@@ -63,7 +63,7 @@ def _delta_place(delta: float) -> float:
 
 
 def _point(item: ItemResult, cell: CellResult, delta: float) -> dict[str, Any]:
-    name = cell_name(item, cell)
+    name = item.name_of(item.id_of(cell))
     shown = show(cell, scale="" if item.comparable else item.scale)
     place = {"address": cell_address(name), "x": _delta_place(delta)}
     return {**place, "kind": shown.verdict.replace(" ", "-"), "title": f"{name}: {shown.text}"}
@@ -90,7 +90,7 @@ def effects_svg(report: Document) -> str:
 
 
 def _address(item: ItemResult, effect: Effect) -> str:
-    return cell_address(cell_name(item, item.described[effect.cell]))
+    return cell_address(item.name_of(effect.cell))
 
 
 def _axis(ends: list[float], start: float, width: float) -> tuple[float, float, Place]:

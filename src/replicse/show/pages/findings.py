@@ -6,7 +6,6 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from replicse.judge.judgements import Finding, JudgedClaim
 from replicse.judge.report import JudgedItem, Orders, Report, StrongEffect, StrongProtocol
 from replicse.printable import several
-from replicse.show.content.cell_facts import cell_name
 from replicse.show.content.contents import Headline, Surroundings
 from replicse.show.content.numbers import effect_text, plus_minus, printed_difference
 from replicse.show.content.sheets import verdict_counts
@@ -58,7 +57,7 @@ def _effect(strong: StrongEffect, item: JudgedItem, scale: str) -> Headline:
         detail.append(f"{crossed} over {len(values)} pairs of backbone and seed")
     detail += [f"in print {printed}"] * bool(printed)
     detail.append(f"{effect.item}, scale {scale}")
-    return Headline(sentence, "; ".join(detail), cell_name(item, item.described[effect.cell]))
+    return Headline(sentence, "; ".join(detail), item.name_of(effect.cell))
 
 
 def _chosen(bounds: tuple[float, float] | None, candidates: int) -> str:
@@ -141,7 +140,7 @@ def _protocol(strong: StrongProtocol, item: JudgedItem, scale: str) -> Headline:
         f"{protocol} {_points(ours.mean, label)} over {row.n_seeds} seeds.",
         f"Paired by seed {effect_text(ours)} against the row as described (95%"
         f" interval{_chosen(strong.bounds, strong.candidates)}); {item.item}, scale {scale}",
-        cell_name(item, item.described[row.cell]),
+        item.name_of(row.cell),
     )
 
 
