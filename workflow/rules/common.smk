@@ -82,7 +82,7 @@ INSTEAD = {"train": "evaluate align_uniformity_checkpoints", "store": "train"}
 
 
 wildcard_constraints:
-    item="[a-z0-9]+/[A-Za-z0-9-]+",
+    item="(?!tables/)[a-z0-9]+/[A-Za-z0-9-]+",
     run="[A-Za-z0-9.-]+",
     encoder="(?!data/)[A-Za-z0-9.-]+",
     group="|".join(groups()),
