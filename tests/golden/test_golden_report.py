@@ -5,7 +5,7 @@ from golden import example_report as example
 from pandas import DataFrame
 
 from replicse.show.content.contents import Headline, Page
-from replicse.show.content.records import records_of
+from replicse.show.content.records import as_csv, records_of
 from replicse.show.content.sheets import Sheet
 from replicse.show.content.tables import grid_of
 from replicse.show.formats import html, latex, markdown
@@ -38,7 +38,7 @@ def test_terminal(golden, name):
 @pytest.mark.parametrize("name", ("trajectory", "scatter", "dropout", "augmentation", "spectrum", "density"))
 def test_what_a_figure_is_drawn_from(golden, name):
     records = records_of(example.item(name))
-    golden(f"{name}.csv", DataFrame(records).to_csv(index=False, float_format="%.4f"))
+    golden(f"{name}.csv", DataFrame(as_csv(records)).to_csv(index=False, float_format="%.4f"))
 
 
 @pytest.mark.parametrize("suffix", ("md", "tex", "html"))

@@ -13,6 +13,7 @@ from replicse.show.strip_plots import effect_plot, strip_plot
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from pandas import DataFrame
+from replicse.show.content.records import as_csv
 from replicse.show.curves import density, spectrum
 from replicse.show.planes import scatter, trajectory
 from replicse.show.profiles import bars, heat, profile
@@ -51,7 +52,9 @@ def frame(records: Records) -> "DataFrame":
 
     table = DataFrame(records)
     numbers = [
-        name for name, column in table.items() if not column.map(lambda entry: isinstance(entry, str)).any()
+        name
+        for name, column in table.items()
+        if not column.map(lambda entry: isinstance(entry, str | tuple)).any()
     ]
     return table.astype(dict.fromkeys(numbers, float))
 
@@ -78,5 +81,5 @@ def _save(figure: "Figure", records: Records, stem: Path) -> list[Path]:
             figure.savefig(temporary, format=kind, metadata=metadata)
         written.append(path)
     path = stem.with_name(f"{stem.name}.csv")
-    write_rows(path, list(records[0]), records)
+    write_rows(path, list(records[0]), as_csv(records))
     return [*written, path]

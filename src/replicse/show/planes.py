@@ -1,7 +1,7 @@
 """Figures in the plane of alignment and uniformity: paths over training, encoders by score."""
 
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +26,7 @@ def trajectory(records: "DataFrame") -> "Figure":
 
     Records, in the order of training: method, step, alignment, uniformity, source (reported or reproduced), selected
     (not blank: the checkpoint that was selected, no further step), seeds: where those are too few for an interval, the
-    place of each as `uniformity,alignment`; shown of the last step.
+    place of each, uniformity and alignment; shown of the last step.
     """
     looks = method_looks(records["method"].unique())
     figure, panels = _panels_by_source(records)
@@ -149,14 +149,16 @@ def _arrow_places(x: np.ndarray, y: np.ndarray) -> list[int]:
     return np.unique(np.searchsorted(covered, covered[-1] * np.array([0.25, 0.5, 0.75]))).tolist()
 
 
-def _seeds_in_plane(axes: "Axes", seeds: str, colour: str) -> None:
-    """Draw each seed of a point, `uniformity,alignment` with a space between them."""
-    for pair in seeds.split():
-        axes.plot(*([float(number)] for number in pair.split(",")), zorder=2, **{**ONE_SEED, "color": colour})
+def _seeds_in_plane(axes: "Axes", seeds: Iterable[tuple[float, float]], colour: str) -> None:
+    """Draw each seed of a point, by its uniformity and alignment."""
+    for x, y in seeds:
+        axes.plot([x], [y], zorder=2, **{**ONE_SEED, "color": colour})
 
 
 def _seeds_handle(records: "DataFrame") -> list[Any]:
-    return [handle(label="one seed", **{**ONE_SEED, "color": QUIET})] if records["seeds"].any() else []
+    return (
+        [handle(label="one seed", **{**ONE_SEED, "color": QUIET})] if records["seeds"].map(bool).any() else []
+    )
 
 
 def _label_points(axes: "Axes", records: "DataFrame") -> None:
@@ -168,7 +170,7 @@ def _label_points(axes: "Axes", records: "DataFrame") -> None:
 
     points = records[["uniformity", "alignment"]].to_numpy()
     radius = 4 * axes.figure.dpi / 72
-    seeds = [pair.split(",") for each in records["seeds"] for pair in each.split()]
+    seeds = [place for each in records["seeds"] for place in each]
     drawn = axes.transData.transform([*points, *np.array(seeds, dtype=float)])
     taken = [Bbox([place - radius, place + radius]) for place in drawn]
     for point, name, score in zip(points, records["label"], records["score"], strict=True):

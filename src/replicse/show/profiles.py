@@ -22,7 +22,7 @@ def profile(records: "DataFrame") -> "Figure":
     """Draw one column over an ordered row axis: the reported line and the reproduced one with its interval.
 
     Records, in the order of the rows: row, reported, reproduced, low, high (None where missing), metric, and seeds:
-    those that are too few for an interval, a space between them. Rows whose names are numbers (`0.1`, `p = 0.1`) are
+    those that are too few for an interval. Rows whose names are numbers (`0.1`, `p = 0.1`) are
     joined by lines; others (`Fixed 0.1`) are alone. Where records have a group, each has a panel, on one scale where
     its shape stays readable.
     """
@@ -104,9 +104,8 @@ def _beside(axes: "Axes", records: "DataFrame", upright: bool) -> None:
     lines = axes.vlines if upright else axes.hlines
     lines(records.index, records["low"], records["high"], zorder=1, **ONE_MORE)
     for place, seeds in records["seeds"].items():
-        values = [float(text) for text in seeds.split()]
-        places = [place] * len(values)
-        axes.plot(*((places, values) if upright else (values, places)), zorder=2, **ONE_SEED)
+        places = [place] * len(seeds)
+        axes.plot(*((places, seeds) if upright else (seeds, places)), zorder=2, **ONE_SEED)
     for source, style in _source_styles().items():
         x, y = (records.index, records[source]) if upright else (records[source], records.index)
         axes.plot(x, y, markersize=6, zorder=3, **style)
@@ -129,5 +128,5 @@ def _legend(figure: "Figure", records: "DataFrame") -> None:
     shown = {name: records[name].notna().any() for name in (*SOURCES, "low")}
     handles = [handle(label=source, **style) for source, style in _source_styles().items() if shown[source]]
     handles += [handle(label="one more run (95%)", **ONE_MORE)] if shown["low"] else []
-    handles += [handle(label="one seed", **ONE_SEED)] if records["seeds"].any() else []
+    handles += [handle(label="one seed", **ONE_SEED)] if records["seeds"].map(bool).any() else []
     put_legend(figure, handles, columns=3)

@@ -11,7 +11,7 @@ from golden import example_report as example
 from replicse.cli.render import draw_item
 from replicse.errors import BadInput
 from replicse.show import figures
-from replicse.show.content.records import records_of
+from replicse.show.content.records import as_csv, records_of
 from replicse.show.figures import draw, frame
 
 # By kind of figure, the example that is drawn so.
@@ -44,7 +44,8 @@ def test_a_kind_is_written_with_its_data_and_the_same_bytes_twice(kind, tmp_path
     with files[-1].open(encoding="utf-8", newline="") as stream:
         rows = list(csv.DictReader(stream))
     assert rows == [
-        {name: "" if value is None else str(value) for name, value in record.items()} for record in records
+        {name: "" if value is None else str(value) for name, value in record.items()}
+        for record in as_csv(records)
     ]
     for path in files[:3]:
         assert b"/tmp" not in path.read_bytes() and b"202" not in path.read_bytes()[:400]
@@ -97,7 +98,7 @@ def test_two_seeds_are_dots_and_no_interval(kind):
     item = example.few_seeds(DRAWN[kind])
     records = records_of(item)
     cell = item.cells[0]
-    assert records[0]["seeds"] == " ".join(str(value.value) for value in cell.values)
+    assert records[0]["seeds"] == tuple(value.value for value in cell.values)
     assert {(record["low"], record["high"]) for record in records} == {(None, None)}
     drawn = figures.DRAWERS[kind](frame(records))
     legend = [text.get_text() for text in drawn.legends[0].get_texts()]
@@ -110,7 +111,7 @@ def test_two_seeds_are_dots_and_no_interval(kind):
 
 @pytest.mark.parametrize(("row", "on"), [("τ=1", True), ("10%", True), ("−5", True), ("Fixed 0.1", False)])
 def test_rows_that_set_a_number_are_joined(row, on):
-    numbers = {"reported": 1.0, "reproduced": 2.0, "low": None, "high": None, "seeds": "", "metric": "m"}
+    numbers = {"reported": 1.0, "reproduced": 2.0, "low": None, "high": None, "seeds": (), "metric": "m"}
     line = figures.profile(frame([{"row": name, **numbers} for name in ("0.2", row)])).axes[0].lines[0]
     assert math.isnan(line.get_ydata()[1]) == (not on)
 
@@ -134,7 +135,7 @@ PLACE = {
     "source": "reproduced",
     "step": "final",
     "selected": "",
-    "seeds": "",
+    "seeds": (),
 }
 
 

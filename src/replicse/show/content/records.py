@@ -33,6 +33,20 @@ def records_of(item: JudgedItem) -> list[Record]:
     return list(makers.get(item.figure, _profile)(item))
 
 
+def as_csv(records: Iterable[Mapping[str, Any]]) -> list[Record]:
+    """Return records for a CSV: seeds are text, a space between them, a comma within a place in the plane."""
+    return [
+        {name: _text(value) if isinstance(value, tuple) else value for name, value in record.items()}
+        for record in records
+    ]
+
+
+def _text(values: tuple[Any, ...]) -> str:
+    return " ".join(
+        ",".join(map(repr, value)) if isinstance(value, tuple) else repr(value) for value in values
+    )
+
+
 def _trajectory(item: ItemResult) -> Iterator[Record]:
     """Yield alignment and uniformity by source, method and step of training; the last is the selected checkpoint.
 
@@ -73,7 +87,7 @@ def _measures(
 ) -> dict[str, Any]:
     """Return a row's values by metric; none where a place in the plane is missing.
 
-    `seeds` holds the place of each seed, `uniformity,alignment`, where they are too few for an interval.
+    `seeds` holds the place of each seed, uniformity and alignment, where they are too few for an interval.
     """
     variant = "" if source in SOURCES else source
     keys = {_metric(column): (variant, item.id_at(row, column)) for column in columns}
@@ -84,7 +98,7 @@ def _measures(
     if None in [values.get(name) for name in PLANE]:
         return {}
     pairs = () if source == "reported" else zip(there["uniformity"].few, there["alignment"].few, strict=False)
-    return {**values, "seeds": " ".join(f"{uniformity!r},{alignment!r}" for uniformity, alignment in pairs)}
+    return {**values, "seeds": tuple(pairs)}
 
 
 def _profile(item: ItemResult) -> Iterator[Record]:
@@ -102,7 +116,7 @@ def _profile(item: ItemResult) -> Iterator[Record]:
             if cell is None or {cell.printed, cell.reproduced} == {None}:
                 continue
             numbers = {"reported": cell.printed, "reproduced": cell.reproduced}
-            interval = {"low": cell.low, "high": cell.high, "seeds": " ".join(map(repr, cell.few))}
+            interval = {"low": cell.low, "high": cell.high, "seeds": cell.few}
             group = axis if panels else row.group if item.figure == "profile" else ""
             yield {
                 "row": row.label, **numbers, **interval, "metric": axis, **({"group": group} if group else {}),
