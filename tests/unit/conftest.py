@@ -22,3 +22,13 @@ def one_thread() -> Iterator[None]:
     torch.set_num_threads(1)
     yield
     torch.set_num_threads(before)
+
+
+@pytest.fixture(scope="session")
+def world(tmp_path_factory):
+    """A data root with all evaluation sets, small."""
+    from replicse.world.world import write_world
+
+    folder = tmp_path_factory.mktemp("world")
+    write_world(folder, sentences=1200)
+    return folder

@@ -200,4 +200,4 @@ class Works:
         payload = self.plan.count_job()
         corpora = tuple(map(corpus_of, payload["corpora"].values()))
         runs = tuple(RunSpec.of(run, name) for name, run in payload.get("recipes", {}).items())
-        return self._job("count", (), payload, {"replicse.evaluation.counts"}, (*corpora, *runs))
+        return self._job("count", (), payload, {"replicse.training.counts"}, (*corpora, *runs))

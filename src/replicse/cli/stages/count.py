@@ -20,8 +20,8 @@ class CountJob(Payload):
 
 def count(job: CountJob, arguments: Namespace) -> None:
     """Count what needs no weights: sizes of evaluation sets, rows and overlap of corpora, parameters."""
-    from replicse.evaluation.counts import count
     from replicse.provenance.record import provenance
+    from replicse.training.counts import count
 
     counted = count(data_folder(arguments.data), list(job.read), job.corpora, job.recipes)
     write_json(arguments.out, {**counted, "provenance": provenance()})

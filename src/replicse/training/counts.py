@@ -13,11 +13,14 @@ from replicse.data.corpora import read_corpus
 from replicse.data.sts import load_sts
 from replicse.data.transfer import load_transfer
 from replicse.encoder.architectures import empty_backbone
+from replicse.encoder.heads import make_head
 from replicse.errors import BadInput, nearest
 from replicse.evaluation.overlap import lexical_overlap
+from replicse.objective.terms import Objective
 from replicse.registry.corpora import Corpus
 from replicse.registry.run_specs import RunSpec
 from replicse.registry.suites import COUNTED, is_metric
+from replicse.training.model import SentenceModel
 
 Columns = dict[str, list[str]]
 
@@ -73,10 +76,6 @@ def _parameters(name: str, what: str) -> int:
 
 def _trained(run: RunSpec) -> int:
     """Return how many parameters a run trains: encoder, heads, and the networks of its terms that are not frozen."""
-    from replicse.encoder.heads import make_head
-    from replicse.objective.terms import Objective
-    from replicse.training.model import SentenceModel
-
     backbone = empty_backbone(run.start("parameters").backbone or "")
     with torch.device("meta"):
         head = make_head(run.head, backbone.hidden)

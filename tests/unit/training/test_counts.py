@@ -8,9 +8,9 @@ import pytest
 from small_stsb import write_stsb
 
 from replicse.errors import BadInput
-from replicse.evaluation.counts import count
 from replicse.registry.suites import COUNTED, file_of
 from replicse.spec.papers import load_papers, recipe_of
+from replicse.training.counts import count
 
 CORPORA = {
     "nli": {"format": "triples", "file": "nli/nli_triples.csv"},
