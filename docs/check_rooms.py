@@ -22,6 +22,14 @@ TORCH_FREE = re.compile(r"^(.*) never import torch", re.MULTILINE)
 NAMES = re.compile(r"`([\w.]+)`")
 VARIABLE = re.compile(r"\bREPLICSE_[A-Z_]+\b")
 LONGEST_FILE, MOST_VERBS, MOST_VARIABLES = 350, 18, 2
+# Who may use a feature; what people use for their own tables and encoders alone (docs/own-data.md, docs/own-rows.md).
+USERS = (
+    "workflow/papers/*/*.yaml",
+    "workflow/papers/*/tables/*.yaml",
+    "workflow/scales/*.yaml",
+    "tests/papers/**/*.yaml",
+)
+OWN = {("format", "table"), ("pooling", "own")}
 NO_CODE = (
     tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER,
 )  # fmt: skip
@@ -104,9 +112,26 @@ def of_surface(root: Path) -> Iterator[str]:
         yield f"there are {len(found)} environment variables, at most {MOST_VARIABLES}: {', '.join(found)}"
 
 
+def of_features(root: Path) -> Iterator[str]:
+    """Yield a line for each entry of the registry that no paper, scale or test paper uses."""
+    from replicse.registry.plugins import use_plugins
+    from replicse.registry.registry import current
+
+    use_plugins([], root / "workflow")
+    files = [file for pattern in USERS for file in sorted(root.glob(pattern))]
+    used = "\n".join(file.read_text(encoding="utf-8") for file in files)
+    named = [(base.key, name) for base, known in current().entries.items() for name in known]
+    for key, name in named:
+        if (key, name) not in OWN and not re.search(rf"\b{key}: *{re.escape(name)}(?![\w-])", used):
+            yield f"{key} {name} is used by no paper, scale or test paper; use it there, or take it away"
+    for name in current().suites:
+        if not re.search(rf"(?<![\w-]){re.escape(name)}\b", used):
+            yield f"suite {name} is used by no paper, scale or test paper; use it there, or take it away"
+
+
 def found(root: Path = ROOT) -> list[str]:
     """Return a line for each way in which the package is not as the table and the limits have it."""
-    return [*of_rooms(root), *of_files(root), *of_surface(root)]
+    return [*of_rooms(root), *of_files(root), *of_surface(root), *of_features(root)]
 
 
 if __name__ == "__main__":
