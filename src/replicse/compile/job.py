@@ -54,7 +54,7 @@ class Job:
 
     @property
     def out(self) -> Path:
-        """Return the file, or of several the folder, that it is told to write."""
+        """Return the file, or of several the folder, that it writes."""
         first = Path(self.outputs[0])
         return first.parents[1] if self.stage == "train" else first.parent if self.stage in FOLDERS else first
 

@@ -1,4 +1,4 @@
-"""One cell judged: its values per seed, what is printed beside them, and the verdict."""
+"""One cell judged: its values per seed, what is printed, and the verdict."""
 
 import math
 import re

@@ -1,4 +1,4 @@
-"""What stands out of a study's results: the effects and the protocols that a report begins with."""
+"""The most telling of a study's results: the effects and the protocols that a report begins with."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from statistics import median

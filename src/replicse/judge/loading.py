@@ -52,7 +52,7 @@ class Results:
 def load(folder: Path | str) -> Results:
     """Return the values and the judged cells that a results folder holds by its own record, and the study's report.
 
-    The record is the config in the folder, the report the one in the folder of reports beside that of the results.
+    The record is the config in the folder, the report the one in the folder of reports next to that of the results.
     Raises MissingData where the folder, the record or every item is absent, BadInput where one is broken.
     """
     folder = Path(folder)

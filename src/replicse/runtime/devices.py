@@ -1,6 +1,6 @@
 """Which device a job computes on; on a machine with several GPUs each job takes a free slot of one of them.
 
-Snakemake counts how many jobs hold a GPU, but knows no device. Where a job is told how many run at a time
+Snakemake counts how many jobs hold a GPU, but knows no device. Where a job knows how many run at a time
 (`--slots`, which the workflow has from `--resources gpu=N`), it locks one of so many files for as long as its process
 lives, sees only the device that the file stands for, and says which.
 """
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 VISIBLE = "CUDA_VISIBLE_DEVICES"
 _held: list[Any] = []  # open files, whose locks end with the process
-_told = {"slots": 0}  # of this process
+_shared = {"slots": 0}  # of this process
 
 
 def share(slots: int) -> None:
-    """Say how many jobs share the GPUs of this machine; 0 for none beside this process."""
-    _told["slots"] = slots
+    """Say how many jobs share the GPUs of this machine; 0 for none but this process."""
+    _shared["slots"] = slots
 
 
 def device_for(name: str | None = None) -> "torch.device":
@@ -61,7 +61,7 @@ def take_slot(environment: MutableMapping[str, str], patience: float = 1.0) -> s
     Slots go round over the devices, so that a second job shares one only where all have a first. Waits until a slot is
     free, looking again after `patience` seconds.
     """
-    slots, devices = _told["slots"], _devices(environment)
+    slots, devices = _shared["slots"], _devices(environment)
     if not slots or not devices or _held:
         return ""
     folder = Path(tempfile.gettempdir(), f"replicse-gpus-{os.getuid()}")
@@ -87,7 +87,7 @@ def see_one_device(environment: MutableMapping[str, str], place: int, count: int
 
     Where slots are asked for, it takes one as any job does.
     """
-    slots, devices = _told["slots"], _devices(environment)
+    slots, devices = _shared["slots"], _devices(environment)
     if devices and not slots:
         environment[VISIBLE] = devices[place % len(devices)]
     return max(slots, count) <= len(devices)

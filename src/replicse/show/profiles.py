@@ -1,4 +1,4 @@
-"""Figures of printed and reproduced numbers beside each other, and of numbers as shades."""
+"""Figures of printed and reproduced numbers next to each other, and of numbers as shades."""
 
 import re
 import textwrap

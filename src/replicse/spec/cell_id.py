@@ -10,7 +10,7 @@ TEXT_ITEM = "text"  # the pseudo-item of numbers that are printed in the running
 class CellId:
     """A cell of a table or figure under one protocol, or a number that is printed outside of both.
 
-    `item` is `paper/item`. As text the protocol stands behind an `@`, that of the paper's text is left out.
+    `item` is `paper/item`. As text the protocol is written after an `@`, that of the paper's text is left out.
     """
 
     item: str
