@@ -53,7 +53,7 @@ def cell_story_of(shown: SelectedStudy, cell: Cell) -> tuple[dict[str, list[str]
     made = measurements if measurements.paths.kept else Measurements(beside, Jobs(beside))
     rows = list(judged_claims(plan, claims, [result, *results_of(others, made, read)]))
     findings = audit(audit_plan(plan.papers, plan.workflow, cell, plan.config), naming)
-    evidence = (plan, cell, result, measurements, rows, findings)
+    evidence = (cell, result, measurements, rows, findings)
     return cell_story(*evidence), cell_facts(*evidence)
 
 

@@ -42,7 +42,6 @@ def find_cell(plan: Study, name: str) -> Cell:
 
 
 def cell_story(
-    plan: Study,
     cell: Cell,
     result: ItemResult,
     measurements: Measurements,
@@ -53,7 +52,7 @@ def cell_story(
 
     `claims` are rows of claims, `findings` those of the audit; empty headings are left out.
     """
-    ours = _cell_result(cell, result)
+    plan, ours = measurements.study, _cell_result(cell, result)
     story = {
         "cell": [f"{cell.item.id} · {cell.row.label} · {cell.column.label}", *_protocol(plan, cell, result)],
         "scale": [result.standing],
@@ -84,7 +83,6 @@ def _verdict(ours: CellResult) -> str:
 
 
 def cell_facts(
-    plan: Study,
     cell: Cell,
     result: ItemResult,
     measurements: Measurements,
@@ -92,7 +90,7 @@ def cell_facts(
     findings: Sequence[Finding],
 ) -> dict[str, Any]:
     """Return what `cell_story` tells as plain data, numbers as numbers; `result` is the cell as it was judged."""
-    ours = _cell_result(cell, result)
+    plan, ours = measurements.study, _cell_result(cell, result)
     printed, is_number = _printed_numbers(plan, cell), cell.column.kind != "text"
     return {
         "cell": str(cell.id.described),

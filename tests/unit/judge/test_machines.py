@@ -103,7 +103,7 @@ class Study:
 
     def why(self):
         cell = find_cell(self.plan, "made/table1/r/a")
-        return cell_story(self.plan, cell, self.result, Measurements(self.plan), (), ())
+        return cell_story(cell, self.result, Measurements(self.plan), (), ())
 
 
 @pytest.fixture

@@ -49,7 +49,7 @@ def test_claims_and_findings_that_name_the_cell(plan):
     ]
     findings = [finding(f"{CELL}/spearman", "-13.3 is printed"), finding(f"{CELL}-delta/spearman", "other")]
     cell, evaluations = find_cell(plan, CELL), Measurements(plan)
-    story = cell_story(plan, cell, item_result(cell.item, evaluations), evaluations, claims, findings)
+    story = cell_story(cell, item_result(cell.item, evaluations), evaluations, claims, findings)
     assert story["claims"] == [
         "p/with-metric: paper's numbers supported, our runs not run",
         "p/without: paper's numbers contradicted, our runs undetermined",
