@@ -78,7 +78,6 @@ onstart:
     restore_world()
     wake_for_jobs_only()
     tell_refusals()
-    share_gpus()
     serve_jobs()
 
 

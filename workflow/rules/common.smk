@@ -75,8 +75,6 @@ RESULTS = PATHS.results
 NEEDS = STUDY.scale.needs
 JOB_THREADS = NEEDS.threads
 GPUS = int(NEEDS.gpu != "none")
-# How many jobs share the GPUs of this machine, once that is known.
-SLOTS = 0
 # What is written in the place of --until for the rules whose jobs may read what others of the same rule make.
 INSTEAD = {"train": "evaluate align_uniformity_checkpoints", "store": "train"}
 
@@ -117,7 +115,7 @@ def inputs(stage):
 
 
 def given(stage, *names):
-    """Return what the rule of a stage has as parameters: functions that read it of a job, by name."""
+    """Return the parameters of a stage by name, each a function that reads it of a job."""
     return {name: partial(GIVEN[name], stage) for name in names}
 
 
@@ -150,7 +148,9 @@ GIVEN = {
     "payload": param(lambda job: compact_json(job.payload)),
     "text": param(text_of),
     "out": param(lambda job: str(job.out)),
-    # Snakemake compares no parameter that is derived from the input; what it is made from is compared apart.
+    # Snakemake compares no parameter that is derived from the input: neither the machine's share, nor, a second time,
+    # what a job is made from.
+    "slots": lambda stage, wildcards, input: gpu_slots(),
     "made": lambda stage, wildcards, input: compact_json(
         made_from(job_of(stage, wildcards))
     ),
@@ -217,14 +217,17 @@ def refuse_without_extras():
             raise WorkflowError(f"scale {SCALE}: {problem}")
 
 
-def share_gpus():
-    """Say how many jobs share the GPUs of this machine: each takes a slot of one of them (replicse.runtime.devices).
+def gpu_slots():
+    """Return how many jobs share the GPUs of this machine: each takes a slot of one of them (replicse.runtime.devices).
 
-    Only when the study starts is it known whether jobs run here; a scheduler gives each of its jobs GPUs of its own.
+    A scheduler gives each of its jobs GPUs of its own.
     """
-    global SLOTS
-    if workflow.local_exec and "gpu" in workflow.global_resources:
-        SLOTS = workflow.global_resources["gpu"].value
+    here = workflow.is_main_process and workflow.local_exec
+    return (
+        workflow.global_resources["gpu"].value
+        if here and "gpu" in workflow.global_resources
+        else 0
+    )
 
 
 def serve_jobs():

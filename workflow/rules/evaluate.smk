@@ -17,10 +17,10 @@ rule evaluate:
         runtime=evaluation_time,
         gpu=GPUS,
     params:
-        **given("evaluate", "code", "files", "payload", "made"),
+        **given("evaluate", "code", "files", "payload", "made", "slots"),
     shell:
         "python -m replicse job evaluate {params.payload:q} --made {params.made:q} --data {input.data}"
-        " --threads {threads} --slots {SLOTS} --out {output.scores} > {log} 2>&1"
+        " --threads {threads} --slots {params.slots} --out {output.scores} > {log} 2>&1"
 
 
 # Numbers that are counted from the data stand beside the encoders' as those of an encoder named data.

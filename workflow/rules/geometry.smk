@@ -17,7 +17,7 @@ rule align_uniformity_checkpoints:
         runtime="1h",
         gpu=GPUS,
     params:
-        **given("geometry", "code", "payload", "made"),
+        **given("geometry", "code", "payload", "made", "slots"),
     shell:
         "python -m replicse job geometry {params.payload:q} --made {params.made:q} --data {input.data}"
-        " --threads {threads} --slots {SLOTS} --out {output.scores} > {log} 2>&1"
+        " --threads {threads} --slots {params.slots} --out {output.scores} > {log} 2>&1"

@@ -1,4 +1,5 @@
 # All of Snakemake that is no public part of it, each with what no public one does. Helpers only, no rule.
+from snakemake.io import IOFile
 from snakemake.jobs import GroupJob, Job
 
 
@@ -37,3 +38,8 @@ def force(job):
     """Have Snakemake make a job again: its records say so, which it does not know where its metadata is lost."""
     if workflow.is_main_process and RerunTrigger.PARAMS in workflow.rerun_triggers:
         workflow.dag.forcefiles.add(job.outputs[0])
+
+
+def has_metadata(job):
+    """Return whether Snakemake knows with what parameters it has made a job: only then it compares these itself."""
+    return bool(workflow.persistence.metadata(IOFile(job.outputs[0])))

@@ -4,7 +4,6 @@ from snakemake.settings.types import RerunTrigger
 from replicse.registry.artefacts import record_file
 from replicse.registry.digests import digest
 from replicse.compile.records import record_of
-from replicse.files import write_json
 
 # Their outputs are their payload itself, and need no record; what reads the data is told its record.
 WITHOUT_RECORD = ("config", "study")
@@ -41,13 +40,18 @@ def summary(job):
 
 
 def stale(job):
-    """Return whether what a job has written is not what it would write now, by its record; `--touch` accepts it."""
+    """Return whether what a job has written is not what it would write now, by its record; `--touch` accepts it.
+
+    Where Snakemake has metadata of the job, these say what its inputs were, and it needs no record.
+    """
     if not any(Path(file).exists() for file in job.outputs):
         return False
     if job.stage in WITHOUT_RECORD:
         return job.out.read_text(encoding="utf-8") != f"{text_of(job)}\n"
     record, now = record_of(job.out), made_from(job)
-    differs = any(record.get(name) != entry for name, entry in now.items())
-    if differs and workflow.touch:
-        write_json(record_file(job.out), now)
-    return differs
+    differ = {name for name, entry in now.items() if record.get(name) != entry}
+    if has_metadata(job):
+        differ = differ - {"inputs"} if record else set()
+    if differ and workflow.touch:
+        record_file(job.out).unlink(missing_ok=True)
+    return bool(differ)

@@ -19,9 +19,9 @@ rule train:
         gpu=GPUS,
         chunk=0,
     params:
-        **given("train", "code", "files", "payload", "made", "out"),
+        **given("train", "code", "files", "payload", "made", "out", "slots"),
         state=PATHS.state("{run}"),
     # Termination signals also reach the shell, which would end before the training has saved its state.
     shell:
         "exec python -m replicse job train {params.payload:q} --made {params.made:q} --data {input.data} --state {params.state} --out {params.out}"
-        " --code {params.code} --threads {threads} --slots {SLOTS} --processes {resources.gpu} --chunk {resources.chunk} > {log} 2>&1"
+        " --code {params.code} --threads {threads} --slots {params.slots} --processes {resources.gpu} --chunk {resources.chunk} > {log} 2>&1"

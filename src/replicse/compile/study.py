@@ -1,4 +1,4 @@
-"""The plan of a study: every cell, run, encoder, store and evaluation, all known at once."""
+"""A compiled study: every cell, run, encoder, store and job, all known at once."""
 
 import os
 from collections.abc import Iterable, Mapping, Sequence, Set
