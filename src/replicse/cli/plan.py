@@ -91,12 +91,12 @@ def _table(
         "trained": [each for each in ordered if each.training.count and not each.searched],
         "searches over hyper-parameters": [each for each in ordered if each.searched],
     }
-    yield ("item", "cells", "runs", "time", "evals", "detects", "title")
+    yield ("item", "cells", "runs", "time", "eval", "detects", "title")
     for heading, rows in parts.items():
         yield from [f"{heading}:"] if rows else []
         for each in rows:
             points = f"{detectable[each.item.id]:.1f}" if each.item.id in detectable else ""
-            time = duration_text(each.training.expected)
+            time = duration_text(each.training.expected).replace(" ", "")
             numbers = (str(each.cells), str(each.training.count), time, str(each.evaluations), points)
             yield (each.item.id, *numbers, each.item.title)
 
