@@ -104,7 +104,7 @@ def judge() -> dict[str, Any]:
 
     from replicse.files import write_json, write_rows
     from replicse.judge.measurements import Measurements
-    from replicse.judge.study import judge_study, results_of
+    from replicse.judge.study import judge_study, judged_tables, results_of
 
     study = planned()
     write_scores(
@@ -115,8 +115,10 @@ def judge() -> dict[str, Any]:
     for result in results:
         write_json(study.paths.item(result.item), result.plain())
     tabulated = processor_seconds()
-    for what, (fields, rows) in judge_study(study, results).items():
+    judgements = judge_study(study, results)
+    for what, (fields, rows) in judged_tables(judgements, results).items():
         write_rows(study.paths.judged(what), fields, rows)
+    write_json(study.paths.judgements, judgements.plain())
     write_json(study.paths.record, study.record)
     return {
         "tabulate_seconds": round(tabulated - before, 2),
@@ -129,12 +131,14 @@ def report() -> dict[str, Any]:
     from replicse.cli.render import study_facts, write_all
     from replicse.compile.paths import Paths
     from replicse.files import read_json
+    from replicse.judge.judgements import Judgements
     from replicse.judge.table import ItemResult
 
     paths = Paths("paper")
     facts = study_facts(read_json(paths.record), {"files": []})
     items = [ItemResult.read(paths.item(name)) for name in facts["items"]]
-    write_all(paths, facts, items, Path("reports"))
+    judgements = Judgements.of(read_json(paths.judgements), paths.judgements)
+    write_all(paths, facts, items, Path("reports"), judgements)
     sizes = [path.stat().st_size for path in Path("reports").glob("*.html")]
     return {
         "cells": len(items) * ROWS * len(COLUMNS),
