@@ -119,7 +119,7 @@ def absent(plan: Study) -> Iterator[str]:
         yield f"{', '.join(files)}: no such file; put it there, below this folder, {NAMED}"
     for hub, folder in (plan.config.folders or {}).items():
         if not Path(folder).expanduser().is_dir():
-            yield f"encoder {folder}: no such folder; put {hub} there, or correct folders in config.yaml"
+            yield f"encoder {folder}: no such folder; put {hub} there, or correct folders in the config"
     read = {source.get("folder") for source in plan.backbones.values()}
     for name, one in () if absent_root(plan) else plan.scale.backbones.items():
         if one.folder and one.folder in read and not (place := plan.data_root / one.folder).is_dir():
