@@ -78,13 +78,15 @@ def test_without_snakemakes_metadata_records_say_what_is_made_again(study, monke
     monkeypatch.setenv("REPLICSE_WORKFLOW", str(study / "workflow"))
     texts = {"config": 0, "train": 0, "evaluate": 0, "tabulate": 2, "judge": 1, "report": 1}
     code = texts | {"train": 2, "evaluate": 2, "tabulate": 1}
+    page = {stage: int(stage == "report") for stage in texts}
     for name, wanted in (
         ("workflow/papers/simcse/reported.csv", texts),
         ("src/replicse/objective/infonce.py", code),
+        ("workflow/causes-page.yaml", page),
     ):
         file = study / name
         before = file.read_bytes()
-        file.write_bytes(before + (b"\n" if file.suffix == ".csv" else b"UNUSED = 1\n"))
+        file.write_bytes(before + (b"UNUSED = 1\n" if file.suffix == ".py" else b"\n"))
         planned = dict(re.findall(r"^(\w+) +(\d+)$", snakemake(study, "-n").stdout, re.MULTILINE))
         load(study / "results/micro")
         file.write_bytes(before)

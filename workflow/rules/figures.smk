@@ -8,6 +8,6 @@ rule figures:
     conda:
         ENVIRONMENT
     params:
-        **given("figures", "code", "payload", "made"),
+        **given("figures", "code", "texts", "payload", "made"),
     shell:
         "python -m replicse job figures {params.payload:q} --made {params.made:q} --out {output.svg} > {log} 2>&1"

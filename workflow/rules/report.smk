@@ -25,7 +25,7 @@ rule report:
     conda:
         ENVIRONMENT
     params:
-        **given("report", "code", "payload", "made"),
+        **given("report", "code", "texts", "payload", "made"),
     shell:
         "python -m replicse job report {params.payload:q} --made {params.made:q} --data {input.data} --out {output.html} > {log} 2>&1"
 

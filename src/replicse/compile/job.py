@@ -29,7 +29,8 @@ class Job:
     `inputs` are the files that it reads, `named` those that it writes by their names in the rule, `payload` what it is
     given, `modules` the code that its outputs come from (`module` or `module:name`), `specs` checked data that name
     more of it, `files` plain data that names the files below the data root that it reads. `texts` is the paper whose
-    files it is judged by: all papers where that is blank, none where it is None.
+    files it is judged by, all papers where that is blank, or one file of the workflow that says how it is shown; none
+    where it is None.
     """
 
     stage: str

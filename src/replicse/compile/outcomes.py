@@ -27,14 +27,14 @@ def outcomes(plan: Draft) -> Iterator[Job]:
         inputs = [paths.config, *evaluation_files(plan, item.id)]
         yield _job(plan, "tabulate", item.id, inputs, given, JUDGES, item.paper)
         if item.figure:
-            yield _job(plan, "figures", item.id, [result], {"item": result}, SHOWS)
+            yield _job(plan, "figures", item.id, [result], {"item": result}, SHOWS, "figures.yaml")
         figure = [paths.figure(item.id)] if item.figure else []
         shown = {"study": paths.record, "item": result, "figure": "".join(figure)}
         yield _job(plan, "page", item.id, [paths.record, result, *figure], shown, SHOWS)
     yield _job(plan, "judge", "", [paths.config, *results], {"study": paths.config}, JUDGES, "")
     judged = map(paths.judged, JUDGED)
-    inputs = [paths.record, paths.data, *results, *tables, *figures, *judged]
-    yield _job(plan, "report", "", inputs, {"study": paths.record}, SHOWS)
+    inputs = [paths.record, paths.data, *results, *tables, *figures, *judged, paths.judgements]
+    yield _job(plan, "report", "", inputs, {"study": paths.record}, SHOWS, "causes-page.yaml")
 
 
 def _job(
@@ -60,7 +60,7 @@ def evaluation_files(plan: Draft, item: str) -> list[str]:
 
 
 def record_of(plan: Draft) -> dict[str, Any]:
-    """Return what the report prints about the study itplan."""
+    """Return what the report prints about the study itself."""
     papers = {key: plan.papers[key] for key in plan.studied}
     return {
         "scale": plan.scale.name,

@@ -44,8 +44,11 @@ class CurrentDigests:
     def _texts(self, paper: str = "") -> str:
         """Return the digest of what items of a paper, or all, are judged by: its files, the scale, what others print.
 
-        They are no inputs of a job: a bucket that holds the files of a study holds none of the workflow.
+        Of a name with a suffix it is that file of the workflow alone. They are no inputs of a job: a bucket that holds
+        the files of a study holds none of the workflow.
         """
+        if Path(paper).suffix:
+            return contents_digest(self.workflow, filter(Path.is_file, [self.workflow / paper]), None)[:16]
         folders = {file.parent.name: file.parent for file in looked_up(self.workflow, "papers/*/paper.yaml")}
         read = [folders[paper]] if paper else folders.values()
         files = {file for folder in read for file in folder.rglob("*")}

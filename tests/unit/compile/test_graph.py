@@ -84,3 +84,9 @@ def test_an_augmented_store_waits_for_the_encoder_that_its_augmentation_asks(gra
     assert asking
     for name, folder in asking.items():
         assert f"{folder}/model.safetensors" in graph["store", name].inputs
+
+
+def test_the_report_waits_for_what_it_reads_and_a_figure_is_drawn_again_with_its_looks(graph, plan):
+    assert {plan.paths.judgements, plan.paths.record, plan.paths.data} <= set(graph["report", ""].inputs)
+    drawn = [job for job in graph.values() if job.stage == "figures"]
+    assert drawn and {job.texts for job in drawn} == {"figures.yaml"}
