@@ -13,6 +13,7 @@ import symtable
 import sys
 import traceback
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from importlib import import_module
 from importlib.machinery import SOURCE_SUFFIXES, FileFinder, SourceFileLoader
@@ -208,15 +209,21 @@ def _sha256(place: Path, pattern: str = "**/*") -> str:
 
 def _joined(registry: Registry, plugin: Plugin) -> Registry:
     """Return a registry with what a plug-in brings."""
-    try:
+    with _placed(plugin):
         _import(plugin)
         suites, families = _tables(plugin, registry)
-        registry = registry.joined(plugin.module, _modules(plugin).values(), suites, families)
+    registry = registry.joined(plugin.module, _modules(plugin).values(), suites, families)
+    with _placed(plugin):
         for problem in _without_code(plugin, registry, suites, families):
             raise UserMessage(problem)
-        return registry
-    except BadInput:
-        raise
+    return registry
+
+
+@contextmanager
+def _placed(plugin: Plugin) -> Iterator[None]:
+    """Raise as BadInput, with file and line of the plug-in, what goes wrong in the block."""
+    try:
+        yield
     except (Exception, SystemExit) as error:
         place = _line_of(error, plugin)
         if isinstance(error, UserMessage):
