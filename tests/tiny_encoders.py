@@ -4,6 +4,8 @@ import micro
 import numpy as np
 import torch
 
+from replicse.data.sts import load_sts
+from replicse.data.tokenizer import train_tokenizer
 from replicse.encoder.batch import TokenBatch
 from replicse.encoder.heads import make_head
 from replicse.encoder.packed.config import EncoderConfig
@@ -51,6 +53,15 @@ def written(folder, head=False):
 def mlp(hidden, generator=None):
     """Return a freshly drawn dense head."""
     return make_head(MlpHead(kind="mlp"), hidden, generator)
+
+
+def saved_tiny(root, folder):
+    """Save a small random encoder, with a tokenizer trained on a set of a data root, into a folder; return that."""
+    lines = [line for subset in load_sts(root, "STS12") for line in subset.sentences]
+    train_tokenizer("wordpiece", lines, 300, lowercase=True).save(str(folder / "tokenizer.json"))
+    torch.manual_seed(0)
+    tiny(vocabulary=300, positions=160).save(folder, mlp(32), folder / "tokenizer.json")
+    return folder
 
 
 def pooled_by(pooling, backbone):

@@ -3,12 +3,9 @@
 import json
 
 import pytest
-import torch
-from tiny_encoders import mlp, tiny
+from tiny_encoders import saved_tiny
 
 from replicse.cli import main
-from replicse.data.sts import load_sts
-from replicse.data.tokenizer import train_tokenizer
 from replicse.world.world import write_world
 
 UNSUP = "simcse/table5/unsup-simcse-bert-base/avg"
@@ -39,12 +36,7 @@ def world(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def encoder(world, tmp_path_factory):
-    where = tmp_path_factory.mktemp("encoder")
-    lines = [line for subset in load_sts(world, "STS12") for line in subset.sentences]
-    train_tokenizer("wordpiece", lines, 300, lowercase=True).save(str(where / "tokenizer.json"))
-    torch.manual_seed(0)
-    tiny(vocabulary=300, positions=160).save(where, mlp(32), where / "tokenizer.json")
-    return where
+    return saved_tiny(world, tmp_path_factory.mktemp("encoder"))
 
 
 def test_a_check_scores_the_variants_of_its_cause_and_says_which_gives_a_number(capsys, world, encoder):

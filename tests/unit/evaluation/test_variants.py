@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 import torch
 from small_stsb import RandomVectors
-from tiny_encoders import mlp, tiny
+from tiny_encoders import saved_tiny
 
 from replicse.data.sts import load_sts
-from replicse.data.tokenizer import train_tokenizer
 from replicse.encoder.sentence import SentenceEncoder
 from replicse.errors import BadInput
 from replicse.evaluation import sts, variants
@@ -18,12 +17,7 @@ from replicse.registry.suites import VARIANTS, known_paths
 
 @pytest.fixture(scope="module")
 def folder(world, tmp_path_factory):
-    where = tmp_path_factory.mktemp("encoder")
-    lines = [line for subset in load_sts(world, "STS12") for line in subset.sentences]
-    train_tokenizer("wordpiece", lines, 300, lowercase=True).save(str(where / "tokenizer.json"))
-    torch.manual_seed(0)
-    tiny(vocabulary=300, positions=160).save(where, mlp(32), where / "tokenizer.json")
-    return where
+    return saved_tiny(world, tmp_path_factory.mktemp("encoder"))
 
 
 @pytest.fixture(scope="module")
