@@ -5,12 +5,12 @@ import runpy
 from places import CHECKOUT
 
 CHECK = runpy.run_path(str(CHECKOUT / "docs" / "check_rooms.py"))
-PAGE = """`plan` and `work` never import torch.
+PAGE = """`plan` and `task` never import torch.
 
 | room | what | imports | lines at most |
 | --- | --- | --- | --: |
 | `plan` | plans | | 3 |
-| `work` | works | `plan.one` | 3 |
+| `task` | does it | `plan.one` | 3 |
 | `gone` | nothing | every room | 3 |
 """
 
@@ -18,24 +18,24 @@ PAGE = """`plan` and `work` never import torch.
 def test_what_a_room_may_not_do_is_found(tmp_path):
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs" / "architecture.md").write_text(PAGE)
-    for room in ("plan", "work", "new"):
+    for room in ("plan", "task", "new"):
         (tmp_path / "src" / "replicse" / room).mkdir(parents=True)
         (tmp_path / "src" / "replicse" / room / "__init__.py").write_text('"""A room."""\n')
     (tmp_path / "src/replicse/plan/one.py").write_text(
-        '"""Twice."""\nfrom torch import nn\nimport replicse.work.one\n# Code:\nclass Two: pass\na = 1\nb = (\n 2)\n'
+        '"""Twice."""\nfrom torch import nn\nimport replicse.task.one\n# Code:\nclass Two: pass\na = 1\nb = (\n 2)\n'
     )
-    (tmp_path / "src/replicse/work/one.py").write_text(
+    (tmp_path / "src/replicse/task/one.py").write_text(
         "from replicse.plan.one import a; import replicse.plan\nclass Two: pass\n" + "\n" * 349
     )
     assert sorted(CHECK["of_rooms"](tmp_path)) == [
         "docs/architecture.md: room gone is in the table or in src/replicse, not in both",
         "docs/architecture.md: room new is in the table or in src/replicse, not in both",
         "src/replicse/plan has 4 lines of code, in docs/architecture.md at most 3",
-        "src/replicse/plan imports replicse.work.one; docs/architecture.md does not list it",
+        "src/replicse/plan imports replicse.task.one; docs/architecture.md does not list it",
         "src/replicse/plan imports torch",
-        "src/replicse/work imports replicse.plan; docs/architecture.md does not list it",
+        "src/replicse/task imports replicse.plan; docs/architecture.md does not list it",
     ]
     assert sorted(CHECK["of_files"](tmp_path)) == [
-        "class Two is in src/replicse/plan/one.py and src/replicse/work/one.py",
-        "src/replicse/work/one.py has 351 lines, at most 350",
+        "class Two is in src/replicse/plan/one.py and src/replicse/task/one.py",
+        "src/replicse/task/one.py has 351 lines, at most 350",
     ]

@@ -5,9 +5,10 @@ import shutil
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from replicse.cli.arguments import add_study_arguments, check_here, chosen_study, study_file
+from replicse.cli.render import study_facts, write_kept
 from replicse.compile.compiler import compile_study
 from replicse.compile.paths import Paths
 from replicse.compile.study import Study
@@ -18,10 +19,6 @@ from replicse.judge.measurements import Measurements
 from replicse.judge.origins import Records, agreed, records_of
 from replicse.judge.study import results_of
 from replicse.registry.artefacts import PROVENANCE
-
-if TYPE_CHECKING:
-    pass
-from replicse.cli.render import study_facts, write_kept
 
 NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
