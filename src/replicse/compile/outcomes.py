@@ -48,14 +48,9 @@ def _job(
 
 def evaluation_files(plan: Draft, item: str) -> list[str]:
     """Return the JSON files that an item's cells read, each once, in order."""
-    read = (
-        operand for cell in plan.cells[item] for operand in cell.operands or (cell,) if operand.metric_path
-    )
-    files = (
-        plan.paths.evaluation(encoder, file_of(cell.metric_path))
-        for cell in read
-        for encoder in cell.encoders
-    )
+    place, cells = plan.paths.evaluation, plan.cells[item]
+    read = (each for cell in cells for each in cell.operands or (cell,) if each.metric_path)
+    files = (place(encoder, file_of(each.metric_path)) for each in read for encoder in each.encoders)
     return list(dict.fromkeys(files))
 
 

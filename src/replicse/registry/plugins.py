@@ -133,8 +133,7 @@ def plugin_places() -> dict[str, Path]:
 def recorded_plugins() -> list[dict[str, str]]:
     """Return the records of the plug-ins in use, but for the methods of this workflow, which are of its commit."""
     home = packaged("workflow").resolve()
-    plugins = current().plugins.values()
-    return [plugin.record() for plugin in plugins if not plugin.place.is_relative_to(home)]
+    return [plugin.record() for plugin in current().plugins.values() if not plugin.place.is_relative_to(home)]
 
 
 def _unit(code: str) -> str:

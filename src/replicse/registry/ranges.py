@@ -18,10 +18,8 @@ class Range:
     def __str__(self) -> str:
         """Return it as an error says it."""
         what = "a whole number" if self.whole else "a finite number"
-        bounds = [f"from {self.low:g}"] * math.isfinite(self.low) + [f"to {self.high:g}"] * math.isfinite(
-            self.high
-        )
-        return " ".join([what, *bounds])
+        ends = (("from", self.low), ("to", self.high))
+        return " ".join([what, *(f"{word} {end:g}" for word, end in ends if math.isfinite(end))])
 
     def holds(self, value: Any) -> bool:
         """Return whether a value is such a number; rounding may lift one a millionth beyond a bound."""
