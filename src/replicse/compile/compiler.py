@@ -3,7 +3,6 @@
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,6 @@ from replicse.compile.draft import Draft
 from replicse.compile.graph import Works
 from replicse.compile.lines import Line, described, lines_of
 from replicse.compile.needs import hub_parts
-from replicse.compile.outcomes import outcomes
 from replicse.compile.paths import Paths
 from replicse.compile.resolve import Resolver, Seeds
 from replicse.compile.selection import chosen_items, chosen_scale, load_scales, too_large
@@ -74,10 +72,8 @@ def compile_study(
     if not plan.items and not (plan.unplanned and as_far_as_possible):
         none = BadInput(f'{file}: the study has no item "{only}"{nearest(only, [item.id for item in items])}')
         raise next(iter(plan.unplanned.values()), none)
-    works = Works(plan)
-    jobs = {(job.stage, job.id): job for job in chain(works, outcomes(plan))}
     parts = {part.name: getattr(plan, part.name) for part in fields(StudyParts)}
-    return Study(**parts, sources=works.sources, depends=works.depends, jobs=jobs)
+    return Study(**parts, works=Works(plan))
 
 
 class Planner:

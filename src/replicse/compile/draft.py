@@ -1,33 +1,22 @@
 """What is filled while a study is compiled; what comes out is a Study."""
 
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
-from replicse.compile.paths import Paths
 from replicse.compile.study import Cell, StudyParts, backbone_id, kept_checkpoint, tokenizer_id
 from replicse.errors import BadInput
 from replicse.registry.artefacts import TOKENIZER
-from replicse.registry.encoders import CHECKPOINTS, Precision
+from replicse.registry.encoders import Precision
 from replicse.registry.runs import Init, Run
-from replicse.spec.config import Config
 from replicse.spec.models import Encoder
-from replicse.spec.papers import Paper
 from replicse.spec.printed import Spread
-from replicse.spec.scales import Scale
 from replicse.spec.tables import Item
-from replicse.workspace import encoder_place
 
 
 @dataclass(frozen=True, eq=False)
 class Draft(StudyParts):
     """A study as far as it is compiled: items add encoders, these runs, these backbones, tokenizers and stores."""
 
-    config: Config
-    workflow: Path
-    scale: Scale
-    papers: dict[str, Paper]
-    paths: Paths
     items: dict[str, Item] = field(default_factory=dict)
     cells: dict[str, list[Cell]] = field(default_factory=dict)
     runs: dict[str, Run] = field(default_factory=dict)
@@ -72,15 +61,3 @@ class Draft(StudyParts):
             which = run.init.checkpoint or kept_checkpoint(self.runs[run.init.run])
             return self.paths.checkpoint(run.init.run, which)
         return "" if run.init.fresh else self.paths.backbone(backbone_id(run.init))
-
-    def checkpoints(self) -> dict[str, str]:
-        """Return the run of each folder of weights that another run may depend on."""
-        return {self.paths.checkpoint(run, which): run for run in self.runs for which in CHECKPOINTS}
-
-    def sources(self) -> dict[str, Init]:
-        """Return what every run, and every folder of weights, was made from; a folder of the data root where it is."""
-        folders = {folder: self.runs[run].init for folder, run in self.checkpoints().items()}
-        released = {self.paths.backbone(name): Init(**source) for name, source in self.backbones.items()}
-        named = [folder for source in self.backbones.values() if (folder := source.get("folder"))]
-        placed = {folder: Init(folder=str(encoder_place(folder, self.data_root))) for folder in named}
-        return {run: spec.init for run, spec in self.runs.items()} | folders | released | placed

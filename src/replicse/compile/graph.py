@@ -1,32 +1,75 @@
 """The jobs of a study: what each reads, makes and logs, what it is given, and what its numbers come from."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from replicse.compile.draft import Draft
 from replicse.compile.job import Job, log_of, outputs_of
+from replicse.compile.outcomes import outcomes
 from replicse.registry.artefacts import ENCODER
 from replicse.registry.augmentations import augmentation_of
 from replicse.registry.corpora import SIMCSE_DATA, corpus_of
+from replicse.registry.encoders import CHECKPOINTS
 from replicse.registry.frozen import frozen_models
 from replicse.registry.plugins import family_code, plugins_of, suite_code
 from replicse.registry.run_specs import RunSpec
+from replicse.registry.runs import Init, Run
 from replicse.spec.datasets import load_datasets
 from replicse.spec.lock import load_lock
 from replicse.spec.models import Encoder
+from replicse.workspace import encoder_place
 
 CORPORA = "replicse.data.corpora"
 
 
 class Works:
-    """The jobs of a draft from the data to the evaluations; `depends` holds the runs that each run depends on."""
+    """The jobs of a complete draft, and what its runs are made from; each is made when it is first asked for.
+
+    A verb that only reads results asks for no job: those of a scale take half as long again as all of its planning.
+    """
 
     def __init__(self, plan: Draft) -> None:
         self.plan, self.paths, self.scale = plan, plan.paths, plan.scale
-        self.checkpoints, self.sources = plan.checkpoints(), plan.sources()
-        self.depends: dict[str, tuple[str, ...]] = {}
+
+    @cached_property
+    def jobs(self) -> Mapping[tuple[str, str], Job]:
+        """Return every job by stage and id."""
+        return {(job.stage, job.id): job for job in chain(self, outcomes(self.plan))}
+
+    @cached_property
+    def sources(self) -> Mapping[str, Init]:
+        """Return what each run and each folder of weights was made from; a folder of the data root where it is."""
+        plan = self.plan
+        folders = {folder: plan.runs[run].init for folder, run in self.checkpoints.items()}
+        released = {self.paths.backbone(name): Init(**source) for name, source in plan.backbones.items()}
+        named = [folder for source in plan.backbones.values() if (folder := source.get("folder"))]
+        placed = {folder: Init(folder=str(encoder_place(folder, plan.data_root))) for folder in named}
+        return {run: spec.init for run, spec in plan.runs.items()} | folders | released | placed
+
+    @cached_property
+    def checkpoints(self) -> Mapping[str, str]:
+        """Return the run of each folder of weights that another run may depend on."""
+        return {self.paths.checkpoint(run, which): run for run in self.plan.runs for which in CHECKPOINTS}
+
+    @cached_property
+    def depends(self) -> Mapping[str, Sequence[str]]:
+        """Return the runs that each run depends on."""
+        made = self.checkpoints
+        return {
+            name: tuple(made[folder] for folder in self._folders(run) if folder in made)
+            for name, run in self.plan.runs.items()
+        }
+
+    def _folders(self, run: Run) -> list[str]:
+        """Return the folders of weights that a run reads: its start, frozen models, what proposes words."""
+        frozen = (model.folder or "" for model in frozen_models(run))
+        views = (view for source in run.sources for view in source.views)
+        proposers = (getattr(view.augment, "encoder", None) or "" for view in views)
+        return [self.plan.init_folder(run), *frozen, *proposers]
 
     def __iter__(self) -> Iterator[Job]:
         modules = {"embedded": "replicse.world.world", "hub": "replicse.data.hub"}
@@ -63,11 +106,8 @@ class Works:
     def _data(self) -> dict[str, Any]:
         """Return the options of the data verb; the root of a local source comes from the config or the environment."""
         plan = self.plan
-        options: dict[str, Any] = {
-            "source": plan.source,
-            "root": plan.root,
-            "file": list(self.scale.data.files),
-        }
+        files = list(self.scale.data.files)
+        options: dict[str, Any] = {"source": plan.source, "root": plan.root, "file": files}
         if plan.source == "hub":
             options["revision"] = load_lock(plan.workflow).revision(SIMCSE_DATA) or ""
         if plan.source != "embedded":
@@ -95,13 +135,6 @@ class Works:
         initial, stores = plan.init_folder(run), plan.run_stores[name]
         frozen = [model.folder or "" for model in frozen_models(run)]
         tokenizer = plan.tokenizer_file(run.init)
-        proposers = (
-            getattr(view.augment, "encoder", None) for source in run.sources for view in source.views
-        )
-        folders = (initial, *frozen, *proposers)
-        self.depends[name] = tuple(
-            self.checkpoints[folder] for folder in folders if folder in self.checkpoints
-        )
         needs = (
             *(outputs_of(self.paths, "store", store)["store"] for store in dict.fromkeys(stores)),
             tokenizer,

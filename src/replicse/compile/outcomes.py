@@ -5,7 +5,6 @@ from typing import Any
 
 from replicse.compile.draft import Draft
 from replicse.compile.job import JUDGED, Job, log_of, outputs_of
-from replicse.registry.suites import file_of
 from replicse.spec.cell_id import AS_DESCRIBED
 from replicse.spec.protocols import ON_BACKBONE
 
@@ -24,7 +23,7 @@ def outcomes(plan: Draft) -> Iterator[Job]:
     for item in items:
         result, table = paths.item(item.id), paths.table(item.id)
         given = {"study": paths.config, "item": item.id, "table": table}
-        inputs = [paths.config, *evaluation_files(plan, item.id)]
+        inputs = [paths.config, *plan.evaluation_files(item)]
         yield _job(plan, "tabulate", item.id, inputs, given, JUDGES, item.paper)
         if item.figure:
             yield _job(plan, "figures", item.id, [result], {"item": result}, SHOWS, "figures.yaml")
@@ -44,14 +43,6 @@ def _job(
     parts = (plan.studied, plan.items) if stage == "report" else filter(None, [name])
     named, log = outputs_of(plan.paths, stage, *parts), log_of(plan.paths, stage, name)
     return Job(stage, name, tuple(inputs), named, log, payload or {}, modules, texts=texts)
-
-
-def evaluation_files(plan: Draft, item: str) -> list[str]:
-    """Return the JSON files that an item's cells read, each once, in order."""
-    place, cells = plan.paths.evaluation, plan.cells[item]
-    read = (each for cell in cells for each in cell.operands or (cell,) if each.metric_path)
-    files = (place(encoder, file_of(each.metric_path)) for each in read for encoder in each.encoders)
-    return list(dict.fromkeys(files))
 
 
 def record_of(plan: Draft) -> dict[str, Any]:

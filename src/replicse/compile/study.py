@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from replicse.compile.job import Job
 from replicse.compile.paths import Paths
@@ -24,6 +24,9 @@ from replicse.spec.papers import Paper, recipe_of
 from replicse.spec.printed import Reported, Spread
 from replicse.spec.scales import Scale
 from replicse.spec.tables import Item, Row
+
+if TYPE_CHECKING:
+    from replicse.compile.graph import Works
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +147,13 @@ class StudyParts:
             part = getattr(run, section, None)
         return getattr(part, rest[-1], None)
 
+    def evaluation_files(self, item: Item) -> list[str]:
+        """Return the JSON files that an item's cells read, each once, in order."""
+        cells, place = self.cells[item.id], self.paths.evaluation
+        read = (each for cell in cells for each in cell.operands or (cell,) if each.metric_path)
+        files = (place(encoder, file_of(each.metric_path)) for each in read for encoder in each.encoders)
+        return list(dict.fromkeys(files))
+
     def groups(self, encoder: str) -> dict[str, list[str]]:
         """Return the suites of an encoder by the evaluation file that holds them."""
         groups: dict[str, list[str]] = {}
@@ -175,15 +185,19 @@ class StudyParts:
 
 @dataclass(frozen=True, eq=False)
 class Study(StudyParts):
-    """A compiled study: nothing of it changes any more.
+    """A compiled study: nothing of it changes any more. `works` makes its jobs when they are first asked for."""
 
-    `jobs` holds every job by stage and id, `depends` the runs that each run depends on, `sources` what each run and
-    each folder of weights was made from.
-    """
+    works: "Works"
 
-    sources: Mapping[str, Init]
-    depends: Mapping[str, Sequence[str]]
-    jobs: Mapping[tuple[str, str], Job]
+    @property
+    def jobs(self) -> Mapping[tuple[str, str], Job]:
+        """Return every job by stage and id."""
+        return self.works.jobs
+
+    @property
+    def sources(self) -> Mapping[str, Init]:
+        """Return what each run and each folder of weights was made from."""
+        return self.works.sources
 
     def item(self, name: str) -> Item:
         """Return an item by `paper/item` or by its target name; BadInput names the nearest one."""
@@ -225,12 +239,8 @@ class Study(StudyParts):
             run = pending.pop()
             if run not in chain:
                 chain.add(run)
-                pending += self.depends[run]
+                pending += self.works.depends[run]
         return chain
-
-    def evaluation_files(self, item: Item) -> Sequence[str]:
-        """Return the JSON files that an item's cells read, each once, in order."""
-        return self.jobs["tabulate", item.id].inputs[1:]
 
     @property
     def record(self) -> Mapping[str, Any]:
