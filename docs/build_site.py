@@ -78,8 +78,9 @@ def identifier(heading: str, separator: str) -> str:
 
 
 def on_page_content(html: str, **_: Any) -> str:
-    """Let blocks of code that scroll sideways be reached by keyboard."""
-    return html.replace("<pre", '<pre tabindex="0"')
+    """Let blocks of code and tables scroll sideways on a narrow screen, and be reached by keyboard."""
+    html = html.replace("<pre", '<pre tabindex="0"').replace("</table>", "</table></div>")
+    return html.replace("<table", '<div class="wide" tabindex="0"><table')
 
 
 def on_post_page(output: str, **_: Any) -> str:

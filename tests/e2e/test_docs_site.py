@@ -34,6 +34,21 @@ def test_a_reader_can_switch_between_light_and_dark(site, mode):
     assert title_of(file) == mode
 
 
+@with_browser
+def test_a_page_is_no_wider_than_a_narrow_window(site):
+    wider = "document.title = document.documentElement.scrollWidth - innerWidth"
+    file = site / "narrow.html"
+    text = (site / "causes.html").read_text(encoding="utf-8")
+    file.write_text(
+        text.replace("</body>", f"<script>onload = () => {{ {wider} }}</script></body>"), encoding="utf-8"
+    )
+    assert title_of(file, "--window-size=390,800") <= 0
+
+
+def test_the_site_holds_no_code(site):
+    assert [*site.rglob("*.py"), *site.rglob("__pycache__")] == []
+
+
 def test_no_id_of_a_page_stops_the_scripts_of_the_theme(site):
     """Bootstrap looks for each heading by a selector, in which `#1-install` is a mistake."""
     pages = [*site.glob("*.html"), *site.glob("studies/*.html")]
