@@ -26,7 +26,7 @@ def steps(job, folder: Path, parts: Parts, count: int = 3, kind: torch.dtype = t
     for step, (columns, labels) in enumerate(source.data.batches(0, count)):
         loss, _ = trainer._update(step, source, columns, labels)
         losses.append(float(loss))
-        gradients.append([one.grad.clone() for one in trainer.optimiser.parameters if one.grad is not None])
+        gradients.append([one.grad.clone() for one in trainer.parameters if one.grad is not None])
     return {"losses": losses, "gradients": gradients, "weights": list(trainer.model.state_dict().values())}
 
 

@@ -40,7 +40,8 @@ class Step:
 
     `vectors` holds one (rows, hidden) tensor per view, float32, or None where no term reads it; `columns` the
     packed tokens of the views; `generator` draws every random choice a term makes; `given_labels` the (rows,) labels
-    of the batch, None where the corpus has none; `poolings` how each view is read.
+    of the batch, None where the corpus has none; `poolings` how each view is read. It is the 0-based `step` of so many
+    `steps`.
     """
 
     vectors: Sequence[Tensor | None]
@@ -49,6 +50,13 @@ class Step:
     generator: torch.Generator
     given_labels: Tensor | None = None
     poolings: Sequence[SentencePooling] = ()
+    step: int = 0
+    steps: int = 1
+
+    @property
+    def progress(self) -> float:
+        """Return the share of the training that is done, from 0 up to 1: for temperatures and margins that change."""
+        return self.step / self.steps
 
     @property
     def labels(self) -> Tensor:
@@ -132,7 +140,7 @@ class Objective(nn.Module):
 
     def forward(self, step: Step) -> Tensor:
         """Return the weighted sum of the terms' losses."""
-        return sum(float(term.params.weight) * term(step) for term in self.terms)
+        return sum(term.params.weight_at(step.step, step.steps) * term(step) for term in self.terms)
 
 
 class Loss(Term[TermParameters]):

@@ -5,10 +5,10 @@ from functools import cache
 from pkgutil import resolve_name
 from typing import Annotated, Any, ClassVar, Union, get_args
 
-from pydantic import Field, TypeAdapter, create_model
-from pydantic_core.core_schema import no_info_plain_validator_function
+from pydantic import Field, SerializerFunctionWrapHandler, TypeAdapter, create_model, model_serializer
+from pydantic_core.core_schema import no_info_before_validator_function, no_info_plain_validator_function
 
-from replicse.checked import Checked
+from replicse.checked import Checked, UserMessage
 from replicse.errors import BadInput
 
 
@@ -40,7 +40,7 @@ class Entry(Checked):
     @classmethod
     def entry_name(cls) -> str:
         """Return the name of an entry; blank for a base and for what entries share."""
-        if cls is Entry or "key" in vars(cls) or cls.key not in cls.__annotations__:
+        if "key" in vars(cls) or getattr(cls, "key", None) not in cls.__annotations__:
             return ""
         (name,) = get_args(cls.model_fields[cls.key].annotation)
         return name
@@ -97,6 +97,43 @@ class Entry(Checked):
             return getattr(document.of({part: values}, where), part)
 
         return read
+
+
+class NamedEntry(Entry):
+    """Entries that a file may also write by their name alone, where they have no parameters but their defaults."""
+
+    @model_serializer(mode="wrap")
+    def _spelt(self, serialise: SerializerFunctionWrapHandler) -> str | dict[str, Any]:
+        """Return the name alone where there are no parameters."""
+        plain = serialise(self)
+        return plain[self.key] if len(plain) == 1 else plain
+
+    @property
+    def spelling(self) -> str | dict[str, Any]:
+        """Return how a file writes it: its name, or a mapping with its parameters."""
+        return self.model_dump(mode="json", exclude_defaults=True)
+
+    @classmethod
+    def _spelt_out(cls, value: object) -> object:
+        """Return the parameters that a name stands for; UserMessage where no entry has it."""
+        if not isinstance(value, str):
+            return value
+        if value not in cls.known():
+            # A near name is another function, as mean for max.
+            raise UserMessage(f'no {cls.key} is named "{value}"; known: {", ".join(sorted(cls.known()))}')
+        return {cls.key: value}
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
+        """Return the schema of a class; that of the base takes a name for an entry without parameters."""
+        schema = super().__get_pydantic_core_schema__(source, handler)
+        return no_info_before_validator_function(cls._spelt_out, schema) if "key" in vars(cls) else schema
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, schema: Any, handler: Any) -> Any:
+        """Return the JSON schema of a class, for the base that of all entries and their names."""
+        written = super().__get_pydantic_json_schema__(schema, handler)
+        return {"anyOf": [{"enum": [*cls.known()]}, written]} if "key" in vars(cls) else written
 
 
 @cache

@@ -2,13 +2,12 @@
 
 import json
 import re
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
-from pydantic import AfterValidator, SerializerFunctionWrapHandler, model_serializer, model_validator
-from pydantic_core.core_schema import no_info_before_validator_function
+from pydantic import AfterValidator, model_validator
 
 from replicse.checked import Count, Text, UserMessage
-from replicse.registry.entries import Entry
+from replicse.registry.entries import NamedEntry
 
 ENDS = ".?\"'"  # of a sentence, as PromptBERT's evaluation has them
 PLACES = re.compile(r"\{(\w*)\}")  # what a template has filled in
@@ -19,19 +18,7 @@ def ended(sentence: str) -> str:
     return f"{sentence}." if sentence and sentence[-1] not in ENDS else sentence
 
 
-def _spelt_out(value: object) -> object:
-    """Return the parameters that a name stands for; UserMessage where no pooling has it."""
-    if not isinstance(value, str):
-        return value
-    if value not in PoolingParameters.known():
-        # A near name is another function, as mean for max.
-        raise UserMessage(
-            f'no pooling is named "{value}"; known: {", ".join(sorted(PoolingParameters.known()))}'
-        )
-    return {PoolingParameters.key: value}
-
-
-class PoolingParameters(Entry):
+class PoolingParameters(NamedEntry):
     """What every pooling has; a name alone stands for one without parameters.
 
     `states` are the hidden states that it reads, 0 being the embeddings, and `tokens` whether all tokens of them or
@@ -68,17 +55,6 @@ class PoolingParameters(Entry):
             )
         return self
 
-    @model_serializer(mode="wrap")
-    def _spelt(self, serialise: SerializerFunctionWrapHandler) -> str | dict[str, Any]:
-        """Return the name alone where there are no parameters."""
-        plain = serialise(self)
-        return plain[self.key] if len(plain) == 1 else plain
-
-    @property
-    def spelling(self) -> str | dict[str, Any]:
-        """Return how a file writes it: its name, or a mapping with its parameters."""
-        return self.model_dump(mode="json", exclude_defaults=True)
-
     def __repr__(self) -> str:
         """Return the spelling as errors show it."""
         return json.dumps(self.spelling, ensure_ascii=False)
@@ -108,18 +84,6 @@ class PoolingParameters(Entry):
         if self.head == "random":
             return "a pooling whose head a training can move: one drawn at random is none"
         return "no full_stop: a training reads tokens, not text" if self.full_stop else ""
-
-    @classmethod
-    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
-        """Return the schema of a class; that of the base takes a name for an entry without parameters."""
-        schema = super().__get_pydantic_core_schema__(source, handler)
-        return no_info_before_validator_function(_spelt_out, schema) if "key" in vars(cls) else schema
-
-    @classmethod
-    def __get_pydantic_json_schema__(cls, schema: Any, handler: Any) -> Any:
-        """Return the JSON schema of a class, for the base that of all entries and their names."""
-        written = super().__get_pydantic_json_schema__(schema, handler)
-        return {"anyOf": [{"enum": [*cls.known()]}, written]} if "key" in vars(cls) else written
 
 
 class FirstToken(PoolingParameters):

@@ -34,9 +34,9 @@ class Registry:
     @cache
     def of_package(cls) -> Self:
         """Return the registry of this package alone."""
-        from replicse.registry import augmentations, corpora, encoders, poolings, suites, terms
+        from replicse.registry import augmentations, corpora, encoders, poolings, procedures, suites, terms
 
-        modules = (augmentations, corpora, encoders, poolings, suites, terms)
+        modules = (augmentations, corpora, encoders, poolings, procedures, suites, terms)
         return cls().joined("", modules, suites.SUITES, encoders.FAMILIES)
 
     def joined(

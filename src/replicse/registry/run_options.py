@@ -13,6 +13,12 @@ from replicse.registry.augmentations import Augmentation, augmentation_of
 from replicse.registry.corpora import Labelled
 from replicse.registry.encoders import Engine, Head, MlpHead, Precision
 from replicse.registry.poolings import Cls, ClsHead, Pooling, TrainingPooling
+from replicse.registry.procedures import (
+    AdamWParameters,
+    LinearSchedule,
+    OptimiserParameters,
+    ScheduleParameters,
+)
 from replicse.registry.registry import current
 from replicse.registry.suites import HeadsOptions
 
@@ -55,14 +61,22 @@ class PoolingChoice(Checked):
 
 
 class Optimisation(Checked):
-    """AdamW with linear decay and no warm-up, as SimCSE's scripts run it (methods 1.4); or without decay."""
+    """AdamW with linear decay and no warm-up, as SimCSE's scripts run it (methods 1.4), or as the parts say.
+
+    `decay` is the schedule of the learning rate after a `warmup` share of the steps, in which it rises from 0. `rates`
+    are learning rates of parts other than `learning_rate`: the encoder, the heads, what terms train. The last layer has
+    that of the encoder, each one below it, and the embeddings below all, `layer_decay` times that of the next.
+    """
 
     batch_size: Annotated[Count, Field(ge=2)] = 64
     learning_rate: Positive = 3e-5
     epochs: Count = 1
     steps: Count | None = None
     warmup: Share = 0
-    decay: Literal["linear", "none"] = "linear"
+    decay: ScheduleParameters = LinearSchedule(schedule="linear")
+    optimiser: OptimiserParameters = AdamWParameters(optimiser="adamw")
+    rates: dict[Literal["encoder", "head", "terms"], Positive] = {}
+    layer_decay: Annotated[Number, Field(gt=0, le=1)] = 1
     weight_decay: Annotated[Number, Field(ge=0)] = 0
     clip: Positive = 1
     max_length: Annotated[Count, Field(ge=3)] = 32

@@ -8,6 +8,7 @@ from pydantic import Field
 from replicse.checked import Count, Id, Number, Positive, Whole
 from replicse.registry.encoders import ClassifierHead, Scaling, SimilarityHead, TaskHead
 from replicse.registry.entries import Entry
+from replicse.registry.procedures import ScheduleParameters
 
 Views = Annotated[tuple[Annotated[Whole, Field(ge=0)], ...], Field(min_length=1)]
 Ratio = Annotated[Number, Field(gt=0, lt=1)]
@@ -15,7 +16,7 @@ Weight = Annotated[Number, Field(ge=0)]
 
 
 class TermParameters(Entry):
-    """What every term has: its name and its weight in the objective.
+    """What every term has: its name and its weight in the objective, which follows a `schedule` where one is given.
 
     `implementation` names module and class of the loss. A term is asked which views it reads as vectors, how many
     rows' worth of passes through an encoder of the run's size it adds, and how many through its frozen models: the
@@ -25,6 +26,11 @@ class TermParameters(Entry):
     key: ClassVar[str] = "term"
     term: str
     weight: Number = 1
+    schedule: ScheduleParameters | None = None
+
+    def weight_at(self, step: int, steps: int) -> float:
+        """Return the weight at a 0-based step of so many."""
+        return float(self.weight) * (self.schedule.factor(step, steps) if self.schedule else 1)
 
     def vector_views(self, count: int) -> Sequence[int]:
         """Return which of `count` views the term reads as sentence vectors."""

@@ -17,6 +17,7 @@ class TrainingData:
     """Memory-mapped view columns read in a seeded order: a fresh permutation each epoch, last batch kept."""
 
     def __init__(self, stores: Sequence[Path], batch_size: int, seed: int) -> None:
+        self.stores = stores
         self.columns: list[TokenColumn] = [open_store(store) for store in stores]
         rows = {len(column) for column in self.columns}
         if len(rows) != 1 or not rows.pop():

@@ -1,11 +1,11 @@
 """The training loop: one for every objective, resumable, with selection on a development set."""
 
-import itertools
 import logging
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import astuple, dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,25 +15,25 @@ from torch import Tensor, nn
 from replicse.data.store import open_store
 from replicse.encoder.batch import TokenBatch
 from replicse.encoder.folders import check_folder, record_folder
-from replicse.encoder.pooling import SentencePooling
 from replicse.encoder.sentence import SentenceEncoder
 from replicse.encoder.task_heads import save_task_heads
 from replicse.errors import BadInput, Failed
 from replicse.files import write_json
-from replicse.objective import Objective, Step
+from replicse.objective import Step
 from replicse.registry.artefacts import METRICS
-from replicse.registry.poolings import PoolingParameters
+from replicse.registry.procedures import ScheduleParameters
 from replicse.runtime.devices import device_for
 from replicse.runtime.memory import freed_memory_kept
 from replicse.runtime.progress import Progress
-from replicse.training.data import TrainingData, in_turn
+from replicse.training.data import in_turn
 from replicse.training.guards import Guard
 from replicse.training.job import TrainJob
 from replicse.training.model import open_model
-from replicse.training.optimiser import AdamW
+from replicse.training.optimiser import moved, rate_groups, taken
 from replicse.training.parts import Parts
 from replicse.training.ppmi import ppmi_embeddings
 from replicse.training.selection import selection_of
+from replicse.training.sources import TrainingSource, sources_of
 from replicse.training.state import BrokenState, RunState, StopSignal
 
 log = logging.getLogger(__name__)
@@ -44,17 +44,6 @@ SAVE_SHARE, SAVE_LEAST = 0.02, 10
 # A terminal's line and the heartbeat are renewed so often; to read a loss stalls a GPU.
 TELL_EVERY_SECONDS = {"cpu": 1.0, "cuda": 10.0}
 DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
-
-
-@dataclass
-class TrainingSource:
-    """A source of batches: data, objective, the views that are encoded and how, whether the first two are one text."""
-
-    data: TrainingData
-    objective: Objective
-    encoded: list[int]
-    repeated: bool
-    poolings: list[SentencePooling]
 
 
 @dataclass
@@ -90,8 +79,7 @@ class Trainer:
             self._set_embeddings()
         self.model.to(self.device)
         self.model.parts, self.first = self.parts, self.parts.processes.rank == 0
-        self.poolings: list[SentencePooling] = []
-        self.sources = list(self._sources())
+        self.sources = sources_of(self.job, self.model)
         self.objectives = nn.ModuleList(source.objective for source in self.sources)
         self.objectives.to(self.device)
         # Networks that terms have copied from the encoder are trained whole.
@@ -99,8 +87,10 @@ class Trainer:
         options, count = spec.optimisation, len(self.sources)
         self.steps = self.sources[0].data.steps(options.epochs, None) * count
         self.steps = min(self.steps, options.steps or self.steps)
-        parameters = [*self.model.trained(), *self.objectives.parameters()]
-        self.optimiser = AdamW(parameters, spec.optimisation.weight_decay)
+        # In the order in which the norms of their gradients are summed.
+        self.parameters = [*self.model.trained(), *self.objectives.parameters()]
+        groups = rate_groups(self.model, self.objectives.parameters(), options)
+        self.optimiser = options.optimiser.made_by()(groups, options.optimiser)
         self.generator = torch.Generator().manual_seed(spec.seed)
         # Only fp16 needs loss scaling: bf16 has the range of fp32 (methods 1.4).
         self.scaler = torch.amp.GradScaler(self.device.type, enabled=spec.precision == "fp16")
@@ -112,37 +102,6 @@ class Trainer:
         parts |= {"optimiser": self.optimiser, "scaler": self.scaler}
         self.state = RunState(self.state_folder, parts, self.generator, self.code)
         self.selection: Callable[[SentenceEncoder], float | None] | None = None
-
-    def _sources(self) -> Iterator["TrainingSource"]:
-        """Yield what the run trains on, each source with its stores and its objective."""
-        stores, options = iter(self.job.stores), self.job.spec.optimisation
-        for spec in self.job.spec.sources:
-            objective = Objective(spec.objective)
-            objective.prepare(self.model)
-            source_stores = list(itertools.islice(stores, len(spec.views)))
-            data = TrainingData(source_stores, options.batch_size, self.job.spec.seed)
-            vocabulary = self.model.backbone.vocabulary
-            for store, column in zip(source_stores, data.columns, strict=True):
-                if column.tokens.max() >= vocabulary or column.tokens.min() < 0:
-                    raise BadInput(
-                        f"{store}: token ids from {column.tokens.min()} to {column.tokens.max()}, but the encoder"
-                        f" knows {vocabulary}; prepare the store with the encoder's own tokenizer"
-                    )
-            if data.labels is None and any(term.reads_labels() for term in spec.objective):
-                raise BadInput(
-                    f"{source_stores[0]}: the store has no labels; name one of a corpus with labels"
-                )
-            repeated = len(spec.views) > 1 and spec.views[0].text == spec.views[1].text
-            poolings = [self._pooling(pooling) for pooling in self.job.spec.poolings(spec)]
-            yield TrainingSource(data, objective, objective.vector_views(len(spec.views)), repeated, poolings)
-
-    def _pooling(self, params: PoolingParameters) -> SentencePooling:
-        """Return a pooling of the model's encoder, the same one for equal parameters."""
-        made = next((pooling for pooling in self.poolings if pooling.params == params), None)
-        if made is None:
-            made = SentencePooling(params, self.model.backbone)
-            self.poolings.append(made)
-        return made
 
     def _set_embeddings(self) -> None:
         """Start token embeddings from co-occurrence counts of the first view, where a token occurs in it."""
@@ -192,29 +151,40 @@ class Trainer:
     ) -> tuple[Tensor, Tensor]:
         """Change the weights by one batch; return its loss and the norm of its gradients before they are clipped."""
         options = self.job.spec.optimisation
-        rate = options.learning_rate * schedule(step, self.steps, options.warmup, options.decay)
         self.model.train()
         if self.job.spec.dropout.schedule != "constant":
             self.model.set_progress(step / self.steps)
         self.model.follow()
         labels = None if labels is None else labels.to(self.device)
-        edited = source.objective.edit(self._moved(columns), self.model, self.generator)
+        gradients = partial(self._gradients, step, source, self._moved(columns), labels)
+        loss, norm = gradients()
+        factor = schedule(step, self.steps, options.warmup, options.decay)
+        for group in self.optimiser.param_groups:
+            group["lr"] = group["rate"] * factor
+        closures = [lambda: gradients()[0]] if options.optimiser.closure else []
+        self.scaler.step(self.optimiser, *closures)
+        self.scaler.update()
+        return loss, norm
+
+    def _gradients(
+        self, step: int, source: TrainingSource, columns: list[TokenBatch], labels: Tensor | None
+    ) -> tuple[Tensor, Tensor]:
+        """Compute the clipped gradients of a batch; return its loss and their norm before they are clipped."""
+        edited = source.objective.edit(columns, self.model, self.generator)
         precision = self.job.spec.precision
         with torch.autocast(self.device.type, DTYPES[precision], enabled=precision != "fp32"):
             vectors = self.model.vectors(edited, source.poolings, source.repeated, source.encoded)
-            loss = source.objective(
-                Step(vectors, edited, self.model, self.generator, labels, source.poolings)
+            seen = Step(
+                vectors, edited, self.model, self.generator, labels, source.poolings, step, self.steps
             )
+            loss = source.objective(seen)
         if not loss.requires_grad:
             raise BadInput(f"{self.job.run_id}: no weight is left to train; take something out of freeze")
         self.optimiser.zero_grad()
         self.scaler.scale(loss).backward()
-        self.parts.processes.mean_gradients(self.optimiser.parameters)
+        self.parts.processes.mean_gradients(self.parameters)
         self.scaler.unscale_(self.optimiser)
-        norm = torch.nn.utils.clip_grad_norm_(self.optimiser.parameters, options.clip)
-        self.optimiser.set_rate(rate)
-        self.scaler.step(self.optimiser)
-        self.scaler.update()
+        norm = torch.nn.utils.clip_grad_norm_(self.parameters, self.job.spec.optimisation.clip)
         return loss.detach(), norm
 
     def _moved(self, columns: list[TokenBatch]) -> list[TokenBatch]:
@@ -291,8 +261,8 @@ class Trainer:
             {
                 "steps": step,
                 "rows": sum(source.data.rows for source in self.sources),
-                "parameters": self.optimiser.moved,
-                "skipped": step - self.optimiser.taken,
+                "parameters": moved(self.optimiser),
+                "skipped": step - taken(self.optimiser, step),
                 "history": self.history,
                 "best": self.best,
                 "checkpoints": kept,
@@ -326,11 +296,7 @@ def pause_between_saves(spent: float, every: float = SAVE_EVERY_SECONDS) -> floa
     return max(every, min(spent / SAVE_SHARE, SAVE_LEAST * every))
 
 
-def schedule(step: int, steps: int, warmup: float, decay: str = "linear") -> float:
-    """Return the learning-rate factor of a 0-based step: linear warm-up share, then linear decay to 0, or none."""
+def schedule(step: int, steps: int, warmup: float, decay: ScheduleParameters) -> float:
+    """Return the learning-rate factor of a 0-based step: linear warm-up share, then a schedule of the steps left."""
     rising = math.ceil(warmup * steps)
-    if step < rising:
-        return step / rising
-    if decay == "none":
-        return 1.0
-    return (steps - step) / max(1, steps - rising)
+    return step / rising if step < rising else decay.factor(step - rising, max(1, steps - rising))

@@ -1,35 +1,53 @@
-"""AdamW as SimCSE trains with it (Loshchilov and Hutter 2019; methods 1.4): torch's own, in its fused kernel."""
+"""The optimiser of a run, its learning rates by part and layer, and the numbers that it moved."""
 
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import torch
 from torch import nn
 
-BETAS = (0.9, 0.999)
-EPSILON = 1e-8
+from replicse.registry.procedures import AdamWParameters
+from replicse.registry.run_options import Optimisation
+from replicse.training.model import SentenceModel
 
 
-class AdamW(torch.optim.AdamW):
-    """Decoupled weight decay and Adam; parameters without a gradient are left alone."""
+def adamw(groups: Sequence[dict[str, Any]], parameters: AdamWParameters) -> torch.optim.Optimizer:
+    """Return torch's AdamW, in its fused kernel; parameters without a gradient are left alone."""
+    return torch.optim.AdamW(groups, betas=parameters.betas, eps=parameters.epsilon, fused=True)
 
-    def __init__(self, parameters: Iterable[nn.Parameter], weight_decay: float) -> None:
-        super().__init__(list(parameters), betas=BETAS, eps=EPSILON, weight_decay=weight_decay, fused=True)
 
-    @property
-    def parameters(self) -> list[nn.Parameter]:
-        """Return what it moves, in its order."""
-        return self.param_groups[0]["params"]
+def rate_groups(
+    model: SentenceModel, terms: Iterable[nn.Parameter], options: Optimisation
+) -> list[dict[str, Any]]:
+    """Return the trained parameters of a model and those of terms in groups of one learning rate, `rate`."""
+    part, decay = options.rates.get, options.layer_decay
+    terms, every = list(terms), options.learning_rate
+    rates = dict.fromkeys(terms, part("terms", every))
+    for head in (model.head, model.task_heads, *(model.second or ())[1:]):
+        rates |= dict.fromkeys(head.parameters(), part("head", every))
+    for backbone in (model.backbone, *(model.second or ())[:1]):
+        rates |= dict.fromkeys(backbone.parameters(), part("encoder", every))
+        if decay < 1:
+            top = backbone.layer_count - 1
+            layers = [backbone.embedding_parameters(), *map(backbone.layer_parameters, range(top + 1))]
+            for below, layer in enumerate(reversed(layers)):
+                rates |= dict.fromkeys(layer, part("encoder", every) * decay**below)
+    groups = defaultdict(list)
+    for parameter in (*model.trained(), *terms):
+        groups[rates[parameter]].append(parameter)
+    return [
+        {"params": group, "lr": rate, "rate": rate, "weight_decay": options.weight_decay}
+        for rate, group in groups.items()
+    ]
 
-    @property
-    def moved(self) -> int:
-        """Return how many numbers it has moved so far: those of all parameters that ever had a gradient."""
-        return sum(parameter.numel() for parameter in self.state)
 
-    @property
-    def taken(self) -> int:
-        """Return how many updates it has made: a gradient scaler leaves out those that overflow in fp16."""
-        return int(max((state["step"] for state in self.state.values()), default=0))
+def moved(optimiser: torch.optim.Optimizer) -> int:
+    """Return how many numbers it has moved so far: those of all parameters that ever had a gradient."""
+    every = (parameter for group in optimiser.param_groups for parameter in group["params"])
+    return sum(parameter.numel() for parameter in optimiser.state or every)
 
-    def set_rate(self, learning_rate: float) -> None:
-        """Set the learning rate of the next step."""
-        self.param_groups[0]["lr"] = learning_rate
+
+def taken(optimiser: torch.optim.Optimizer, steps: int) -> int:
+    """Return how many of some updates it has made: a gradient scaler leaves out those that overflow in fp16."""
+    return int(max((state["step"] for state in optimiser.state.values() if "step" in state), default=steps))

@@ -82,7 +82,7 @@ def test_the_discriminator_learns_the_generator_does_not_and_neither_is_saved(tm
         "discriminator": [value.clone() for value in term.discriminator.parameters()],
         "head": [value.clone() for value in term.head.parameters()],
     }
-    trained_ones = {id(parameter) for parameter in trainer.optimiser.parameters}
+    trained_ones = {id(parameter) for parameter in trainer.parameters}
     assert {id(parameter) for parameter in term.discriminator.parameters()} <= trained_ones
     trainer.run()
     moved = {

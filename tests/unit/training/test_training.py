@@ -27,7 +27,7 @@ from replicse.registry.suites import COUNT, Suite
 from replicse.runtime.locks import HOLDER
 from replicse.training.data import TrainingData
 from replicse.training.guards import Guard
-from replicse.training.loop import Trainer, schedule
+from replicse.training.loop import Trainer
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -206,12 +206,6 @@ def test_views_of_different_length_are_refused(tmp_path):
     write_store(tmp_path / "short", micro.sentences(3), job.tokenizer, 16, {})
     with pytest.raises(BadInput, match="differ in rows"):
         TrainingData([job.stores[0], tmp_path / "short"], 4, 0)
-
-
-def test_the_learning_rate_decays_linearly_to_zero():
-    assert [schedule(step, 4, 0.0) for step in range(4)] == [1.0, 0.75, 0.5, 0.25]
-    assert schedule(0, 10, 0.2) == 0
-    assert schedule(2, 10, 0.2) == 1
 
 
 def test_a_head_goes_on_along_a_chain_only_where_asked(tmp_path, root):

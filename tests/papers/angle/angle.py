@@ -1,0 +1,83 @@
+"""AnglE (Li and Li 2024) on pairs with a graded score; a weight that rises, and sharpness-aware minimisation."""
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+from replicse.checked import Positive, Share
+from replicse.registry.procedures import OptimiserParameters, ScheduleParameters
+from replicse.registry.terms import TwoViews
+
+if TYPE_CHECKING:
+    from torch import Tensor
+    from torch.optim import Optimizer
+
+    from replicse.objective import Step
+
+
+class AngleParameters(TwoViews):
+    """Pairs of a labelled corpus whose order by their angle in complex space is that of their labels."""
+
+    term: Literal["angle"]
+    scale: Positive = 20
+
+    def reads_labels(self) -> bool:
+        """Return that it does."""
+        return True
+
+
+def angle(step: "Step", parameters: AngleParameters) -> "Tensor":
+    """Return log(1 + sum of exp(scale (a_j - a_i))) over rows i rated above j; a is |Re + Im| of z conj(w) / |z w|."""
+    import torch
+
+    first, second = (torch.complex(*vectors.chunk(2, dim=1)) for vectors in step.vectors_of((0, 1)))
+    quotient = (first * second.conj()).sum(1) / (first.norm(dim=1) * second.norm(dim=1))
+    angles = parameters.scale * (quotient.real + quotient.imag).abs()
+    above = step.labels[:, None] > step.labels[None, :]
+    differences = (angles[None, :] - angles[:, None])[above]
+    return torch.logsumexp(torch.cat([differences.new_zeros(1), differences]), dim=0)
+
+
+class RisingParameters(ScheduleParameters):
+    """From 0 linearly to 1 in a share of the steps."""
+
+    schedule: Literal["rising"]
+    share: Share
+
+
+def rising(step: int, steps: int, parameters: RisingParameters) -> float:
+    """Return the factor."""
+    return min(1.0, step / (parameters.share * steps))
+
+
+class SamParameters(OptimiserParameters):
+    """AdamW by the gradients at the worst weights within `rho` (Foret et al. 2021)."""
+
+    closure: ClassVar[bool] = True
+    optimiser: Literal["sam"]
+    rho: Positive = 0.05
+
+
+def sam(groups: Sequence[dict[str, Any]], parameters: SamParameters) -> "Optimizer":
+    """Return torch's AdamW, whose step asks for the gradients once more."""
+    import torch
+
+    class Sam(torch.optim.AdamW):
+        @torch.no_grad()
+        def step(self, closure: Any) -> None:
+            moved = [each for group in self.param_groups for each in group["params"] if each.grad is not None]
+            before, norm = [each.clone() for each in moved], _norm(each.grad for each in moved)
+            for each in moved:
+                each.add_(each.grad, alpha=float(parameters.rho / norm))
+            with torch.enable_grad():
+                closure()
+            for each, old in zip(moved, before, strict=True):
+                each.copy_(old)
+            super().step()
+
+    return Sam(groups, fused=True)
+
+
+def _norm(gradients: Iterable["Tensor"]) -> "Tensor":
+    import torch
+
+    return torch.stack([gradient.norm() for gradient in gradients]).norm()

@@ -1,0 +1,134 @@
+"""Papers of tests/papers that bring a training procedure, each step against float64 that is written out apart."""
+
+import math
+
+import micro
+import numpy as np
+import one_step
+import pytest
+import torch
+import yaml
+from made_up import write_workspace
+from places import ROOT
+
+from replicse.data.store import write_store
+from replicse.registry.plugins import use_plugins
+
+
+@pytest.fixture(autouse=True)
+def _in_float64_and_nothing_in_use_after(monkeypatch):
+    """What the loop makes float32 stays float64."""
+    torch.set_num_threads(1)
+    monkeypatch.setattr(torch.Tensor, "float", torch.Tensor.double)
+    yield
+    use_plugins([])
+
+
+def recipes(key):
+    """Put the plug-ins of a test paper to use; return its recipes."""
+    use_plugins(write_workspace(micro.Path(), key)["plugins"])
+    return yaml.safe_load((ROOT / "tests" / "papers" / key / "recipes.yaml").read_text())
+
+
+def made(folder, recipe, labels=None, **changes):
+    """Return a trainer in float64 of a small run by a recipe, and the BERT of `transformers` that it starts from."""
+    kept = {key: value for key, value in recipe.items() if key not in ("init", "like", "corpus", "views")}
+    still = {"hidden": 0, "attention": 0}
+    values = {"views": one_step.VIEWS, "dropout": still, "selection": {"every": 0}, **changes}
+    if labels is not None:
+        values["corpus"] = {
+            "name": "test",
+            "format": "labelled",
+            "file": "a",
+            "sentences": ["a"],
+            "label": "b",
+        }
+    job = micro.job(folder, **{**kept, **values})
+    if labels is not None:
+        write_store(job.stores[0], micro.sentences(96, 3), job.tokenizer, 16, {}, None, labels)
+    trainer = micro.trainer_of(job, folder)
+    trainer.model.double()
+    trainer.objectives.double()
+    return trainer, one_step.opened(folder / "before", trainer.model.backbone)
+
+
+def batches(trainer, count):
+    """Yield step, packed columns, labels and rows of token ids of the first steps."""
+    for step, (columns, labels) in enumerate(trainer.sources[0].data.batches(0, count)):
+        rows = [[ids.tolist() for ids in each.tokens.split(each.lengths.tolist())] for each in columns]
+        yield step, columns, labels, rows
+
+
+def means(bert, rows):
+    """Return the mean over its tokens of each row, encoded by itself."""
+    return [bert(torch.tensor([row])).last_hidden_state[0].mean(0) for row in rows]
+
+
+class Adam:
+    """Adam of weights by name, by its formulas."""
+
+    def __init__(self, betas=(0.9, 0.999)):
+        self.betas, self.first, self.second, self.count = betas, {}, {}, 0
+
+    @torch.no_grad()
+    def step(self, weights, rates):
+        self.count += 1
+        one, two = self.betas
+        for name, weight in weights.items():
+            self.first[name] = one * self.first.get(name, 0) + (1 - one) * weight.grad
+            self.second[name] = two * self.second.get(name, 0) + (1 - two) * weight.grad**2
+            mean, square = self.first[name] / (1 - one**self.count), self.second[name] / (1 - two**self.count)
+            weight -= rates[name] * mean / (square.sqrt() + 1e-8)
+
+
+def angle_loss(first, second, labels):
+    """Return AnglE's loss by a loop over pairs of pairs."""
+    total, half = torch.ones(()), len(first[0]) // 2
+    angles = []
+    for z, w in zip(first, second, strict=True):
+        (a, b), (c, d) = z.split(half), w.split(half)
+        norms = (a @ a + b @ b).sqrt() * (c @ c + d @ d).sqrt()
+        angles.append(20 * abs((a @ c + b @ d + b @ c - a @ d) / norms))
+    for one, label in zip(angles, labels, strict=True):
+        for other, lower in zip(angles, labels, strict=True):
+            total = total + (other - one).exp() if label > lower else total
+    return total.log()
+
+
+def gradients(bert, rows, labels, step):
+    """Compute the gradients of the sixteen-step objective of the recipe; return its loss."""
+    bert.zero_grad()
+    first, second = (means(bert, each) for each in rows)
+    rated = [5 * one_step.cosine(*pair).sigmoid() for pair in zip(first, second, strict=True)]
+    error = sum((one - other) ** 2 for one, other in zip(rated, labels, strict=True)) / len(rated)
+    loss = min(1, step / 8) * angle_loss(first, second, labels) + (16 - step) / 16 * error
+    loss.backward()
+    return float(loss.detach())
+
+
+@pytest.mark.parametrize("name", ["angle", "sharp"])
+def test_schedules_layers_and_a_second_pass_are_as_written(tmp_path, name):
+    recipe, sharp = recipes("angle"), name == "sharp"
+    options = {**recipe["angle"]["optimisation"], **recipe[name].get("optimisation", {})}
+    options |= {"clip": 1e9, "steps": 16, "warmup": 0.2, "epochs": 2}
+    labels = np.random.default_rng(0).integers(0, 6, 96).tolist()
+    trainer, bert = made(tmp_path, {**recipe["angle"], "optimisation": options}, labels)
+    weights = dict(bert.named_parameters())
+    below = {key: 2 if "embeddings" in key else 1 - int(key.split(".")[2]) for key in weights}
+    adam = Adam((0.9, 0.999 if sharp else 0.98))
+    for step, columns, rated, rows in batches(trainer, 6):
+        loss, _ = trainer._update(step, trainer.sources[0], columns, rated)
+        assert float(loss) == pytest.approx(gradients(bert, rows, rated.double(), step), rel=1e-9)
+        factor = 1.0 if sharp else 0.1 + 0.9 * (1 + math.cos(math.pi * (step - 4) / 12)) / 2
+        if sharp:
+            before = {key: weight.detach().clone() for key, weight in weights.items()}
+            norm = math.sqrt(sum(float((weight.grad**2).sum()) for weight in weights.values()))
+            with torch.no_grad():
+                for weight in weights.values():
+                    weight += 0.05 * weight.grad / norm
+            gradients(bert, rows, rated.double(), step)
+            bert.load_state_dict(before)
+        rate = 1e-3 * (step / 4 if step < 4 else factor)
+        adam.step(weights, {key: rate * 0.9 ** below[key] for key in weights})
+    after = one_step.opened(tmp_path / "after", trainer.model.backbone).state_dict()
+    assert all(torch.allclose(after[key], weight, rtol=0, atol=1e-6) for key, weight in weights.items())
