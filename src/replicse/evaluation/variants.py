@@ -6,7 +6,9 @@ only the sentences are encoded again that it cuts.
 """
 
 import copy
+import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -14,7 +16,6 @@ from typing import Any
 
 import numpy as np
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
 from replicse.data.sts import StsSubset, load_sts
@@ -27,11 +28,13 @@ from replicse.encoder.sentence import SentenceEncoder
 from replicse.encoder.sentence_transformers import transformer_folder
 from replicse.errors import BadInput
 from replicse.evaluation.correlation import cosines, pearson, spearman
-from replicse.evaluation.sts import score_task
+from replicse.evaluation.half_precision import ProductsInFp32, cosines_in
+from replicse.evaluation.sts import Correlation, score_task
 from replicse.evaluation.suites import Vectors, average
 from replicse.registry.poolings import PoolingParameters, pooling_of
 from replicse.registry.suites import AS_READ, DEVELOPMENT, STS_DEV_TASKS, STS_TASKS, VARIANTS
 
+log = logging.getLogger(__name__)
 # Batches of SentEval: pairs sorted by the words of their sentences, 128 at a time, each side by itself.
 SENTEVAL_BATCH = 128
 READ = ("cls", "cls-head", "mean", "last2", "first-last", "first-last-0")
@@ -40,6 +43,8 @@ TEMPLATE = {"pooling": "mask", "template": 'This sentence of "{text}" means {mas
 LENGTHS = {"length-32": 32, "length-128": 128}
 WEIGHTS = {"weights-in-bf16": torch.bfloat16, "weights-in-fp16": torch.float16, "all-in-bf16": torch.bfloat16}
 SCORES = {"scores-in-bf16": torch.bfloat16, "scores-in-fp16": torch.float16, "all-in-bf16": torch.bfloat16}
+# What reads other splits than test.
+OF_SPLITS = {DEVELOPMENT, "sick-r-all-splits", "stsb-regressor"}
 PADDED = ("mean-with-padding", "padding-attended")
 RIDGES = (1.0, 10.0, 100.0, 1000.0)
 Scores = dict[str, float | None]
@@ -60,7 +65,7 @@ def evaluate(
             dict.fromkeys((AS_READ, *wanted), "the encoder is no transformer, whose variants these are")
         )
     head = stored_head(transformer_folder(encoder_folder(folder))) if folder else None
-    study = VariantStudy(root, vectors, head)
+    study = VariantStudy(root, vectors, head, wanted)
     scores = {AS_READ: study.scores(study.vectors(vectors.pooling))}
     refused: dict[str, str] = {}
     for variant in wanted:
@@ -68,6 +73,7 @@ def evaluate(
             refused[variant] = reason
         else:
             scores[variant] = study.variant(variant)
+            log.info("%s is scored, %d of %d variants", variant, len(scores) - 1, len(wanted) - len(refused))
     return {**_refused(refused), **scores}
 
 
@@ -95,14 +101,17 @@ class VectorTable:
 class VariantStudy:
     """The test sets, and one encoder's vectors of their sentences in each way of reading, made when first asked for."""
 
-    def __init__(self, root: Path, encoder: SentenceEncoder, head: SentenceHead | None) -> None:
+    def __init__(
+        self, root: Path, encoder: SentenceEncoder, head: SentenceHead | None, wanted: Sequence[str]
+    ) -> None:
         self.encoder = encoder
         self.head = head if encoder.head is None else encoder.head
         if self.head is not None:
             self.head.to(encoder.device).eval()
         self.test: Sets = {task: load_sts(root, task) for task in STS_TASKS}
         self.splits: dict[str, Sets] = {
-            split: {task: load_sts(root, task, split) for task in STS_DEV_TASKS} for split in ("train", "dev")
+            split: {task: load_sts(root, task, split) for task in STS_DEV_TASKS}
+            for split in (("train", "dev") if OF_SPLITS & {*wanted} else ())
         }
         every = [
             *self.test.values(),
@@ -214,7 +223,8 @@ class VariantStudy:
         name = f"{own} {kind}"
         if name not in self._read:
             backbone = copy.deepcopy(self.encoder.backbone).to(kind)
-            self._read[name] = self._pass(backbone, self.rows, [own])[str(own)]
+            with ProductsInFp32() if self.encoder.device.type == "cpu" else nullcontext():
+                self._read[name] = self._pass(backbone, self.rows, [own])[str(own)]
         return self._read[name]
 
     def padded(self, variant: str, subset: StsSubset) -> Iterator[np.ndarray]:
@@ -267,20 +277,26 @@ class VariantStudy:
             table = self.in_precision(WEIGHTS[name]) if name in WEIGHTS else self.vectors(as_read)
             return self.scores(table, partial(cosines_in, SCORES[name]) if name in SCORES else cosines)
         if name in PADDED:
-            return averaged({task: self._padded_score(name, subsets) for task, subsets in self.test.items()})
+            return averaged(
+                {task: score_task(subsets, [cosines(*self.padded(name, subset)) for subset in subsets])[0]["all"]
+                 for task, subsets in self.test.items()}
+            )  # fmt: skip
         return getattr(self, f"_{name.replace('-', '_')}")(self.vectors(as_read))
 
-    def scores(self, table: VectorTable, similarity: Similarity = cosines, key: str = "all") -> Scores:
-        """Return a score by task, one correlation over all pairs unless another `key` is asked for."""
-        return averaged(
-            {task: score_task(subsets, _predicted(subsets, table, similarity))[0][key]
-             for task, subsets in self.test.items()}
-        )  # fmt: skip
-
-    def _padded_score(self, variant: str, subsets: Sequence[StsSubset]) -> float | None:
-        predicted = [cosines(*self.padded(variant, subset)) for subset in subsets]
-        score: float | None = score_task(subsets, predicted)[0]["all"]
-        return score
+    def scores(
+        self,
+        table: VectorTable,
+        similarity: Similarity = cosines,
+        key: str = "all",
+        correlation: Correlation = spearman,
+        sets: Sets | None = None,
+    ) -> Scores:
+        """Return a score by task of test or other sets; `key` says how subsets are joined, by default as one."""
+        scores = {}
+        for task, subsets in (sets or self.test).items():
+            predicted = [similarity(table(subset.first), table(subset.second)) for subset in subsets]
+            scores[task] = score_task(subsets, predicted, correlation)[0][key]
+        return averaged(scores)
 
     def _mean_of_subsets(self, table: VectorTable) -> Scores:
         return self.scores(table, key="mean")
@@ -289,24 +305,14 @@ class VariantStudy:
         return self.scores(table, key="wmean")
 
     def _pearson(self, table: VectorTable) -> Scores:
-        scores = {}
-        for task, subsets in self.test.items():
-            gold = np.concatenate([subset.gold for subset in subsets])
-            value = pearson(np.concatenate(_predicted(subsets, table, cosines)), gold)
-            scores[task] = None if value is None else 100 * value
-        return averaged(scores)
+        return self.scores(table, correlation=pearson)
 
     def _development_set(self, table: VectorTable) -> Scores:
-        scores = {
-            task: score_task(subsets, _predicted(subsets, table, cosines))[0]["all"]
-            for task, subsets in self.splits["dev"].items()
-        }
-        return {**scores, "avg": average(list(scores.values()))}
+        return self.scores(table, sets=self.splits["dev"])
 
     def _sick_r_all_splits(self, table: VectorTable) -> Scores:
-        subsets = [*self.splits["train"]["SICK-R"], *self.splits["dev"]["SICK-R"], *self.test["SICK-R"]]
-        score = score_task(subsets, _predicted(subsets, table, cosines))[0]["all"]
-        return averaged({**self.scores(table), "SICK-R": score})
+        every = (*self.splits["train"]["SICK-R"], *self.splits["dev"]["SICK-R"], *self.test["SICK-R"])
+        return self.scores(table, sets={**self.test, "SICK-R": every})
 
     def _stsb_regressor(self, table: VectorTable) -> Scores:
         """Return STS-B by a ridge regression on |u - v| and u * v, whose penalty the development set chooses."""
@@ -330,16 +336,6 @@ def _features(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     return np.concatenate([np.abs(first - second), first * second], axis=1).astype(np.float64)
 
 
-def _predicted(subsets: Sequence[StsSubset], table: VectorTable, similarity: Similarity) -> list[np.ndarray]:
-    return [similarity(table(subset.first), table(subset.second)) for subset in subsets]
-
-
 def averaged(scores: Mapping[str, float | None]) -> Scores:
     """Return scores by task with their average, as the papers round it."""
-    return {**scores, "avg": average([scores[task] for task in STS_TASKS])}
-
-
-def cosines_in(kind: torch.dtype, left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """Return the cosine of each pair of rows as a library computes it in a precision: normalised, then multiplied."""
-    first, second = (F.normalize(torch.from_numpy(side).to(kind), dim=-1) for side in (left, right))
-    return (first * second).sum(-1).float().numpy().astype(np.float64)
+    return {**scores, "avg": average([*scores.values()])}

@@ -3,14 +3,17 @@
 import numpy as np
 import pytest
 import torch
+import torch.nn.functional as F
 from small_stsb import RandomVectors
 from tiny_encoders import saved_tiny
+from torch.overrides import TorchFunctionMode
 
 from replicse.data.sts import load_sts
 from replicse.encoder.sentence import SentenceEncoder
 from replicse.errors import BadInput
 from replicse.evaluation import sts, variants
 from replicse.evaluation.correlation import cosines
+from replicse.evaluation.half_precision import cosines_in
 from replicse.evaluation.suites import run_suites
 from replicse.registry.suites import VARIANTS, known_paths
 
@@ -85,7 +88,7 @@ def plainly(folder, sentences, attended):
 def test_padding_is_that_of_transformers_in_sentevals_batches(world, folder, variant, monkeypatch):
     monkeypatch.setattr(variants, "SENTEVAL_BATCH", 16)
     subset = load_sts(world, "STS12")[0]
-    study = variants.VariantStudy(world, SentenceEncoder.open(folder, "cls"), None)
+    study = variants.VariantStudy(world, SentenceEncoder.open(folder, "cls"), None, ())
     first, second = study.padded(variant, subset)
     pairs = list(zip(subset.first, subset.second, subset.gold, range(len(subset.gold)), strict=True))
     pairs.sort(key=lambda pair: (len(pair[0].split()), len(pair[1].split()), pair[2]))
@@ -98,10 +101,29 @@ def test_padding_is_that_of_transformers_in_sentevals_batches(world, folder, var
             np.testing.assert_allclose(ours[places], wanted.numpy(), rtol=1e-3, atol=1e-4)
 
 
+def test_an_encoder_in_bf16_computes_its_products_in_fp32_and_keeps_their_roundings(world, folder):
+    """Where a CPU has no instructions for bf16 its own products take 60 times as long."""
+
+    class Kinds(TorchFunctionMode):
+        def __torch_function__(self, function, types, args=(), kwargs=None):
+            if function in (F.linear, F.scaled_dot_product_attention):
+                kinds.update(each.dtype for each in args if isinstance(each, torch.Tensor))
+            return function(*args, **(kwargs or {}))
+
+    kinds = set()
+    study = variants.VariantStudy(world, SentenceEncoder.open(folder, "cls"), None, ())
+    with Kinds():
+        found = torch.from_numpy(study.in_precision(torch.bfloat16).values)
+    assert kinds == {torch.float32}
+    assert torch.equal(found, found.bfloat16().float())
+    difference = (found - torch.from_numpy(study.vectors(study.encoder.pooling).values)).abs()
+    assert 0 < difference.max() < 0.1
+
+
 def test_half_precision_moves_a_score_a_little_and_scores_in_bf16_tie():
     generator = np.random.default_rng(0)
     left, right = generator.normal(size=(2, 400, 8)).astype(np.float32)
-    rounded = variants.cosines_in(torch.bfloat16, left, right)
+    rounded = cosines_in(torch.bfloat16, left, right)
     assert np.abs(rounded - cosines(left, right)).max() < 0.02
     assert len(set(rounded)) < len(set(cosines(left, right)))
 
