@@ -72,9 +72,17 @@ class OfSlurm(Submitted):
             "PATH": path,
         }
         self.before = max(self.jobs(), default=0)
-        chosen = small_study.command("--profile", f"workflow/profiles/{profile}", "--")
-        self.words = [*chosen, *ASKING, *words]
-        super().__init__(folder, self.environment, *self.words)
+        super().__init__(folder, self.environment, *self.words_of(profile), *words)
+
+    @staticmethod
+    def words_of(profile):
+        """Return the command that runs the study through a profile."""
+        return [*small_study.command("--profile", f"workflow/profiles/{profile}", "--"), *ASKING]
+
+    def hang(self, what):
+        """Stop the processes of trainings."""
+        for process in self.wait(lambda: self.processes("train"), what):
+            process.send_signal(signal.SIGSTOP)
 
     def ask(self, *words):
         done = subprocess.run(words, env=self.environment, capture_output=True, text=True, check=True)
@@ -100,60 +108,50 @@ class OfSlurm(Submitted):
         return [job[0] for _, job in sorted(self.jobs().items()) if word in job[1]]
 
 
-def test_a_study_through_the_profile_of_gpus_equals_a_local_one_also_behind_a_kill_of_snakemake(
+def test_a_study_ends_with_equal_results_behind_all_that_a_scheduler_and_a_kill_do_to_it(
     cluster, undisturbed, path, tmp_path
 ):
-    """At micro no rule asks for a GPU, so here the command line does, as the rules do at other scales.
+    """Of one study a job is cancelled, one outgrows its memory, one its time; controller and Snakemake end meanwhile.
 
-    What it sets stands in place of all that the profile sets, the partition included. The jobs that go on behind the
-    kill are ended by the next start: two that make the same files would remove them from each other.
+    It begins through the profile without GPUs and goes on through that of GPUs. At micro no rule asks for one, so here
+    the command line does, as the rules do at other scales; what it sets stands in place of all that the profile sets,
+    the partition included. The jobs that go on behind the kill are ended by the next start: two that make the same
+    files would remove them from each other.
     """
-    asked = [f"{rule}:{what}" for rule in ("train", "evaluate") for what in ("gpu=1", "slurm_partition=gpu")]
-    folder = tmp_path / "a {study}"
-    with OfSlurm(folder, cluster, path, "slurm-gpu", "--set-resources", *asked) as study:
-        study.wait(lambda: study.running("infonce-"), "a running run")
-        # It hangs, so that it is at work when the study is started again.
-        (process,) = study.wait(lambda: study.processes("train"), "the process of the run")
-        process.send_signal(signal.SIGSTOP)
-        study.kill()
-        left = study.waiting()
-        study.start(*study.words)
-        assert study.end() == undisturbed
-        jobs = study.jobs()
-        assert (
-            f"ended the Slurm jobs {', '.join(map(str, left))} of a study that no longer runs" in study.said()
-        )
-    assert left and {jobs[number][0] for number in left} == {"CANCELLED"}
-    whole = [job for number, job in jobs.items() if number not in left]
-    assert len(whole) == 9 and {job[0] for job in whole} == {FINISHED}
-    runs = [job for job in whole if job[1].startswith("rule_run-")]
-    assert len(runs) == small_study.RUNS, "a run is trained and evaluated in one allocation"
-    assert {job[2:] for job in runs} == {("gpu", "gres:gpu:1")}
-    assert {job[2:] for job in whole if job not in runs} == {("cpu", "N/A")}
-
-
-def test_a_study_ends_with_equal_results_behind_all_that_a_scheduler_does_to_jobs(
-    cluster, undisturbed, path, tmp_path
-):
-    """Of one study a job is cancelled, one outgrows its memory, one its time; and the controller is restarted."""
     memory = "store:mem_mb=30 if attempt == 1 else 4000"
-    with OfSlurm(tmp_path, cluster, path, "slurm", "--set-resources", memory) as study:
+    with OfSlurm(tmp_path / "a {study}", cluster, path, "slurm", "--set-resources", memory) as study:
         cancelled = study.wait(lambda: study.running("rule_tokenizer"), "a running tokenizer")
         study.ask("scancel", str(cancelled))
-        # A run that hangs; the scheduler looks at times every half a minute.
+        # A run that hangs when its time is over; the scheduler looks at times every half a minute.
         hanging = study.wait(lambda: study.running("mlm-"), "a running backbone")
-        (process,) = study.wait(lambda: study.processes("train"), "the process of the backbone")
-        process.send_signal(signal.SIGSTOP)
-        study.ask("scontrol", "update", f"JobId={hanging}", "TimeLimit=1")
-        study.wait(lambda: study.jobs()[hanging][0] == "TIMEOUT", "the end of its time")
-        study.wait(lambda: study.running("infonce-"), "a running run")
+        study.hang("the process of the backbone")
+        study.ask("scontrol", "update", f"JobId={hanging}", "EndTime=now")
         restarted = script("restart", cluster)
         assert restarted.returncode == 0, restarted.stderr
+        study.wait(lambda: study.jobs()[hanging][0] == "TIMEOUT", "the end of its time")
+        study.wait(lambda: study.running("infonce-"), "a running run")
+        # It hangs, so that it is at work when the study is started again.
+        study.hang("the process of the run")
+        study.kill()
+        left = study.waiting()
+        asked = [
+            f"{rule}:{what}" for rule in ("train", "evaluate") for what in ("gpu=1", "slurm_partition=gpu")
+        ]
+        study.start(*study.words_of("slurm-gpu"), "--set-resources", *asked)
         assert study.end() == undisturbed
         said = study.said()
-        states = {word: study.states(word) for word in ("tokenizer", "store", "mlm-", "infonce-", "report")}
+        states = {word: study.states(word) for word in ("tokenizer", "store", "mlm-")}
+        jobs = study.jobs()
+    assert f"ended the Slurm jobs {', '.join(map(str, left))} of a study that no longer runs" in said
+    assert left and {jobs[number][0] for number in left} == {"CANCELLED"}
     assert states["tokenizer"] == ["CANCELLED", FINISHED]
     # Slurm says OUT_OF_MEMORY only where control groups count memory.
     assert states["store"] == ["FAILED", FINISHED] and "exceeded memory limit" in said
     assert states["mlm-"] == ["TIMEOUT", FINISHED]
-    assert states["infonce-"] == [FINISHED, FINISHED] and states["report"] == [FINISHED]
+    whole = [job for job in jobs.values() if job[0] == FINISHED]
+    assert len(whole) == 9 and len(jobs) == len(whole) + len(left) + 3
+    runs = [job for job in whole if job[1].startswith("rule_run-")]
+    assert len(runs) == small_study.RUNS, "a run is trained and evaluated in one allocation"
+    with_gpu = [job for job in runs if "infonce-" in job[1]]
+    assert {job[2:] for job in with_gpu} == {("gpu", "gres:gpu:1")}
+    assert {job[2:] for job in whole if job not in with_gpu} == {("cpu", "N/A")}
