@@ -33,7 +33,7 @@ def chosen_scale(config: Config, workflow: Path, file: str) -> Scale:
 
 
 def chosen_items(config: Config, papers: Mapping[str, Paper], file: str) -> Iterator[Item]:
-    """Yield the items of a config, each with the rows that are asked for; all papers are sorted by year."""
+    """Yield the items of a config, each with the rows that are asked for; all papers are in their order."""
     names = [item.id for paper in papers.values() for item in paper.items.values()]
     rows, crossed = config.rows or {}, config.crossed or {}
     check_names(f"{file}: rows", rows, names)
@@ -46,8 +46,8 @@ def chosen_items(config: Config, papers: Mapping[str, Paper], file: str) -> Iter
                 check_names(f"{file}: {key}.{name}", wanted or [""], ids)
             elif twice := next((each for each in wanted if each in ids), ""):
                 raise BadInput(f'{file}: {key}.{name}: the item has a row "{twice}"; name yours otherwise')
-    by_year = sorted(papers, key=lambda key: (papers[key].about.year, key))
-    chosen: Mapping[str, Names] = dict.fromkeys(by_year, "all") if config.papers == "all" else config.papers
+    ordered = sorted(papers, key=lambda key: (not papers[key].about.first, papers[key].about.year, key))
+    chosen: Mapping[str, Names] = dict.fromkeys(ordered, "all") if config.papers == "all" else config.papers
     if not any(chosen.values()):
         raise BadInput(f"{file}: papers asks for no item; name one, or all")
     check_names(f"{file}: papers", chosen, papers)

@@ -6,26 +6,32 @@ from replicse.judge.agreement import row_differences
 from replicse.judge.crossed import crossed_designs, crossed_difference
 from replicse.judge.report import Effect
 from replicse.judge.shape import column_values, shape_columns
+from replicse.judge.statistics import mean_of_crossed
 from replicse.judge.table import ItemResult
+from replicse.registry.levels import FEWEST_SEEDS
 from replicse.registry.suites import is_percentage
 
 
 def effects_of(item: ItemResult) -> Iterator[Effect]:
-    """Yield the effect of every row that we measured next to its baseline row, column by column."""
+    """Yield the effect of every row that we measured next to its baseline row, column by column.
+
+    Of rows that are crossed it is over all pairs of backbone and seed.
+    """
     designs = crossed_designs(item)
     base = item.row_names.get(item.baseline, "").lstrip("* ")
     for column in shape_columns(item):
         for each in row_differences(*column_values(item, column, printed=False), item.baseline):
             cell = item.id_at(each.row, column)
-            crossed = crossed_difference(designs, item.baseline, cell)
+            crossed = crossed_difference(designs, item.baseline, cell) or []
+            backbones = len(crossed) if len(crossed) >= FEWEST_SEEDS else 0
             yield Effect(
                 row=item.row_names[each.row].lstrip("* "),
                 printed=each.printed,
-                ours=each.ours,
+                ours=mean_of_crossed(crossed) if backbones else each.ours,
                 item=item.item,
                 cell=cell,
                 base=base,
                 column=column.label,
                 points=is_percentage(item.described[cell].metric_path),
-                crossed=None if crossed is None else tuple(map(tuple, crossed)),
+                backbones=backbones,
             )

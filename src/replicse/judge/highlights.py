@@ -15,6 +15,7 @@ from replicse.judge.report import (
     StrongProtocol,
     Tests,
     Turned,
+    excludes_zero,
 )
 from replicse.judge.statistics import among
 from replicse.registry.suites import is_percentage
@@ -32,11 +33,16 @@ def strong_effects(items: Sequence[JudgedItem]) -> Iterator[StrongEffect]:
     decided.sort(key=lambda each: each[0].strength, reverse=True)
     # Of the same runs in several tables one is a candidate.
     candidates = len({what for effect, what in every if effect.ours.low is not None})
+
+    def bounds(effect: Effect) -> tuple[float, float] | None:
+        return among(effect.ours, candidates, effect.backbones - 1 if effect.backbones else None)
+
     chosen = [next((each for each in decided if each[0].agrees is agrees), None) for agrees in (True, False)]
     apart = [each for each in decided if each[0].printed is None and each[0].points]
     # Of a row the column in which its effect is largest.
     largest: dict[tuple[str, str], tuple[Effect, Measured]] = {}
-    for each in sorted(apart, key=lambda each: -abs(each[0].ours.mean)):
+    # What stays different from zero among all of them comes first.
+    for each in sorted(apart, key=lambda each: (not excludes_zero(bounds(each[0])), -abs(each[0].ours.mean))):
         largest.setdefault((each[0].item, each[0].row), each)
     for effect, what in [*filter(None, chosen), *list(largest.values())[:MOST_UNPRINTED]]:
         same = [other for other, measured in decided if measured == what]
@@ -45,7 +51,7 @@ def strong_effects(items: Sequence[JudgedItem]) -> Iterator[StrongEffect]:
             row=max((other.row for other in same), key=_letters),
             base=max((other.base for other in same), key=_letters),
             candidates=candidates,
-            bounds=among(effect.ours, candidates),
+            bounds=bounds(effect),
         )
 
 

@@ -58,7 +58,7 @@ class RowDifference:
 class Effect(RowDifference):
     """What a row of an item changes against the baseline row `base`, both by their labels, in a column.
 
-    `crossed` holds our differences on every backbone, if there are;
+    `backbones` is 0, or how many carry every seed's run: `ours` is then over all pairs of backbone and seed.
     `points` says that it is measured in percentage points.
     """
 
@@ -67,7 +67,7 @@ class Effect(RowDifference):
     base: str
     column: str
     points: bool
-    crossed: tuple[tuple[float, ...], ...] | None = None
+    backbones: int = 0
 
     @property
     def difference(self) -> str:
@@ -86,12 +86,22 @@ class Effect(RowDifference):
     @property
     def strength(self) -> tuple[bool, bool, float]:
         """Return by what effects are ordered: crossed ones, percentages, then the mean over half the interval."""
-        return bool(self.crossed), self.points, self.ours.strength
+        return bool(self.backbones), self.points, self.ours.strength
+
+    @property
+    def over(self) -> str:
+        """Return over what the mean of ours is taken, in words."""
+        return f"{self.ours.n} pairs of backbone and seed" if self.backbones else f"{self.ours.n} seeds"
+
+
+def excludes_zero(bounds: tuple[float, float] | None) -> bool:
+    """Return whether there are bounds, and zero is outside of them."""
+    return bounds is not None and (bounds[0] > 0 or bounds[1] < 0)
 
 
 @dataclass(frozen=True)
 class StrongEffect:
-    """An effect chosen as the strongest of `candidates`, with bounds that hold for all of them together, if any.
+    """An effect chosen as one of the strongest of `candidates`, with bounds that hold for all together, if any.
 
     Tables that share runs name them differently ("p = 0.0", "No dropout"): `row` and `base` are the longer names.
     """

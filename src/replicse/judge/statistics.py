@@ -157,11 +157,15 @@ def spread_interval(values: Sequence[float], count: int) -> tuple[float, float] 
 # Differences over seeds that both sides share
 
 
-def among(ours: Paired, count: int) -> tuple[float, float] | None:
-    """Return the bounds that hold for each of so many differences together (Bonferroni); None without bounds."""
+def among(ours: Paired, count: int, degrees: int | None = None) -> tuple[float, float] | None:
+    """Return the bounds that hold for each of so many differences together (Bonferroni); None without bounds.
+
+    The degrees of freedom are those of a mean over seeds, unless others are given.
+    """
     if ours.low is None or ours.high is None:
         return None
-    wider = t_quantile(ours.n - 1, 1 - (1 - LEVEL) / count) / t_quantile(ours.n - 1)
+    degrees = degrees or ours.n - 1
+    wider = t_quantile(degrees, 1 - (1 - LEVEL) / count) / t_quantile(degrees)
     return ours.mean - wider * (ours.mean - ours.low), ours.mean + wider * (ours.high - ours.mean)
 
 
@@ -207,6 +211,22 @@ class Components:
 
     between: float
     within: float
+
+
+def mean_of_crossed(table: Sequence[Sequence[float]]) -> Paired:
+    """Return the mean of a crossed design, (rows, columns), at least two of each, with its interval.
+
+    The error is the largest of the mean squares of rows, of columns, and of what is left.
+    """
+    import numpy as np
+
+    values = np.array(table, dtype=np.float64)
+    rows, columns = values.shape
+    of_rows, of_columns, mean = values.mean(axis=1), values.mean(axis=0), float(values.mean())
+    rest = ((values - of_rows[:, None] - of_columns + mean) ** 2).sum() / ((rows - 1) * (columns - 1))
+    error = max(columns * of_rows.var(ddof=1), rows * of_columns.var(ddof=1), rest)
+    half = t_quantile(min(rows, columns) - 1) * math.sqrt(error / values.size)
+    return Paired(mean, mean - half, mean + half, tuple(values.ravel().tolist()))
 
 
 def components(table: Sequence[Sequence[float]]) -> Components | None:

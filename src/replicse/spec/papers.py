@@ -41,6 +41,7 @@ OTHERS = ("general", "text")  # headings of deviations.md that are no item
 class About(Checked):
     """What a paper is, the order in which it prints its items, and where else than in its text it prints numbers.
 
+    Papers are sorted by year and key; the one that the others build on is `first`.
     `precision` is that of its training, where its code or text says so; `poolers` has the words of its evaluation
     script for our poolings; `coverage` is a sentence on printed numbers that are not known, which the report shows next
     to how many are.
@@ -53,6 +54,7 @@ class About(Checked):
     url: Annotated[str, Field(pattern=r"^https?://[^\s<>\"{}\\^`]+$", strict=True)]
     precision: Precision | None = None
     poolers: dict[Text, Text] = {}
+    first: bool = False
     order: tuple[Id, ...] = ()
     elsewhere: tuple[Id, ...] = ()
     coverage: Text | None = None

@@ -9,7 +9,7 @@ from places import ROOT
 
 import replicse
 from replicse.files import read_rows
-from replicse.judge.statistics import paired_difference, t_quantile
+from replicse.judge.statistics import mean_of_crossed, paired_difference
 
 NUMBER = r"[-+]?\d+\.\d+"
 INTERVAL = re.compile(rf"({NUMBER}) \[({NUMBER}), ({NUMBER})\]")
@@ -40,23 +40,13 @@ def differences(name, cells):
 
 
 def crossed(cells):
-    """Return mean and interval of no dropout less dropout noise over backbones crossed with seeds.
-
-    The error is the largest of the mean squares of backbones, of seeds, and of what is left.
-    """
-    lines = {
-        row: [
-            cells["sts-dev/STS-B/all", row, "stsb-dev", f"on-backbone-{place}", "table3"]
-            for place in range(3)
-        ]
+    """Return mean and interval of no dropout less dropout noise over backbones crossed with seeds."""
+    first, second = (
+        [cells["sts-dev/STS-B/all", row, "stsb-dev", f"on-backbone-{place}", "table3"] for place in range(3)]
         for row in ("p0.0", "p0.1")
-    }
-    table = np.subtract(lines["p0.0"], lines["p0.1"])
-    rows, columns = table.mean(1, keepdims=True), table.mean(0, keepdims=True)
-    rest = table - rows - columns + table.mean()
-    error = max(3 * rows.var(ddof=1), 3 * columns.var(ddof=1), (rest**2).sum() / 4)
-    half = t_quantile(2) * (error / 9) ** 0.5
-    return table.mean(), table.mean() - half, table.mean() + half
+    )
+    found = mean_of_crossed(np.subtract(first, second))
+    return found.mean, found.low, found.high
 
 
 def agree(texts, numbers):
@@ -86,6 +76,6 @@ def wrong(name, text):
     ]
 
 
-@pytest.mark.parametrize("name", sorted(folder.name for folder in (ROOT / "reports/studies").iterdir()))
+@pytest.mark.parametrize("name", sorted(folder.name for folder in (ROOT / "reports/studies").glob("*/")))
 def test_a_readme_prints_what_the_cells_of_its_study_give(name):
     assert wrong(name, text_of(name)) == []

@@ -107,7 +107,8 @@ def _ends(effect: Effect) -> tuple[float, ...]:
 
 def _effect(effect: Effect, link: str, place: Place) -> dict[str, Any]:
     """Return what is drawn of an effect: the printed square, our point, its interval or seeds, and its names."""
-    ours, name = effect.ours, f"{effect.difference}, {effect.column}"
+    ours = effect.ours
+    name = f"{effect.difference}, {effect.column}{f', {effect.over}' * bool(effect.backbones)}"
     printed = "nothing in print" if effect.printed is None else f"in print {plus_minus(effect.printed)}"
     return {
         "link": link,

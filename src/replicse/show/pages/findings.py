@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from replicse.judge.judgements import Finding, JudgedClaim
-from replicse.judge.report import JudgedItem, Orders, Report, StrongEffect, StrongProtocol
+from replicse.judge.report import JudgedItem, Orders, Report, StrongEffect, StrongProtocol, excludes_zero
 from replicse.printable import several
 from replicse.show.content.contents import Headline, Surroundings
 from replicse.show.content.numbers import effect_text, plus_minus, printed_difference
@@ -41,20 +41,17 @@ def findings(report: Report, around: Surroundings) -> list[Headline]:
 
 def _effect(strong: StrongEffect, item: JudgedItem, scale: str) -> Headline:
     effect, ours = strong.effect, strong.effect.ours
-    where = "in both seeds" if ours.n == 2 else f"over {ours.n} seeds"
+    where = "in both seeds" if ours.n == 2 else f"over {effect.over}"
     if effect.points:
         amount = _points(ours.mean, effect.column)
     else:
         amount = f"{'lowers' if ours.mean < 0 else 'raises'} {effect.column} by {abs(ours.mean):.2f}"
     printed = printed_difference(effect.printed)
-    sentence = f"{strong.row} {amount} {where}{f'; the paper prints {printed}' * (effect.agrees is False)}."
-    over = f"95% interval over {ours.n} seeds" if ours.low is not None else "the seeds themselves"
+    against = f"; the paper prints {printed}" * (effect.agrees is False)
+    sentence = f"{strong.row} {amount} {where}{against}."
+    over = f"95% interval over {effect.over}" if ours.low is not None else "the seeds themselves"
     chosen = _chosen(strong.bounds, strong.candidates)
     detail = [f"Paired by seed {effect_text(ours)} against {strong.base} ({over}{chosen})"]
-    if effect.crossed:
-        values = [value for line in effect.crossed for value in line]
-        crossed = plus_minus(sum(values) / len(values))
-        detail.append(f"{crossed} over {len(values)} pairs of backbone and seed")
     detail += [f"in print {printed}"] * bool(printed)
     detail.append(f"{effect.item}, scale {scale}")
     return Headline(sentence, "; ".join(detail), item.name_of(effect.cell))
@@ -65,7 +62,8 @@ def _chosen(bounds: tuple[float, float] | None, candidates: int) -> str:
     if bounds is None or candidates == 1:
         return ""
     low, high = map(plus_minus, bounds)
-    return f"; as the strongest of {candidates} [{low}, {high}], Bonferroni"
+    among = f"; as one of {candidates} [{low}, {high}], Bonferroni"
+    return among if excludes_zero(bounds) else f"{among}, which includes zero"
 
 
 def _points(mean: float, column: str) -> str:
@@ -175,7 +173,9 @@ def _machine(report: Report, around: Surroundings) -> Iterator[Headline]:
     )
     if report.seconds:
         fall = seconds_picture(report.seconds)
-        yield Headline(f"{fall.title}.", "; ".join(f"{step.label} {step.text}" for step in fall.steps), "")
+        yield Headline(
+            f"{fall.title}.", "; ".join(f"{step.label} {step.text}" for step in fall.steps), "time"
+        )
     if around.studies:
         yield Headline(
             f"Results on real data are in the committed studies: {', '.join(name for name, *_ in around.studies)}.",
@@ -185,16 +185,14 @@ def _machine(report: Report, around: Surroundings) -> Iterator[Headline]:
 
 
 def _audit(rows: Sequence[Finding], own: Collection[str]) -> list[Headline]:
-    if not rows:
+    """Return how many certain contradictions the papers of the study print; nothing where they print none."""
+    certain = {
+        paper: sum(row.is_certain for row in part)
+        for paper, part in audit_parts(rows).items()
+        if paper in own
+    }
+    if not any(certain.values()):
         return []
-    certain = {paper: sum(row.is_certain for row in part) for paper, part in audit_parts(rows).items()}
-    papers = sum(map(bool, certain.values()))
-    here = ", ".join(f"{each} in {paper}" for paper, each in certain.items() if paper in own and each)
-    where = f" of {several(papers, 'paper')}" if papers else ""
-    return [
-        Headline(
-            f"{several(sum(certain.values()), 'certain contradiction')} between the printed numbers{where}.",
-            f"{f'Of them {here}' if here else 'None of them in the papers of this study'}; no run was needed",
-            "audit",
-        )
-    ]
+    here = ", ".join(f"{each} in {paper}" for paper, each in certain.items() if each)
+    total = several(sum(certain.values()), "certain contradiction")
+    return [Headline(f"{total} between the printed numbers: {here}.", "No run was needed", "audit")]
