@@ -59,7 +59,7 @@ document.title = JSON.stringify(seen);
 def test_a_cell_is_reached_and_its_command_copied_by_keyboard(tmp_path):
     items = [example.item("dropout"), example.item("sts")]
     run = items[0].described[CellId(items[0].item, "p0.1", "stsb-dev", "spearman")].values[0].run
-    report = example.document(example.STUDY, items, root="../..")
+    report = example.document(example.STUDY, items, root="../..", json="items/ITEM.json")
     text = html.paper(report, report.sections[0], {item.item: "" for item in items})
     file = tmp_path / "simcse.html"
     file.write_text(text.replace("</body>", f"{ACTS}</body>"), encoding="utf-8")
@@ -70,7 +70,13 @@ def test_a_cell_is_reached_and_its_command_copied_by_keyboard(tmp_path):
     assert f"logs/paper/train/{run}.log" in seen["panel"] and f"runs/{run}/provenance.json" in seen["panel"]
     assert seen["copied"] == "replicse why simcse/table3/p0.1/stsb-dev --scale paper"
     assert seen["rows"] == 1
-    assert seen["links"][0] == f"../../logs/paper/train/{run}.log"
+    links = seen["links"]
+    assert links[:3] == [
+        "https://aclanthology.org/2021.emnlp-main.552",
+        "report.html#data",
+        "items/simcse/table3.json",
+    ]
+    assert links[3] == f"../../logs/paper/train/{run}.log"
     assert seen["sorted"] == ["Fixed 0.1a", "0.0", "No dropoutb"] and seen["restored"]
 
 

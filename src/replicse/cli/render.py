@@ -9,18 +9,23 @@ from typing import TYPE_CHECKING, Any
 
 from replicse.compile.compiler import compile_study
 from replicse.compile.paths import Paths
+from replicse.compile.selection import chosen_items
 from replicse.errors import BadInput
 from replicse.files import link, read_json, write_json, write_rows
 from replicse.judge.csv_rows import FIELDS, table_rows
 from replicse.judge.document import judged_item, report
+from replicse.judge.folder import committed
 from replicse.judge.highlights import seconds_by_part
 from replicse.judge.judgements import Judgements
+from replicse.judge.methods import Methods, MethodsStudy, methods_by_study, recipes_of
 from replicse.judge.origins import records_of
 from replicse.judge.record import StudyRecord
 from replicse.judge.report import Incomplete
 from replicse.judge.study import committed_item, judge_study, judged_tables
 from replicse.judge.table import ItemResult
-from replicse.registry.artefacts import HTML, REPORT
+from replicse.registry.artefacts import HTML, METHODS, REPORT
+from replicse.spec.config import checked_config
+from replicse.spec.papers import load_papers
 from replicse.workspace import workflow_folder
 
 if TYPE_CHECKING:
@@ -77,13 +82,17 @@ def surroundings(study: Mapping[str, Any], paths: Paths, folder: Path) -> "Surro
     readme, runs = folder / "README.md", Path(Paths(study["scale"]).run(""))
     if paths.kept:
         text = readme.read_text(encoding="utf-8") if readme.is_file() else ""
-        return Surroundings(about=LEAVING.sub(r"\1", text))
-    committed = Path("reports/studies").glob(f"*/{HTML}") if shows_machine(study, paths) else ()
+        json = link(paths.item("ITEM"), folder)
+        return Surroundings(about=LEAVING.sub(r"\1", text), json=json, methods=f"../{METHODS}")
+    studies = Path("reports/studies")
+    pages, methods = studies.glob(f"*/{HTML}") if shows_machine(study, paths) else (), studies / METHODS
     return Surroundings(
         root=link(".", folder) if runs.is_dir() else "",
+        json=link(paths.item("ITEM"), folder) if runs.is_dir() else "",
+        methods=link(methods, folder) if methods.is_file() else "",
         studies=tuple(
             (page.parent.name, _title(page.with_name("README.md")), link(page, folder))
-            for page in sorted(committed)
+            for page in sorted(pages)
         ),
     )
 
@@ -109,8 +118,23 @@ def seconds_of(items: Sequence[ItemResult], paths: Paths) -> tuple[dict[str, flo
     return training, {file: record.get("seconds", 0.0) for file, record in evaluations.items()}
 
 
+def committed_methods(workflow: Path) -> Methods | None:
+    """Return what every method of the committed studies came to; None where none of them trains."""
+    studies = []
+    for name, paths in committed().items():
+        config, record = checked_config(read_json(paths.config), paths.config), read_study(Path(paths.record))
+        items = [
+            ItemResult.read(paths.item(item)).model_copy(update={"kept": name}) for item in record["items"]
+        ]
+        recipes = recipes_of(chosen_items(config, load_papers(workflow, config.plugins), paths.config))
+        studies.append(MethodsStudy(name, record, list(map(judged_item, items)), recipes))
+    return methods_by_study(studies)
+
+
 def write_kept(name: str, workflow: Path) -> None:
-    """Judge, tabulate, draw and write a committed study again, from the items that are committed."""
+    """Judge, tabulate, draw and write a committed study again, from its items, and the page of methods by study."""
+    from replicse.show.document import write_methods
+
     kept = Paths("", name)
     study = read_study(Path(kept.record))
     plan = compile_study(read_json(kept.config), workflow, kept.config)
@@ -125,6 +149,8 @@ def write_kept(name: str, workflow: Path) -> None:
         if item.figure:
             draw_item(item, Path(kept.figure(item.item)))
     write_all(kept, study, items, Path(kept.results), judgements)
+    if methods := committed_methods(workflow):
+        write_methods(Path("reports", "studies", METHODS), methods)
 
 
 def read_study(path: Path) -> dict[str, Any]:

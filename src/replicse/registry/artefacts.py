@@ -12,7 +12,7 @@ METRICS, PROVENANCE = "metrics.json", "provenance.json"
 RECORD, DATA = "record.json", "data.json"
 HTML, MARKDOWN, TEX = "report.html", "report.md", "report.tex"
 REPORT, JUDGEMENTS = "report.json", "judgements.json"
-AUDIT, MACROS = "audit.html", "macros.tex"
+AUDIT, MACROS, METHODS = "audit.html", "macros.tex", "methods.html"
 
 
 def record_file(out: Path) -> Path:

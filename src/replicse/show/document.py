@@ -9,9 +9,11 @@ from pathlib import Path
 from replicse.compile.job import DRAWINGS
 from replicse.errors import BadInput, MissingData
 from replicse.files import link, read_text, write_text
+from replicse.judge.methods import Methods
 from replicse.judge.report import Report
 from replicse.registry.artefacts import HTML, MACROS, MARKDOWN, TEX
 from replicse.show.content.contents import Document, Surroundings, make_document
+from replicse.show.content.texts import paragraphs
 from replicse.show.formats import html, latex, markdown
 from replicse.show.pages.adjudication import adjudication_page
 from replicse.show.pages.audit import audit_page
@@ -20,6 +22,7 @@ from replicse.show.pages.claims import claims_page
 from replicse.show.pages.costs import seconds_picture
 from replicse.show.pages.findings import findings
 from replicse.show.pages.incomplete import incomplete_page
+from replicse.show.pages.methods import TITLE, methods_grid, study_lines
 from replicse.show.pages.reproduces import reproduces_page
 
 TABLES = ("tex", "md")
@@ -97,6 +100,21 @@ def write_page(out: Path, report: Report, drawing: Path | None) -> None:
     pictures = {item.item: html.data_address(drawing) if drawing else ""}
     write_text(out, html.paper(document, section, pictures, alone=True))
     write_text(out.with_suffix(".tex"), latex.table_alone(section.entries[0]))
+
+
+def write_methods(out: Path, methods: Methods) -> None:
+    """Write the page of methods by study as HTML, and as Markdown next to it."""
+    text, studies, table = (
+        paragraphs("methods", methods.shared.label),
+        study_lines(methods),
+        methods_grid(methods),
+    )
+    write_text(out, html.methods(TITLE, text, studies, table))
+    lines = [f"- [{name}]({name}/report.md): {said}" for name, said in studies]
+    write_text(
+        out.with_suffix(".md"),
+        "\n\n".join([f"# {TITLE}", *text, "\n".join(lines), markdown.grid(table)]) + "\n",
+    )
 
 
 def _check_drawing(item: str, stem: Path) -> None:

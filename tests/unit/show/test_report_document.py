@@ -97,7 +97,8 @@ def test_the_html_pages_are_self_contained_and_lead_to_each_other(tmp_path, draw
     sheet = Sheet("simcse: 1", ("In print",), (("75.4 [Table 3]",),))
     audit = contents.Page("Audit", ("In print.",), (sheet,), file="audit.html", lines=True)
     about = "# Mine\nText of **people**."
-    write_report(tmp_path, example.document(example.STUDY, items, [audit], found, about=about), drawings)
+    report = example.document(example.STUDY, items, [audit], found, about=about)
+    write_report(tmp_path, report, drawings)
     texts = {path.name: path.read_text(encoding="utf-8") for path in tmp_path.glob("*.html")}
     pages = {name: Page(text) for name, text in texts.items()}
     for name, page in pages.items():
@@ -116,6 +117,8 @@ def test_the_html_pages_are_self_contained_and_lead_to_each_other(tmp_path, draw
     assert "#counts" in index
     assert index.count("simcse.html#simcse-table3--p0.1--stsb-dev") == 2, "of its finding and of its point"
     assert "Text of <strong>people</strong>." in texts["report.html"]
+    (row,) = (row for row in html.search_index(report) if row[0] == "simcse Table 3: 0.1")
+    assert row[2] + row[3]["82.5"] == "simcse.html#simcse-table3--p0.1--stsb-dev"
     assert "replicse why simcse/table3/p0.1/stsb-dev --scale paper" in "".join(pages["simcse.html"].text)
 
 

@@ -72,7 +72,7 @@ def test_blocks_as_latex():
         "| a | b |\n|---|---|\n| 1% | 2 |\n\n```\nx  --y\n```\n\n---\n\n![alt](x.png)\n"
     )
     latex = latex_blocks(text)
-    assert r"\paragraph{Head}" in latex
+    assert r"\section{Head}" in latex
     assert r"One \emph{em} \textbf{strong} \texttt{a\_\allowbreak{}b}" + "\nsame paragraph." in latex
     assert "\\begin{enumerate}\n\\item first" in latex
     assert "\\begin{quote}\nquoted" in latex

@@ -1,5 +1,6 @@
 """What a report says, before any format: findings, sections in the papers' order, appendices, provenance."""
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -114,12 +115,25 @@ class Surroundings:
     """What a document says of the files around it, and links to.
 
     `about` is what people wrote of the study, `root` leads from the document to logs and records where they are there,
-    `studies` are committed ones as (name, title, address).
+    `json` to the result of the item ITEM, `methods` to the page of methods by study; `studies` are committed ones as
+    (name, title, address).
     """
 
     about: str = ""
     root: str = ""
+    json: str = ""
+    methods: str = ""
     studies: tuple[tuple[str, str, str], ...] = ()
+
+    @property
+    def parts(self) -> list[str]:
+        """Return what people wrote before its first heading of a second level, and the rest where there is one."""
+        return re.split(r"^(?=## )", self.about, maxsplit=1, flags=re.MULTILINE)
+
+    @property
+    def headings(self) -> list[str]:
+        """Return the headings of the second level."""
+        return re.findall(r"^## (.*)$", self.about, re.MULTILINE)
 
 
 @dataclass(frozen=True)

@@ -3,14 +3,17 @@
 import base64
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
+from itertools import repeat
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 from jinja2 import Environment
 from markupsafe import Markup, escape
 
+from replicse.printable import MINUS
 from replicse.show.content.cell_facts import cell_address, run_command
 from replicse.show.content.contents import Document, ItemEntry, Page, Section, Waterfall
 from replicse.show.content.grids import Column, Grid, GridCell, GridLine, panels
@@ -67,6 +70,12 @@ def paper(report: Document, section: Section, pictures: Mapping[str, str], alone
     return template.render(report=report, section=section, pictures=pictures, alone=alone)
 
 
+def methods(title: str, text: Sequence[str], studies: Sequence[tuple[str, str]], table: Grid) -> str:
+    """Return the page of methods by study; `studies` are (name, what is said of it), each in a folder of its name."""
+    template = _environment().get_template("methods.html.j2")
+    return template.render(title=title, text=text, studies=studies, grid=table, alone=True)
+
+
 def _picture(report: Document) -> str:
     """Return what is drawn below the findings."""
     if isinstance(report.picture, Waterfall):
@@ -94,18 +103,33 @@ def _cells(entry: ItemEntry) -> Iterator[GridCell]:
     return (cell for grid in grids for column in grid.results for cell in column.cells if cell.address)
 
 
-def search_index(report: Document) -> list[tuple[str, str]]:
-    """Return what the search of a report looks through: (text, address) of items, rows and lines of the pages."""
-    index = [(page.title, page.file or f"#{_slug(page.title)}") for page in report.pages]
+def search_index(report: Document) -> list[tuple[Any, ...]]:
+    """Return what the search of a report looks through: (text, address) of items, rows and lines of the pages.
+
+    Of a row with printed numbers also the start of its cells' addresses, and by number how the first of them ends.
+    """
+    index: list[tuple[Any, ...]] = [
+        (page.title, page.file or f"#{_slug(page.title)}") for page in report.pages
+    ]
     for section in report.sections:
         index.append((section.title, section.page))
         for entry in section.entries:
             where = f"{section.key} {entry.name}"
             index.append((f"{where}: {entry.item.title}", f"{section.page}#{entry.anchor}"))
-            for line, cells in entry.grid.rows:
+            others = (cells for _, cells in entry.rest.rows) if entry.rest else repeat([])
+            for (line, shown), more in zip(entry.grid.rows, others, strict=False):
                 if isinstance(line, GridLine):
-                    address = next((cell.address for _, cell in cells if cell.address), entry.anchor)
-                    index.append((f"{where}: {line.label}", f"{section.page}#{address}"))
+                    cells = [cell for _, cell in (*shown, *more) if cell.address]
+                    start = cell_address(f"{entry.item.item}/{line.row.id}")
+                    numbers = {
+                        cell.shown.reported.replace(MINUS, "-"): cell.address for cell in reversed(cells)
+                    }
+                    ends = {
+                        number: address.removeprefix(start) for number, address in numbers.items() if number
+                    }
+                    address = f"{section.page}#{cells[0].address if cells else entry.anchor}"
+                    row = (f"{where}: {line.label}", address)
+                    index.append((*row, f"{section.page}#{start}", ends) if ends else row)
     for page in report.pages:
         place = page.file or f"#{_slug(page.title)}"
         for sheet in (*page.sheets, *page.further) if page.lines else ():

@@ -162,7 +162,6 @@ def _blocks(tokens: Sequence[Token]) -> Iterator[str]:
     """Yield LaTeX for block tokens; markup without a counterpart leaves its text."""
     simple = {
         "paragraph_close": "\n\n",
-        "heading_open": r"\paragraph{",
         "heading_close": "}\n",
         "bullet_list_open": "\\begin{itemize}\n",
         "bullet_list_close": "\\end{itemize}\n\n",
@@ -178,6 +177,8 @@ def _blocks(tokens: Sequence[Token]) -> Iterator[str]:
     for place, token in enumerate(tokens):
         if token.type in simple:
             yield simple[token.type]
+        elif token.type == "heading_open":
+            yield {"h1": r"\section{", "h2": r"\subsection{"}.get(token.tag, r"\paragraph{")
         elif token.type == "inline":
             yield "".join(_inline(token.children or []))
         elif token.type in ("fence", "code_block"):

@@ -59,13 +59,17 @@
       if (name.textContent === "runs") runs = name.nextSibling.textContent.replace(/ and .*/, "").split(", ");
     });
     if (run) add("run it", run.textContent);
-    runs.forEach(function (run) {
+    all("a[data-fact]", main).forEach(function (link) {
+      var article = link.closest("article"), address = link.getAttribute("href");
+      if (!article || article.contains(cell)) add(link.dataset.fact, link.textContent[0] === "." ? address : link.textContent, address);
+    });
+    if (main.dataset.log) runs.forEach(function (run) {
       [["log", main.dataset.log], ["record", main.dataset.record]].forEach(function (kind) {
         var path = kind[1].replace("RUN", run);
         add(kind[0], path, root && root + "/" + path);
       });
     });
-    if (runs.length) add("", "A record holds spec and provenance." + (root ? "" : " Logs and records are written when the study runs."));
+    if (runs.length && main.dataset.log) add("", "A record holds spec and provenance." + (root ? "" : " Logs and records are written when the study runs."));
     panel.hidden = false;
     document.body.classList.add("pinned");
     panel.focus();
@@ -92,9 +96,10 @@
   });
   function follow() {
     var target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
-    if (!target || !target.matches("td.cell")) return;
-    var folded = target.closest("details");
+    if (!target) return;
+    var folded = target.closest("main details") || target.querySelector("section > details");
     if (folded) folded.open = true;
+    if (!target.matches("td.cell")) return target.scrollIntoView();
     pin(target);
     // What comes on the screen is laid out then, which moves the rest: go there again.
     function centre() { target.scrollIntoView({ block: "center" }); }
@@ -181,9 +186,19 @@
 
   // The index is part of report.html; the other pages lead there.
   function search(text) {
-    var hits = document.getElementById("hits"), list = hits.querySelector("ul"), wanted = text.toLowerCase().split(/\s+/).filter(Boolean);
-    var found = index.filter(function (entry) {
-      return wanted.length && wanted.every(function (word) { return entry[0].toLowerCase().indexOf(word) >= 0; });
+    var hits = document.getElementById("hits"), list = hits.querySelector("ul"), found = [];
+    var wanted = text.toLowerCase().replace(/\u2212/g, "-").split(/\s+/).filter(Boolean);
+    // An entry is a text, an address and, of a row, the start of its cells' addresses and their ends by printed number.
+    index.forEach(function (entry) {
+      var printed = {}, fits = wanted.length && wanted.every(function (word) {
+        if (entry[3] && /\d/.test(word)) Object.keys(entry[3]).forEach(function (number) {
+          if (number.indexOf(word) === 0) printed[number] = entry[2] + entry[3][number];
+        });
+        return Object.keys(printed).length || entry[0].toLowerCase().indexOf(word) >= 0;
+      });
+      var numbers = Object.keys(printed);
+      if (fits && !numbers.length) found.push(entry);
+      if (fits) numbers.forEach(function (number) { found.push([entry[0] + ": " + number, printed[number]]); });
     });
     hits.hidden = !wanted.length;
     list.textContent = "";
