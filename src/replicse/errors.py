@@ -2,7 +2,8 @@
 
 import difflib
 import textwrap
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import contextmanager
 
 
 class BadInput(Exception):
@@ -22,11 +23,34 @@ def one_line(error: Exception) -> str:
     return " ".join(str(error).split())[:200] or type(error).__name__
 
 
+@contextmanager
+def refusing(
+    problem: str, remedy: str = "", errors: type[Exception] | tuple[type[Exception], ...] = Exception
+) -> Iterator[None]:
+    """Raise BadInput where another library raises in the block: the problem, what the library says, and a remedy.
+
+    Most libraries raise what they like for a broken file, so that no narrower class has all of it.
+    """
+    try:
+        yield
+    except BadInput:
+        raise
+    except errors as error:
+        raise BadInput("; ".join(filter(None, [f"{problem} ({one_line(error)})", remedy]))) from None
+
+
+def check_known(
+    name: object, choices: Collection[str], problem: str, error: type[Exception] = BadInput
+) -> None:
+    """Raise the error, a problem with the nearest known name after it, where a name is not known."""
+    if name not in choices:
+        raise error(f"{problem}{nearest(name, choices)}")
+
+
 def check_names(where: str, names: Iterable[str], choices: Collection[str]) -> None:
     """Raise BadInput, with its place and the nearest known one, for the first of some names that is not known."""
     for name in names:
-        if name not in choices:
-            raise BadInput(f'{where} names "{name}"{nearest(name, choices)}')
+        check_known(name, choices, f'{where} names "{name}"')
 
 
 def nearest(name: object, choices: Iterable[str]) -> str:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from replicse.errors import BadInput, Failed, MissingData
+from replicse.errors import BadInput, Failed, MissingData, refusing
 
 # What the system says where a disk, a quota or a limit on the size of a file is full.
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -78,10 +78,8 @@ def write_ordered(path: Path | str, value: Any) -> None:
 
 def read_json(path: Path | str) -> Any:
     """Return the value of a JSON file; MissingData where it is absent, BadInput where it is broken."""
-    try:
+    with refusing(f"{path}: not JSON", "fix it, or make it again", ValueError):
         return json.loads(read_text(Path(path)))
-    except ValueError as error:
-        raise BadInput(f"{path}: not JSON ({error}); fix it, or make it again") from None
 
 
 def write_rows(path: Path | str, fields: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> int:

@@ -14,7 +14,7 @@ from huggingface_hub import constants, errors, get_session, snapshot_download
 
 from replicse.data.sts import read_lines
 from replicse.data.tables import csv_records
-from replicse.errors import BadInput, MissingData, nearest
+from replicse.errors import BadInput, MissingData, check_known, refusing
 from replicse.files import copy_file, sha256_of
 from replicse.registry.corpora import SIMCSE_DATA
 
@@ -49,8 +49,7 @@ def materialise(root: Path, wanted: Iterable[str], commit: str) -> list[dict[str
     """
     records = []
     for name in wanted:
-        if name not in ARTEFACTS:
-            raise BadInput(f'the hub source has no "{name}"{nearest(name, ARTEFACTS)}')
+        check_known(name, ARTEFACTS, f'the hub source has no "{name}"')
         source = cached_artefact(name, commit, root / name)
         if source.suffix == ".tar":
             _unpack(source, root / name / "downstream")
@@ -173,11 +172,11 @@ def _unpack(archive: Path, target: Path) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=target.parent, prefix=".unpacked") as name:
         aside = Path(name)
-        try:
-            with tarfile.open(archive) as tar:
-                tar.extractall(aside, filter="data")
-        except tarfile.TarError as error:
-            raise BadInput(f"{archive}: cannot be unpacked ({error}); name another revision") from None
+        with (
+            refusing(f"{archive}: cannot be unpacked", "name another revision", tarfile.TarError),
+            tarfile.open(archive) as tar,
+        ):
+            tar.extractall(aside, filter="data")
         sts = min(aside.glob("**/STS"), key=lambda path: len(path.parts), default=None)
         if sts is None:
             raise BadInput(f"{archive}: no STS folder in it; expected an archive of SentEval's data")

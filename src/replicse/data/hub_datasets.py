@@ -10,7 +10,7 @@ from huggingface_hub import DatasetCard
 from replicse.data.corpora import Row, by_premise
 from replicse.data.hub import CARD, cached_folder, matching_files
 from replicse.data.sts import one_spaced
-from replicse.errors import BadInput, MissingData, nearest
+from replicse.errors import BadInput, MissingData, check_known, nearest
 from replicse.registry.corpora import HubDataset, HubPart
 
 if TYPE_CHECKING:
@@ -66,8 +66,7 @@ def _card_patterns(part: HubPart) -> list[str]:
         raise BadInput(f'{where}: no configuration "{part.name or ""}"{nearest(part.name, by_name)}')
     files = by_name[part.name] if part.name in by_name else next(iter(by_name.values()))
     splits = {entry["split"]: entry["path"] for entry in files if isinstance(entry, dict)}
-    if part.split not in splits:
-        raise BadInput(f'{where}: no split "{part.split}"{nearest(part.split, splits)}')
+    check_known(part.split, splits, f'{where}: no split "{part.split}"')
     paths = splits[part.split]
     return [paths] if isinstance(paths, str) else list(paths)
 
@@ -94,9 +93,8 @@ def open_part(part: HubPart) -> "Dataset":
 def _part_rows(part: HubPart, corpus: HubDataset) -> Iterator[tuple[Any, ...]]:
     """Yield the columns of a part that are read: single-spaced texts, lists of them, names of wanted labels."""
     dataset = open_part(part)
-    missing = [name for name in corpus.read if name not in dataset.column_names]
-    if missing:
-        raise BadInput(f'{part.path}: no column "{missing[0]}"{nearest(missing[0], dataset.column_names)}')
+    for name in corpus.read:
+        check_known(name, dataset.column_names, f'{part.path}: no column "{name}"')
     values = [_values(part, corpus, dataset, name) for name in corpus.read]
     for batch in dataset.select_columns(list(corpus.read)).iter(10_000):
         columns = [map(value, batch[name]) for name, value in zip(corpus.read, values, strict=True)]

@@ -11,7 +11,7 @@ from replicse.data.corpora import read_corpus
 from replicse.data.sts import StsSubset, score_of
 from replicse.data.tables import table_rows
 from replicse.data.transfer import TransferSplit, TransferTask
-from replicse.errors import BadInput, nearest
+from replicse.errors import BadInput, check_known
 from replicse.registry.corpora import Corpus, Table
 from replicse.registry.sets import SET_SPLITS, EvaluationSet
 
@@ -73,8 +73,8 @@ def load_labelled(name: str, wanted: EvaluationSet) -> TransferTask:
     headings = [name for name in (wanted.text, wanted.label, wanted.split) if name]
     splits: dict[str, list[tuple[str, str]]] = {}
     for number, (text, label, *rest) in table_rows(wanted.file, headings, {headings[1]}):
-        if rest and rest[0] not in SET_SPLITS:
-            raise BadInput(f'{wanted.file}:{number}: split is "{rest[0]}"{nearest(rest[0], SET_SPLITS)}')
+        for split in rest:
+            check_known(split, SET_SPLITS, f'{wanted.file}:{number}: split is "{split}"')
         splits.setdefault(rest[0] if rest else ALL, []).append((text, label))
     for split in ("train", "test") if wanted.split else ():
         if split not in splits:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from replicse.errors import BadInput, MissingData, nearest
+from replicse.errors import BadInput, MissingData, check_known, refusing
 from replicse.files import check_fetched, check_there
 from replicse.registry.corpora import STS_TASKS
 
@@ -72,11 +72,8 @@ def load_sts(root: Path, task: str, split: str = "test") -> tuple[StsSubset, ...
     STS12 to STS16 have the split `test` only; STS-B and SICK-R have `train`, `dev` and `test`. Raises
     BadInput for an unknown task or split and for a malformed line, MissingData for an absent file.
     """
-    if task not in STS_TASKS:
-        raise BadInput(f'"{task}" is no STS task{nearest(task, STS_TASKS)}')
-    splits = STS_SPLITS.get(task, ("test",))
-    if split not in splits:
-        raise BadInput(f'{task} has no split "{split}"{nearest(split, splits)}')
+    check_known(task, STS_TASKS, f'"{task}" is no STS task')
+    check_known(split, STS_SPLITS.get(task, ("test",)), f'{task} has no split "{split}"')
     downstream = senteval_root(root)
     read = {"STS-B": _stsb, "SICK-R": _sick}.get(task, _year_subset)
     files = sts_files(task, split).items()
@@ -125,8 +122,8 @@ def read_table(path: Path, columns: Sequence[str], quoted: bool = False) -> Iter
         cells = _cells(line, path, number, quoted)
         if number == 1:
             header = cells
-            for name in (name for name in columns if name not in header):
-                raise BadInput(f'{path}:1: the header has no column "{name}"{nearest(name, header)}')
+            for name in columns:
+                check_known(name, header, f'{path}:1: the header has no column "{name}"')
         elif line.strip():
             if len(cells) != len(header):
                 problem = f"{len(cells)} tab-separated columns, but the header has {len(header)}"
@@ -136,10 +133,8 @@ def read_table(path: Path, columns: Sequence[str], quoted: bool = False) -> Iter
 
 def _cells(line: str, path: Path, number: int, quoted: bool = False) -> list[str]:
     """Return the cells of a line; BadInput where quotes are text, but a CSV writer has quoted one."""
-    try:
+    with refusing(f"{path}:{number}: not a line of cells", "fix the line", csv.Error):
         cells = next(csv.reader([line], delimiter="\t"), []) if quoted else line.split("\t")
-    except csv.Error as error:
-        raise BadInput(f"{path}:{number}: not a line of cells ({error}); fix the line") from None
     if not quoted and any(map(REWRITTEN.fullmatch, cells)):
         raise BadInput(
             f'{path}:{number}: a cell is in quotes, with "" inside, as other programs save it; {WHOLE}'
@@ -164,13 +159,12 @@ def score_of(text: str, path: Path, number: int) -> float:
 
 
 def _numbered(stream: BufferedIOBase, path: Path) -> Iterator[tuple[int, bytes]]:
-    try:
+    broken = (EOFError, gzip.BadGzipFile, zlib.error)
+    with refusing(f"{path}: cannot be unpacked", "put the complete file there", broken):
         for number, raw in enumerate(stream, start=1):
             if number == 1 and not raw.endswith(b"\n") and raw.rstrip(b"\r").count(b"\r"):
                 raise BadInput(f"{path}: lines end with CR alone; convert the file to LF line ends")
             yield number, raw
-    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise BadInput(f"{path}: cannot be unpacked ({error}); put the complete file there") from None
 
 
 def _decoded(raw: bytes, path: Path, number: int, fallback: str | None) -> str:

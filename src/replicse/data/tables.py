@@ -9,7 +9,7 @@ from shlex import quote
 from typing import Any
 
 from replicse.data.sts import filled_lines, one_spaced, read_lines
-from replicse.errors import BadInput, MissingData, nearest, one_line
+from replicse.errors import BadInput, MissingData, check_known, refusing
 
 Record = tuple[int, list[str]]  # number of its first line, cells
 SEPARATORS = {",": "commas", "\t": "tabs", ";": "semicolons"}
@@ -116,13 +116,10 @@ def _parquet_rows(path: Path, headings: Sequence[str], values: Collection[str]) 
     """Yield the number of each row, the first being 1, and its cells."""
     from pyarrow import ArrowException, parquet
 
-    try:
+    with refusing(f"{path}: not Parquet", "write the file again", (ArrowException, OSError)):
         file = parquet.ParquetFile(path)
         _check_headings(path, headings, file.schema_arrow.names)
         columns = file.read(columns=list(headings)).to_pydict()
-    except (ArrowException, OSError) as error:
-        why = one_line(error)
-        raise BadInput(f"{path}: not Parquet ({why}); write the file again") from None
     for number, cells in enumerate(zip(*(columns[heading] for heading in headings), strict=True), start=1):
         try:
             texts = [_cell(cell, name in values) for name, cell in zip(headings, cells, strict=True)]
@@ -159,7 +156,6 @@ def _once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
 
 def _check_headings(path: Path, headings: Sequence[str], header: Sequence[str]) -> None:
     for heading in headings:
-        if heading not in header:
-            raise BadInput(f'{path}:1: no column "{heading}"{nearest(heading, header)}')
+        check_known(heading, header, f'{path}:1: no column "{heading}"')
         if header.count(heading) > 1:
             raise BadInput(f'{path}:1: two columns are named "{heading}"; rename one')

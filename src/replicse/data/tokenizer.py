@@ -20,7 +20,7 @@ from tokenizers import (
 
 from replicse.checked import shown
 from replicse.data.sts import read_lines
-from replicse.errors import BadInput, MissingData
+from replicse.errors import BadInput, MissingData, refusing
 from replicse.files import check_fetched, check_there, read_json
 from replicse.registry.artefacts import TOKENIZER_CONFIG
 
@@ -94,12 +94,8 @@ def load_tokenizer(file: Path, max_length: int | None) -> Tokenizer:
     file = Path(file)
     check_there(file, "name a tokenizer.json or run the prepare stage first")
     check_fetched(file)
-    try:
+    with refusing(f"{file}: not a tokenizer.json", "name one that the tokenizers library saved"):
         tokenizer = Tokenizer.from_file(str(file))
-    except Exception as error:  # the library raises nothing narrower
-        raise BadInput(
-            f"{file}: not a tokenizer.json ({error}); name one that the tokenizers library saved"
-        ) from None
     tokenizer.no_padding()
     tokenizer.no_truncation()
     if max_length is not None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from replicse.data.sts import WHOLE, filled_lines, one_spaced, read_lines, read_table, senteval_root
-from replicse.errors import BadInput, nearest
+from replicse.errors import BadInput, check_known
 from replicse.registry.suites import TRANSFER_TASKS
 
 Row = tuple[int, *tuple[str, ...]]  # label, sentence and, for pairs, second sentence
@@ -50,8 +50,7 @@ def load_transfer(root: Path, task: str) -> TransferTask:
     Raises BadInput for an unknown task, a malformed line and a class without any sentence to learn from,
     MissingData for an absent file.
     """
-    if task not in TRANSFER_TASKS:
-        raise BadInput(f'"{task}" is no transfer task{nearest(task, TRANSFER_TASKS)}')
+    check_known(task, TRANSFER_TASKS, f'"{task}" is no transfer task')
     downstream = senteval_root(root)
     files = transfer_files(task)
     if task in POLARITY_FILES:
@@ -106,8 +105,7 @@ def _trec(path: Path) -> Iterator[Row]:
     for number, line in filled_lines(path, fallback="latin-1"):
         label, _, question = line.partition(" ")
         coarse = label.partition(":")[0]
-        if coarse not in TREC_CLASSES:
-            raise BadInput(f'{path}:{number}: question class is "{coarse}"{nearest(coarse, TREC_CLASSES)}')
+        check_known(coarse, TREC_CLASSES, f'{path}:{number}: question class is "{coarse}"')
         yield TREC_CLASSES.index(coarse), one_spaced(question)
 
 

@@ -8,7 +8,7 @@ import torch
 
 from replicse.data.tokenizer import SpecialIds, load_tokenizer, special_ids
 from replicse.encoder.backbone import Backbone
-from replicse.errors import BadInput, nearest, one_line
+from replicse.errors import BadInput, nearest, refusing
 from replicse.registry.encoders import PACKED, Architecture, Engine
 
 # Our name of each size -> its keys in the configurations of `transformers`, which know some by other names themselves.
@@ -56,17 +56,13 @@ def _of_transformers(architecture: Architecture, vocabulary: int, special: Speci
     with_head, causal_lm = heads_of_family(family)
     values = dict(_values(architecture, AutoConfig.for_model(family), vocabulary, special))
     opened = AutoModelForMaskedLM if with_head else AutoModel
-    try:
+    with refusing(f"transformers cannot make such an encoder of family {family}"):
         with torch.device("meta"):
             model = opened.from_config(AutoConfig.for_model(family, **values)).base_model
         # RoBERTa's kin begin to count positions after the padding id.
         first = first_position(model)
         values["max_position_embeddings"] += first
         network = opened.from_config(AutoConfig.for_model(family, **values))
-    # Each family refuses what it cannot be by an exception of its own.
-    except Exception as error:
-        why = one_line(error)
-        raise BadInput(f"transformers cannot make such an encoder of family {family} ({why})") from None
     if first not in (0, special.pad + 1):
         raise BadInput(
             f"{family} counts positions after the padding id {first - 1}, but the tokenizer pads with {special.pad};"

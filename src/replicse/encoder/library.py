@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from replicse.encoder.folders import encoder_folder
 from replicse.encoder.huggingface import TransformersBackbone, heads_of_family
 from replicse.encoder.stored import read_config, read_weights
-from replicse.errors import BadInput, one_line
+from replicse.errors import BadInput, refusing
 from replicse.files import read_json
 from replicse.registry.artefacts import CONFIG
 
@@ -48,29 +48,20 @@ def read_network(folder: Path) -> TransformersBackbone:
     with_head = masked_lm and not values.get("is_decoder")
     file, stored = read_weights(folder)
     config, made = _made(folder, family, values, with_head)
-    try:
-        with torch.device("meta"):
-            empty = made(config)
-    # Each family refuses what it cannot be by an exception of its own.
-    except Exception as error:
-        raise BadInput(
-            f"{folder / CONFIG}: transformers cannot make the encoder ({one_line(error)})"
-        ) from None
+    with refusing(f"{folder / CONFIG}: transformers cannot make the encoder"), torch.device("meta"):
+        empty = made(config)
     stored = _aligned(file, stored, empty.base_model, family)
     options = {"add_pooling_layer": False} if "add_pooling_layer" in signature(made).parameters else {}
-    with quiet_library():
-        try:
-            network, found = made.from_pretrained(
-                None,
-                config=config,
-                state_dict=stored,
-                dtype=torch.float32,
-                output_loading_info=True,
-                ignore_mismatched_sizes=True,
-                **options,
-            )
-        except Exception as error:
-            raise BadInput(f"{file}: transformers cannot read the weights ({one_line(error)})") from None
+    with quiet_library(), refusing(f"{file}: transformers cannot read the weights"):
+        network, found = made.from_pretrained(
+            None,
+            config=config,
+            state_dict=stored,
+            dtype=torch.float32,
+            output_loading_info=True,
+            ignore_mismatched_sizes=True,
+            **options,
+        )
     for name, shape, _ in found["mismatched_keys"]:
         raise BadInput(
             f'{file}: "{name}" has shape {tuple(shape)}, which config.json contradicts; correct either'
@@ -104,10 +95,8 @@ def _made(folder: Path, family: str, values: Mapping[str, Any], with_head: bool)
     made = next((known[kind] for name in names if kind in (known := getattr(modeling_auto, name))), None)
     if made is None:
         raise BadInput(f"{folder}: transformers has no encoder of family {family}")
-    try:
+    with refusing(f"{folder / CONFIG}: transformers cannot read it"):
         return kind.from_dict(dict(values)), made[0] if isinstance(made, tuple) else made
-    except Exception as error:
-        raise BadInput(f"{folder / CONFIG}: transformers cannot read it ({one_line(error)})") from None
 
 
 def _aligned(file: Path, stored: Mapping[str, Tensor], model: Any, family: str) -> dict[str, Tensor]:
@@ -169,21 +158,15 @@ def _with_adapter(folder: Path) -> TransformersBackbone:
         raise BadInput(f'{settings}: no "base_model_name_or_path"; name the encoder that it adapts')
     backbone = read_network(encoder_folder(_beside(folder, named)))
     inner, base = "base_model.model.", f"{backbone.model.base_model_prefix}."
-    with quiet_library():
-        try:
-            adapted = get_peft_model(backbone.model, PeftConfig.from_pretrained(folder))
-            # An adapter of a model with a head has the encoder's name in its own.
-            stored = {
-                inner + name.removeprefix(inner).removeprefix(base): value
-                for name, value in load_peft_weights(str(folder), device="cpu").items()
-            }
-            left = set_peft_model_state_dict(adapted, stored).unexpected_keys
-            backbone.network = _with_model(backbone, adapted.merge_and_unload())
-        # Each kind of adapter raises what it likes.
-        except Exception as error:
-            raise BadInput(
-                f"{settings}: peft cannot merge the adapter ({one_line(error)}); merge it"
-            ) from None
+    with quiet_library(), refusing(f"{settings}: peft cannot merge the adapter", "merge it"):
+        adapted = get_peft_model(backbone.model, PeftConfig.from_pretrained(folder))
+        # An adapter of a model with a head has the encoder's name in its own.
+        stored = {
+            inner + name.removeprefix(inner).removeprefix(base): value
+            for name, value in load_peft_weights(str(folder), device="cpu").items()
+        }
+        left = set_peft_model_state_dict(adapted, stored).unexpected_keys
+        backbone.network = _with_model(backbone, adapted.merge_and_unload())
     if left:
         raise LeftOver(f'{settings}: "{left[0]}" has no place in its encoder; merge it and save the encoder')
     return backbone.train()

@@ -9,7 +9,7 @@ from torch import Tensor
 from replicse.encoder.backbone import Backbone
 from replicse.encoder.batch import TokenBatch
 from replicse.encoder.huggingface import TransformersBackbone
-from replicse.errors import BadInput, one_line
+from replicse.errors import BadInput, refusing
 
 TOLERANCE = 1e-5  # of the length of a token's vector
 _LENGTHS = (1, 2, 5, 5, 9, 17, 33, 64, 128)
@@ -32,14 +32,10 @@ def states_alone(theirs: TransformersBackbone, rows: Sequence[np.ndarray]) -> li
     states = []
     for row in rows:
         ids = torch.from_numpy(row)[None]
-        try:
+        with refusing(
+            f"{theirs.model.config.model_type}: transformers cannot encode {len(row)} tokens with it"
+        ):
             output = theirs.model(input_ids=ids, attention_mask=torch.ones_like(ids), **options)
-        # What a family cannot encode ends in an exception of any class.
-        except Exception as error:
-            family, why = theirs.model.config.model_type, one_line(error)
-            raise BadInput(
-                f"{family}: transformers cannot encode {len(row)} tokens with it ({why})"
-            ) from None
         states.append(output.last_hidden_state[0])
     return states
 

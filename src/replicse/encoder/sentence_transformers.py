@@ -12,7 +12,7 @@ import numpy as np
 from replicse.encoder.library import check_marks, quiet_library
 from replicse.encoder.tokenizer import PROBE
 from replicse.encoder.vectors import CallableVectors
-from replicse.errors import BadInput, one_line
+from replicse.errors import BadInput, refusing
 from replicse.files import below, read_json
 
 log = logging.getLogger(__name__)
@@ -63,15 +63,11 @@ def open_model(folder: Path, device: str, max_length: int | None) -> Any:
     from sentence_transformers import SentenceTransformer
 
     check_marks(folder)
-    with quiet_library():
-        try:
-            model = SentenceTransformer(str(folder), device=device)
-            if max_length is not None:
-                model.max_seq_length = max_length
-            kinds = [type(module).__name__ for module in model]
-        # Each module raises what it likes for a broken file.
-        except Exception as error:
-            raise BadInput(f"{folder}: sentence-transformers cannot open it ({one_line(error)})") from None
+    with quiet_library(), refusing(f"{folder}: sentence-transformers cannot open it"):
+        model = SentenceTransformer(str(folder), device=device)
+        if max_length is not None:
+            model.max_seq_length = max_length
+        kinds = [type(module).__name__ for module in model]
     try:
         encoded(model, PROBE[:1])
     except Exception as error:

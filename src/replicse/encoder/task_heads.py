@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from replicse.checked import Checked, Id
 from replicse.encoder.packed.linear import draw_normal
 from replicse.encoder.stored import check_finite, read_tensors, save_tensors
-from replicse.errors import BadInput
+from replicse.errors import BadInput, refusing
 from replicse.files import read_json, write_json
 from replicse.registry.encoders import ClassifierHead, SimilarityHead
 from replicse.registry.encoders import TaskHead as TaskHeadParameters
@@ -129,11 +129,7 @@ def stored_task_heads(folder: Path, width: int) -> nn.ModuleDict:
         return nn.ModuleDict()
     settings = TaskHeads.of(read_json(file), str(file)).heads
     heads = nn.ModuleDict({task: make_task_head(each, width) for task, each in settings.items()})
-    try:
+    with refusing(f"{folder / WEIGHTS}: cannot be read", f"expected the heads of {SETTINGS}"):
         heads.load_state_dict(read_tensors(folder / WEIGHTS))
-    except RuntimeError as error:
-        raise BadInput(
-            f"{folder / WEIGHTS}: cannot be read ({error}); expected the heads of {SETTINGS}"
-        ) from None
     check_finite(heads, folder / WEIGHTS)
     return heads

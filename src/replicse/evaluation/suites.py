@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from replicse.errors import BadInput, nearest
+from replicse.errors import BadInput, check_known
 from replicse.registry.registry import current
 from replicse.registry.suite_options import to_install
 
@@ -38,8 +38,7 @@ def suite(
     `context` is what the job tells those suites that ask for it.
     """
     known = current().suites
-    if name not in known:
-        raise BadInput(f'suite "{name}" is unknown{nearest(name, known)}')
+    check_known(name, known, f'suite "{name}" is unknown')
     entry = known[name]
     extras = {key: context[key] for key in entry.told} if context else {}
     parameters = entry.options.of({**(options or {}), **extras}, f"suite {name}")

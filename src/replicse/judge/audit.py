@@ -12,7 +12,7 @@ from pathlib import Path
 from replicse.compile.compiler import compile_study
 from replicse.compile.selection import chosen_scale, papers_scale
 from replicse.compile.study import Cell, Study
-from replicse.errors import BadInput, nearest
+from replicse.errors import check_known
 from replicse.judge.claims import judged_in_print, study_claims
 from replicse.judge.findings import QUOTED
 from replicse.judge.judgements import CERTAIN, NOT_AUDITED, Finding
@@ -122,8 +122,7 @@ def audit(plan: Study, sentences: Sequence[Claim] | None = None) -> list[Finding
 def chosen(findings: Sequence[Finding], name: str, plan: Study) -> list[Finding]:
     """Return the findings of a paper or of an item `paper/item`; BadInput names the nearest one."""
     names = [*plan.papers, *plan.items, *plan.unplanned]
-    if name not in names:
-        raise BadInput(f'no paper or item "{name}"{nearest(name, names)}')
+    check_known(name, names, f'no paper or item "{name}"')
     return _naming(findings, [name])
 
 
@@ -165,4 +164,5 @@ def claims(plan: Study, sentences: Iterable[Claim]) -> Iterator[Finding]:
             follows=reason,
             certainty="unless the sentence is read otherwise",
             note=claim.note,
+            against=tuple(names.words(names.cell(name), claim.paper) for name in outcome.decided_by),
         )

@@ -1,6 +1,5 @@
 """Findings of the audit, and the printed numbers that they are made from."""
 
-import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -11,8 +10,6 @@ from replicse.spec.cell_names import is_measured, words
 from replicse.spec.printed import Reported, Rounded
 
 QUOTED = "quoted:"
-FEW_PLACES = 2
-PLACE = re.compile(r"\b(table|figure|section|appendix|readme)\b", re.IGNORECASE)
 UNROUNDED = "unless computed before rounding"
 
 
@@ -68,12 +65,16 @@ def finding(
     place: str = "",
     note: str = "",
     further: tuple[CellId, ...] = (),
+    against: Sequence[str] | None = None,
 ) -> Finding:
-    """Return a finding on printed cells: it is at the place of the first one, and is about its number."""
+    """Return a finding on printed cells: it is at the place of the first one, and is about its number.
+
+    `against` it are the places of the others, unless these are given.
+    """
     first, reported = cells[0].cell, cells[0].reported
     names = (*(each.cell.id for each in cells), *further)
-    # Most rules say in brackets where a number is printed.
-    said = PLACE.search(follows + printed)
+    if against is None:
+        against = [words(plan.papers, name, first.item.paper) for name in names[1:]]
     return Finding(
         paper=first.item.paper,
         rule=rule,
@@ -83,12 +84,5 @@ def finding(
         follows=follows,
         certainty=certainty,
         note="; ".join(filter(None, [quotation(reported), note])),
-        against="" if said else _places(plan, names[1:], first.item.paper),
+        against=tuple(dict.fromkeys(against)),
     )
-
-
-def _places(plan: Study, cells: Sequence[CellId], home: str) -> str:
-    """Return the places of some cells in a reader's words, a few of many."""
-    places = list(dict.fromkeys(words(plan.papers, cell, home) for cell in cells))
-    more = len(places) - FEW_PLACES
-    return "; ".join(places[:FEW_PLACES]) + (f" and {more} more" if more > 0 else "")

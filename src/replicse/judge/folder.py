@@ -5,7 +5,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from replicse.compile.paths import Paths
-from replicse.errors import BadInput, MissingData, nearest
+from replicse.errors import BadInput, MissingData, check_known
 from replicse.files import read_json
 from replicse.judge.origins import outdated
 from replicse.judge.table import ItemResult
@@ -72,6 +72,6 @@ def study_folder(name: str) -> Path:
     """Return a results folder as it is given, or that of a committed study by its name; BadInput names the nearest."""
     if Path(name).is_dir() or Path(name).name != name:
         return Path(name)
-    if name not in (studies := committed()):
-        raise BadInput(f'"{name}" is no results folder and no committed study{nearest(name, studies)}')
+    studies = committed()
+    check_known(name, studies, f'"{name}" is no results folder and no committed study')
     return Path(studies[name].results)

@@ -1,6 +1,5 @@
 """What all items of a study say together, as typed values: claims, adjudicated cells, findings of the audit."""
 
-import re
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -9,9 +8,6 @@ from replicse.spec.cell_id import CellId
 
 CERTAIN = "certain"
 NOT_AUDITED = "not audited"  # a rule that names what the others could not read; pages do not count it
-# Where a contradicting number is printed: [Table 4, Word deletion 10%, STS-B dev], or parentheses at the end.
-BRACKETED = re.compile(r"\[([^\]]*)\]")
-LAST = re.compile(r"\(([^()]*(?:\([^()]*\)[^()]*)*)\)$")
 
 
 @dataclass(frozen=True)
@@ -103,7 +99,7 @@ class Finding:
 
     `place` is in a reader's words. `cells` are names `paper/item/row/column/metric`, the one in question first; a
     claim's `paper/id` is first. `certainty` is "certain" where no rounding explains it, else it says what would.
-    `against` names the places of the numbers that contradict it, where `follows` does not.
+    `against` holds the places of the numbers that contradict it, in a reader's words.
     """
 
     paper: str
@@ -114,22 +110,16 @@ class Finding:
     follows: str
     certainty: str
     note: str = ""
-    against: str = ""
+    against: tuple[str, ...] = ()
 
     @property
     def is_certain(self) -> bool:
         """Return whether no rounding explains it."""
         return self.certainty == CERTAIN
 
-    @property
-    def places(self) -> tuple[str, ...]:
-        """Return the places of the numbers that contradict it where most rules name them: within what follows."""
-        named = dict.fromkeys(BRACKETED.findall(self.follows) or LAST.findall(self.follows))
-        return tuple(named) or ("the data",) * ("counted on the data" in self.follows)
-
     def line(self) -> dict[str, str]:
         """Return the line of a CSV."""
-        return {**asdict(self), "cells": "; ".join(self.cells)}
+        return {**asdict(self), "cells": "; ".join(self.cells), "against": "; ".join(self.against)}
 
 
 @dataclass(frozen=True)

@@ -173,6 +173,7 @@ def equals(plan: Study, datasets: Datasets) -> Iterator[Finding]:
             "one number: the same encoder, read alike",
             CERTAIN if certain else "unless one number was rounded in two ways",
             printed=", ".join(f"{each.reported.value} ({each.place})" for each in group),
+            against=(),
         )
 
 
@@ -218,7 +219,8 @@ def sizes(plan: Study, datasets: Datasets) -> Iterator[Finding]:
         if parts and abs(number.exact - counted) > number.half:
             alike = [name for name, size in parts.items() if name and size == number.exact]
             note = f"the size of {' or '.join(alike)} alone" if alike else ""
-            yield finding(plan, "size", [printed], f"{counted:,}, counted on the data", CERTAIN, note=note)
+            follows = f"{counted:,}, counted on the data"
+            yield finding(plan, "size", [printed], follows, CERTAIN, note=note, against=("the data",))
 
 
 def seeds(plan: Study, datasets: Datasets) -> Iterator[Finding]:
@@ -244,14 +246,15 @@ def seeds(plan: Study, datasets: Datasets) -> Iterator[Finding]:
                 for other in singles
                 if other.number.exact != number
             ]
+            place = words(plan.papers, least.cell.id, home).rpartition(", ")[0]
             yield finding(
                 plan,
                 "seeds",
                 [printed, least, most],
-                f"{least.reported.value} to {most.reported.value} over {least.reported.seeds} seeds"
-                f" ({words(plan.papers, least.cell.id, home).rpartition(', ')[0]})",
+                f"{least.reported.value} to {most.reported.value} over {least.reported.seeds} seeds ({place})",
                 "unless more than the seed differs",
                 note="; ".join(others),
+                against=(place,),
             )
 
 

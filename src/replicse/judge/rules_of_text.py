@@ -45,8 +45,8 @@ def running_text(
         if gap > (result.half if coarse else 0):
             shown = _in_numbers(entry.formula, printed)
             alone = entry.formula == f"{{{formula.names[0]}}}"
-            places = dict.fromkeys(names.words(names.cell(name), paper) for name in cells)
-            where = "; ".join(places) or "counted on the data"
+            places = [names.words(names.cell(name), paper) for name in cells] or ["counted on the data"]
+            places = list(dict.fromkeys(places))
             rounded = CERTAIN if gap > result.half else UNROUNDED
             yield Finding(
                 paper=paper,
@@ -54,9 +54,10 @@ def running_text(
                 place=reported.source,
                 cells=(str(cell), *(str(names.cell(name)) for name in cells)),
                 printed=reported.value,
-                follows=f"{shown if alone else f'{number.text(result.exact)}, which is {shown}'} ({where})",
+                follows=f"{shown if alone else f'{number.text(result.exact)}, which is {shown}'} ({'; '.join(places)})",
                 certainty=f"unless {entry.unless}" if entry.unless else rounded,
                 note="; ".join(filter(None, [quotation(reported), entry.note])),
+                against=tuple(places),
             )
 
 
@@ -101,6 +102,7 @@ def searched(plan: Study, datasets: Datasets, entries: Mapping[CellId, NumberInT
                     CERTAIN,
                     printed=", ".join(cell.row.label or cell.row.id for cell, *_ in outside),
                     place=outside[0].place,
+                    against=(values[0].source,),
                 )
 
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self, get_args
 from pydantic import AfterValidator, Field, model_validator
 
 from replicse.checked import Checked, Count, Id, Rate, Text, UserMessage, Whole
-from replicse.errors import nearest
+from replicse.errors import check_known
 from replicse.registry.entries import Entry
 
 StsName = Literal["STS12", "STS13", "STS14", "STS15", "STS16", "STS-B", "SICK-R"]
@@ -312,9 +312,8 @@ class HubDataset(CorpusFormat):
         if bool(self.labels) != ("label" in roles):
             raise ValueError("labels next to a column that is the label, and only there")
         classes = self.classes.values() if self.map == "by-premise" else ()
-        unknown = [label for label in (*self.keep, *classes) if label not in self.labels]
-        if unknown:
-            raise UserMessage(f'no label is named "{unknown[0]}"{nearest(unknown[0], self.labels)}')
+        for label in (*self.keep, *classes):
+            check_known(label, self.labels, f'no label is named "{label}"', UserMessage)
         return self
 
     def pinned(self, commit: Callable[[str], str | None]) -> Self:

@@ -6,7 +6,7 @@ from typing import Annotated, Literal, get_args
 from pydantic import AfterValidator, Field
 
 from replicse.checked import Checked, Id, Text, UserMessage
-from replicse.errors import nearest
+from replicse.errors import check_known
 from replicse.registry.corpora import Corpus, Labelled, StsName
 from replicse.registry.mteb import categories
 from replicse.registry.sets import EvaluationSet, SetName
@@ -80,8 +80,7 @@ class RetrievalOptions(QueryOptions):
 
 
 def _of_mteb(name: str) -> str:
-    if name not in categories():
-        raise UserMessage(f'"{name}" is no task of MTEB on texts{nearest(name, categories())}')
+    check_known(name, categories(), f'"{name}" is no task of MTEB on texts', UserMessage)
     return name
 
 
@@ -114,8 +113,7 @@ class SetsOptions(SuiteOptions):
 
 
 def _of_variants(name: str) -> str:
-    if name not in VARIANTS:
-        raise UserMessage(f'"{name}" is no variant of an evaluation{nearest(name, VARIANTS)}')
+    check_known(name, VARIANTS, f'"{name}" is no variant of an evaluation', UserMessage)
     return name
 
 

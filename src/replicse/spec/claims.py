@@ -9,7 +9,7 @@ from typing import Annotated, Literal, Self
 from pydantic import BeforeValidator, Field, InstanceOf, PrivateAttr, model_validator
 
 from replicse.checked import Checked, Id, Number, Text
-from replicse.errors import BadInput, nearest
+from replicse.errors import BadInput, check_known
 from replicse.spec.expression import Expression
 from replicse.spec.protocols import listed
 
@@ -204,8 +204,7 @@ def contradictions(claims: Iterable[Claim]) -> dict[str, tuple[str, ...]]:
     by_name = {claim.name: claim for claim in claims}
     found: dict[str, dict[str, None]] = {}
     for claim, other in ((each, other) for each in by_name.values() for other in each.contradicts):
-        if other not in by_name:
-            raise BadInput(f'{claim.where}: contradicts "{other}", no claim{nearest(other, by_name)}')
+        check_known(other, by_name, f'{claim.where}: contradicts "{other}", no claim')
         if by_name[other].paper == claim.paper:
             raise BadInput(
                 f'{claim.where}: contradicts "{other}" of the same paper; name one of another paper'

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Self
 from pydantic import Field, field_validator, model_validator
 
 from replicse.checked import Checked, Count, Id, Number, Positive, Text, UserMessage, Whole, one_of
-from replicse.errors import nearest
+from replicse.errors import check_known, nearest
 from replicse.registry.augmentations import AugmentationParameters
 from replicse.registry.digests import digest
 from replicse.registry.encoders import Checkpoint, Engine, Postprocessing, WordVectors
@@ -50,8 +50,7 @@ class Vary(Checked):
     @classmethod
     def _are_parameters(cls, value: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
         for name, parameters in value.items():
-            if name not in TermParameters.known():
-                raise UserMessage(f'no term is named "{name}"{nearest(name, TermParameters.known())}')
+            check_known(name, TermParameters.known(), f'no term is named "{name}"', UserMessage)
             problem = _term_problem(name, parameters)
             if problem:
                 raise UserMessage(f"{name}: {problem}")
@@ -62,9 +61,8 @@ class Vary(Checked):
     def _are_keys(cls, value: dict[str, Any]) -> dict[str, Any]:
         kinds = AugmentationParameters.known().values()
         keys = {key for kind in kinds for key in kind.model_fields}
-        unknown = next((key for key in value if key not in keys), None)
-        if unknown:
-            raise UserMessage(f'no augmentation has "{unknown}"{nearest(unknown, keys)}')
+        for key in value:
+            check_known(key, keys, f'no augmentation has "{key}"', UserMessage)
         fitting = [kind for kind in kinds if set(value) <= set(kind.model_fields)]
         problems = [kind.problem(value, partly=True) for kind in fitting]
         if all(problems):

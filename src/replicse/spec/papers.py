@@ -11,7 +11,7 @@ from typing import Annotated
 from pydantic import Field
 
 from replicse.checked import Checked, Id, Text, Whole, checked_yaml, read_text, read_yaml
-from replicse.errors import BadInput, check_names, nearest
+from replicse.errors import BadInput, check_known, check_names, nearest
 from replicse.registry.corpora import Corpus
 from replicse.registry.encoders import Precision
 from replicse.registry.frozen import with_frozen
@@ -310,16 +310,14 @@ def subtracted_of(papers: Mapping[str, Paper], item: Item, row: Row, column: Any
         return None
     wanted, where = column.subtract, f"{item.file}: column {column.id}: subtract"
     items = {other.id: (paper, other) for paper in papers.values() for other in paper.items.values()}
-    if wanted.item not in items:
-        raise BadInput(f'{where}.item is "{wanted.item}"{nearest(wanted.item, items)}')
+    check_known(wanted.item, items, f'{where}.item is "{wanted.item}"')
     paper, other = items[wanted.item]
     name, columns = (
         f"{wanted.column}, {wanted.metric}",
         {f"{each.id}, {each.metric}" for each in other.columns},
     )
-    if name not in columns:
-        raise BadInput(f'{where} names column and metric "{name}" of {wanted.item}{nearest(name, columns)}')
+    check_known(name, columns, f'{where} names column and metric "{name}" of {wanted.item}')
     rows = {each.id for each in other.rows}
-    if wanted.row and wanted.row not in rows:
-        raise BadInput(f'{where}.row is "{wanted.row}"{nearest(wanted.row, rows)}')
+    if wanted.row:
+        check_known(wanted.row, rows, f'{where}.row is "{wanted.row}"')
     return paper.reported.get(wanted.cell(row.id))

@@ -7,7 +7,7 @@ from typing import Self
 from pydantic import Field, model_validator
 
 from replicse.checked import Checked, Id, Text
-from replicse.errors import BadInput, nearest
+from replicse.errors import BadInput, check_known, nearest
 from replicse.spec.cell_id import TEXT_ITEM, CellId
 from replicse.spec.cell_names import CellNames
 from replicse.spec.datasets import Datasets
@@ -107,8 +107,7 @@ def _check_sentence(entry: NumberInText, number: str, printed: Reported, paper: 
     if entry.claim is None:
         return
     texts = {claim.id: claim.text for claim in paper.claims}
-    if entry.claim not in texts:
-        raise BadInput(f'{where}: no claim "{entry.claim}"{nearest(entry.claim, texts)}')
+    check_known(entry.claim, texts, f'{where}: no claim "{entry.claim}"')
     value = re.escape(printed.value.lstrip("+-−"))
     if not re.search(rf"(?<![\d.]){value}(?!\.?\d)", texts[entry.claim]):
         raise BadInput(

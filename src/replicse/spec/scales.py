@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, PrivateAttr, field_validator, model_validator
 
 from replicse.checked import Checked, Count, Id, Text, UserMessage, read_yaml, shown
-from replicse.errors import BadInput, nearest
+from replicse.errors import BadInput, check_known, nearest
 from replicse.registry.augmentations import AugmentationParameters
 from replicse.registry.corpora import Corpus, DataFile, HubDataset
 from replicse.registry.downloads import Download
@@ -88,10 +88,7 @@ class Scale(Checked):
         entry = current().suites[suite]
         names = self.options.get(suite, {}).get(entry.named_by, {})
         home = "papers and config" if suite == "sets" else self.file
-        if name not in names:
-            raise BadInput(
-                f'{where}: no "{name}" is among the {entry.named_by} of {home}{nearest(name, names)}'
-            )
+        check_known(name, names, f'{where}: no "{name}" is among the {entry.named_by} of {home}')
         if suite == "sets" and not (wanted := EvaluationSet.of(names[name], where)).yields(metric):
             raise BadInput(f'{where}: set "{name}" yields {wanted.metrics}, no {metric}; read one of these')
 
@@ -100,8 +97,7 @@ class Scale(Checked):
     def _are_options(cls, value: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
         known = current().suites
         for name, options in value.items():
-            if name not in known:
-                raise UserMessage(f'no suite is named "{name}"{nearest(name, known)}')
+            check_known(name, known, f'no suite is named "{name}"', UserMessage)
             problem = known[name].options.problem(options)
             if problem:
                 raise UserMessage(f"{name}: {problem}")
@@ -112,8 +108,7 @@ class Scale(Checked):
     def _are_parameters(cls, value: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
         known = AugmentationParameters.known()
         for name, parameters in value.items():
-            if name not in known:
-                raise UserMessage(f'no augmentation is named "{name}"{nearest(name, known)}')
+            check_known(name, known, f'no augmentation is named "{name}"', UserMessage)
             problem = known[name].problem({"name": name, **parameters}, partly=True)
             if problem:
                 raise UserMessage(f"{name}: {problem}")
@@ -143,10 +138,9 @@ class Scale(Checked):
     @model_validator(mode="after")
     def _tokenizers_have_corpora(self) -> Self:
         for name, recipe in self.tokenizers.items():
-            if recipe.corpus is not None and recipe.corpus not in self.corpora:
-                raise ValueError(
-                    f'a corpus for tokenizer {name}, not "{recipe.corpus}"{nearest(recipe.corpus, self.corpora)}'
-                )
+            if recipe.corpus is not None:
+                problem = f'a corpus for tokenizer {name}, not "{recipe.corpus}"'
+                check_known(recipe.corpus, self.corpora, problem, ValueError)
         return self
 
     @model_validator(mode="after")
@@ -154,8 +148,7 @@ class Scale(Checked):
         read = [each.plain() for kind in (self.corpora, self.vectors) for each in kind.values()]
         files = [*self.data.files, *named_files(mappings([read, self.options]))]
         for name in self.downloads:
-            if name not in files:
-                raise UserMessage(f'downloads: no corpus reads the file "{name}"{nearest(name, files)}')
+            check_known(name, files, f'downloads: no corpus reads the file "{name}"', UserMessage)
         return self
 
     def corpus(self, name: str, where: str) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, PrivateAttr, model_validator
 
 from replicse.checked import Checked, Count, Id, Text, Whole, read_yaml
-from replicse.errors import BadInput, nearest
+from replicse.errors import BadInput, check_known, nearest
 from replicse.registry.poolings import Pooling
 from replicse.registry.suites import is_metric, known_paths, listed_paths
 from replicse.spec.cell_id import AS_DESCRIBED, TEXT_ITEM, CellId
@@ -165,13 +165,11 @@ class Item(Checked):
                 ("cells", row.cells),
                 ("printed", row.printed),
             ):
-                wrong = next((name for name in by_column if name not in column_ids), None)
-                if wrong:
-                    raise ValueError(
-                        f'columns of the item in {key} of row {row.id}, not "{wrong}"{nearest(wrong, column_ids)}'
-                    )
-        if (self.baseline or self.figure == "effects") and self.baseline not in ids:
-            raise ValueError(f'a row as baseline, not "{self.baseline}"{nearest(self.baseline, ids)}')
+                for name in by_column:
+                    problem = f'columns of the item in {key} of row {row.id}, not "{name}"'
+                    check_known(name, column_ids, problem, ValueError)
+        if self.baseline or self.figure == "effects":
+            check_known(self.baseline, ids, f'a row as baseline, not "{self.baseline}"', ValueError)
         for column in self.columns:
             if column.kind == "derived":
                 self._check_formula(column)
@@ -181,10 +179,9 @@ class Item(Checked):
         numbers = [other.id for other in self.columns if other.kind in ("score", "difference")]
         rows = [row.id for row in self.rows]
         for name, (row, read) in column.reads.items():
-            if row and row not in rows:
-                raise ValueError(
-                    f'rows of the item in the formula of {column.id}, not "{row}"{nearest(row, rows)}'
-                )
+            if row:
+                problem = f'rows of the item in the formula of {column.id}, not "{row}"'
+                check_known(row, rows, problem, ValueError)
             if numbers.count(read) != 1:
                 problem = (
                     "stands for several columns"

@@ -16,14 +16,13 @@ from replicse.show.content.texts import paragraphs
 TITLE = "What the papers' own numbers say"
 COLUMNS: Columns = {
     "In print": lambda row: f"{row.place}: {row.printed or row.rule}",
-    "Against": lambda row: against(row),
+    "Against": lambda row: few(row.against),
     "Arithmetic": attrgetter("follows"),
     "How certain": attrgetter("certainty"),
     "Note": attrgetter("note"),
 }
 FEW_PLACES = 2
 Rows = Sequence[Finding]
-SHOWN = ("printed", "against", "follows", "certainty", "note")
 WIDTH = 80
 
 
@@ -51,11 +50,10 @@ def audit_sheet(rows: Rows, title: str = TITLE) -> Sheet:
     return Sheet.of(title, rows, COLUMNS)
 
 
-def against(row: Finding) -> str:
-    """Return the places of the numbers that contradict a finding's own, a few of many."""
-    more = len(row.places) - FEW_PLACES
-    named = "; ".join(row.places[:FEW_PLACES]) + (f" and {more} more" if more > 0 else "")
-    return row.against or named
+def few(places: Sequence[str]) -> str:
+    """Return the first of some places, and how many more there are."""
+    more = len(places) - FEW_PLACES
+    return "; ".join(places[:FEW_PLACES]) + (f" and {more} more" if more > 0 else "")
 
 
 def _title(paper: str, rows: Rows) -> str:
@@ -72,7 +70,15 @@ def audit_text(rows: Rows, width: int = WIDTH) -> str:
         for row in findings:
             place = f"{row.place} ({row.rule})"
             lines += textwrap.wrap(place, width, initial_indent="  ", subsequent_indent="    ")
-            details = ((f"    {name}", getattr(row, name)) for name in SHOWN if getattr(row, name))
-            lines += columns(details, width=width)
+            # What the arithmetic names itself is not said again.
+            said = all(each in row.follows for each in row.against)
+            details = {
+                "printed": row.printed,
+                "against": "" if said else few(row.against),
+                "follows": row.follows,
+                "certainty": row.certainty,
+                "note": row.note,
+            }
+            lines += columns(((f"    {name}", text) for name, text in details.items() if text), width=width)
             lines.append("")
     return "\n".join(lines).rstrip() or "nothing found"
