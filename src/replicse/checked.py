@@ -116,7 +116,19 @@ def one_of(*keys: str) -> Any:
 
     def check(model: Model) -> Model:
         if sum(getattr(model, key) is not None for key in keys) != 1:
-            raise ValueError(f"exactly one of {', '.join(keys)}")
+            names = (type(model).model_fields[key].alias or key for key in keys)
+            raise ValueError(f"exactly one of {', '.join(names)}")
+        return model
+
+    return model_validator(mode="after")(check)
+
+
+def only_with(needed: str, *keys: str) -> Any:
+    """Return a check of a model: some keys are given only next to another one."""
+
+    def check(model: Model) -> Model:
+        if getattr(model, needed) is None and any(getattr(model, key) for key in keys):
+            raise ValueError(f"{' and '.join(keys)} only with {needed}")
         return model
 
     return model_validator(mode="after")(check)
@@ -323,3 +335,16 @@ def read_yaml(path: Path) -> Any:
 def checked_yaml(path: Path, model: type[Model]) -> Model:
     """Return the model of a YAML file; BadInput names the file and the first mistake in it."""
     return model.of(read_yaml(path), str(path))
+
+
+def checked_entries(path: Path, model: type[Model]) -> list[Model]:
+    """Return the models of a YAML file that holds a list of them, no id twice; none where there is no such file."""
+    document = read_yaml(path) if path.exists() else []
+    if not isinstance(document, list):
+        raise BadInput(f"{path}: the document is no list; give every entry a dash")
+    ids = [entry.get("id") if isinstance(entry, Mapping) else None for entry in document]
+    for name in filter(None, ids):
+        if ids.count(name) > 1:
+            raise BadInput(f'{path}: {model.__name__.lower()} "{name}" is given twice; keep one')
+    names = (name if isinstance(name, str) else f"[{place}]" for place, name in enumerate(ids))
+    return [model.of(entry, f"{path}: {name}") for entry, name in zip(document, names, strict=True)]

@@ -73,7 +73,7 @@ def findings_where(papers, changes, **fields):
     found = audit(audit_plan({**loaded, "made": changed}, workflow))
     return "".join(
         f"  {one.rule}, {one.place}: {one.printed} is printed; {one.follows} follows ({one.certainty})\n"
-        f"    {' '.join(one.cells)}\n    {one.note} {one.against}".rstrip()
+        f"    {' '.join(one.cells)}\n    {one.note} {'; '.join(one.against)}".rstrip()
         + "\n"
         for one in found
     )

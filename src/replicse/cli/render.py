@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from replicse.compile.compiler import compile_study
 from replicse.compile.paths import Paths
 from replicse.compile.selection import chosen_items
+from replicse.compile.study import Study
 from replicse.errors import BadInput
 from replicse.files import link, read_json, write_json, write_rows
 from replicse.judge.csv_rows import FIELDS, table_rows
@@ -131,6 +132,14 @@ def committed_methods(workflow: Path) -> Methods | None:
     return methods_by_study(studies)
 
 
+def write_judgements(plan: Study, items: Sequence[ItemResult], folder: Path | str) -> Judgements:
+    """Judge what all items of a study say together, write it as CSV into a folder, and return it."""
+    judgements = judge_study(plan, items)
+    for name, (fields, rows) in judged_tables(judgements, items).items():
+        write_rows(f"{folder}/{name}.csv", fields, rows)
+    return judgements
+
+
 def write_kept(name: str, workflow: Path) -> None:
     """Judge, tabulate, draw and write a committed study again, from its items, and the page of methods by study."""
     from replicse.show.document import write_methods
@@ -141,11 +150,8 @@ def write_kept(name: str, workflow: Path) -> None:
     # What is known of a paper is of today, what was run is of the day when it was.
     study = {**study, "papers": plan.record["papers"]}
     items = [committed_item(plan, kept, item) for item in study["items"]]
-    judgements = judge_study(plan, items)
-    for what, (fields, rows) in judged_tables(judgements, items).items():
-        write_rows(kept.judged(what), fields, rows)
+    judgements = write_judgements(plan, items, kept.results)
     for item in items:
-        write_rows(kept.table(item.item), FIELDS, table_rows(item))
         if item.figure:
             draw_item(item, Path(kept.figure(item.item)))
     write_all(kept, study, items, Path(kept.results), judgements)

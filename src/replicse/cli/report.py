@@ -8,7 +8,7 @@ from pathlib import Path
 
 from replicse.cli.answers import answer
 from replicse.cli.arguments import add_study_arguments, chosen_study
-from replicse.cli.render import draw_item, study_facts, write_all, write_kept
+from replicse.cli.render import draw_item, study_facts, write_all, write_judgements, write_kept
 from replicse.compile.jobs import Jobs
 from replicse.compile.paths import Paths
 from replicse.compile.study import Study
@@ -18,7 +18,7 @@ from replicse.judge.folder import committed
 from replicse.judge.incomplete import incomplete_items
 from replicse.judge.measurements import Measurements
 from replicse.judge.report import Incomplete
-from replicse.judge.study import judge_study, judged_tables, results_of
+from replicse.judge.study import results_of
 from replicse.judge.table import ItemResult
 from replicse.printable import columns
 from replicse.show.content.cells import SYMBOLS
@@ -82,9 +82,7 @@ def write_partial(
         write_rows(paths.table(result.item), FIELDS, table_rows(result))
         if result.figure:
             draw_if_possible(result, Path(paths.figure(result.item)))
-    judgements = judge_study(plan, results)
-    for name, (fields, rows) in judged_tables(judgements, results).items():
-        write_rows(paths.judged(name), fields, rows)
+    judgements = write_judgements(plan, results, paths.results)
     data = read_json(plan.paths.data) if Path(plan.paths.data).is_file() else {"files": []}
     study = {**study_facts(plan.record, data), "incomplete": f"{len(lacking)} of {len(items)} items"}
     report = Path(paths.report("html"))

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from replicse.checked import Checked, Positive, Text
-from replicse.compile.encoder_sizes import size_in, size_of
 from replicse.compile.study import Study
 from replicse.errors import BadInput
 from replicse.files import read_json
+from replicse.registry.architectures import size_in, size_of
 from replicse.registry.frozen import frozen_models
 from replicse.registry.run_options import Freeze
 from replicse.registry.runs import FILLED, Init, Run

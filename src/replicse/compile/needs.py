@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from replicse.compile.encoder_sizes import weight_bytes
 from replicse.compile.study import Study, StudyParts
+from replicse.registry.architectures import weight_bytes
 from replicse.registry.corpora import HubDataset, HubPart
 from replicse.registry.registry import current
 from replicse.spec.layers import mappings, named_files, workspace_files

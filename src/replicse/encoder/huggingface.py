@@ -24,6 +24,20 @@ from replicse.registry.encoders import MAX_LENGTH
 from replicse.registry.registry import current
 
 
+class ComputedStates(nn.Module):
+    """Takes the place of an encoder and gives hidden states that were computed before."""
+
+    def __init__(self, states: Tensor) -> None:
+        super().__init__()
+        self.states = states
+
+    def forward(self, *_: Any, **__: Any) -> Any:
+        """Return the states, (n, hidden), as those of one row."""
+        from transformers.modeling_outputs import BaseModelOutput
+
+        return BaseModelOutput(last_hidden_state=self.states[None])
+
+
 class TransformersBackbone(Backbone):
     """A model of `transformers`: `network` is the encoder alone, or the encoder with its masked-LM head."""
 
@@ -175,16 +189,14 @@ class TransformersBackbone(Backbone):
 
     def token_logits(self, states: Tensor, shortlist: Tensor | None = None) -> Tensor:
         """Return masked-LM logits (n, vocabulary) of (n, hidden) states, or only those of a shortlist of token ids."""
-        from transformers.modeling_outputs import BaseModelOutput
-
         assert self.predicts_tokens
-        model = self.model
+        model, place = self.model, self.network.base_model_prefix
         # The head has another name and shape in every family; behind an encoder that gives these states it is one call.
-        model.forward = lambda *_, **__: BaseModelOutput(last_hidden_state=states[None])
+        setattr(self.network, place, ComputedStates(states))
         try:
             logits = self.network(input_ids=None).logits[0]
         finally:
-            del model.forward
+            setattr(self.network, place, model)
         return logits if shortlist is None else logits[:, shortlist]
 
     def token_head_parameters(self) -> list[nn.Parameter]:

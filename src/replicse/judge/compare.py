@@ -4,25 +4,26 @@ DiffCSE's first author could not reproduce its numbers on a second machine (meth
 """
 
 import math
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
 from replicse.errors import BadInput
-from replicse.judge.csv_rows import tidy_rows
 from replicse.judge.folder import held
+from replicse.judge.machines import distinct
 from replicse.judge.statistics import mean_and_spread
+from replicse.judge.table import CellResult, SeedValue
+from replicse.judge.values import finite
 from replicse.spec.cell_id import CellId
-from replicse.spec.printed import printed_number
 
 State = Literal["identical", "equal to rounding", "within spread", "beyond spread", "no spread", "missing"]
 STATES: tuple[State, ...] = get_args(State)
 HALF_DIGIT = 0.005  # two decimals are shown where no number is printed
 SLACK = 1e-12  # decimal fractions are inexact in binary
-Row = dict[str, str]
-Rows = list[Row]
+Cells = dict[CellId, CellResult]
+Pair = tuple[SeedValue, SeedValue]  # of one seed
 
 
 @dataclass(frozen=True)
@@ -90,22 +91,24 @@ def compare(a: Path, b: Path) -> Comparison:
     compared = tuple(
         _compared(key, pairs[key], first[key], second[key])
         for key in common
-        if any(row["value"] for pair in pairs[key] for row in pair)
+        if any(each.value is not None for pair in pairs[key] for each in pair)
     )
     if not compared:
         raise BadInput(f"{a} and {b} share no cell of the same runs; name two results folders of one study")
-    runs_a, runs_b = ({row["run"] for row in _rows(cells)} - {""} for cells in (first, second))
-    shared = [pair for each in pairs.values() for pair in each if all(row["value"] for row in pair)]
-    different = {one["run"] for one, other in shared if one["value"] != other["value"]} - {""}
+    runs_a, runs_b = (
+        {each.run for cell in cells.values() for each in cell.values} - {""} for cells in (first, second)
+    )
+    shared = (pair for each in pairs.values() for pair in _complete(each))
+    different = {one.run for one, other in shared if one.value != other.value} - {""}
     return Comparison(
         cells=compared,
         other_runs=tuple(cell.short for cell in common if not pairs[cell]),
         only_a=len(first) - len(common),
         only_b=len(second) - len(common),
-        machines_a=_named(first, "machine"),
-        machines_b=_named(second, "machine"),
-        packages_a=_named(first, "package"),
-        packages_b=_named(second, "package"),
+        machines_a=_machines(first),
+        machines_b=_machines(second),
+        packages_a=_most_first(first, lambda cell: cell.packages),
+        packages_b=_most_first(second, lambda cell: cell.packages),
         runs=len(runs_a & runs_b),
         different=tuple(sorted(different)),
         runs_only_a=tuple(sorted(runs_a - runs_b)),
@@ -113,55 +116,54 @@ def compare(a: Path, b: Path) -> Comparison:
     )
 
 
-def _cells(folder: Path) -> dict[CellId, Rows]:
-    """Return the values of a folder by cell, its metric a path, as text; quoted cells have none."""
-    cells: dict[CellId, Rows] = defaultdict(list)
-    for row in tidy_rows(held(folder)):
-        item = f"{row['paper']}/{row['item']}"
-        cell = CellId(item, row["row"], row["column"], row["metric"], row["protocol"])
-        cells[cell].append({name: str(entry) for name, entry in row.items()})
-    return cells
+def _cells(folder: Path) -> Cells:
+    """Return the cells of a folder that have values, by name, the metric a path."""
+    cells = (each for result in held(folder) for each in result.by_id.items())
+    return {replace(name, metric=cell.metric_path): cell for name, cell in cells if cell.values}
 
 
-def _rows(cells: Mapping[CellId, Rows]) -> Iterable[Row]:
-    return (row for rows in cells.values() for row in rows)
-
-
-def _named(cells: Mapping[CellId, Rows], column: str) -> tuple[str, ...]:
-    """Return the machines or packages of a folder, the one with most numbers first."""
-    counts = Counter(name for row in _rows(cells) for name in row.get(column, "").split(" | ") if name)
+def _most_first(cells: Cells, names: Callable[[CellResult], Iterable[str]]) -> tuple[str, ...]:
+    """Return what some cells name, each of their values once, that of most values first."""
+    counts = Counter(name for cell in cells.values() for _ in cell.values for name in names(cell))
     return tuple(name for name, _ in counts.most_common())
 
 
-def _shared(first: Rows, second: Rows) -> list[tuple[Row, Row]]:
-    """Return the rows of the seeds that both have of the same encoders."""
-    by_seed = {row["seed"]: row for row in second}
-    pairs = [(row, by_seed[row["seed"]]) for row in first if row["seed"] in by_seed]
-    return [
-        (one, two)
-        for one, two in pairs
-        if all(one.get(name, "") == two.get(name, "") for name in ("encoder", "group"))
-    ]
+def _machines(cells: Cells) -> tuple[str, ...]:
+    known = distinct(machine for cell in cells.values() for machine in cell.machines)
+    return _most_first(
+        cells, lambda cell: {str(next(filter(made.fits, known))): None for made in cell.machines}
+    )
 
 
-def _compared(cell: CellId, pairs: Sequence[tuple[Row, Row]], first: Rows, second: Rows) -> Compared:
-    there = [pair for pair in pairs if all(row["value"] for row in pair)]
-    seeds = len({one["seed"] for one, _ in there})
-    read = [(_number(one["value"]), _number(two["value"])) for one, two in there]
-    numbers = [(one, two) for one, two in read if one is not None and two is not None]
-    if not there or len(numbers) < len(there):
-        same = bool(there) and all(one["value"] == two["value"] for one, two in there)
+def _shared(first: CellResult, second: CellResult) -> list[Pair]:
+    """Return the values of the seeds that both have of the same encoders."""
+    by_seed = {each.seed: each for each in second.values}
+    pairs = [(each, by_seed[each.seed]) for each in first.values if each.seed in by_seed]
+    return [(one, two) for one, two in pairs if (one.encoder, one.group) == (two.encoder, two.group)]
+
+
+def _complete(pairs: Sequence[Pair]) -> list[Pair]:
+    return [pair for pair in pairs if all(each.value is not None for each in pair)]
+
+
+def _compared(cell: CellId, pairs: Sequence[Pair], first: CellResult, second: CellResult) -> Compared:
+    there = _complete(pairs)
+    seeds, same = len(there), all(one.value == two.value for one, two in there)
+    sides = [finite([each.value for each in side]) for side in zip(*there, strict=True)]
+    if not there or min(map(len, sides)) < len(there):
         state: State = "missing" if len(there) < len(pairs) else "identical" if same else "no spread"
         return Compared(cell.short, cell.metric, seeds, None, None, None, None, None, False, None, state)
-    differences = [two - one for one, two in numbers]
-    a, b = (mean_and_spread(side)[0] for side in zip(*numbers, strict=True))
+    differences = [two - one for one, two in zip(*sides, strict=True)]
+    a, b = (mean_and_spread(side)[0] for side in sides)
     difference, largest = mean_and_spread(differences)[0], max(map(abs, differences))
     spread, borrowed = _spread(first, second)
+    printed = first.reported.number if first.reported else None
+    rounding = (printed.half_digit if printed else HALF_DIGIT) + SLACK * max(map(abs, (a, b)))
     if len(there) < len(pairs):
         state = "missing"
-    elif all(one["value"] == two["value"] for one, two in there):
+    elif same:
         state = "identical"
-    elif largest <= _half_digit(there[0][0].get("reported", "")) + SLACK * max(map(abs, (a, b))):
+    elif largest <= rounding:
         state = "equal to rounding"
     elif spread is None:
         state = "no spread"
@@ -173,36 +175,19 @@ def _compared(cell: CellId, pairs: Sequence[tuple[Row, Row]], first: Rows, secon
     )
 
 
-def _spread(first: Rows, second: Rows) -> tuple[float | None, bool]:
+def _spread(first: CellResult, second: CellResult) -> tuple[float | None, bool]:
     """Return the standard deviation over the seeds inside two folders, pooled, else the published one.
 
     The second value says that it is published.
     """
     squares, degrees = 0.0, 0
     for side in (first, second):
-        numbers = [number for row in side if (number := _number(row["value"])) is not None]
+        numbers = finite([each.value for each in side.values])
         spread = mean_and_spread(numbers)[1] if numbers else None
         if spread is not None:
             squares += (len(numbers) - 1) * spread**2
             degrees += len(numbers) - 1
     if degrees:
         return math.sqrt(squares / degrees), False
-    spreads = [row.get("published_sd", "") for side in (first, second) for row in side]
-    published = next(filter(None, spreads), "")
-    return (_number(published), True) if published else (None, False)
-
-
-def _half_digit(reported: str) -> float:
-    try:
-        number = printed_number(reported)
-    except BadInput:
-        number = None
-    return number.half_digit if number else HALF_DIGIT
-
-
-def _number(text: str) -> float | None:
-    try:
-        number = float(text)
-    except ValueError:
-        return None
-    return number if math.isfinite(number) else None
+    published = first.published_sd or second.published_sd
+    return published, published is not None

@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self, get_args
 
 from pydantic import AfterValidator, Field, model_validator
 
-from replicse.checked import Checked, Count, Id, Rate, Text, UserMessage, Whole
+from replicse.checked import Checked, Count, Id, Rate, Text, UserMessage, Whole, only_with
 from replicse.errors import check_known
 from replicse.registry.entries import Entry
 
@@ -54,12 +54,12 @@ class Kept(Checked):
     rows: Count | None = None
     about: bool = False
 
+    _is_about_rows = only_with("rows", "about")
+
     @model_validator(mode="after")
     def _is_kept_one_way(self) -> Self:
         if self.limit and self.sample:
             raise ValueError("one of limit and sample")
-        if self.about and self.rows is None:
-            raise ValueError("about only with rows")
         return self
 
 

@@ -10,7 +10,7 @@ from pydantic import (
     model_validator,
 )
 
-from replicse.checked import Checked, Id, Text
+from replicse.checked import Checked, Id, Text, only_with
 from replicse.registry.encoders import Checkpoint, Engine
 from replicse.registry.poolings import TrainingPooling
 
@@ -46,9 +46,9 @@ class FrozenModel(Checked):
         sources = (self.backbone, self.released, self.use, self.folder)
         if sum(each is not None for each in sources) != 1:
             raise ValueError(f"exactly one of {', '.join(SYMBOLS)}")
-        if self.checkpoint and not self.use:
-            raise ValueError("checkpoint only with use")
         return self
+
+    _is_of_a_run = only_with("use", "checkpoint")
 
     @model_serializer(mode="wrap")
     def _as_text(self, handler: SerializerFunctionWrapHandler) -> Any:

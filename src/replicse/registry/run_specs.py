@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, Self, TypeVar
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from replicse.checked import Checked, Id, Text, UserMessage
+from replicse.checked import Checked, Id, Text, UserMessage, one_of, only_with
 from replicse.errors import BadInput
 from replicse.registry.encoders import Architecture, Checkpoint
 from replicse.registry.frozen import BY_NAME, frozen_models
@@ -85,13 +85,11 @@ class InitSpec(Checked):
     checkpoint: Checkpoint | None = None
     keep_head: bool = False
 
+    _is_one_source = one_of("backbone", "folder", "hub", "fresh", "use")
+    _is_of_a_run = only_with("use", "run", "checkpoint")
+
     @model_validator(mode="after")
-    def _is_one_source(self) -> Self:
-        sources = (self.backbone, self.use, self.fresh, self.hub, self.folder)
-        if sum(each is not None for each in sources) != 1:
-            raise ValueError("exactly one of backbone, folder, hub, fresh, use")
-        if self.use is None and (self.run or self.checkpoint):
-            raise ValueError("run and checkpoint only with use")
+    def _keeps_what_there_is(self) -> Self:
         if self.fresh is not None and self.keep_head:
             raise ValueError("keep_head only with use or backbone")
         return self

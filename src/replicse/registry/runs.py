@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from replicse.checked import Checked, Text, Whole
+from replicse.checked import Checked, Text, Whole, one_of, only_with
 from replicse.registry.corpora import CorpusFormat
 from replicse.registry.digests import digest
 from replicse.registry.encoders import Architecture, Checkpoint, TaskHead
@@ -46,13 +46,8 @@ class Init(Checked):
     checkpoint: Checkpoint | None = None
     keep_head: bool = False
 
-    @model_validator(mode="after")
-    def _is_one_source(self) -> Self:
-        if sum(each is not None for each in (self.hub, self.folder, self.run, self.fresh)) != 1:
-            raise ValueError("exactly one of hub, folder, run, fresh")
-        if self.checkpoint and not self.run:
-            raise ValueError("checkpoint only with run")
-        return self
+    _is_one_source = one_of("hub", "folder", "run", "fresh")
+    _is_of_a_run = only_with("run", "checkpoint")
 
 
 class RunSource(Checked):

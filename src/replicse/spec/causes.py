@@ -6,10 +6,8 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from replicse.checked import Checked, Id, Number, Text, read_yaml
-from replicse.errors import BadInput
+from replicse.checked import Checked, Id, Number, Text, checked_entries, read_yaml
 from replicse.files import read_rows
-from replicse.spec.protocols import listed
 
 Kind = Literal["trained", "released", "untrained"]
 # Who confirmed the cause in a thread; `suspected`: nobody did.
@@ -137,12 +135,7 @@ def load_causes_page(workflow: Path) -> CausesPage:
 
 def load_causes(workflow: Path) -> tuple[Cause, ...]:
     """Return all causes; BadInput names file, cause and key of a mistake."""
-    causes = tuple(listed(workflow / CAUSES, Cause))
-    names = [cause.id for cause in causes]
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice:
-        raise BadInput(f'{workflow / CAUSES}: cause "{twice}" is given twice; keep one')
-    return causes
+    return tuple(checked_entries(workflow / CAUSES, Cause))
 
 
 def load_measured(workflow: Path) -> tuple[Measured, ...]:

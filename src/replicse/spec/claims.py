@@ -8,10 +8,9 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BeforeValidator, Field, InstanceOf, PrivateAttr, model_validator
 
-from replicse.checked import Checked, Id, Number, Text
+from replicse.checked import Checked, Id, Number, Text, checked_entries
 from replicse.errors import BadInput, check_known
 from replicse.spec.expression import Expression
-from replicse.spec.protocols import listed
 
 STRICT = (">", "<")
 
@@ -185,15 +184,10 @@ class Claim(Checked):
 
 def load_claims(file: Path) -> tuple[Claim, ...]:
     """Return the claims of `papers/<paper>/claims.yaml`, names as written; none where there is no such file."""
-    claims = []
-    for claim in listed(file, Claim):
-        claims.append(claim.changed(Relation.each))
-        claims[-1]._file = file
-    ids = [claim.id for claim in claims]
-    twice = next((name for name in ids if ids.count(name) > 1), None)
-    if twice:
-        raise BadInput(f'{file}: claim "{twice}" is given twice; ids must differ')
-    return tuple(claims)
+    claims = tuple(claim.changed(Relation.each) for claim in checked_entries(file, Claim))
+    for claim in claims:
+        claim._file = file
+    return claims
 
 
 def contradictions(claims: Iterable[Claim]) -> dict[str, tuple[str, ...]]:

@@ -130,10 +130,10 @@ class Domain(Checked):
     log_uniform: tuple[Positive, Positive] | None = Field(None, alias="log-uniform")
     choice: Annotated[tuple[Any, ...], Field(min_length=1)] | None = None
 
+    _is_one_domain = one_of("uniform", "log_uniform", "choice")
+
     @model_validator(mode="after")
-    def _is_one_domain(self) -> Self:
-        if sum(each is not None for each in (self.uniform, self.log_uniform, self.choice)) != 1:
-            raise ValueError("exactly one of uniform, log-uniform, choice")
+    def _is_in_order(self) -> Self:
         if self.choice is None and operator.ge(*self.ends):
             raise ValueError("two bounds, the lower one first")
         return self

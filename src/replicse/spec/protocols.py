@@ -2,11 +2,11 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from replicse.checked import Checked, Id, Text, read_yaml
+from replicse.checked import Checked, Id, Text, checked_entries
 from replicse.errors import BadInput, check_names
 from replicse.registry.encoders import Checkpoint
 from replicse.registry.poolings import Pooling
@@ -64,12 +64,10 @@ def load_protocols(
     file: Path, items: Mapping[str, Item], recipes: Collection[str] = ()
 ) -> tuple[Protocol, ...]:
     """Return the protocols of a paper; none without a file. BadInput names an unknown item, row, column or recipe."""
-    protocols = tuple(listed(file, Protocol))
-    names = [protocol.id for protocol in protocols]
-    twice = next((name for name in names if names.count(name) > 1 or name in (AS_DESCRIBED, AS_RUN)), None)
-    if twice:
-        raise BadInput(f'{file}: protocol "{twice}" is given twice or is a reserved name; choose another id')
+    protocols = tuple(checked_entries(file, Protocol))
     for protocol in protocols:
+        if protocol.id in (AS_DESCRIBED, AS_RUN):
+            raise BadInput(f'{file}: protocol "{protocol.id}" is a reserved name; choose another id')
         if not protocol.change.model_fields_set:
             raise BadInput(f"{file}: {protocol.id}.change is empty; a variant changes something")
         where = f"{file}: {protocol.id}"
@@ -81,21 +79,6 @@ def load_protocols(
         check_names(f"{where}.stages", protocol.stages, recipes)
         check_names(f"{where}.in_table", protocol.in_table, protocol.cells)
     return protocols
-
-
-def listed(file: Path, model: type[Checked]) -> list[Any]:
-    """Return the models of a YAML file that holds a list; none where there is no such file."""
-    if not file.exists():
-        return []
-    document = read_yaml(file)
-    if not isinstance(document, list):
-        raise BadInput(f"{file}: the document is no list; give every entry a dash")
-    return [model.of(entry, f"{file}: {_called(entry, place)}") for place, entry in enumerate(document)]
-
-
-def _called(entry: object, place: int) -> str:
-    name = entry.get("id") if isinstance(entry, Mapping) else None
-    return str(name) if isinstance(name, str) else f"[{place}]"
 
 
 def variants(

@@ -6,7 +6,7 @@ from typing import Self
 
 from pydantic import Field, model_validator
 
-from replicse.checked import Checked, Id, Text
+from replicse.checked import Checked, Id, Text, checked_entries, one_of
 from replicse.errors import BadInput, check_known, nearest
 from replicse.spec.cell_id import TEXT_ITEM, CellId
 from replicse.spec.cell_names import CellNames
@@ -15,7 +15,6 @@ from replicse.spec.expression import Expression
 from replicse.spec.models import run_path_problem
 from replicse.spec.papers import Paper
 from replicse.spec.printed import Reported
-from replicse.spec.protocols import listed
 
 FILE = "text.yaml"
 COUNTED = "data/"  # sizes of datasets.yaml
@@ -38,10 +37,10 @@ class NumberInText(Checked):
     unless: str = ""
     note: str = ""
 
+    _speaks_of_one_thing = one_of("formula", "claim", "searched", "alone")
+
     @model_validator(mode="after")
-    def _speaks_of_one_thing(self) -> Self:
-        if sum(each is not None for each in (self.formula, self.claim, self.searched, self.alone)) != 1:
-            raise ValueError("exactly one of is, claim, searched, alone")
+    def _is_sound(self) -> Self:
         if self.formula and not Expression(self.formula).names:
             raise ValueError("a formula with at least one {name}")
         problem = run_path_problem(self.searched) if self.searched else ""
@@ -67,7 +66,7 @@ def _of_paper(paper: Paper, names: CellNames, datasets: Datasets) -> Iterator[tu
         for cell, printed in paper.reported.items()
         if cell.item == home and cell.metric != "text" and printed.number
     }
-    for entry in listed(file, NumberInText):
+    for entry in checked_entries(file, NumberInText):
         where = f"{file}: {entry.numbers[0]}"
         full = _in_full(entry, paper, names, datasets, where)
         for number in entry.numbers:

@@ -23,6 +23,7 @@ COLUMNS: Columns = {
 }
 FEW_PLACES = 2
 Rows = Sequence[Finding]
+DETAILS = ("printed", "against", "follows", "certainty", "note")
 WIDTH = 80
 
 
@@ -71,14 +72,9 @@ def audit_text(rows: Rows, width: int = WIDTH) -> str:
             place = f"{row.place} ({row.rule})"
             lines += textwrap.wrap(place, width, initial_indent="  ", subsequent_indent="    ")
             # What the arithmetic names itself is not said again.
-            said = all(each in row.follows for each in row.against)
-            details = {
-                "printed": row.printed,
-                "against": "" if said else few(row.against),
-                "follows": row.follows,
-                "certainty": row.certainty,
-                "note": row.note,
-            }
-            lines += columns(((f"    {name}", text) for name, text in details.items() if text), width=width)
+            against = "" if all(each in row.follows for each in row.against) else few(row.against)
+            texts = (row.printed, against, row.follows, row.certainty, row.note)
+            details = zip(DETAILS, texts, strict=True)
+            lines += columns(((f"    {name}", text) for name, text in details if text), width=width)
             lines.append("")
     return "\n".join(lines).rstrip() or "nothing found"
