@@ -30,13 +30,12 @@ WIDTH = 80
 def audit_page(report: Report) -> Page:
     """Return the page, a sheet per paper: those of the study, then `further` ones."""
     papers = {item.paper for item in report.items}
-    text = paragraphs("audit", bool(report.audit))
     sheets = {
         paper: audit_sheet(part, _title(paper, part)) for paper, part in audit_parts(report.audit).items()
     }
     own = tuple(sheet for paper, sheet in sheets.items() if paper in papers)
     further = tuple(sheet for paper, sheet in sheets.items() if paper not in papers)
-    return Page(TITLE, text, own, file=AUDIT, further=further, lines=True)
+    return Page(TITLE, paragraphs("audit", bool(report.audit)), own, file=AUDIT, further=further, lines=True)
 
 
 def audit_parts(rows: Rows) -> dict[str, list[Finding]]:
