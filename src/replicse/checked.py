@@ -101,7 +101,7 @@ class Checked(BaseModel):
         others = {key: entry for key, entry in self.entries().items() if key not in keys}
         return typing.cast("Self", type(self).model_construct(**others))
 
-    def given(self) -> dict[str, Any]:
+    def written(self) -> dict[str, Any]:
         """Return as plain data what was given, defaults that were written out included: a layer to lay over another."""
         return (
             self.model_dump(mode="json", exclude_unset=True, by_alias=True) if self.model_fields_set else {}
@@ -152,15 +152,15 @@ def sentence(errors: Sequence[ErrorDetails], values: object, model: type["Checke
         case "missing":
             return f'{_place(error["loc"][:-1], values) or "the document"} lacks the key "{error["loc"][-1]}"'
         case "literal_error" | "enum":
-            return f"{place} is {shown(value)}{nearest(value, _quoted(error['ctx']['expected']))}"
+            return f"{place} is {excerpt(value)}{nearest(value, _quoted(error['ctx']['expected']))}"
         case "union_tag_invalid":
             key = error["ctx"]["discriminator"].strip("'\"")
             tag, tags = value[key], _quoted(error["ctx"]["expected_tags"])
-            return f"{place}.{key} is {shown(tag)}{nearest(tag, tags)}"
+            return f"{place}.{key} is {excerpt(tag)}{nearest(tag, tags)}"
         case "union_tag_not_found":
             key = error["ctx"]["discriminator"].strip("'\"")
             if not isinstance(value, Mapping):
-                return f"{place} is {shown(value)}; expected a mapping"
+                return f"{place} is {excerpt(value)}; expected a mapping"
             close = difflib.get_close_matches(key, map(str, value), n=1)
             return f'{place} lacks the key "{key}"' + (f'; is it meant by "{close[0]}"?' if close else "")
         case "value_error":
@@ -169,8 +169,8 @@ def sentence(errors: Sequence[ErrorDetails], values: object, model: type["Checke
                 return f"{place}: {problem}" if error["loc"] else str(problem)
             if isinstance(value, Mapping | list | tuple | BaseModel):
                 return f"{place}: expected {problem}" if error["loc"] else f"expected {problem}"
-            return f"{place} is {shown(value)}; expected {problem}"
-    return f"{place} is {shown(value)}; expected {_expected(error)}"
+            return f"{place} is {excerpt(value)}; expected {problem}"
+    return f"{place} is {excerpt(value)}; expected {_expected(error)}"
 
 
 def _quoted(text: str) -> list[str]:
@@ -187,7 +187,7 @@ def _rank(error: ErrorDetails) -> tuple[bool, int]:
     return error["type"] != "extra_forbidden", -len(error["loc"])
 
 
-def shown(value: object) -> str:
+def excerpt(value: object) -> str:
     """Return a value as an error prints it: short, on one line."""
     if isinstance(value, Mapping):
         return f"a mapping with the keys {', '.join(map(str, value))}"[:80] if value else "an empty mapping"

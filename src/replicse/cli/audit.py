@@ -5,7 +5,7 @@ from dataclasses import asdict
 
 from replicse.cli.answers import answer, room
 from replicse.cli.arguments import add_study_argument, add_workflow_argument, study_file
-from replicse.judge.audit import audit, audit_plan, chosen, of_items
+from replicse.judge.audit import audit, audit_plan, findings_on, of_items
 from replicse.show.pages.audit import audit_text
 from replicse.spec.config import SHIPPED, checked_config, read_config
 from replicse.spec.papers import load_papers
@@ -32,6 +32,6 @@ def run(arguments: Namespace) -> None:
         items = [item for item in plan.items if config.holds(item)]
         findings = of_items(findings, items)
     if arguments.name:
-        findings = chosen(findings, arguments.name, plan)
+        findings = findings_on(findings, arguments.name, plan)
     document = {"findings": [asdict(one) for one in findings]}
     answer(arguments.json, document, [audit_text(findings, room())])

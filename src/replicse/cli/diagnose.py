@@ -218,14 +218,14 @@ def number_of(arguments: Namespace, published: PublishedCell) -> float | None:
     if given is not None:
         raise BadInput("--results holds the number; leave out the one on the command line")
     results = read_results(arguments.results)
-    for remark in results.said():
+    for remark in results.remark_lines():
         LOG.warning("%s: %s", results.place, remark)
     score = results.score(published.metric_path)
     if score is None:
         lacking = [part for part in AVERAGED.get(published.metric_path, ()) if results.score(part) is None]
         raise BadInput(
             f"{results.place}: no score of {published.metric_path or 'the cell'}"
-            f"{f' for want of {some(lacking)}' if lacking else ''}; it holds {results.holds()}"
+            f"{f' for want of {some(lacking)}' if lacking else ''}; it holds {results.scores_listed()}"
         )
     return score
 

@@ -6,7 +6,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from replicse.checked import Checked, shown
+from replicse.checked import Checked, excerpt
 from replicse.compile.draft import Draft
 from replicse.compile.graph import Works
 from replicse.compile.lines import Line, described, lines_of
@@ -233,7 +233,7 @@ class Planner:
             value = self.plan.hyperparameter(encoder, path)
             if isinstance(value, bool) or not isinstance(value, int | float):
                 plain = value.plain() if isinstance(value, Checked) else value
-                what = f'over.jobs.argmax is "{path}", {shown(plain)} in a run of row {row.id}'
+                what = f'over.jobs.argmax is "{path}", {excerpt(plain)} in a run of row {row.id}'
                 raise BadInput(f"{item.file}: column {column.id}: {what}; expected the path of a number")
 
     def _seed(self, encoder: str) -> int | None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from tokenizers import Tokenizer
 
-from replicse.checked import shown
+from replicse.checked import excerpt
 from replicse.data.tokenizer import load_tokenizer
 from replicse.errors import BadInput, MissingData
 from replicse.files import atomic_write, not_written, read_json, sha256_of, write_json
@@ -116,7 +116,7 @@ def _tokenised(
             tokens.extend(ids)
             if not ids:
                 raise BadInput(
-                    f"row {row + 1}, {shown(texts[row])}, has no token for this tokenizer; leave it out"
+                    f"row {row + 1}, {excerpt(texts[row])}, has no token for this tokenizer; leave it out"
                 )
             lengths[row] = len(ids)
     return np.frombuffer(tokens, dtype=np.int32), lengths

@@ -18,7 +18,7 @@ from tokenizers import (
     trainers,
 )
 
-from replicse.checked import shown
+from replicse.checked import excerpt
 from replicse.data.sts import read_lines
 from replicse.errors import BadInput, MissingData, refusing
 from replicse.files import check_fetched, check_there, read_json
@@ -82,7 +82,7 @@ class TokenizerSettings(BaseModel):
         except ValidationError as error:
             problem = error.errors(include_url=False)[0]
             place = ".".join(map(str, problem["loc"])) or "the document"
-            raise BadInput(f"{file}: {place} is {shown(problem['input'])}; correct it there") from None
+            raise BadInput(f"{file}: {place} is {excerpt(problem['input'])}; correct it there") from None
 
 
 def load_tokenizer(file: Path, max_length: int | None) -> Tokenizer:

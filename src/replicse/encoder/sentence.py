@@ -11,7 +11,7 @@ from tokenizers import Tokenizer
 from torch import Tensor
 from torch.nn.functional import normalize
 
-from replicse.checked import shown
+from replicse.checked import excerpt
 from replicse.data.tokenizer import SpecialIds, TokenizerSettings, load_tokenizer
 from replicse.encoder.backbone import Backbone
 from replicse.encoder.batch import TokenBatch
@@ -268,7 +268,7 @@ class SentenceEncoder:
             for sentence, encoding in zip(some, self.tokenizer.encode_batch_fast(texts), strict=True):
                 if not encoding.ids:
                     raise BadInput(
-                        f"the text {shown(sentence)} has no token for this tokenizer; leave it out"
+                        f"the text {excerpt(sentence)} has no token for this tokenizer; leave it out"
                     )
                 self._tokens[sentence] = np.asarray(encoding.ids, dtype=np.int32).tobytes()
 

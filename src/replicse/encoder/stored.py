@@ -11,7 +11,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
-from replicse.checked import shown
+from replicse.checked import excerpt
 from replicse.data.tokenizer import load_tokenizer, special_tokens
 from replicse.errors import BadInput, MissingData, one_line
 from replicse.files import atomic_write, below, check_fetched, check_there, not_written, read_json, write_json
@@ -101,7 +101,7 @@ def read_tensors(file: Path) -> dict[str, Tensor]:
     tensors = {name: value for name, value in stored.items() if torch.is_tensor(value)}
     for name, value in tensors.items():
         if not isinstance(name, str):
-            raise BadInput(f"{file}: the key {shown(name)} is no name of a weight; save a state_dict")
+            raise BadInput(f"{file}: the key {excerpt(name)} is no name of a weight; save a state_dict")
         # Counts, and the numbers of positions, are no weights.
         is_other = value.dim() == 0 or name.endswith("_ids")
         if value.layout != torch.strided or not (value.dtype in KINDS or is_other):

@@ -40,7 +40,7 @@ def suite(
     known = current().suites
     check_known(name, known, f'suite "{name}" is unknown')
     entry = known[name]
-    extras = {key: context[key] for key in entry.told} if context else {}
+    extras = {key: context[key] for key in entry.context} if context else {}
     parameters = entry.options.of({**(options or {}), **extras}, f"suite {name}")
     if problem := to_install(name, parameters):
         raise BadInput(problem)

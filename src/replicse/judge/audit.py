@@ -119,7 +119,7 @@ def audit(plan: Study, sentences: Sequence[Claim] | None = None) -> list[Finding
     )
 
 
-def chosen(findings: Sequence[Finding], name: str, plan: Study) -> list[Finding]:
+def findings_on(findings: Sequence[Finding], name: str, plan: Study) -> list[Finding]:
     """Return the findings of a paper or of an item `paper/item`; BadInput names the nearest one."""
     names = [*plan.papers, *plan.items, *plan.unplanned]
     check_known(name, names, f'no paper or item "{name}"')

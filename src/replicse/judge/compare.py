@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from replicse.errors import BadInput
-from replicse.judge.folder import held
+from replicse.judge.folder import results_in
 from replicse.judge.machines import distinct
 from replicse.judge.statistics import mean_and_spread
 from replicse.judge.table import CellResult, SeedValue
@@ -118,7 +118,7 @@ def compare(a: Path, b: Path) -> Comparison:
 
 def _cells(folder: Path) -> Cells:
     """Return the cells of a folder that have values, by name, the metric a path."""
-    cells = (each for result in held(folder) for each in result.by_id.items())
+    cells = (each for result in results_in(folder) for each in result.by_id.items())
     return {replace(name, metric=cell.metric_path): cell for name, cell in cells if cell.values}
 
 

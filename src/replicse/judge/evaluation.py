@@ -6,7 +6,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from replicse.checked import shown
+from replicse.checked import excerpt
 from replicse.errors import BadInput
 from replicse.files import read_json, sha256_of
 from replicse.registry.ranges import ANY
@@ -52,21 +52,21 @@ def _misshapen(document: Any) -> str:
     if not isinstance(document, Mapping) or not isinstance(document.get("suites"), Mapping):
         return "holds no suites"
     wrong = next((part for part in PARTS if not isinstance(document.get(part, {}), Mapping)), None)
-    return f"{wrong} is {shown(document[wrong])}, not a mapping" if wrong else ""
+    return f"{wrong} is {excerpt(document[wrong])}, not a mapping" if wrong else ""
 
 
 def _problems(evaluation: Mapping[str, Any], place: Mapping[str, Any]) -> Iterator[str]:
     for key, expected in place.items():
         if key not in evaluation:
-            yield f"{key} is absent, but the encoder in its place has {shown(expected)}"
+            yield f"{key} is absent, but the encoder in its place has {excerpt(expected)}"
         elif not _says(evaluation[key], expected):
-            yield f"{key} is {shown(evaluation[key])}, but the encoder in its place has {shown(expected)}"
+            yield f"{key} is {excerpt(evaluation[key])}, but the encoder in its place has {excerpt(expected)}"
     for path, reason in evaluation.get("failures", {}).items():
         if not isinstance(reason, str):
-            yield f"the failure of {path} is {shown(reason)}, not a sentence"
+            yield f"the failure of {path} is {excerpt(reason)}, not a sentence"
     for suite, numbers in evaluation["suites"].items():
         if not isinstance(numbers, Mapping):
-            yield f"suite {suite} is {shown(numbers)}, not a mapping"
+            yield f"suite {suite} is {excerpt(numbers)}, not a mapping"
         yield from _beyond(suite, numbers)
         yield from _other_means(suite, numbers)
     for task, sides in evaluation.get("pairs", {}).items():
@@ -97,7 +97,7 @@ def _beyond(path: str, node: Any) -> Iterator[str]:
     limits = range_of(path)
     if limits is not None and node is not None:
         if not limits.holds(node):
-            yield f"{path} is {shown(node)}; expected {limits}"
+            yield f"{path} is {excerpt(node)}; expected {limits}"
     elif isinstance(node, Mapping):
         for key, inner in node.items():
             yield from _beyond(f"{path}/{key}", inner)
@@ -108,7 +108,7 @@ def _beyond(path: str, node: Any) -> Iterator[str]:
                 yield f"{path}/{low} is {node[low]}, above {high}, which is {node[high]}"
         yield from _outside(path, node)
     elif isinstance(node, list) and not all(map(ANY.holds, node)):
-        yield f"{path} holds {shown(node)}, not finite numbers alone"
+        yield f"{path} holds {excerpt(node)}, not finite numbers alone"
 
 
 def _other_means(suite: str, numbers: Any) -> Iterator[str]:
@@ -134,7 +134,7 @@ def _other_pairs(task: str, sides: Any, numbers: Any) -> Iterator[str]:
     try:
         cosine, gold = (unpacked(sides[name]) for name in ("cosine", "gold"))
     except (KeyError, TypeError, ValueError):
-        yield f"the pairs of {task} are {shown(sides)}, not cosines and gold scores"
+        yield f"the pairs of {task} are {excerpt(sides)}, not cosines and gold scores"
         return
     if len(cosine) != len(gold):
         yield f"{task} has {len(cosine)} cosines for {len(gold)} gold scores"

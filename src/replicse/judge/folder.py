@@ -27,7 +27,7 @@ def record_of(folder: Path) -> Path:
     return record
 
 
-def held(folder: Path) -> list[ItemResult]:
+def results_in(folder: Path) -> list[ItemResult]:
     """Return the results of a folder's items that were made with its record, the `config.json` in it.
 
     An item of another study is left out, and one that was tabulated with another config with a warning. Raises

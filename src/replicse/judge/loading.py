@@ -9,7 +9,7 @@ import pandas as pd
 
 from replicse.files import read_json
 from replicse.judge.csv_rows import FIELDS, TIDY, table_rows, tidy_rows
-from replicse.judge.folder import held
+from replicse.judge.folder import results_in
 from replicse.judge.multiplicity import controlled
 from replicse.judge.report import Report
 from replicse.registry.artefacts import REPORT
@@ -56,7 +56,7 @@ def load(folder: Path | str) -> Results:
     Raises MissingData where the folder, the record or every item is absent, BadInput where one is broken.
     """
     folder = Path(folder)
-    results = held(folder)
+    results = results_in(folder)
     report = folder.absolute().parents[1] / "reports" / folder.absolute().name / REPORT
     cells = [
         {

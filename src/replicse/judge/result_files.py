@@ -92,14 +92,14 @@ class ExternalResults:
         """Return the score at a metric path of ours, which may have another name here; None where there is none."""
         return self.scores.get(metric_path, self.scores.get(SAME.get(metric_path, "")))
 
-    def holds(self) -> str:
+    def scores_listed(self) -> str:
         """Return which scores there are, in words."""
         scores = [
             f"{name} {score:.2f}" for name, score in self.scores.items() if _joint(name) not in self.scores
         ]
         return f"the {'' if any('-dev/' not in name for name in self.scores) else 'development '}scores {some(scores)}"
 
-    def said(self) -> list[str]:
+    def remark_lines(self) -> list[str]:
         """Return the remarks as sentences."""
         return [f"{remark}: {some(list(dict.fromkeys(names)))}" for remark, names in self.remarks.items()]
 
@@ -139,7 +139,7 @@ def read_results(place: Path) -> ExternalResults:
         return read_results(below[0])
     if below:
         raise BadInput(f"{place}: several folders are below it; name one: {some(list(map(str, below)))}")
-    raise BadInput("; ".join([f"{place}: no results file of {TOOLS} with a score", *results.said()]))
+    raise BadInput("; ".join([f"{place}: no results file of {TOOLS} with a score", *results.remark_lines()]))
 
 
 def _read_or_name(file: Path) -> FileRead:
@@ -306,7 +306,7 @@ def compare_results(a: ExternalResults, b: ExternalResults) -> Differences:
     """
     both = {name: (one, other) for name, one in a.scores.items() if (other := b.score(name)) is not None}
     if not both:
-        raise BadInput(f"no score is in both; A holds {a.holds()}; B holds {b.holds()}")
+        raise BadInput(f"no score is in both; A holds {a.scores_listed()}; B holds {b.scores_listed()}")
     stated = dict.fromkeys([*a.settings, *b.settings])
     settings = {name: {"a": a.settings.get(name, "-"), "b": b.settings.get(name, "-")} for name in stated}
     return Differences(
@@ -316,8 +316,8 @@ def compare_results(a: ExternalResults, b: ExternalResults) -> Differences:
         {name: _compared(*pair) for name, pair in both.items() if _joint(name) not in both},
         [name for name in a.scores if name not in both and _joint(name) not in a.scores],
         [name for name in b.scores if a.score(name) is None and _joint(name) not in b.scores],
-        a.said(),
-        b.said(),
+        a.remark_lines(),
+        b.remark_lines(),
     )
 
 

@@ -73,7 +73,7 @@ class Entry(Checked):
 
     @classmethod
     def _one_of(cls) -> TypeAdapter[Any]:
-        return _told_apart(cls.key, tuple(cls.known().values()))
+        return _discriminated(cls.key, tuple(cls.known().values()))
 
     def made_by(self) -> Any:
         """Return the function or class that the parameters are for; BadInput where that of a plug-in fails."""
@@ -137,6 +137,6 @@ class NamedEntry(Entry):
 
 
 @cache
-def _told_apart(key: str, entries: tuple[type[Entry], ...]) -> TypeAdapter[Any]:
+def _discriminated(key: str, entries: tuple[type[Entry], ...]) -> TypeAdapter[Any]:
     kind: Any = Annotated[Union[entries], Field(discriminator=key)]  # noqa: UP007
     return TypeAdapter(kind)

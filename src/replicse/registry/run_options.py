@@ -212,7 +212,7 @@ class View(Checked):
         """Return the view with other parameters of its augmentation, if it has one; BadInput for a mistake in them."""
         if not self.augment or not changes:
             return self
-        return self.replace(augment=augmentation_of({**self.augment.given(), **changes}, where))
+        return self.replace(augment=augmentation_of({**self.augment.written(), **changes}, where))
 
 
 class RunOptions(Checked):

@@ -135,7 +135,7 @@ def varied(run: RunSpec, vary: Vary | None, where: str) -> RunSpec:
         first = views[0].replace(augment=augment.replace(seed=augment.seed + 1))
         views = (first, *views[1:])
     changed_terms = (
-        type(term).of({**term.given(), **vary.terms[term.term]}, where) if term.term in vary.terms else term
+        type(term).of({**term.written(), **vary.terms[term.term]}, where) if term.term in vary.terms else term
         for term in objective
     )
     return run.replace(views=views, objective=tuple(changed_terms))

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, PrivateAttr, field_validator, model_validator
 
-from replicse.checked import Checked, Count, Id, Text, UserMessage, read_yaml, shown
+from replicse.checked import Checked, Count, Id, Text, UserMessage, excerpt, read_yaml
 from replicse.errors import BadInput, check_known, nearest
 from replicse.registry.augmentations import AugmentationParameters
 from replicse.registry.corpora import Corpus, DataFile, HubDataset
@@ -206,7 +206,7 @@ class Scale(Checked):
             raise BadInput(f"{where}: the encoder has a grid and a draw; keep one")
         if draw:
             # The domains of several layers are checked together.
-            return Draw.of(draw.given(), f"{where}: draw").drawn(self.draws)
+            return Draw.of(draw.written(), f"{where}: draw").drawn(self.draws)
         tried = [self.tried(name, values, where) for name, values in grid.items()]
         return [dict(zip(grid, values, strict=True)) for values in itertools.product(*tried)]
 
@@ -247,7 +247,7 @@ class Scale(Checked):
             else:
                 continue
             kind = type(getattr(run, section))
-            changed = {**(part.given() if part else {}), key: new}
+            changed = {**(part.written() if part else {}), key: new}
             run = run.replace(**{section: kind.of(changed, f"{where}: {section}")})
         return run
 
@@ -284,5 +284,5 @@ def _document(path: Path, files: Mapping[str, Path], above: tuple[str, ...]) -> 
     others = [name for name in files if name not in above]
     if base not in others:
         near = nearest(base, others) if isinstance(base, str) else ""
-        raise BadInput(f"{path}: extends is {shown(base)}, which is no other scale{near}")
+        raise BadInput(f"{path}: extends is {excerpt(base)}, which is no other scale{near}")
     return merged(_document(files[base], files, (*above, base)), document)

@@ -71,7 +71,7 @@ def test_options_are_laid_over_the_fixed_ones_and_failures_get_their_path(made_u
 
 
 def test_a_suite_is_told_of_its_job_what_it_asks_for_over_what_is_given(made_up):
-    made_up["told"] = replace(made_up["one"], told=("tasks",))
+    made_up["context"] = replace(made_up["one"], context=("tasks",))
     given, told = {"tasks": ["STS13"]}, {"tasks": ["STS14", "STS15"], "folder": "x"}
     assert suites.suite("told", given, told)[1] == {"tasks": ("STS14", "STS15")}
     assert suites.suite("one", given, told)[1] == {"tasks": ("STS13",)}

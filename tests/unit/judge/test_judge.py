@@ -12,7 +12,7 @@ from replicse.cli import main, why
 from replicse.compile.compiler import compile_study
 from replicse.files import read_rows, write_json
 from replicse.judge import study
-from replicse.judge.audit import NOT_AUDITED, audit, audit_plan, chosen
+from replicse.judge.audit import NOT_AUDITED, audit, audit_plan, findings_on
 from replicse.judge.csv_rows import TIDY
 from replicse.judge.measurements import Measurements
 from replicse.judge.study import judge_study, read_results
@@ -108,4 +108,4 @@ def test_what_cannot_be_planned_at_the_papers_scale_stops_no_study(tmp_path, cap
     found = audit(further)
     (lacking,) = [one for one in found if one.rule == NOT_AUDITED]
     assert "bert-tiny" in lacking.follows
-    assert chosen(found, lacking.cells[0], further)[-1] == lacking
+    assert findings_on(found, lacking.cells[0], further)[-1] == lacking

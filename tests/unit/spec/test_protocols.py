@@ -44,7 +44,7 @@ def runs(plan, item, row, protocol):
 
 
 def vary(**changes):
-    return varied(RUN, Vary.of(changes, "here"), "here").given()
+    return varied(RUN, Vary.of(changes, "here"), "here").written()
 
 
 def test_terms_are_changed_by_name():
