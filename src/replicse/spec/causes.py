@@ -1,10 +1,9 @@
 """Causes as data: why a number may not repeat, with the threads that met them, and what was measured of each."""
 
-from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, FiniteFloat, model_validator
 
 from replicse.checked import Checked, Id, Number, Text, checked_entries, read_yaml
 from replicse.files import read_rows
@@ -52,9 +51,9 @@ class Measured(Checked):
     encoder: Text
     kind: Kind
     metric: Text
-    effect: Number
-    low: Number | None = None
-    high: Number | None = None
+    effect: FiniteFloat
+    low: FiniteFloat | None = None
+    high: FiniteFloat | None = None
     n: int = 1
 
     @property
@@ -141,16 +140,6 @@ def load_causes(workflow: Path) -> tuple[Cause, ...]:
 def load_measured(workflow: Path) -> tuple[Measured, ...]:
     """Return what was measured of the causes; nothing where there is no such file yet."""
     file = workflow / MEASURED
-    return tuple(_measured(read_rows(str(file)), file)) if file.is_file() else ()
-
-
-def _measured(rows: Sequence[dict[str, str]], file: Path) -> Iterator[Measured]:
-    for number, row in enumerate(rows, 2):
-        yield Measured.of(
-            {
-                key: float(value) if key in ("effect", "low", "high") else int(value) if key == "n" else value
-                for key, value in row.items()
-                if value
-            },
-            f"{file}:{number}",
-        )
+    rows = read_rows(file) if file.is_file() else []
+    filled = ({key: text for key, text in row.items() if text} for row in rows)
+    return tuple(Measured.of(row, f"{file}:{number}") for number, row in enumerate(filled, 2))

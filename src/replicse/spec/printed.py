@@ -9,9 +9,9 @@ from functools import cache
 from pathlib import Path
 from typing import Annotated, Literal, NamedTuple
 
-from pydantic import Field
+from pydantic import Field, FiniteFloat
 
-from replicse.checked import Checked, Count, Number, Positive, read_text
+from replicse.checked import Checked, read_text
 from replicse.errors import BadInput
 from replicse.spec.cell_id import CellId
 
@@ -77,9 +77,9 @@ class Reported(Checked):
     source: str
     note: str = ""
     statistic: Statistic = "single"
-    seeds: Count | None = None
-    q: Annotated[Number, Field(ge=0, le=100)] | None = None
-    sd: Positive | None = None
+    seeds: Annotated[int, Field(ge=1)] | None = None
+    q: Annotated[FiniteFloat, Field(ge=0, le=100)] | None = None
+    sd: Annotated[FiniteFloat, Field(gt=0)] | None = None
 
     @property
     def number(self) -> Rounded | None:
@@ -161,9 +161,8 @@ def _reported(entry: dict[str, str], where: str) -> Reported:
             raise BadInput(
                 f'{where}: value is "{entry["value"]}"; say in the column seeds over how many runs ± is'
             )
-    numbers = {name: text if name == "statistic" else _plain(text) for name, text in spread.items()}
     reported = Reported.of(
-        {"value": entry["value"], "source": entry["source"], "note": entry["note"], **numbers}, where
+        {"value": entry["value"], "source": entry["source"], "note": entry["note"], **spread}, where
     )
     if (reported.statistic == "percentile") != (reported.q is not None):
         raise BadInput(
@@ -178,11 +177,3 @@ def _reported(entry: dict[str, str], where: str) -> Reported:
             f'{where}: statistic is "{reported.statistic}"; say in the column seeds of how many runs'
         )
     return reported
-
-
-def _plain(text: str) -> float | str:
-    """Return the number that a field says, or the field itself, which is then refused."""
-    try:
-        return int(text) if text.isdecimal() else float(text)
-    except ValueError:
-        return text
