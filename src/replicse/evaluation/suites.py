@@ -35,13 +35,13 @@ def suite(
 ) -> tuple[ModuleType, dict[str, Any]]:
     """Return a suite's module and what it is called with; BadInput for an unknown one, bad options, no package for it.
 
-    `context` is what the job tells those suites that ask for it.
+    `context` is what a job says of itself; a suite asks for it by options of these names.
     """
     known = current().suites
     check_known(name, known, f'suite "{name}" is unknown')
     entry = known[name]
-    extras = {key: context[key] for key in entry.context} if context else {}
-    parameters = entry.options.of({**(options or {}), **extras}, f"suite {name}")
+    asked = {key: each for key, each in (context or {}).items() if key in entry.options.model_fields}
+    parameters = entry.options.of({**(options or {}), **asked}, f"suite {name}")
     if problem := to_install(name, parameters):
         raise BadInput(problem)
     return resolve_name(entry.module), {

@@ -50,10 +50,10 @@ class Suite:
     """One suite: its module (`sentences` and `evaluate`), the file that it shares, and what it yields.
 
     Suites of one `group` share a job and a file, so that a suite more runs no other group again. `fixed` options are
-    always given, `context` names those that the job gives: `folder`, that of the encoder; `results`, a folder next to
-    what is written; `model`, a name of the encoder. `named_by` is the option whose keys a `*` of the metrics stands
-    for; `listed` gives what it stands for where no option does. `narrowed` gives, of options and of metric paths that
-    are read, the options of a job that runs no more than these ask for.
+    always given; of its `options` the job gives `folder`, that of the encoder, `results`, a folder next to what is
+    written, and `model`, a name of the encoder. `named_by` is the option whose keys a `*` of the metrics stands for;
+    `listed` gives what it stands for where no option does. `narrowed` gives, of options and of metric paths that are
+    read, the options of a job that runs no more than these ask for.
     A run may select its best checkpoint by the metrics whose last name is in `selects`.
 
     `split` is what a paper calls the data, `aggregations` are names of metrics that differ in how subsets are joined.
@@ -67,7 +67,6 @@ class Suite:
     metrics: Metrics
     fixed: Mapping[str, Any] = field(default_factory=dict)
     options: type[SuiteOptions] = SuiteOptions
-    context: tuple[str, ...] = ()
     named_by: str = ""
     listed: Callable[[], Collection[str]] | None = None
     narrowed: Callable[[Mapping[str, Any], Iterable[str]], dict[str, Any]] | None = None
@@ -174,7 +173,6 @@ SUITES: dict[str, Suite] = {
             **metrics_in(CORRELATION, (DEVELOPMENT,), (*STS_DEV_TASKS, "avg")),
         },
         options=VariantsOptions,
-        context=("folder",),
         narrowed=_only_variants,
     ),
     "geometry": Suite("replicse.evaluation.geometry", "fast", _GEOMETRY),
@@ -196,7 +194,6 @@ SUITES: dict[str, Suite] = {
             **{"evaluations": COUNT, "selected_at": SHARE},
         },
         options=TrainingOptions,
-        context=("folder",),
     ),
     "transfer": _transfer({"setting": "test"}, split="test"),
     "transfer-dev": _transfer({"setting": "fast"}, split="dev"),
@@ -206,7 +203,6 @@ SUITES: dict[str, Suite] = {
         "mteb",
         {**metrics_in(CORRELATION, (*MTEB_NAMES, *_MTEB_AVERAGES)), "*": CORRELATION},
         options=MtebOptions,
-        context=("results", "model"),
         listed=categories,
         narrowed=_only_tasks,
         averages=_MTEB_AVERAGES,
@@ -239,7 +235,6 @@ SUITES: dict[str, Suite] = {
             **metrics_in(SHARE, ("*/heat",), RATINGS, RATINGS),
         },
         options=HeadsOptions,
-        context=("folder",),
         named_by="tasks",
         selects=("accuracy", "pearson"),
     ),

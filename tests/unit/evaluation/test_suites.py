@@ -70,11 +70,9 @@ def test_options_are_laid_over_the_fixed_ones_and_failures_get_their_path(made_u
     assert suites.run_suites(None, Vectors(), ["one"])["suites"] == {"one": {"value": 3.0}}
 
 
-def test_a_suite_is_told_of_its_job_what_it_asks_for_over_what_is_given(made_up):
-    made_up["context"] = replace(made_up["one"], context=("tasks",))
-    given, told = {"tasks": ["STS13"]}, {"tasks": ["STS14", "STS15"], "folder": "x"}
-    assert suites.suite("told", given, told)[1] == {"tasks": ("STS14", "STS15")}
-    assert suites.suite("one", given, told)[1] == {"tasks": ("STS13",)}
+def test_a_job_gives_a_suite_the_options_that_it_has_over_those_of_a_person(made_up):
+    context = {"tasks": ["STS14", "STS15"], "folder": "x"}
+    assert suites.suite("one", {"tasks": ["STS13"]}, context)[1] == {"tasks": ("STS14", "STS15")}
 
 
 # What suites yield
