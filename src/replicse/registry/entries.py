@@ -5,11 +5,18 @@ from functools import cache
 from pkgutil import resolve_name
 from typing import Annotated, Any, ClassVar, Union, get_args
 
-from pydantic import Field, SerializerFunctionWrapHandler, TypeAdapter, create_model, model_serializer
+from pydantic import (
+    AfterValidator,
+    Field,
+    SerializerFunctionWrapHandler,
+    TypeAdapter,
+    create_model,
+    model_serializer,
+)
 from pydantic_core.core_schema import no_info_before_validator_function, no_info_plain_validator_function
 
 from replicse.checked import Checked, UserMessage
-from replicse.errors import BadInput
+from replicse.errors import BadInput, check_known
 
 
 class Entry(Checked):
@@ -86,6 +93,20 @@ class Entry(Checked):
             raise BadInput(
                 f"{self.implementation} cannot be imported ({problem}); fix the plug-in"
             ) from error
+
+    @classmethod
+    def check_changes(cls, what: str) -> AfterValidator:
+        """Return the check of parameters to change, by the names of entries, each of which is `what` in its errors."""
+
+        def check(value: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+            known = cls.known()
+            for name, parameters in value.items():
+                check_known(name, known, f'no {what} is named "{name}"', UserMessage)
+                if problem := known[name].problem({cls.key: name, **parameters}, partly=True):
+                    raise UserMessage(f"{name}: {problem}")
+            return value
+
+        return AfterValidator(check)
 
     @classmethod
     def reader(cls, part: str, where: str) -> Callable[..., Any]:

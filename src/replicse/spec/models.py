@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from functools import cached_property, reduce
 from typing import Annotated, Any, Self
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import AfterValidator, Field, field_validator, model_validator
 
 from replicse.checked import Checked, Count, Id, Number, Positive, Text, UserMessage, Whole, one_of
 from replicse.errors import check_known, nearest
@@ -43,18 +43,8 @@ class Vary(Checked):
     """What changes in all views and terms of a run, whatever they are: parameters, or both sides augmented."""
 
     augment: dict[str, Any] = {}
-    terms: dict[str, dict[str, Any]] = {}
+    terms: Annotated[dict[str, dict[str, Any]], TermParameters.check_changes("term")] = {}
     both_sides: bool = False
-
-    @field_validator("terms")
-    @classmethod
-    def _are_parameters(cls, value: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
-        for name, parameters in value.items():
-            check_known(name, TermParameters.known(), f'no term is named "{name}"', UserMessage)
-            problem = _term_problem(name, parameters)
-            if problem:
-                raise UserMessage(f"{name}: {problem}")
-        return value
 
     @field_validator("augment")
     @classmethod
@@ -112,15 +102,16 @@ def run_value_problem(path: str, value: Any) -> str:
     return SECTIONS[section[0]].problem({key: value}, partly=True)
 
 
-def grid_problem(grid: typing.Mapping[str, typing.Iterable[Any]]) -> str:
-    """Return the first mistake in the paths and values of a grid; blank where there is none."""
-    problems = (
-        f'"{path}": {problem}'
-        for path, values in grid.items()
-        for value in values
-        if (problem := run_value_problem(path, value))
-    )
-    return next(problems, "")
+def _fits_a_run(grid: dict[str, tuple[Any, ...]]) -> dict[str, tuple[Any, ...]]:
+    for path, values in grid.items():
+        for value in values:
+            if problem := run_value_problem(path, value):
+                raise UserMessage(f'"{path}": {problem}')
+    return grid
+
+
+# Values by path into a run.
+Grid = Annotated[dict[str, Annotated[tuple[Any, ...], Field(min_length=1)]], AfterValidator(_fits_a_run)]
 
 
 class Domain(Checked):
@@ -152,6 +143,11 @@ class Domain(Checked):
         return float(format(number, ".3g"))
 
 
+def _fit_a_run(domains: dict[str, Domain]) -> dict[str, Domain]:
+    _fits_a_run({path: domain.ends for path, domain in domains.items()})
+    return domains
+
+
 class Draw(Checked):
     """A search over jobs that are drawn: a rotated Halton sequence in the domains, whose keys are paths into the run.
 
@@ -161,7 +157,9 @@ class Draw(Checked):
 
     jobs: Count
     seed: Annotated[Whole, Field(ge=0)] = 0
-    domains: Annotated[dict[str, Domain], Field(min_length=1, max_length=len(PRIMES))]
+    domains: Annotated[
+        dict[str, Domain], Field(min_length=1, max_length=len(PRIMES)), AfterValidator(_fit_a_run)
+    ]
 
     def drawn(self, most: int | None = None) -> list[dict[str, Any]]:
         """Return the values of each job by path, of the first `most` jobs only: fewer jobs are the same jobs."""
@@ -205,7 +203,7 @@ class EncoderRequest(Checked):
     hub: Text | None = None
     run: RunSpec | None = None
     vary: Vary | None = None
-    grid: dict[str, Annotated[tuple[Any, ...], Field(min_length=1)]] | None = None
+    grid: Grid | None = None
     draw: Draw | None = None
     pooling: Pooling | None = None
     checkpoint: Checkpoint | None = None
@@ -219,13 +217,6 @@ class EncoderRequest(Checked):
             raise ValueError(f"one of {', '.join(SOURCES)}, not {' and '.join(named)}")
         if self.grid and self.draw:
             raise ValueError("one of grid and draw")
-        problem = grid_problem(self.grid or {})
-        if problem:
-            raise UserMessage(f"grid: {problem}")
-        domains = self.draw.domains if self.draw else {}
-        problem = grid_problem({path: domain.ends for path, domain in domains.items()})
-        if problem:
-            raise UserMessage(f"draw.domains: {problem}")
         if self.postprocess and not isinstance(self.postprocess.fit, str):
             raise UserMessage('postprocess.fit is a mapping; expected the name of a corpus, or "target"')
         return self

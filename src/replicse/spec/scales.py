@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, PrivateAttr, field_validator, model_validator
+from pydantic import PrivateAttr, field_validator, model_validator
 
 from replicse.checked import Checked, Count, Id, Text, UserMessage, excerpt, read_yaml
 from replicse.errors import BadInput, check_known, nearest
@@ -23,7 +23,7 @@ from replicse.spec.lock import Lock
 from replicse.spec.models import (
     Draw,
     EncoderRequest,
-    grid_problem,
+    Grid,
 )
 from replicse.spec.scale_entries import (
     HEAD_WIDTHS,
@@ -65,10 +65,12 @@ class Scale(Checked):
     vectors: dict[Id, WordVectors] = {}
     downloads: dict[DataFile, Download] = {}
     options: dict[str, dict[str, Any]] = {}
-    augmentations: dict[str, dict[str, Any]] = {}
+    augmentations: Annotated[
+        dict[str, dict[str, Any]], AugmentationParameters.check_changes("augmentation")
+    ] = {}
     adjust: tuple[Adjust, ...] = ()
     recipes: dict[Text, Text] = {}
-    grids: dict[Text, Annotated[tuple[Any, ...], Field(min_length=1)]] = {}
+    grids: Grid = {}
     draws: Count | None = None
     largest_search: Count | None = None
     _file: Path = PrivateAttr(default=Path())
@@ -101,25 +103,6 @@ class Scale(Checked):
             problem = known[name].options.problem(options)
             if problem:
                 raise UserMessage(f"{name}: {problem}")
-        return value
-
-    @field_validator("augmentations")
-    @classmethod
-    def _are_parameters(cls, value: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
-        known = AugmentationParameters.known()
-        for name, parameters in value.items():
-            check_known(name, known, f'no augmentation is named "{name}"', UserMessage)
-            problem = known[name].problem({"name": name, **parameters}, partly=True)
-            if problem:
-                raise UserMessage(f"{name}: {problem}")
-        return value
-
-    @field_validator("grids")
-    @classmethod
-    def _are_paths(cls, value: dict[str, Any]) -> dict[str, Any]:
-        problem = grid_problem(value)
-        if problem:
-            raise UserMessage(problem)
         return value
 
     @model_validator(mode="after")
