@@ -97,19 +97,22 @@ def write_rows(path: Path | str, fields: Sequence[str], rows: Iterable[Mapping[s
 
 def read_rows(path: Path | str) -> list[dict[str, str]]:
     """Return the rows of a CSV file as text by field; MissingData where it is absent, BadInput where it is broken."""
+    return [row for _, row in numbered_rows(path)]
+
+
+def numbered_rows(path: Path | str) -> Iterator[tuple[int, dict[str, str]]]:
+    """Yield what `read_rows` returns, each row with the number of its last line."""
     reader = csv.DictReader(io.StringIO(read_text(Path(path)), newline=""), strict=True)
     try:
-        rows = list(reader)
+        if not reader.fieldnames:
+            raise BadInput(f"{path}: no header; fix it, or make it again")
+        for row in reader:
+            if None in row or None in row.values():
+                problem = f"expected {len(reader.fieldnames)} cells, as many as the header has"
+                raise BadInput(f"{path}:{reader.line_num}: {problem}; fix it, or make it again")
+            yield reader.line_num, row
     except csv.Error as error:
         raise BadInput(f"{path}:{reader.line_num}: not CSV ({error}); fix it, or make it again") from None
-    if not reader.fieldnames:
-        raise BadInput(f"{path}: no header; fix it, or make it again")
-    for number, row in enumerate(rows, start=1):
-        if None in row or None in row.values():
-            raise BadInput(
-                f"{path}: row {number} has not as many cells as the header; fix it, or make it again"
-            )
-    return rows
 
 
 def read_text(path: Path, remedy: str = "fix it, or make it again") -> str:

@@ -55,8 +55,8 @@ NO_JSON = r"cut: not JSON \(.*fix it, or make it again"
     [
         *((read_json, text, NO_JSON) for text in ("", '{"suites": {"sts": ', "{'a': 1}")),
         (read_rows, 'a,b\n1,2\n3,"4', "cut:2: not CSV"),
-        (read_rows, "a,b\n1,2\n3\n", "row 2 has not"),
-        (read_rows, "a\n1,2\n", "row 1 has not"),
+        (read_rows, "a,b\n1,2\n3\n", "cut:3: expected 2 cells"),
+        (read_rows, "a\n1,2\n", "cut:2: expected 1 cells"),
         (read_rows, "", "cut: no header"),
     ],
 )

@@ -1,7 +1,5 @@
 """Printed numbers: what a paper prints in a cell, exactly as text, and what that text says."""
 
-import csv
-import io
 import math
 import re
 from fractions import Fraction
@@ -11,8 +9,9 @@ from typing import Annotated, Literal, NamedTuple
 
 from pydantic import Field, FiniteFloat
 
-from replicse.checked import Checked, read_text
+from replicse.checked import Checked
 from replicse.errors import BadInput
+from replicse.files import numbered_rows
 from replicse.spec.cell_id import CellId
 
 REPORTED_FIELDS = ("item", "row", "column", "metric", "value", "source", "note")
@@ -120,24 +119,16 @@ def read_reported(path: Path) -> dict[CellId, Reported]:
     After the seven fields of the contract may follow `statistic,q,seeds,sd`: what a printed value is of how many runs.
     A value such as 75.11 ± 0.84 is a mean and gives the standard deviation itself; it must say of how many seeds.
     """
-    reader = csv.DictReader(io.StringIO(read_text(path)), strict=True)
     result: dict[CellId, Reported] = {}
-    try:
-        fields = tuple(reader.fieldnames or ())
-        if fields not in (REPORTED_FIELDS, (*REPORTED_FIELDS, *SPREAD_FIELDS)):
-            header = ",".join(fields)
+    for line, entry in numbered_rows(path):
+        if tuple(entry) not in (REPORTED_FIELDS, (*REPORTED_FIELDS, *SPREAD_FIELDS)):
+            header = ",".join(entry)
             raise BadInput(f'{path}:1: the header is "{header}"; expected {",".join(REPORTED_FIELDS)}')
-        for entry in reader:
-            where = f"{path}:{reader.line_num}"
-            if None in entry or None in entry.values():
-                raise BadInput(f"{where}: expected {len(fields)} fields")
-            item = f"{path.parent.name}/{entry['item']}"
-            cell = CellId(item, entry["row"], entry["column"], entry["metric"])
-            if cell in result:
-                raise BadInput(f"{where}: {entry['item']}/{cell.place} is given twice; keep one line")
-            result[cell] = _reported(entry, where)
-    except csv.Error as error:
-        raise BadInput(f"{path}:{reader.line_num}: not CSV ({error}); check the quotes") from None
+        where = f"{path}:{line}"
+        cell = CellId(f"{path.parent.name}/{entry['item']}", entry["row"], entry["column"], entry["metric"])
+        if cell in result:
+            raise BadInput(f"{where}: {entry['item']}/{cell.place} is given twice; keep one line")
+        result[cell] = _reported(entry, where)
     return result
 
 
