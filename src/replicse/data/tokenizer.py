@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Self
 
-from pydantic import BaseModel, Field, ValidationError, ValidationInfo, field_validator
+from pydantic import ConfigDict, Field, field_validator
 from tokenizers import (
     AddedToken,
     Tokenizer,
@@ -18,7 +18,7 @@ from tokenizers import (
     trainers,
 )
 
-from replicse.checked import excerpt
+from replicse.checked import Checked
 from replicse.data.sts import read_lines
 from replicse.errors import BadInput, MissingData, refusing
 from replicse.files import check_fetched, check_there, read_json
@@ -52,21 +52,22 @@ class SpecialIds:
         return cls(**there) if there.keys() == cls.__dataclass_fields__.keys() else None
 
 
-class TokenizerSettings(BaseModel):
+class TokenizerSettings(Checked):
     """What is read of a folder's tokenizer_config.json; other keys are passed over, a lacking one is what is usual."""
 
+    model_config = ConfigDict(extra="ignore")
+
     model_max_length: Annotated[float, Field(ge=1)] = math.inf
-    do_lower_case: bool = True
     pad_token: str | None = None
     unk_token: str | None = None
     cls_token: str | None = None
     sep_token: str | None = None
     mask_token: str | None = None
 
-    @field_validator("model_max_length", "do_lower_case", mode="before")
+    @field_validator("model_max_length", mode="before")
     @classmethod
-    def _or_usual(cls, value: object, info: ValidationInfo) -> object:
-        return cls.model_fields[info.field_name or ""].default if value is None else value
+    def _or_no_limit(cls, value: object) -> object:
+        return math.inf if value is None else value
 
     @field_validator("pad_token", "unk_token", "cls_token", "sep_token", "mask_token", mode="before")
     @classmethod
@@ -77,12 +78,7 @@ class TokenizerSettings(BaseModel):
     def read(cls, folder: Path) -> Self:
         """Return the settings of an encoder's folder; the usual ones where it has none, BadInput for broken ones."""
         file = folder / TOKENIZER_CONFIG
-        try:
-            return cls.model_validate(read_json(file) if file.exists() else {})
-        except ValidationError as error:
-            problem = error.errors(include_url=False)[0]
-            place = ".".join(map(str, problem["loc"])) or "the document"
-            raise BadInput(f"{file}: {place} is {excerpt(problem['input'])}; correct it there") from None
+        return cls.of(read_json(file) if file.exists() else {}, str(file))
 
 
 def load_tokenizer(file: Path, max_length: int | None) -> Tokenizer:

@@ -37,7 +37,6 @@ class Hidden:
     """The hidden states asked for, in that order: (total, hidden) each, or (rows, hidden) of position 0."""
 
     states: list[Tensor]
-    first_only: bool
 
     @property
     def last(self) -> Tensor:

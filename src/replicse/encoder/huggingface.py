@@ -94,9 +94,9 @@ class TransformersBackbone(Backbone):
             )
         # An encoder may treat its last state once more (a final LayerNorm) behind its list of hidden states.
         states = [*states[:-1], output.last_hidden_state]
-        if need.tokens:
-            return Hidden([batch.unpad(states[state]) for state in wanted], first_only=False)
-        return Hidden([states[state][:, 0] for state in wanted], first_only=True)
+        return Hidden(
+            [batch.unpad(states[state]) if need.tokens else states[state][:, 0] for state in wanted]
+        )
 
     def _positions(self, batch: TokenBatch) -> dict[str, Tensor]:
         """Return the positions that a batch gives, padded; nothing where they are those within the rows.

@@ -199,7 +199,7 @@ class VariantStudy:
         if not pooling.params.tokens:
             # What reads position 0 alone is given that alone.
             chosen = [values.index_select(0, batch.first) for values in chosen]
-        hidden = Hidden(chosen, first_only=not pooling.params.tokens)
+        hidden = Hidden(chosen)
         computed: Any = lambda *_: hidden  # noqa: E731
         vectors = pooling.denoised(pooling.read(computed, batch), backbone, batch).float()
         return vectors if not pooling.params.head or self.head is None else self.head(vectors).float()

@@ -27,7 +27,6 @@ class Measurement:
 
     encoder: str
     metric_path: str
-    seed: int | None = None
     value: Any = None
     failure: str = ""
     bounds: tuple[float, float] | None = None
@@ -48,30 +47,22 @@ class Measurements:
         self._evaluations: dict[str, Record | None] = {}
         self._training: dict[str, Record] = {}
 
-    def at(self, encoder: str, metric_path: str, seed: int | None = None) -> Measurement:
+    def at(self, encoder: str, metric_path: str) -> Measurement:
         """Return what is measured of an encoder at a metric path."""
         file = self.paths.evaluation(encoder, file_of(metric_path))
         evaluation = self.evaluation(file)
         if evaluation is None:
-            return Measurement(encoder, metric_path, seed, failure=self._why_absent(file))
+            return Measurement(encoder, metric_path, failure=self._why_absent(file))
         suites, (task, _, aggregation) = evaluation["suites"], metric_path.rpartition("/")
         low, high = (part_at(suites, f"{task}/{name}") for name in ("low", "high"))
         return Measurement(
             encoder,
             metric_path,
-            seed,
             value=part_at(suites, metric_path),
             failure=evaluation.get("failures", {}).get(metric_path, ""),
             bounds=(low, high) if task and aggregation == "all" and None not in (low, high) else None,
             provenance=evaluation.get("provenance", {}),
         )
-
-    def of(self, cell: Cell) -> list[list[Measurement]]:
-        """Return what a cell reads: of each of its seeds the measurements of all jobs."""
-        return [
-            [self.at(encoder, cell.metric_path, seed) for encoder in group]
-            for seed, group in zip(cell.seeds, cell.jobs, strict=True)
-        ]
 
     def records_behind(self, cell: Cell) -> list[Record]:
         """Return the records of what a cell reads: of its evaluations, its runs, and the runs that those depend on."""

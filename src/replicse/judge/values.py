@@ -34,7 +34,7 @@ def values(cell: Cell, measurements: Measurements) -> Values:
         return _derived(cell, cell.column.parsed, measurements)
     if not cell.jobs:
         return Values()
-    groups = measurements.of(cell)
+    groups = [[measurements.at(encoder, cell.metric_path) for encoder in group] for group in cell.jobs]
     failures = [each.failure for group in groups for each in group if each.failure]
     each: list[Value] = []
     for group in groups:

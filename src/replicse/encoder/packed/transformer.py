@@ -201,7 +201,7 @@ class PackedBackbone(Backbone):
             values = layer(values, batch)
             if number in wanted:
                 kept[number] = self._read(values, batch, need)
-        return Hidden([kept[state] for state in wanted], first_only=not need.tokens)
+        return Hidden([kept[state] for state in wanted])
 
     def _embed(self, batch: TokenBatch) -> Tensor:
         # As in `transformers`, the vector of padding is never trained: only a term over real padding reads it (4.1).
