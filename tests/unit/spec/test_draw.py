@@ -21,7 +21,7 @@ def draw(jobs=50, seed=0, domains=DOMAINS):
 
 def places(jobs, seed, dimensions=3):
     """Return the places in the unit cube that jobs are drawn at, to the digits of a value."""
-    paths = [f"optimisation.{key}" for key in ("warmup", "clip", "weight_decay", "learning_rate")]
+    paths = ["optimisation.warmup", "optimisation.weight_decay", "terms.infonce.weight", "terms.mlm.weight"]
     drawn = draw(jobs, seed, {path: {"uniform": [0, 1]} for path in paths[:dimensions]}).drawn()
     return np.array([list(job.values()) for job in drawn])
 
