@@ -94,11 +94,11 @@ def _lines(
     yield from (f"\n{paragraph}" for paragraph in about.text)
     yield f"\n![Printed numbers among published seeds and reruns]({pictures['strip']})"
     yield "\nNo number is repeated to the second decimal on another machine. Before you look for a mistake:"
-    yield "\n1. Test the released checkpoint with your own command. If it gives the printed number, your test is right."
+    yield "\n1. Test the released checkpoint with your own command: it should give the printed number."
     yield "2. Train two more seeds and compare means."
-    yield "3. Ask `replicse diagnose`, and paste `--markdown` into your issue: it says what you would be asked."
+    yield "3. Ask `replicse diagnose`, and paste `--markdown` into your issue."
     yield "\n## The causes\n"
-    yield "| cause | threads | reported, in points | measured, in points |"
+    yield "| cause | threads | reported, points | measured, points |"
     yield "| --- | --- | --- | --- |"
     for cause in causes:
         ours = [each for each in measured if each.cause == cause.id]
@@ -109,8 +109,9 @@ def _lines(
     if measured:
         yield f"\n![Measured effects with their intervals]({pictures['effects']})"
         yield f"\n{about.measured}"
+    written = {(case["cause"], case["thread"]): case for case in checked}
     for cause in causes:
-        yield from _of_cause(cause, [each for each in measured if each.cause == cause.id])
+        yield from _of_cause(cause, [each for each in measured if each.cause == cause.id], written)
     yield from _of_checked(checked)
 
 
@@ -125,34 +126,46 @@ def _range(values: Sequence[float]) -> str:
     return low if low == high else f"{low} to {high}"
 
 
-def _of_cause(cause: Cause, measured: Sequence[Measured]) -> Iterator[str]:
+def _of_cause(
+    cause: Cause, measured: Sequence[Measured], written: Mapping[tuple[str, str], Mapping[str, Any]]
+) -> Iterator[str]:
     yield f'\n<a id="{cause.id}"></a>\n\n### {cause.title}\n\n{cause.sentence}'
-    yield f"\n**What people saw.** {cause.seen}"
-    if cause.confirmed:
-        yield "\n| thread | model | quantity | printed | got |\n| --- | --- | --- | --: | --: |"
-        yield from (f"| {' | '.join(_report_row(report))} |" for report in cause.confirmed)
-    if measured:
-        yield "\n**What we measured.**"
-        yield "\n| variant | what it is | encoder | effect |\n| --- | --- | --- | --: |"
-        for each in measured:
-            what = VARIANTS.get(each.variant, "in training")
-            yield f"| {each.variant} | {what} | {each.encoder} | {effect_text(each)} |"
-    yield f"\n**How to test.** `{cause.test}`"
-    yield f"\n**How to fix.** {cause.fix}"
-    unconfirmed = {"measured here": "Measured here", "suspected": "Only suspected"}
+    yield f"\n**Seen.** {cause.seen}"
+    yield from _measured(measured)
+    yield f"\n**Test.** `{cause.test}`"
+    yield f"\n**Fix.** {cause.fix}"
+    unconfirmed = {"measured here": "Measured here", "suspected": "Suspected"}
     for who in get_args(Confirmed):
         threads = [thread for thread, confirmed in cause.threads.items() if confirmed == who]
-        links = ", ".join(f"[{thread}]({address(thread)})" for thread in threads)
+        links = ", ".join(_thread(thread, cause, written.get((cause.id, thread))) for thread in threads)
         yield from ([f"\n{unconfirmed.get(who, f'Confirmed by {who}')}: {links}."] if links else [])
 
 
-def _report_row(report: Observation) -> tuple[str, ...]:
-    """Return what one thread reports: where, of what, printed and obtained."""
-    link = f"[{report.thread}]({address(report.thread)})"
-    printed = "" if report.printed is None else f"{report.printed:g}"
+def _thread(thread: str, cause: Cause, case: Mapping[str, Any] | None) -> str:
+    """Return the link of a thread, what it reports or its asker wrote, and what stated fact lists the cause."""
+    notes = [_note(report) for report in cause.confirmed if report.thread == thread]
+    if case:
+        notes = [*(notes or [case["written"]]), *(f"listed by {name}" for name in case["listed_by"])]
+    return f"[{thread}]({address(thread)})" + (f" ({'; '.join(notes)})" if notes else "")
+
+
+def _measured(measured: Sequence[Measured]) -> Iterator[str]:
+    """Yield a table of effects, a line for each variant and a column for each encoder."""
+    encoders = list(dict.fromkeys(each.encoder for each in measured))
+    found = {(each.variant, each.encoder): effect_text(each) for each in measured}
+    if found:
+        yield f"\n| measured | what it is | {' | '.join(encoders)} |\n| --- | --- |{' --: |' * len(encoders)}"
+    for variant in dict.fromkeys(each.variant for each in measured):
+        effects = " | ".join(found.get((variant, encoder), "") for encoder in encoders)
+        yield f"| {variant} | {VARIANTS.get(variant, 'in training')} | {effects} |"
+
+
+def _note(report: Observation) -> str:
+    """Return what a thread reports: printed and obtained, and of what."""
     got = ", ".join(f"{value:g}" for value in report.got)
-    beside = ", ".join(f"{value:+g} from print" for value in report.delta)
-    return link, report.model, report.quantity, printed, got or beside
+    differs = ", ".join(f"{number(value, '+g')} from print" for value in report.delta)
+    printed = "" if report.printed is None else f"{report.printed:g} → "
+    return f"{printed}{got or differs}, {report.quantity}, {report.model}"
 
 
 def _of_checked(checked: Sequence[Mapping[str, Any]]) -> Iterator[str]:
@@ -160,31 +173,18 @@ def _of_checked(checked: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     further = [entry for entry in checked if entry not in agreed]
     yield "\n## How well stated facts find the cause"
     yield (
-        "\nA number alone finds no cause: a ranking by the size of the difference had the right one among its first"
-        " three as often as chance. So `replicse diagnose` lists the causes that a stated setting bears on, and without"
-        f" one puts no cause before another. In {len(agreed)} threads a maintainer named the cause, the asker agreed,"
-        f" and a score had been missed. What the first post states lists the confirmed cause in {_hits(agreed)}."
+        "\nThe size of a difference finds its cause no more often than chance. So `replicse diagnose` lists the causes"
+        f" that a stated setting bears on. In {len(agreed)} threads a maintainer named the cause and the asker agreed:"
+        f" what the first post states lists it in {_hits(agreed)}. In {len(further)} further threads a cause was named,"
+        f" and not agreed: {_hits(further)}. Above, *listed by* names the fact."
     )
-    yield from _threads(agreed)
-    if further:
-        yield (
-            f"\nIn {len(further)} further threads a cause was named or suspected, and not agreed. A stated fact"
-            f" lists it in {_hits(further)}."
-        )
-        yield from _threads(further)
 
 
 def _hits(checked: Sequence[Mapping[str, Any]]) -> str:
     silent = sum(not entry["stated"] for entry in checked)
-    return f"{sum(bool(entry['listed_by']) for entry in checked)} of {len(checked)}; {silent} state nothing of the kind"
-
-
-def _threads(checked: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    yield "\n| thread | what was written | named cause | listed by |\n| --- | --- | --- | --- |"
-    for entry in checked:
-        link = f"[{entry['thread']}]({address(entry['thread'])})"
-        by = ", ".join(entry["listed_by"]) or ("another cause" if entry["stated"] else "nothing stated")
-        yield f"| {link} | {entry['written']} | {entry['cause']} | {by} |"
+    return (
+        f"{sum(bool(entry['listed_by']) for entry in checked)} of {len(checked)}, and {silent} state nothing"
+    )
 
 
 def measured_rows(study: Path) -> Iterator[dict[str, Any]]:

@@ -20,7 +20,7 @@ def codemeta(facts: dict[str, Any]) -> dict[str, Any]:
         "@context": "https://w3id.org/codemeta/3.0",
         "@type": "SoftwareSourceCode",
         "name": facts["title"].partition(":")[0],
-        "description": facts["title"],
+        "description": facts["abstract"],
         "license": f"https://spdx.org/licenses/{facts['license']}",
         "programmingLanguage": "Python",
         "author": [{"@type": "Organization", "name": name} for name in names(facts["authors"])],
@@ -31,6 +31,7 @@ def zenodo(facts: dict[str, Any]) -> dict[str, Any]:
     """Return the record that Zenodo reads of a release."""
     return {
         "title": facts["title"],
+        "description": facts["abstract"],
         "upload_type": facts["type"],
         "license": facts["license"],
         "creators": [{"name": name} for name in names(facts["authors"])],

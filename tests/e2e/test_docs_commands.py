@@ -1,5 +1,6 @@
 """Every command that README and documentation print runs in a bare clone, and prints what is shown below it."""
 
+import doctest
 import re
 import shlex
 import shutil
@@ -67,7 +68,7 @@ def test_the_commands_are_found_and_few_are_left_out():
     found = commands()
     assert {words[0] for words in found} <= {*VERBS, *INTERNAL, "--help"}
     assert ("why", "simcse/table3/p0.1/stsb-dev", "--scale", "compact") in found
-    assert sum(map(runs_here, found)) >= 35
+    assert sum(map(runs_here, found)) >= 30
 
 
 @pytest.mark.parametrize("name", ["README.md", "docs/tutorial.md"])
@@ -84,3 +85,12 @@ def test_the_numbers_shown_below_a_command_are_its_output(clone, monkeypatch, ca
             assert line[4:] in output
             checked += 1
     assert checked >= 4
+
+
+def test_the_python_of_the_readme_prints_what_is_shown(clone, monkeypatch):
+    """Up to the evaluation, which needs an encoder and SentEval."""
+    monkeypatch.chdir(clone)
+    examples = doctest.DocTestParser().get_examples((ROOT / "README.md").read_text(encoding="utf-8"))
+    here = [each for each in examples if not re.search("scores|task =", each.source)]
+    assert len(here) == 4
+    assert doctest.DocTestRunner().run(doctest.DocTest(here, {}, "README.md", None, None, None)).failed == 0
