@@ -84,7 +84,8 @@ def write_partial(
             draw_if_possible(result, Path(paths.figure(result.item)))
     judgements = write_judgements(plan, results, paths.results)
     data = read_json(plan.paths.data) if Path(plan.paths.data).is_file() else {"files": []}
-    study = {**study_facts(plan.record, data), "incomplete": f"{len(lacking)} of {len(items)} items"}
+    incomplete = f"{len(lacking)} of {len(items)} items" * bool(lacking)
+    study = {**study_facts(plan.record, data), "incomplete": incomplete}
     report = Path(paths.report("html"))
     write_all(paths, study, results, report.parent, judgements, lacking)
     return report

@@ -184,18 +184,20 @@ def _blocks(tokens: Sequence[Token]) -> Iterator[str]:
         elif token.type in ("fence", "code_block"):
             yield _verbatim(token.content)
         elif token.type == "table_open":
-            columns = _columns(tokens[place:])
-            share = (
-                rf">{{\raggedright\arraybackslash}}p{{\dimexpr {0.96 / columns:.3f}\linewidth-2\tabcolsep}}"
-            )
-            yield f"\\noindent\\begin{{tabular}}{{@{{}}*{{{columns}}}{{{share}}}@{{}}}}\n\\toprule\n"
+            yield f"\\noindent\\begin{{tabular}}{{@{{}}{_column_kinds(tokens[place:])}@{{}}}}\n\\toprule\n"
         elif token.type in ("th_close", "td_close"):
             yield " & " if tokens[place + 1].type in ("th_open", "td_open") else r" \\" + "\n"
 
 
-def _columns(tokens: Sequence[Token]) -> int:
-    end = next(place for place, token in enumerate(tokens) if token.type == "tr_close")
-    return sum(token.type == "th_open" for token in tokens[:end])
+def _column_kinds(tokens: Sequence[Token]) -> str:
+    """Return how LaTeX sets the columns of a table: as wide as their longest text asks, none very narrow."""
+    end = next(place for place, token in enumerate(tokens) if token.type == "table_close")
+    count = sum(token.type == "th_open" for token in tokens[:end])
+    texts = [token.content for token in tokens[:end] if token.type == "inline"]
+    roots = [max(map(len, texts[column::count])) ** 0.5 for column in range(count)]
+    shares = [0.48 / count + 0.48 * root / (sum(roots) or 1) for root in roots]
+    kind = r">{{\raggedright\arraybackslash}}p{{\dimexpr {:.3f}\linewidth-2\tabcolsep}}"
+    return "".join(map(kind.format, shares))
 
 
 def _verbatim(text: str) -> str:
