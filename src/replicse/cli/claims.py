@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from replicse.cli.answers import answer, room
 from replicse.cli.arguments import add_study_arguments
 from replicse.cli.selected_study import selected_study
-from replicse.errors import BadInput, nearest
+from replicse.errors import check_known
 from replicse.judge.claims import cells_read, judged_claims, study_claims
 from replicse.judge.judgements import JudgedClaim
 from replicse.judge.study import results_of
@@ -27,8 +27,7 @@ def run(arguments: Namespace) -> None:
     claims = study_claims(plan.papers, plan.studied)
     if (name := arguments.name) is not None:
         known = [*plan.studied, *(claim.name for claim in claims)]
-        if name not in known:
-            raise BadInput(f'no paper or claim "{name}" in this study{nearest(name, known)}')
+        check_known(name, known, f'no paper or claim "{name}" in this study')
         claims = [claim for claim in claims if name in (claim.paper, claim.name)]
     shown.announce(arguments.json)
     read = cells_read(claims, plan.papers)

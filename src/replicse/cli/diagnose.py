@@ -18,7 +18,7 @@ from replicse.cli.diagnosis import (
     plain_variants,
     variant_lines,
 )
-from replicse.errors import BadInput, nearest
+from replicse.errors import BadInput, check_known, nearest
 from replicse.judge.diagnosis import Diagnosis, check_number, diagnose
 from replicse.judge.published import PublishedCell, published_cell
 from replicse.judge.result_files import AVERAGED, TOOLS, read_results
@@ -134,8 +134,7 @@ def pooling_of(word: str, workflow: Path) -> str:
     words = {
         key: name for paper in load_papers(workflow).values() for key, name in paper.about.poolers.items()
     }
-    if word not in words:
-        raise BadInput(f'--pooler is "{word}"{nearest(word, words)}')
+    check_known(word, words, f'--pooler is "{word}"')
     return words[word]
 
 

@@ -12,7 +12,7 @@ from replicse.cli.render import study_facts, write_kept
 from replicse.compile.compiler import compile_study
 from replicse.compile.paths import Paths
 from replicse.compile.study import Study
-from replicse.errors import BadInput, nearest
+from replicse.errors import BadInput, check_known
 from replicse.files import check_there, read_json, write_json, write_ordered
 from replicse.judge.folder import committed
 from replicse.judge.measurements import Measurements
@@ -69,8 +69,8 @@ def keep_crate(name: str, workflow: Path, out: Path) -> None:
     """Write a committed study as a crate; BadInput where there is none of this name."""
     from replicse.cli.crate import write_crate
 
-    if name not in (studies := committed()):
-        raise BadInput(f'no committed study is named "{name}"{nearest(name, studies)}')
+    studies = committed()
+    check_known(name, studies, f'no committed study is named "{name}"')
     paths = studies[name]
     plan = compile_study(read_json(paths.config), workflow, paths.config)
     count = write_crate(name, paths, plan, out)

@@ -22,7 +22,7 @@ from replicse.compile.needs import absent, absent_root, unpinned_text
 from replicse.compile.paths import Paths, drop_partial
 from replicse.compile.selection import chosen_items, chosen_scale, too_large
 from replicse.compile.study import Study
-from replicse.errors import BadInput, MissingData, nearest
+from replicse.errors import BadInput, MissingData, check_known, nearest
 from replicse.judge.folder import committed
 from replicse.runtime.locks import free, hold
 from replicse.spec.config import SHIPPED, by_paper, checked_config
@@ -64,10 +64,8 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(arguments: Namespace) -> int:
     """Run what some arguments ask for, say where its pages are, and return the exit code."""
-    if arguments.study and arguments.study not in (studies := committed()):
-        raise BadInput(
-            f'--study: no committed study is named "{arguments.study}"{nearest(arguments.study, studies)}'
-        )
+    if name := arguments.study:
+        check_known(name, committed(), f'--study: no committed study is named "{name}"')
     if arguments.cores and not re.fullmatch(r"all|0*[1-9]\d*", arguments.cores):
         raise BadInput(f'--cores is {arguments.cores}; expected "all" or a number at least 1')
     config, file = chosen_config(arguments)

@@ -12,7 +12,7 @@ from replicse.compile.paths import Paths
 from replicse.compile.recipes import Chain, Recipes
 from replicse.compile.stores import Stores
 from replicse.compile.study import backbone_id, kept_checkpoint, tokenizer_id
-from replicse.errors import BadInput, MissingData, nearest
+from replicse.errors import BadInput, MissingData, check_known
 from replicse.registry.corpora import Labelled
 from replicse.registry.encoders import Engine, can_keep
 from replicse.registry.frozen import BY_NAME, FrozenModel, with_frozen
@@ -249,11 +249,9 @@ class Resolver:
     def _source(self, source: SourceSpec, chain: Chain, seed: Seeds) -> RunSource:
         """Return corpus, views and objective of a source as the scale has them, but for frozen models."""
         columns = self.scale.named("corpora", source.corpus, chain.where).columns
-        wrong = next((view.column for view in source.views if view.column not in columns), None)
-        if wrong:
-            raise BadInput(
-                f'{chain.where}: a view reads column "{wrong}" of corpus {source.corpus}{nearest(wrong, columns)}'
-            )
+        for view in source.views:
+            problem = f'{chain.where}: a view reads column "{view.column}" of corpus {source.corpus}'
+            check_known(view.column, columns, problem)
         return RunSource.model_construct(
             corpus=self.scale.corpus(source.corpus, chain.where),
             views=tuple(self._view(view, chain, seed) for view in source.views),

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from replicse.checked import read_yaml
 from replicse.compile.lines import described
-from replicse.errors import BadInput, check_names, nearest
+from replicse.errors import BadInput, check_known, check_names
 from replicse.spec.config import Config, Names, OwnRow
 from replicse.spec.models import EncoderRequest
 from replicse.spec.papers import Paper
@@ -27,8 +27,7 @@ def papers_scale(workflow: Path) -> str:
 def chosen_scale(config: Config, workflow: Path, file: str) -> Scale:
     """Return the scale of a config; BadInput names the nearest one where it is not known."""
     scales = load_scales(workflow)
-    if config.scale not in scales:
-        raise BadInput(f'{file}: scale is "{config.scale}"{nearest(config.scale, scales)}')
+    check_known(config.scale, scales, f'{file}: scale is "{config.scale}"')
     return load_scale(scales[config.scale], scales)
 
 

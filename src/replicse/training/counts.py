@@ -14,7 +14,7 @@ from replicse.data.sts import load_sts
 from replicse.data.transfer import load_transfer
 from replicse.encoder.architectures import empty_backbone
 from replicse.encoder.heads import make_head
-from replicse.errors import BadInput, nearest
+from replicse.errors import BadInput, check_known, nearest
 from replicse.evaluation.overlap import lexical_overlap
 from replicse.objective.terms import Objective
 from replicse.registry.corpora import Corpus
@@ -42,8 +42,7 @@ def count(
 
     @functools.cache
     def read(name: str) -> Columns:
-        if name not in corpora:
-            raise BadInput(f'no corpus is named "{name}"{nearest(name, corpora)}')
+        check_known(name, corpora, f'no corpus is named "{name}"')
         return read_corpus(root, corpora[name])
 
     for path in sorted(wanted):
