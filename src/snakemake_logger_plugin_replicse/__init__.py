@@ -1,6 +1,7 @@
 """What Snakemake tells of a study, as `snakemake --logger replicse`: a line per stage, the end of a failed log."""
 
 import logging
+import re
 import sys
 import time
 from collections.abc import Iterator, Mapping
@@ -28,8 +29,11 @@ STAGES = {
 }
 STAGE_OF = {rule: stage for stage, rules in STAGES.items() for rule in rules}
 TAIL, BAR, TRAININGS = 12, 24, 8
+# So many commands of a dry run are told; a command is long by what its job is given as JSON.
+COMMANDS = 18
+COMMAND = re.compile(r"(?P<job>replicse job \w+).* --out (?P<out>\S+)")
 # Of the messages without an event those that a person waits for; warnings and errors are always told.
-TOLD = ("Nothing to be done", "Unlocking", "This was a dry-run")
+TOLD = ("Nothing to be done", "Unlocking")
 # A failed job is told by its name and the end of its log, not by its shell command.
 HIDDEN = (
     "Job failed, going on with independent jobs",
@@ -68,6 +72,7 @@ class LogHandler(LogHandlerBase):
         self.jobs: dict[int, tuple[str, str]] = {}
         self.logs: dict[int, list[str]] = {}
         self.live: Live | None = None
+        self.commands = 0
 
     def emit(self, record: logging.LogRecord) -> None:
         """Tell one record."""
@@ -77,8 +82,10 @@ class LogHandler(LogHandlerBase):
             self.handleError(record)
 
     def _tell(self, event: LogEvent | None, said: Mapping[str, Any], record: logging.LogRecord) -> None:
-        if event == LogEvent.RUN_INFO:
+        if event == LogEvent.RUN_INFO and not self.commands:
             self._plan(said["stats"] if "stats" in said else said["per_rule_job_counts"])
+        elif event == LogEvent.SHELLCMD and self.common_settings.dryrun:
+            self._command(str(said["shellcmd"]))
         elif event == LogEvent.JOB_INFO and not self.common_settings.dryrun:
             self._start(said)
         elif event == LogEvent.JOB_FINISHED:
@@ -105,6 +112,13 @@ class LogHandler(LogHandlerBase):
         if summary:
             count = sum(totals.values())
             self.console.print(f"{count:,} {'job' if count == 1 else 'jobs'}: {summary}")
+
+    def _command(self, text: str) -> None:
+        """Tell a command of a dry run by what it does and makes; of the first ones."""
+        self.commands += 1
+        made = COMMAND.search(" ".join(text.split()))
+        if made and self.commands <= COMMANDS:
+            self.console.print(f"{made['job']} ... --out {made['out']}")
 
     def _start(self, said: Mapping[str, Any]) -> None:
         stage = STAGE_OF.get(said["rule_name"])

@@ -20,7 +20,7 @@ from replicse.runtime.progress import heartbeat_of
 from replicse.spec.config import read_config
 
 CONFIG = Path("own.yaml")
-STUDY = ["--study", str(CONFIG), "--workflow", str(ROOT / "workflow")]
+STUDY = ["--study", str(CONFIG)]
 ASKED = """
 scale: micro
 papers: {simcse: [table3], repro: [figure1]}
@@ -34,6 +34,7 @@ ERROR = "replicse job train: the store is cut; delete its folder"
 def study(tmp_path, monkeypatch):
     """A study of made-up scores; returns its plan and the evaluation files of SimCSE's Table 3."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("REPLICSE_WORKFLOW", str(ROOT / "workflow"))
     monkeypatch.setattr("replicse.judge.study.audit_plan", lambda *_, **__: shipped_audit()[0])
     monkeypatch.setattr("replicse.judge.study.audit", lambda plan: shipped_audit()[1])
     CONFIG.write_text(ASKED)

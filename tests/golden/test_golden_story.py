@@ -59,7 +59,8 @@ def test_the_story_of_a_cell(golden, tmp_path, monkeypatch, capsys, scale):
     plan = shipped_plan(**config)
     write_bounded_scores(plan) if scale == "paper" else write_scores(plan, ["repro/table4"], score)
     Path("study.yaml").write_text(yaml.safe_dump(config))
-    words, told = ["--study", "study.yaml", "--workflow", str(WORKFLOW)], []
+    monkeypatch.setenv("REPLICSE_WORKFLOW", str(WORKFLOW))
+    words, told = ["--study", "study.yaml", "--all"], []
     for name in CALLS[scale]:
         main(["why", name, *words])
         said = capsys.readouterr()

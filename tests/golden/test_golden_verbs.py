@@ -7,8 +7,8 @@ import pytest
 from places import ROOT
 
 from replicse.cli import main
+from replicse.cli.answers import SCREEN
 
-WORKFLOW = ["--workflow", str(ROOT / "workflow")]
 # The config.yaml of a folder, and what is called there.
 CONFIGS = {
     "paper": "scale: paper\npapers: all\nseeds: [0]\n",
@@ -20,12 +20,25 @@ CALLS = {
         "plan simcse/tableA1 simcse/table3 simcse/table6 simcse/tableB2",
         "plan diffcse",
     ),
-    "some": ("show simcse",),
+    "some": (
+        "show simcse",
+        "claims",
+        "claims repro/c1",
+        "audit repro",
+        "adjudicate repro",
+        "show repro/table6",
+        "show repro/table6 --columns avg,STS12",
+        "show repro/table6 --columns avg,STS-12",
+        "diagnose --help",
+    ),
     "reduced": (
         "plan",
+        "plan --all",
         "status",
+        "status --all",
         "show simcse/table3",
         "why simcse/table3/p0.1/stsb-dev",
+        "why simcse/table3/p0.1/stsb-dev --all",
         "show simcse/tabel3",
         "why simcse/table3/p0.11/stsb-dev",
         "adjudicate REPRO",
@@ -52,10 +65,13 @@ def test_what_is_said(golden, tmp_path, monkeypatch, capsys, config):
     monkeypatch.setenv("COLUMNS", "80")
     if config in CONFIGS:
         Path("config.yaml").write_text(CONFIGS[config], encoding="utf-8")
+    if config in CONFIGS:
+        monkeypatch.setenv("REPLICSE_WORKFLOW", str(ROOT / "workflow"))
     told = []
     for words in CALLS[config]:
-        code = main([*shlex.split(words), *(WORKFLOW if config in CONFIGS else [])])
+        code = main(shlex.split(words))
         said = capsys.readouterr()
+        assert "--all" in words or said.out.count("\n") <= SCREEN
         assert code == 0 or (code, said.err.count("\n"), said.out) == (2, 1, "")
         told.append(f"$ replicse {words}\n{said.out}{said.err}")
     golden(f"verbs-{config}.txt", "\n".join(told))

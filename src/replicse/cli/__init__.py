@@ -1,6 +1,5 @@
 """The `replicse` command line: a verb per subcommand, each importing only what it needs."""
 
-import argparse
 import errno
 import gc
 import importlib
@@ -9,9 +8,9 @@ import logging
 import os
 import shutil
 import sys
-import textwrap
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
+from replicse.cli.parser import Parser, usage
 from replicse.errors import BadInput, Failed, nearest
 from replicse.files import FULL, not_written
 from replicse.printable import columns
@@ -22,16 +21,15 @@ NOT_WRITTEN = (*FULL, errno.EROFS, errno.EACCES, errno.EPERM)
 
 # group: verb, which is a module below replicse.cli: one line of help
 GROUPS = {
-    "run": {
-        "run": "run items with all that they need, or the complete study",
-        "plan": "list items, runs and evaluations of the study, shared ones once",
-        "status": "say what is done, what runs and what is missing",
-        "report": "report what there is of a study, or write a committed one again",
-        "keep": "commit a study that has run, or write a committed one as a crate",
-    },
-    "look": {
+    "every day": {
+        "plan": "list items, runs and hours",
+        "run": "run items, or all of the study",
+        "status": "say what is done and what runs",
         "show": "print one item with its deltas",
         "why": "tell the story of one cell",
+        "doctor": "say what this machine lacks",
+    },
+    "look": {
         "claims": "test what the papers state, on their numbers and on ours",
         "audit": "check the papers' own arithmetic; nothing is run",
         "adjudicate": "say which difference of protocol explains a gap",
@@ -39,37 +37,47 @@ GROUPS = {
         "evaluate": "evaluate any encoder folder or hub id on suites",
         "compare": "compare two results folders of the same runs",
     },
-    "set up": {
+    "write and set up": {
+        "report": "report what there is of a study, or write a committed one again",
+        "keep": "commit a study that has run, or write a committed one as a crate",
         "init": "begin a workspace, or in one a paper, term, pooling or suite",
         "fetch": "download all that items need, or pin its commits",
-        "doctor": "say what this machine has, and what a study would still need",
         "benchmark": "measure this machine; plan then says hours from it",
         "validate": "check config, papers and scales",
     },
 }
+EVERYDAY = next(iter(GROUPS))
+# What the everyday verbs are called with in the help.
+EXAMPLES = {
+    "run": " simcse/table3",
+    "show": " simcse/table3",
+    "why": " simcse/table3/p0.1/stsb-dev",
+    "doctor": " --scale paper",
+}
 # What the workflow calls; no help lists it.
 INTERNAL = {"job": "do one job of the workflow"}
 VERBS = {verb: about for group in GROUPS.values() for verb, about in group.items()}
-EVERYDAY = ("plan", "run", "status", "show", "why", "doctor")
 ABOUT = "Re-run sentence-embedding papers; each number next to the reported one."
-USAGE = "usage: replicse VERB ...; `replicse VERB --help` shows an example of each verb"
-CODES = "exit codes: 0 ok, 1 failed, 2 bad input"
+USAGE = "replicse VERB --help shows options; exit codes: 0 ok, 1 failed, 2 bad input"
 
 
-def help_text(verbs: Mapping[str, Iterable[str]]) -> str:
-    """Return the help on some verbs, under the names of their groups."""
-    lines: list[str | tuple[str, str]] = [USAGE, ABOUT]
-    for group, names in verbs.items():
-        lines += [f"{group}:", *((f"  {verb}", VERBS[verb]) for verb in names)]
-    return "\n".join(columns(lines, width=shutil.get_terminal_size().columns))
+def help_text(groups: Iterable[str]) -> str:
+    """Return the help on the verbs of some groups."""
+    lines: list[str | tuple[str, str]] = [ABOUT]
+    for group in groups:
+        verbs = GROUPS[group].items()
+        every_day = [(f"  replicse {verb}{EXAMPLES.get(verb, '')}", about) for verb, about in verbs]
+        rows = every_day if group == EVERYDAY else [(f"  {verb}", about) for verb, about in verbs]
+        lines += [f"{group}:", *columns(rows, width=shutil.get_terminal_size().columns)]
+    return "\n".join(map(str, lines))
 
 
 def without_verb(words: Sequence[str]) -> int:
     """Answer what names no verb: help, the version, or the nearest verb."""
     if not words:
-        print(help_text({"every day": EVERYDAY}), "all verbs: replicse --help", sep="\n")
+        print(help_text([EVERYDAY]), "all verbs: replicse --help", sep="\n")
     elif words[0] in ("-h", "--help", "help"):
-        print(help_text(GROUPS), CODES, sep="\n")
+        print(help_text(GROUPS), USAGE, sep="\n")
     elif words[0] == "--version":
         from replicse import __version__
 
@@ -80,25 +88,16 @@ def without_verb(words: Sequence[str]) -> int:
     return 0
 
 
-def verb_parser(verb: str) -> argparse.ArgumentParser:
+def verb_parser(verb: str) -> Parser:
     """Return the parser of a verb, with its arguments; those that it returns name what runs the verb."""
-    parser = argparse.ArgumentParser(prog=f"replicse {verb}")
     about = (VERBS | INTERNAL)[verb]
-    parser.description = "\n".join(textwrap.wrap(f"{about[0].upper()}{about[1:]}.", 78))
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    description = f"{about[0].upper()}{about[1:]}."
+    parser = Parser(prog=f"replicse {verb}", description=description, add_help=False)
     module = importlib.import_module(f"replicse.cli.{verb}")
     module.add_arguments(parser)
     parser.set_defaults(run=module.run)
-    parser.epilog = "\n".join(map(example_text, (parser.epilog or "").splitlines()))
+    parser.usage = usage(parser)
     return parser
-
-
-def example_text(line: str) -> str:
-    """Return a line of an example, broken as a shell reads it where it is longer than 80 columns."""
-    wrapped = textwrap.wrap(
-        line, 78, subsequent_indent="      ", break_long_words=False, break_on_hyphens=False
-    )
-    return " \\\n".join(wrapped)
 
 
 def set_up_output() -> None:
@@ -122,7 +121,12 @@ def answered(words: Sequence[str]) -> int:
         return without_verb(words)
     parser = verb_parser(words[0])
     end = words.index("--") if words[0] == "run" and "--" in words else len(words)
+    if {"-h", "--help"} & {*words[:end]}:
+        parser.explained = "--all" in words
+        print(parser.format_help(), end="")
+        return 0
     arguments = parser.parse_intermixed_args(words[1:end])
+    arguments.typed = words[:end]
     if words[end + 1 :]:
         arguments.further = words[end + 1 :]
     with heartbeat():

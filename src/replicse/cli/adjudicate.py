@@ -1,10 +1,19 @@
 """The verb that says which difference of protocol explains a gap."""
 
 from argparse import ArgumentParser, Namespace
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
+from functools import partial
 from typing import Any
 
-from replicse.cli.answers import coloured, print_json, room
+from replicse.cli.answers import (
+    add_all_argument,
+    coloured,
+    on_a_screen,
+    print_json,
+    room,
+    shortened,
+)
 from replicse.cli.arguments import add_study_arguments
 from replicse.cli.selected_study import selected_items, selected_study
 from replicse.compile.compiler import compile_study
@@ -16,7 +25,11 @@ from replicse.judge.document import report
 from replicse.judge.judgements import Explained, Judgements
 from replicse.judge.measurements import Measurements
 from replicse.judge.study import results_of
+from replicse.judge.table import ItemResult
+from replicse.printable import several
 from replicse.registry.suites import unit_of
+from replicse.show.content.numbers import effect_text, rounding_of, signed
+from replicse.spec.cell_id import CellId
 from replicse.spec.printed import printed_number
 
 
@@ -24,8 +37,9 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of the verb."""
     add_study_arguments(parser, "replicse adjudicate repro/table4")
     parser.add_argument(
-        "item", nargs="?", help="a paper or an item paper/item; nothing: all that the config adjudicates"
+        "item", nargs="?", help="a paper or paper/item; default: all that the config adjudicates"
     )
+    add_all_argument(parser)
 
 
 def run(arguments: Namespace) -> None:
@@ -59,15 +73,70 @@ def run(arguments: Namespace) -> None:
         document = {"scale": plan.scale.name, "study": shown.folder, "variants": variants}
         print_json(document, share="1", n_seeds="count")
         return
-    for name in () if committed else results:
-        if any(map(plan.paths.missing, plan.evaluation_files(plan.items[name]))):
-            print(f"not all is run: replicse run {name} --config 'adjudicate=[{name}]'")
     from replicse.show.formats.terminal import page_text
-    from replicse.show.pages.adjudication import adjudication_page
+    from replicse.show.pages.adjudication import adjudication_page, headline
 
+    absent = [
+        name
+        for name in ([] if committed else results)
+        if any(map(plan.paths.missing, plan.evaluation_files(plan.items[name])))
+    ]
     judged = report(plan.record, list(results.values()), Judgements(adjudication=tuple(rows)))
-    if page := adjudication_page(judged):
+    page = adjudication_page(judged)
+    if arguments.all and page:
         print(page_text(page, room(), coloured()))
+        print("\n".join(f"not all is run: {run_text(name)}" for name in absent))
+        return
+    ran = sum(row.effect is not None for row in rows)
+    cells = by_cell([row for part in judged.adjudication for row in part.shown])
+    head = [
+        f"scale {plan.scale.name}: {several(len(results), 'item')}, {ran} of {several(len(rows), 'variant')} run",
+        headline(judged),
+    ]
+    if absent:
+        head.append(f"not all is run, of {several(len(absent), 'item')}: {run_text(absent[0])}")
+    parts = (cell_lines(cell, results[cell[0].item]) for cell in cells)
+    print("\n".join(on_a_screen(arguments, filter(None, head), parts, "cell", short=True)))
+
+
+def run_text(item: str) -> str:
+    """Return the command that runs an item under its variants."""
+    return f"replicse run {item} --config 'adjudicate=[{item}]'"
+
+
+def by_cell(rows: Iterable[Explained]) -> list[list[Explained]]:
+    """Return the variants of each cell, the one that explains most first; cells that are explained come first."""
+    cells: dict[CellId, list[Explained]] = {}
+    for row in rows:
+        cells.setdefault(row.cell, []).append(row)
+    ordered = (sorted(each, key=explained_first) for each in cells.values())
+    return sorted(ordered, key=lambda each: explained_first(each[0]))
+
+
+def explained_first(row: Explained) -> tuple[object, ...]:
+    """Return by what variants are ordered: what they explain, the size of their share and of their effect."""
+    outcomes = ["explains", "in part", "undetermined", "no"]
+    rank = outcomes.index(row.outcome) if row.outcome in outcomes else len(outcomes)
+    return rank, row.effect is None, -abs(row.share or 0.0), -abs(row.gap or 0.0), -abs(row.effect or 0.0)
+
+
+def cell_lines(cell: Sequence[Explained], item: ItemResult) -> list[str]:
+    """Return two lines on a cell: its gap, and the variant that explains most of it."""
+    first, *others = cell
+    printed = [text for text in (first.reported, first.reported_other) if text]
+    signed_text = partial(signed, rounding=max(map(rounding_of, printed), default=rounding_of("")))
+    against = f"{first.reported_other} in {first.other_paper}" if first.other else "ours as described"
+    gap = "no gap is known" if first.gap is None else f"gap {signed_text(first.gap)}"
+    name = str(first.cell) if sum(each.id == first.column for each in item.columns) > 1 else first.cell.short
+    effect = effect_text(first.paired, signed_text) if first.paired else "not run"
+    share = "" if first.share is None else f"{first.share:.0%} of the gap"
+    said = ", ".join(filter(None, [effect, share, first.note or first.outcome]))
+    more = f"; {several(len(others), 'other variant')}" if others else ""
+    lines = (
+        f"{name}: {gap} ({first.reported or 'nothing'} in {item.paper}, {against})",
+        f"  {item.variants.get(first.protocol, first.protocol)}: {said}{more}",
+    )
+    return [shortened(line, room()) for line in lines]
 
 
 def variant_facts(row: Explained, plan: Study) -> dict[str, Any]:

@@ -2,13 +2,19 @@
 
 import json
 import os
+import shlex
 import shutil
 import sys
 import textwrap
-from collections.abc import Iterable, Iterator
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from typing import Any
 
+from replicse.printable import several
+
 WIDTH = 80  # columns of what goes to no terminal
+SCREEN = 23  # lines of an answer: those of a terminal of 24 but for the prompt below it
 
 
 def json_mapping(text: str) -> dict[str, Any]:
@@ -17,6 +23,44 @@ def json_mapping(text: str) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise ValueError(text)
     return value
+
+
+def add_all_argument(parser: ArgumentParser) -> None:
+    """Add the argument that lifts the limit of a screen; `on_a_screen` reads it."""
+    parser.add_argument("--all", action="store_true", help="every line, not only what fits a screen")
+
+
+def command(arguments: Namespace, *more: str, verb: str = "", without: Sequence[str] = ()) -> str:
+    """Return the command that was typed, `without` some of its words and with more, or as that of another verb."""
+    typed, *words = arguments.typed
+    left = [word for word in words if word not in ("--all", "--json", *without)]
+    return shlex.join(["replicse", verb or typed, *left, *more])
+
+
+def on_a_screen(
+    arguments: Namespace,
+    head: Iterable[str],
+    parts: Iterable[Sequence[str]],
+    what: str,
+    foot: Iterable[str] = (),
+    short: bool = False,
+) -> Iterator[str]:
+    """Yield head, parts and foot; without --all as many complete parts as a screen holds, and what shows the others.
+
+    `what` names one part; where parts are `short` the last line says what shows all of them.
+    """
+    above, below = list(wrapped(head)), list(wrapped(foot))
+    blocks = [list(wrapped(part)) for part in parts]
+    short = short and not arguments.all
+    room, shown = SCREEN - len(above) - len(below) - short, len(blocks)
+    if not arguments.all and sum(map(len, blocks)) > room:
+        fits = (count for count in range(shown) if sum(map(len, blocks[:count])) < room + short)
+        shown = max(fits, default=0)
+    yield from chain(above, *blocks[:shown], below)
+    if shown < len(blocks):
+        yield f"{several(len(blocks) - shown, f'more {what}')}: {command(arguments, '--all')}"
+    elif short:
+        yield f"all of it: {command(arguments, '--all')}"
 
 
 def print_json(document: object, **units: str) -> None:

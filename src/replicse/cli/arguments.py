@@ -27,22 +27,23 @@ def add_study_arguments(parser: ArgumentParser, example: str) -> None:
     """Add the arguments that choose a study."""
     parser.epilog = f"example:\n  {example}"
     parser.add_argument(
-        "--config", "--configfile", action="append", default=[], metavar="FILE or KEY=VALUE",
-        help="a file that is merged over config.yaml, or one key's value above all files; repeatable",
+        "--config", "--configfile", action="append", default=[], metavar="FILE",
+        help="YAML merged over config.yaml, or KEY=VALUE; repeatable",
     )  # fmt: skip
     add_study_argument(parser)
-    parser.add_argument("--scale", help="use this scale instead of the config's")
-    parser.add_argument("--seeds", type=int, help="so many seeds, from 0, instead of the config's")
+    parser.add_argument("--scale", help="instead of the config's")
+    parser.add_argument(
+        "--seeds", type=int, metavar="N", help="so many seeds, from 0, instead of the config's"
+    )
     add_workflow_argument(parser)
-    parser.add_argument("--json", action="store_true", help="machine-readable output")
+    parser.add_argument("--json", action="store_true", help="everything, for a program")
 
 
 def add_study_argument(parser: ArgumentParser) -> None:
     """Add the argument that names a study that there is; `study_file` reads it."""
     parser.add_argument(
         "--study",
-        metavar="STUDY",
-        help="a committed study by its name, or the config.json of one that was started, or its folder",
+        help="a committed study, or the folder or config.json of one that was begun",
     )
 
 
@@ -51,8 +52,9 @@ def add_workflow_argument(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--workflow",
         type=Path,
+        metavar="FOLDER",
         default=workflow_folder(),
-        help="default: $REPLICSE_WORKFLOW, else workflow, else that of the package",
+        help="default: $REPLICSE_WORKFLOW, workflow, the package's",
     )
 
 
@@ -62,7 +64,7 @@ def add_items_argument(parser: ArgumentParser) -> None:
         "items",
         nargs="*",
         metavar="ITEM",
-        help="paper/item, or a paper; nothing: all of the config, or your own papers",
+        help="paper/item or paper; default: all of the config, or your own",
     )
 
 

@@ -1,12 +1,15 @@
 """The verb that checks the papers' printed numbers against each other and against the data sets."""
 
 from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 
-from replicse.cli.answers import answer, room
+from replicse.cli.answers import SCREEN, add_all_argument, answer, on_a_screen, room, shortened
 from replicse.cli.arguments import add_study_argument, add_workflow_argument, study_file
 from replicse.judge.audit import audit, audit_plan, findings_on, of_items
-from replicse.show.pages.audit import audit_text
+from replicse.judge.judgements import Finding
+from replicse.printable import several
+from replicse.show.pages.audit import audit_parts, audit_text
 from replicse.spec.config import SHIPPED, checked_config, read_config
 from replicse.spec.papers import load_papers
 
@@ -14,10 +17,11 @@ from replicse.spec.papers import load_papers
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of the verb."""
     parser.epilog = "example:\n  replicse audit repro/table4"
-    parser.add_argument("name", nargs="?", help="a paper or an item paper/item; default: all papers")
+    parser.add_argument("name", nargs="?", help="a paper or paper/item; default: all papers")
+    add_all_argument(parser)
     add_study_argument(parser)
     add_workflow_argument(parser)
-    parser.add_argument("--json", action="store_true", help="machine-readable output")
+    parser.add_argument("--json", action="store_true", help="everything, for a program")
 
 
 def run(arguments: Namespace) -> None:
@@ -34,4 +38,26 @@ def run(arguments: Namespace) -> None:
     if arguments.name:
         findings = findings_on(findings, arguments.name, plan)
     document = {"findings": [asdict(one) for one in findings]}
-    answer(arguments.json, document, [audit_text(findings, room())])
+    answer(arguments.json, document, audit_lines(findings, arguments))
+
+
+def audit_lines(findings: Sequence[Finding], arguments: Namespace) -> Iterator[str]:
+    """Yield how many findings there are, and of more than a screen holds a line each, certain ones first."""
+    whole = audit_text(findings, room()).splitlines()
+    if arguments.all or len(whole) <= SCREEN:
+        return iter(whole)
+    counts = {
+        paper: f"{paper} {sum(row.is_certain for row in rows)} of {len(rows)}"
+        for paper, rows in audit_parts(findings).items()
+    }
+    certain = [row for row in findings if row.is_certain]
+    head = [
+        f"{several(len(findings), 'finding')}, {len(certain)} certain: no rounding explains them",
+        f"certain: {', '.join(counts.values())}",
+    ]
+    rows = [*certain, *(row for row in findings if not row.is_certain)]
+    lines = (
+        f"{'✗' if row.is_certain else '?'} {row.paper}, {row.place}: {row.printed}; follows {row.follows}"
+        for row in rows
+    )
+    return on_a_screen(arguments, head, ([shortened(line, room())] for line in lines), "finding", short=True)

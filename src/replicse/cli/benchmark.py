@@ -24,10 +24,12 @@ UNKNOWN = "no run of this study can be measured: the sizes of its encoders are n
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of the verb."""
-    add_study_arguments(parser, "replicse benchmark --scale paper --device cuda")
+    add_study_arguments(parser, "replicse benchmark --scale micro")
     add_items_argument(parser)
-    parser.add_argument("--device", help="cpu, cuda, cuda:1, ...; default: the first GPU, else the CPU")
-    parser.add_argument("--steps", type=int, default=50, help="so many steps of training (default 50)")
+    parser.add_argument("--device", help="cpu, cuda or cuda:1; default: the first GPU, else the CPU")
+    parser.add_argument(
+        "--steps", type=int, metavar="N", default=50, help="so many steps of training (default 50)"
+    )
 
 
 def run(arguments: Namespace) -> int:

@@ -2,26 +2,32 @@
 
 import textwrap
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from replicse.cli.answers import answer, room
+from replicse.cli.answers import add_all_argument, answer, on_a_screen, room, shortened
 from replicse.cli.arguments import add_study_arguments
 from replicse.cli.selected_study import selected_study
 from replicse.errors import check_known
 from replicse.judge.claims import cells_read, judged_claims, study_claims
 from replicse.judge.judgements import JudgedClaim
 from replicse.judge.study import results_of
-from replicse.show.pages.claims import FOR_OR_AGAINST, contradicted, probability_text
+from replicse.printable import several
+from replicse.show.pages.claims import FOR_OR_AGAINST, SYMBOLS, contradicted, marked, probability_text
+from replicse.spec.counterparts import counterparts
+
+FEW_CLAIMS = 3  # as many are shown with all that is known of them
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of the verb."""
     add_study_arguments(parser, "replicse claims simcse --scale compact")
     parser.add_argument("name", nargs="?", help="a paper or a claim paper/claim; default: all papers")
+    add_all_argument(parser)
 
 
 def run(arguments: Namespace) -> None:
-    """Judge every claim in print, in the reproduction study's numbers and in ours."""
+    """Judge every claim in print, in the numbers of the study that repeated its paper, and in ours."""
     shown = selected_study(arguments)
     plan = shown.plan
     claims = study_claims(plan.papers, plan.studied)
@@ -34,19 +40,64 @@ def run(arguments: Namespace) -> None:
     results = results_of({cell.item for cell in read}, shown.measurements, read)
     rows = list(judged_claims(plan, claims, results))
     document = {"scale": plan.scale.name, "study": shown.folder, "claims": [row.facts() for row in rows]}
-    lines = claim_lines(rows, room()) if rows else [f"{name or 'the study'} states no claim"]
-    lines = [f"scale {plan.scale.name}", *lines]
+    repeated = {
+        other.paper: plan.papers[cell.paper].about.cited for cell, other in counterparts(plan.papers).items()
+    }
+    head = [f"scale {plan.scale.name}: {several(len(rows), 'claim')}", *count_lines(rows, repeated)]
+    whole = arguments.all or len(rows) <= FEW_CLAIMS
+    lines = on_a_screen(arguments, head, claim_lines(rows, repeated, whole), "claim", short=not whole)
     answer(arguments.json, document, lines, probability="1", n_seeds="count")
 
 
-def claim_lines(rows: Sequence[JudgedClaim], room: int) -> Iterator[str]:
-    """Yield each claim with its outcomes, and below them the sentence and its place."""
+def count_lines(rows: Sequence[JudgedClaim], repeated: Mapping[str, str]) -> Iterator[str]:
+    """Yield how many claims have which outcome: by our runs, in print, and by the studies that repeated a paper."""
+    views: dict[str, list[str]] = {"our runs": [row.ours for row in rows]}
+    views["paper's numbers"] = [row.reported for row in rows]
     for row in rows:
-        ours = f"{row.ours} ({row.cells_run} cells)" if row.ours in FOR_OR_AGAINST else row.ours
-        holds = probability_text(row.probability)
-        chance = f"; P {holds}" if holds.startswith(("<", ">")) else f"; P = {holds}" if holds else ""
-        yield row.claim
-        print_and_rerun = f"paper's numbers: {row.reported}; reproduction: {row.reproduction or '-'}"
-        yield f"  {print_and_rerun}; our runs: {ours}{chance}"
-        for text in (f"{row.text} ({row.place})", row.remark, *contradicted(row, rows)):
-            yield from textwrap.wrap(text, room, initial_indent="  ", subsequent_indent="  ")
+        if row.reproduction:
+            views.setdefault(repeating(row, repeated), []).append(row.reproduction)
+    for view, outcomes in views.items() if rows else ():
+        counts = Counter(outcomes)
+        counted = (f"{counts[outcome]} {outcome}" for outcome in SYMBOLS if counts[outcome])
+        yield f"{view}: {', '.join(counted)}"
+
+
+def claim_lines(
+    rows: Sequence[JudgedClaim], repeated: Mapping[str, str], complete: bool
+) -> Iterator[list[str]]:
+    """Yield the lines of each claim in the papers' order, or on two lines each those first that our runs decide.
+
+    After these come claims that print contradicts; `complete` lines have place and remarks too.
+    """
+    if complete:
+        yield from (list(_whole(row, repeated, rows)) for row in rows)
+        return
+    order = [*FOR_OR_AGAINST, "supported", "contradicted", "undetermined"]
+    decided = [row for outcome in order for row in rows if row.ours == outcome]
+    refuted = [row for row in rows if row not in decided and row.reported == "contradicted"]
+    others = [row for row in rows if row not in decided and row not in refuted]
+    for row in [*decided, *refuted, *others]:
+        heading = f"{_outcome(row)}; in print {row.reported}: {row.claim}"
+        yield [shortened(line, room()) for line in (heading, f"  {row.text}")]
+
+
+def repeating(row: JudgedClaim, repeated: Mapping[str, str]) -> str:
+    """Return the study that repeated the paper of a claim's cells, as it is cited."""
+    papers = (cell.partition("/")[0] for cell in row.cells)
+    return next(repeated[paper] for paper in papers if paper in repeated)
+
+
+def _outcome(row: JudgedClaim) -> str:
+    holds = probability_text(row.probability)
+    chance = f", P {holds}" if holds.startswith(("<", ">")) else f", P = {holds}" if holds else ""
+    return f"{marked(row.ours)}{chance}"
+
+
+def _whole(row: JudgedClaim, repeated: Mapping[str, str], rows: Iterable[JudgedClaim]) -> Iterator[str]:
+    """Yield the outcomes of a claim, and below them the sentence, its place and what else is known."""
+    cells = f" ({row.cells_run} cells)" if row.ours in FOR_OR_AGAINST else ""
+    yield f"{_outcome(row)}{cells}: {row.claim}"
+    again = f"; {repeating(row, repeated)}: {row.reproduction}" if row.reproduction else ""
+    sentences = (f"paper's numbers: {row.reported}{again}", f"{row.text} ({row.place})", row.remark)
+    for text in (*sentences, *contradicted(row, rows)):
+        yield from textwrap.wrap(text, room(), initial_indent="  ", subsequent_indent="  ")

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from replicse.cli.answers import print_block, print_json, room, wrapped
+from replicse.cli.answers import add_all_argument, on_a_screen, print_block, print_json, room, wrapped
 from replicse.judge.compare import Comparison, compare
 from replicse.judge.folder import study_folder
 from replicse.judge.result_files import AVERAGED, NUMERICS, Differences, compare_results, read_results
@@ -14,7 +14,6 @@ from replicse.printable import columns, several, some
 from replicse.registry.suites import unit_of
 from replicse.spec.config import use_all_plugins
 
-SHOWN_CELLS = 40
 NUMBERS = 42  # columns of a comparison next to the names
 LISTED = ("beyond spread", "no spread", "missing", "within spread")
 
@@ -26,7 +25,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     parser.add_argument("a", help="a results folder, a committed study by its name, or results of others")
     parser.add_argument("b", help="another one, of the same runs or tasks")
-    parser.add_argument("--json", action="store_true", help="machine-readable output, with every cell")
+    add_all_argument(parser)
+    parser.add_argument("--json", action="store_true", help="everything, for a program")
 
 
 def run(arguments: Namespace) -> None:
@@ -41,7 +41,8 @@ def run(arguments: Namespace) -> None:
         cells = [{**cell, "unit": unit_of(cell["metric"])} for cell in comparison.plain()["cells"]]
         print_json({**comparison.plain(), "cells": cells}, spreads="standard deviations")
     else:
-        print("\n".join(wrapped(comparison_lines(comparison, a, b))))
+        rows = ([line] for line in cell_lines(comparison))
+        print("\n".join(on_a_screen(arguments, comparison_lines(comparison, a, b), rows, "line")))
 
 
 def _of_a_study(name: str) -> bool:
@@ -50,7 +51,7 @@ def _of_a_study(name: str) -> bool:
 
 
 def comparison_lines(comparison: Comparison, a: Path, b: Path) -> Iterator[str]:
-    """Yield machines, summary, the cells that differ by more than rounding, and the runs that differ."""
+    """Yield machines, how many cells are in which state, and the runs that differ."""
     for name, folder, machines in (("A", a, comparison.machines_a), ("B", b, comparison.machines_b)):
         mixed = f", mixed: {len(machines)} machines" if len(machines) > 1 else ""
         yield f"{name} is {folder}{mixed}"
@@ -66,16 +67,6 @@ def comparison_lines(comparison: Comparison, a: Path, b: Path) -> Iterator[str]:
             f"{comparison.only_a} only in A, {comparison.only_b} only in B,"
             f" {len(comparison.other_runs)} of other runs in B"
         )
-    listed = [cell for cell in comparison.cells if cell.state in LISTED]
-    listed.sort(key=lambda cell: (LISTED.index(cell.state), -abs(cell.spreads or 0)))
-    rows = [("cell", "A", "B", "B - A", "spreads", "state")] if listed else []
-    for cell in listed[:SHOWN_CELLS]:
-        spreads = "" if cell.spreads is None else f"{cell.spreads:+.1f}{'*' if cell.borrowed else ''}"
-        numbers = (_text(cell.a), _text(cell.b), _text(cell.difference, "+"), spreads)
-        rows.append((cell.cell, *numbers, f"{cell.state}, {cell.metric}"))
-    yield from columns(rows, numbers=(1, 2, 3, 4))
-    if len(listed) > SHOWN_CELLS:
-        yield f"and {len(listed) - SHOWN_CELLS} more; --json holds all"
     yield (
         f"{several(comparison.runs, 'run')} in both, of which {len(comparison.different)} gave another number"
         f"{f': {some(comparison.different)}' if comparison.different else ''}"
@@ -83,6 +74,18 @@ def comparison_lines(comparison: Comparison, a: Path, b: Path) -> Iterator[str]:
     for name, runs in (("A", comparison.runs_only_a), ("B", comparison.runs_only_b)):
         if runs:
             yield f"{several(len(runs), 'run')} only in {name}: {some(runs)}"
+
+
+def cell_lines(comparison: Comparison) -> Iterator[str]:
+    """Yield the cells that differ by more than rounding, below their heading."""
+    listed = [cell for cell in comparison.cells if cell.state in LISTED]
+    listed.sort(key=lambda cell: (LISTED.index(cell.state), -abs(cell.spreads or 0)))
+    rows = [("cell", "A", "B", "B - A", "spreads", "state")] if listed else []
+    for cell in listed:
+        spreads = "" if cell.spreads is None else f"{cell.spreads:+.1f}{'*' if cell.borrowed else ''}"
+        numbers = (_text(cell.a), _text(cell.b), _text(cell.difference, "+"), spreads)
+        rows.append((cell.cell, *numbers, f"{cell.state}, {cell.metric}"))
+    yield from columns(rows, numbers=(1, 2, 3, 4))
 
 
 def _text(number: float | None, sign: str = "") -> str:

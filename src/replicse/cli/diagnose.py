@@ -71,26 +71,20 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of the verb."""
     parser.epilog = (
         "example:\n  replicse diagnose 74.84 --item simcse/table5/unsup-simcse-bert-base/avg --devices 2"
-        "\n  replicse diagnose 78.54 --printed 78.87 --encoder-is trained --against checkpoint"
-        "\n  replicse diagnose 74.84 --item simcse/table5/unsup-simcse-bert-base/avg --encoder FOLDER --data DIR"
         "\n  replicse diagnose FOLDER --check pooler --data DIR\n  replicse diagnose A.json B.json"
     )
-    parser.add_argument(
-        "words", nargs="*", help="what you got, x 100; two results files or folders; a folder for --check"
-    )
+    parser.add_argument("words", nargs="*", help="what you got, x 100; two results; a folder for --check")
     parser.add_argument("--item", default="", help="the cell that you compare with: paper/item/row/column")
     parser.add_argument("--printed", help="the printed number, where no paper here prints it")
     parser.add_argument(
         "--metric", default="", help="next to --printed: what it is, as sts/avg or mteb/SciFact"
     )
-    parser.add_argument("--results", type=Path, help=f"read the number from a file or folder of {TOOLS}")
-    parser.add_argument("--encoder", help="your encoder's folder: score it as others read and score theirs")
+    parser.add_argument("--results", type=Path, help=f"read it from results of {TOOLS}")
+    parser.add_argument("--encoder", help="your encoder: score it as others read theirs")
     parser.add_argument("--check", help="one cause: score the folder under its variants alone")
     parser.add_argument("--data", type=Path, help="with an encoder: the data root; default: REPLICSE_DATA")
     parser.add_argument("--threads", type=int, default=0, help="with an encoder: CPU threads (default: all)")
-    said = parser.add_argument_group(
-        "what you can say of your run; a setting that is not the paper's is a clue"
-    )
+    said = parser.add_argument_group("what you can say of your run")
     for name, (kind, words) in FACTS.items():
         shown = name.upper().replace("-", "_")
         if isinstance(kind, tuple):
@@ -103,7 +97,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         help="--pooling in the words of the authors' evaluation script, as cls_before_pooler",
     )
     parser.add_argument("--markdown", action="store_true", help="as a block of text to paste into an issue")
-    parser.add_argument("--json", action="store_true", help="machine-readable output")
+    parser.add_argument("--json", action="store_true", help="everything, for a program")
     add_workflow_argument(parser)
 
 

@@ -9,13 +9,14 @@ import socket
 import subprocess
 import sys
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import psutil
 
-from replicse.cli.answers import answer, room, wrapped
+from replicse.cli.answers import SCREEN, add_all_argument, answer, on_a_screen, room, shortened, wrapped
 from replicse.cli.arguments import add_study_arguments, chosen_study
 from replicse.cli.fetch import way
 from replicse.compile.cost import Cost
@@ -55,6 +56,7 @@ class Check:
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of the verb."""
     add_study_arguments(parser, "replicse doctor --scale paper")
+    add_all_argument(parser)
 
 
 def run(arguments: Namespace) -> int:
@@ -62,13 +64,29 @@ def run(arguments: Namespace) -> int:
     plan = chosen_study(arguments)
     findings = [*machine_findings(plan), *data_findings(plan)]
     document = {"scale": plan.scale.name, "findings": [asdict(one) for one in findings]}
-    rows: list[tuple[str, str]] = []
-    for one in findings:
-        rows.append((f"{SYMBOLS[one.state]} {one.what}", one.found))
-        rows += [("", one.remedy)] if one.remedy else []
-    heading = wrapped([f"scale {plan.scale.name}: {plan.scale.title}"])
-    answer(arguments.json, document, [*heading, *columns(rows, width=room())])
+    answer(arguments.json, document, finding_lines(plan, findings, arguments))
     return int(any(one.state == "missing" for one in findings))
+
+
+def finding_lines(plan: Study, findings: Sequence[Check], arguments: Namespace) -> Iterator[str]:
+    """Yield what was found, each with its remedy; of more than a screen holds a line each, what is missing first."""
+    heading = list(wrapped([f"scale {plan.scale.name}: {plan.scale.title}"]))
+    whole = list(columns((row for one in findings for row in rows_of(one)), width=room()))
+    if arguments.all or len(heading + whole) <= SCREEN:
+        return iter(heading + whole)
+    counts = Counter(one.state for one in findings)
+    heading.append(", ".join(f"{counts[state]} {state}" for state in reversed(SYMBOLS) if counts[state]))
+    findings = sorted(findings, key=lambda one: list(SYMBOLS).index(one.state), reverse=True)
+    lines = columns(row for one in findings for row in rows_of(one))
+    parts = ([shortened(line, room())] for line in lines)
+    return on_a_screen(arguments, heading, parts, "line", short=True)
+
+
+def rows_of(one: Check) -> Iterator[tuple[str, str]]:
+    """Yield the rows of a check: what was found, and what to do."""
+    yield f"{SYMBOLS[one.state]} {one.what}", one.found
+    if one.remedy:
+        yield "", one.remedy
 
 
 def judged(what: str, good: bool, text: str, remedy: str, otherwise: str = "note") -> Check:

@@ -45,12 +45,15 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--pooling",
         type=pooling,
-        help="a name, or JSON with parameters; default: a sentence-transformers folder's own, else cls",
+        help="a name, or JSON; default: a sentence-transformers folder's own, else cls",
     )
-    parser.add_argument("--engine", choices=ENGINES, default="auto", help="auto: packed where it fits")
+    parser.add_argument(
+        "--engine", choices=ENGINES, default="auto", help=f"{', '.join(ENGINES)}; auto: packed where it fits"
+    )
     parser.add_argument(
         "--max-length",
         type=int,
+        metavar="N",
         help=f"tokens; default: with the folder's own pooling its own, else {MAX_LENGTH}",
     )
     parser.add_argument("--suite", action="append", default=[], help="sts, geometry, ...; repeatable")
@@ -60,24 +63,23 @@ def add_arguments(parser: ArgumentParser) -> None:
         nargs="+",
         default=[],
         metavar=("FILE", "KEY=HEADING"),
-        help="a table of your own: first, second, score, range=0,5 and perhaps subset; or text, label and perhaps"
-        " split; repeatable",
+        help="your table: first, second, score, range=0,5, perhaps subset; or text, label, perhaps split",
     )
     parser.add_argument("--options", type=json_mapping, default={}, help="JSON: suite to further options")
     parser.add_argument(
         "--data",
         type=Path,
         default=Path(),
-        help="data root, SentEval folder or data record; default: this folder",
+        help="data root, SentEval folder or data record; default: .",
     )
     parser.add_argument(
         "--out",
         type=Path,
         required=True,
-        help="the JSON of scores to write; next to it, as .pairs.json, the cosines of STS",
+        help="the JSON of scores; next to it, as .pairs.json, the cosines of STS",
     )
     parser.add_argument("--threads", type=int, default=0, help="CPU threads (default: all)")
-    parser.add_argument("--device", help="cpu, cuda, cuda:1, ...; default: the first GPU, else the CPU")
+    parser.add_argument("--device", help="cpu or cuda; default: the first GPU, else the CPU")
     parser.add_argument("--plugin", action="append", default=[], help="default: as config.yaml; repeatable")
 
 

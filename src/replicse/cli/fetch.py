@@ -9,7 +9,7 @@ from pathlib import Path
 
 from huggingface_hub import constants
 
-from replicse.cli.answers import answer, wrapped
+from replicse.cli.answers import add_all_argument, answer, on_a_screen, room, shortened
 from replicse.cli.arguments import add_items_argument, add_study_arguments, chosen_study
 from replicse.cli.lock import pin
 from replicse.compile.needs import Need, amounts, amounts_text, needs, size_text
@@ -18,7 +18,7 @@ from replicse.compile.study import Study
 from replicse.data.download import download
 from replicse.data.hub import cached_artefact, cached_encoder, check_reached
 from replicse.errors import BadInput, Failed, MissingData
-from replicse.printable import columns
+from replicse.printable import columns, several
 from replicse.registry.corpora import SIMCSE_DATA
 from replicse.spec.lock import LOCK, load_lock
 
@@ -29,13 +29,12 @@ def add_arguments(parser: ArgumentParser) -> None:
         parser, "replicse fetch --scale paper simcse/table5 --dry-run\n  replicse fetch --pin"
     )
     add_items_argument(parser)
-    parser.add_argument(
-        "--dry-run", action="store_true", help="list what is needed; download and write nothing"
-    )
+    add_all_argument(parser)
+    parser.add_argument("--dry-run", action="store_true", help="list what is needed, and download nothing")
     parser.add_argument(
         "--pin",
         action="store_true",
-        help="look up the commits that hub.lock.yaml lacks, or those that the items need; download nothing",
+        help="look up the commits that hub.lock.yaml lacks; download nothing",
     )
 
 
@@ -50,7 +49,7 @@ def run(arguments: Namespace) -> None:
     keys = ("kind", "name", "bytes", "licence")
     listing = [{key: getattr(need, key) for key in keys} for need, _ in ways]
     document = {"scale": plan.scale.name, "needs": listing}
-    answer(arguments.json, document, wrapped(listed(plan, ways)), bytes="bytes")
+    answer(arguments.json, document, listed(plan, ways, arguments), bytes="bytes")
     if not arguments.dry_run:
         check_room([need for need, _ in ways])
         if any(need.kind in OF_HUB for need, _ in ways):
@@ -94,14 +93,17 @@ def _artefact(name: str, workflow: Path, folder: Path) -> None:
     cached_artefact(name, commit, folder / name)
 
 
-def listed(plan: Study, ways: list[tuple[Need, Way]]) -> Iterator[str]:
-    """Yield the lines that say what is needed, how large it is, on whose terms, and what a person has to bring."""
-    yield f"scale {plan.scale.name}: {len(ways)} to fetch, for {len(plan.items)} item{'s' * (len(plan.items) > 1)}"
+def listed(plan: Study, ways: list[tuple[Need, Way]], arguments: Namespace) -> Iterator[str]:
+    """Yield how much is needed, what a person has to bring, and every source with its size and terms."""
+    amount = amounts_text([need for need, _ in ways])
+    head = [
+        f"scale {plan.scale.name}: {len(ways)} to fetch, for {several(len(plan.items), 'item')}; {amount}"
+    ]
+    head += [f"to download manually: {need.name}: {how}" for need, how in ways if isinstance(how, str)]
     terms = ((need, f"  ({need.licence})" if need.licence else "") for need, _ in ways)
-    yield from columns(((size_text(need.bytes), need.name + term) for need, term in terms), numbers=(0,))
-    yield amounts_text([need for need, _ in ways])
-    yield from (f"to download manually: {need.name}: {how}" for need, how in ways if isinstance(how, str))
-    yield from remarks(plan)
+    lines = columns(((size_text(need.bytes), need.name + term) for need, term in terms), numbers=(0,))
+    parts = [line if arguments.all else shortened(line, room()) for line in lines] if ways else []
+    return on_a_screen(arguments, head, ([line] for line in [*parts, *remarks(plan)]), "line")
 
 
 def check_room(wanted: list[Need]) -> None:

@@ -26,14 +26,14 @@ NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of the verb."""
     add_study_arguments(
-        parser, "replicse keep mine --config config/mine.yaml\n  replicse keep mine --crate mine.zip"
+        parser, "replicse keep mine --config config/mine.yaml\n  replicse keep compact --crate compact.zip"
     )
-    parser.add_argument("name", help="the committed study: reports/studies/NAME and figures/studies/NAME")
+    parser.add_argument("name", help="of the folders reports/studies/NAME and figures/studies/NAME")
     parser.add_argument(
         "--crate",
         type=Path,
         metavar="FILE.zip",
-        help="of a committed study: write it to a crate, with papers, plug-ins, scales and pins",
+        help="write a committed study to a crate, with papers, plug-ins and pins",
     )
 
 

@@ -1,16 +1,18 @@
 """The verb that lists items, runs and evaluations of a study, and what they cost."""
 
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
-from replicse.cli.answers import answer, room, wrapped
+from replicse.cli.answers import add_all_argument, answer, command, on_a_screen, room, shortened
 from replicse.cli.arguments import add_items_argument, add_study_arguments, chosen_study
 from replicse.compile.cost import duration_text
 from replicse.compile.needs import amounts_text
 from replicse.compile.remarks import remarks
-from replicse.compile.summary import ItemSummary, Summary, summary_of
+from replicse.compile.summary import PartSummary, Summary, summary_of
 from replicse.judge.evidence import detectable_differences, detects
 from replicse.printable import columns, several
+
+FEW_ITEMS = 8  # of several papers; of more a line is a paper
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -18,87 +20,105 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_study_arguments(parser, "replicse plan --scale paper --seeds 5")
     parser.epilog = f"{parser.epilog}\n  replicse plan --scale paper simcse/table5 diffcse --device 3090"
     add_items_argument(parser)
-    parser.add_argument("--device", default="", help="a measured or published device, by a part of its name")
+    add_all_argument(parser)
+    parser.add_argument("--device", default="", help="a measured or published one, by a part of its name")
 
 
 def run(arguments: Namespace) -> None:
-    """List items with their cells, runs and evaluations, the cheapest first, and what all of it costs."""
-    study = chosen_study(arguments)
-    summary = summary_of(study, arguments.device)
-    detectable = detectable_differences(study)
+    """Say what a study costs, and list its papers or items, the cheapest items first."""
+    summary = summary_of(chosen_study(arguments), arguments.device)
+    detectable = detectable_differences(summary.study)
     items = [
-        {
-            "item": each.item.id,
-            "cells": each.cells,
-            **each.training.plain("runs"),
-            "searched": each.searched,
-            "evaluations": each.evaluations,
-            "gap_told": detectable.get(each.item.id),
-            "title": each.item.title,
-        }
-        for each in summary.items
+        {"item": each.name, **each.plain(), "detects": detectable.get(each.name)} for each in summary.items
     ]
-    lines = wrapped(summary_lines(summary, detectable, room()))
-    units = {"hours": "hours", "download_bytes": "bytes", "disk_bytes": "bytes"}
-    answer(arguments.json, {**summary.plain(), "items": items}, lines, **units)
+    papers = [{"paper": each.name, "items": each.items, **each.plain()} for each in summary.papers]
+    document = {**summary.plain(), "items": items, "papers": papers}
+    units = {"hours": "hours", "detects": "points", "download_bytes": "bytes", "disk_bytes": "bytes"}
+    answer(arguments.json, document, plan_lines(summary, detectable, arguments), **units)
 
 
-def summary_lines(summary: Summary, detectable: Mapping[str, float], width: int) -> Iterator[str]:
-    """Yield the items of a study in the order of their cost, and what all of it takes."""
-    study, items = summary.study, summary.items
-    yield f"scale {study.scale.name}: {study.scale.title}; seeds {', '.join(map(str, study.seeds))}"
-    yield from columns(_table(items, detectable), numbers=(1, 2, 3, 4, 5), width=width)
-    if len(detectable) == 1:
-        ((item, points),) = detectable.items()
-        yield f"{item}: {detects(len(study.seeds), f'{points:.1f} points')}"
-    elif detectable:
-        difference = detects(len(study.seeds), "so many points")
-        yield f"detects: {difference}, at the median of the cells of known spread"
+def plan_lines(summary: Summary, detectable: Mapping[str, float], arguments: Namespace) -> Iterator[str]:
+    """Yield what a study takes, then a line a paper, or of few items or one paper a line an item."""
+    study, notes, items = summary.study, list(remarks(summary.study)), summary.items
     if study.left_out:
-        yield f"left out: {', '.join(study.left_out)}: {study.left_out_text}"
-    asked = sum(each.training.count for each in items)
-    encoders = several(len(study.encoders), "encoder")
-    yield (
-        f"{several(len(items), 'item')} with {several(asked, 'run')}, {len(study.runs):,} distinct, on"
-        f" {several(len(study.stores), 'tokenised column')}, evaluated as {encoders}"
-    )
-    yield "what it takes, the cheapest first:"
-    if summary.released.count:
-        yield (
-            f"  released: {several(summary.released.count, 'encoder')} as others released them, no training:"
-            f" {summary.released.text} (replicse run released --scale {study.scale.name})"
-        )
-    single, searches = summary.not_searched, summary.searched
-    yield f"  training without searches: {several(single.count, 'run')}, {single.text}"
-    if searches.count:
-        yield f"  searches: {several(searches.count, 'run')} more, {searches.text}"
+        notes.insert(0, f"left out: {', '.join(study.left_out)}: {study.left_out_text}")
+    head, foot = list(totals(summary, arguments.all)), list[str]()
+    by_paper = len(items) > FEW_ITEMS and len(summary.papers) > 1 and not arguments.all
+    if not by_paper:
+        heading, *lines = item_lines(items, detectable, whole=arguments.all)
+        foot += detects_lines(detectable, len(study.seeds))
+    else:
+        heading, *lines = paper_lines(summary.papers)
+    if arguments.all:
+        foot += notes
+    elif by_paper or notes:
+        what = [several(len(items), "item")] * by_paper + [several(len(notes), "remark")] * bool(notes)
+        foot.append(f"{' and '.join(what)}: {command(arguments, '--all')}")
+    elif not arguments.device:
+        foot.append(f"next: {command(arguments, verb='run')}")
+    parts = ([line] for line in lines)
+    return on_a_screen(arguments, [*head, heading], parts, "paper" if by_paper else "item", foot)
+
+
+def totals(summary: Summary, whole: bool) -> Iterator[str]:
+    """Yield how much there is of a study, and what it takes, the cheapest first."""
+    study, scale = summary.study, summary.study.scale.name
+    seeds = f"seed{'s' * (len(study.seeds) > 1)} {', '.join(map(str, study.seeds))}"
+    cells, items = sum(each.cells for each in summary.items), several(len(summary.items), "item")
+    yield f"scale {scale}, {seeds}: {items}, {several(cells, 'cell')}; times for {summary.speed.device}"
+    if whole:
+        yield f"{study.scale.title}; {several(len(study.stores), 'tokenised column')}"
+        yield origin(summary)
+    times = [
+        ("released", summary.released, "encoder"),
+        ("training", summary.not_searched, "run"),
+        ("searches", summary.searched, "run"),
+    ]
     if study.source != "embedded":
-        yield f"  encoding STS and transfer sentences for {encoders}: {summary.evaluation.text}"
-    yield f"  {origin(summary)}"
+        times.append(("encoding", summary.evaluation, "encoder"))
+    rows = [
+        (f"  {name}", several(time.count, what), time.text if whole else time.interval)
+        for name, time, what in times
+        if time.count
+    ]
     if summary.needs:
-        fetch = f"replicse fetch --scale {study.scale.name} --dry-run lists it"
-        yield f"{amounts_text(summary.needs)} ({fetch})"
-    yield from remarks(study)
+        rows.append(("  data", several(len(summary.needs), "source"), amounts_text(summary.needs)))
+    yield from columns(rows, width=room())
+    if whole and summary.released.count:
+        yield f"released encoders alone: replicse run released --scale {scale}"
+    if whole and summary.needs:
+        yield f"sources of data: replicse fetch --scale {scale} --dry-run"
 
 
-def _table(
-    items: tuple[ItemSummary, ...], detectable: Mapping[str, float]
-) -> Iterator[str | tuple[str, ...]]:
-    """Yield a line for each item, the cheapest first, below a heading for each kind."""
-    ordered = sorted(items, key=lambda each: each.training.expected or 0)
-    parts = {
-        "without training": [each for each in ordered if not each.training.count],
-        "trained": [each for each in ordered if each.training.count and not each.searched],
-        "searches over hyper-parameters": [each for each in ordered if each.searched],
-    }
-    yield ("item", "cells", "runs", "time", "eval", "detects", "title")
-    for heading, rows in parts.items():
-        yield from [f"{heading}:"] if rows else []
-        for each in rows:
-            points = f"{detectable[each.item.id]:.1f}" if each.item.id in detectable else ""
-            time = duration_text(each.training.expected).replace(" ", "")
-            numbers = (str(each.cells), str(each.training.count), time, str(each.evaluations), points)
-            yield (each.item.id, *numbers, each.item.title)
+def paper_lines(papers: Sequence[PartSummary]) -> Iterator[str]:
+    """Yield a line for each paper, below their heading."""
+    rows: list[tuple[str, ...]] = [("paper", "items", "cells", "runs", "time", "evaluations", "title")]
+    for each in papers:
+        rows.append((each.name, str(each.items), *_numbers(each), each.title))
+    return (shortened(line, room()) for line in columns(rows, numbers=range(1, 6)))
+
+
+def item_lines(items: Sequence[PartSummary], detectable: Mapping[str, float], whole: bool) -> Iterator[str]:
+    """Yield a line for each item, the cheapest first, below their heading; a `whole` title is on the next line."""
+    shows = ["detects"] * bool(detectable)
+    rows: list[tuple[str, ...] | str] = [("item", "cells", "runs", "time", "evaluations", *shows, "title")]
+    for each in sorted(items, key=lambda each: (each.searched > 0, each.training.expected or 0)):
+        points = [f"{detectable[each.name]:.1f}" if each.name in detectable else ""] * len(shows)
+        rows.append((each.name, *_numbers(each), *points, "" if whole else each.title))
+        rows += [f"    {each.title}"] * whole
+    lines = columns(rows, numbers=range(1, 5 + len(shows)))
+    return lines if whole else (shortened(line, room()) for line in lines)
+
+
+def _numbers(each: PartSummary) -> tuple[str, ...]:
+    time = duration_text(each.training.expected).replace(" ", "")
+    return f"{each.cells:,}", f"{each.training.count:,}", time, f"{each.evaluations:,}"
+
+
+def detects_lines(detectable: Mapping[str, float], seeds: int) -> Iterator[str]:
+    """Yield what the differences mean that are listed next to items."""
+    if detectable:
+        yield f"{detects(seeds, 'so many points')}, at the median of the cells of known spread"
 
 
 def origin(summary: Summary) -> str:

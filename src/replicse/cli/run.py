@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -43,23 +44,26 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "item",
         nargs="*",
-        help="paper/item, paper, released, or all; nothing: your own, else all. After -- what Snakemake is given",
+        metavar="ITEM",
+        help="paper/item, paper, released or all; default: your own, else all. After -- options of Snakemake",
     )
     parser.add_argument(
         "--row",
         action="append",
         default=[],
-        metavar="NAME=ENCODER[:POOLING]",
-        help="a row of your own: an encoder's folder or hub id, run among the printed rows of the item; repeatable",
+        metavar="NAME=ENCODER",
+        help="a row of your own in the item: a folder or hub id, and perhaps :POOLING after it; repeatable",
     )
     # The command line puts here what stands behind a lone `--`.
     parser.set_defaults(further=[])
     parser.add_argument(
         "--profile",
-        help="where and how jobs are run: a folder of workflow/profiles, or a Snakemake profile's own",
+        help="how jobs are run: one of workflow/profiles, or of Snakemake",
     )
-    parser.add_argument("--cores", help="cores of this machine (default: all, or what the profile says)")
-    parser.add_argument("--dry-run", "-n", action="store_true", help="say what would run")
+    parser.add_argument("--cores", metavar="N", help="default: all, or what the profile says")
+    parser.add_argument(
+        "-n", "--dry-run", action="store_true", help="say what would run, of named items with the commands"
+    )
 
 
 def run(arguments: Namespace) -> int:
@@ -93,20 +97,28 @@ def run(arguments: Namespace) -> int:
         for sentence in [] if arguments.dry_run else free(Path.cwd()):
             print(sentence, file=sys.stderr)
         code = exit_code([*command[:-1], *arguments.further, "--", *command[-1]], arguments.workflow)
-    if code == 0 and not arguments.dry_run and not DRY & {*arguments.further}:
-        paths = Paths(config["scale"])
-        named = [item.id for item in items if isinstance(item, Item)]
-        pages = {item: paths.page(item) for item in named}
-        pages |= {f"{item} as LaTeX": paths.page(item, "tex") for item in named}
-        # Snakemake calls nobody where nothing was to be done, as behind a kill of it at the very end.
-        if not items or "all" in items:
-            drop_partial(config["scale"])
-            pages["report"] = paths.report("html")
-        # What Snakemake was told after `--`, as to run dry, may have made none.
-        for name, page in pages.items():
-            if Path(page).is_file():
-                print(f"{name}: {page}")
+    if arguments.dry_run:
+        if arguments.item:
+            print(f"all commands in full: {shlex.join([*command[2:-3], '--', *command[-1]])}")
+    elif code == 0 and not DRY & {*arguments.further}:
+        tell_pages(items, config["scale"])
     return 1 if code else 0
+
+
+def tell_pages(items: Sequence[Item | str], scale: str) -> None:
+    """Print where the pages of items are that were run; of a complete study its report."""
+    paths = Paths(scale)
+    named = [item.id for item in items if isinstance(item, Item)]
+    pages = {item: paths.page(item) for item in named}
+    pages |= {f"{item} as LaTeX": paths.page(item, "tex") for item in named}
+    # Snakemake calls nobody where nothing was to be done, as behind a kill of it at the very end.
+    if not items or "all" in items:
+        drop_partial(scale)
+        pages["report"] = paths.report("html")
+    # What Snakemake was told after `--`, as to run dry, may have made none.
+    for name, page in pages.items():
+        if Path(page).is_file():
+            print(f"{name}: {page}")
 
 
 def own_settings(config: Mapping[str, Any], arguments: Namespace) -> dict[str, Any]:
@@ -247,8 +259,9 @@ def snakemake_words(arguments: Namespace, targets: Iterable[str], papers: Mappin
         settings = {**settings, "papers": json.dumps(papers)}
     if settings:
         words += ["--config", *(f"{key}={value}" for key, value in settings.items())]
-    # So quiet, Snakemake builds the whole DAG and stops behind the counts, which is all that is told of a dry-run here.
-    words += ["--dry-run", "--quiet", "rules", "progress"] if arguments.dry_run else []
+    # So quiet, Snakemake builds the whole DAG and stops behind the counts; of named items it goes on to the commands.
+    quiet = ["--printshellcmds"] if arguments.item else ["--quiet", "rules", "progress"]
+    words += ["--dry-run", *quiet] if arguments.dry_run else []
     return [*words, "--logger", "replicse", list(targets)]
 
 

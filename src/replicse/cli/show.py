@@ -2,12 +2,13 @@
 
 from argparse import ArgumentParser, Namespace
 
-from replicse.cli.answers import coloured, print_json, room
+from replicse.cli.answers import SCREEN, add_all_argument, coloured, command, print_json, room
 from replicse.cli.arguments import add_study_arguments
 from replicse.cli.selected_study import selected_study
-from replicse.errors import BadInput
+from replicse.errors import BadInput, nearest
 from replicse.judge.document import judged_item
 from replicse.judge.study import controlled_item, results_of
+from replicse.judge.table import ItemResult
 from replicse.registry.suites import unit_of
 from replicse.spec.config import by_paper
 
@@ -16,6 +17,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of the verb."""
     add_study_arguments(parser, "replicse show simcse/table3")
     parser.add_argument("item", help="paper/item, as replicse plan lists them")
+    parser.add_argument("--columns", metavar="A,B", help="only these columns, by their ids")
+    add_all_argument(parser)
 
 
 def run(arguments: Namespace) -> None:
@@ -33,6 +36,25 @@ def run(arguments: Namespace) -> None:
         document = {"study": shown.folder, "committed": committed, "item": result.plain()}
         print_json(document, **{column.id: unit_of(column.metric_path) for column in result.columns})
         return
-    from replicse.show.formats.terminal import item_text
+    from replicse.show.formats.terminal import item_screen, item_text
 
-    print(item_text(judged_item(result), room(), coloured()), end="")
+    judged, names = judged_item(result), columns_named(arguments.columns, result)
+    if arguments.all:
+        print(item_text(judged, room(), coloured(), names), end="")
+        return
+    text, left = item_screen(judged, room(), SCREEN - 1, coloured(), names)
+    print(text, end="")
+    if left:
+        print(f"not shown: {', '.join(left)}; {command(arguments, '--all')}")
+    elif not names:
+        cell = result.id_of(result.cells[0]).short
+        print(f"one cell: {command(arguments, cell, verb='why', without=[arguments.item])}")
+
+
+def columns_named(text: str | None, item: ItemResult) -> list[str]:
+    """Return the ids of the columns that an argument names; BadInput names the nearest one of another."""
+    names, known = text.split(",") if text else [], [column.id for column in item.columns]
+    for name in names:
+        if name not in known:
+            raise BadInput(f'--columns: {item.item} has no column "{name}"{nearest(name, known)}')
+    return names

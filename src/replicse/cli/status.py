@@ -2,10 +2,10 @@
 
 from argparse import ArgumentParser, Namespace
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from replicse.cli.answers import answer, room, shortened, wrapped
+from replicse.cli.answers import add_all_argument, answer, command, on_a_screen, room, shortened
 from replicse.cli.arguments import add_items_argument, add_study_arguments
 from replicse.cli.selected_study import own_study
 from replicse.compile.job import Job
@@ -27,6 +27,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of the verb."""
     add_study_arguments(parser, "replicse status\n  replicse status simcse/table3")
     add_items_argument(parser)
+    add_all_argument(parser)
 
 
 def run(arguments: Namespace) -> None:
@@ -38,10 +39,19 @@ def run(arguments: Namespace) -> None:
         )
     shown.announce(arguments.json)
     status, begun = status_of(shown.measurements)
-    document = {"scale": shown.plan.scale.name, "study": shown.folder, **status}
-    lines = wrapped([f"scale {shown.plan.scale.name}", *status_lines(status, begun)])
+    status = {"scale": shown.plan.scale.name, "study": shown.folder, **status}
+    total = status["total"]
+    head, parts, foot = [totals_text(status)], list[str](), list[str]()
+    if not (begun or total["done"] or total["trained"]):
+        head.append(f"nothing has run; {command(arguments, verb='run')}")
+    else:
+        parts += [*job_lines(begun), *(f"broken: {problem}" for problem in status["broken"])]
+        parts += item_lines(status["items"], arguments.all or bool(arguments.items))
+        foot += machine_lines(status["machines"])
+        foot += next_lines(status, arguments)
+    lines = on_a_screen(arguments, head, ([part] for part in parts), "line", foot)
     units = {"items": "count of evaluations", "total": "count of evaluations and runs"}
-    answer(arguments.json, document, lines, **units)
+    answer(arguments.json, status, lines, **units)
 
 
 def status_of(measurements: Measurements) -> tuple[dict[str, Any], dict[Job, dict[str, Any] | None]]:
@@ -83,33 +93,67 @@ def tabulated(plan: Study, item: str) -> bool:
     return made_with == digest(plan.config.bearing_on(item))
 
 
-def status_lines(status: Mapping[str, Any], begun: Mapping[Job, Mapping[str, Any] | None]) -> Iterator[str]:
-    """Yield a line per item, their total, what runs or failed, the machines, and what is broken."""
-    total = status["total"]
-    rows = [
-        (row["item"], row, "tabulated" if row["tabulated"] else "not tabulated") for row in status["items"]
-    ]
-    trained = f"{total['trained']:,} of {total['runs']:,} runs trained"
-    yield from columns(
-        (name, f"{counts['done']} of {counts['evaluations']}", _others(counts, more))
-        for name, counts, more in [*rows, ("total", total, trained)]
+def totals_text(status: Mapping[str, Any]) -> str:
+    """Return how much of a study is there."""
+    total, items = status["total"], status["items"]
+    tabulated = sum(row["tabulated"] for row in items)
+    counts = (
+        ("runs trained", total["trained"], total["runs"]),
+        ("evaluations", total["done"], total["evaluations"]),
+        ("tables", tabulated, len(items)),
     )
-    for job, beat in begun.items():
+    counted = ", ".join(f"{done:,} of {every:,} {what}" for what, done, every in counts)
+    return f"scale {status['scale']}: {counted}"
+
+
+def next_lines(status: Mapping[str, Any], arguments: Namespace) -> Iterator[str]:
+    """Yield the next command; nothing while something runs."""
+    if not any(map(left_of, status["items"])):
+        item = status["items"][0]["item"]
+        yield f"all is done; {command(arguments, item, verb='show', without=arguments.items)}"
+    elif not status["running"]:
+        yield f"next: {command(arguments, verb='run')}"
+
+
+def left_of(row: Mapping[str, Any]) -> bool:
+    """Return whether something of an item is not there."""
+    return row["done"] < row["evaluations"] or not row["tabulated"]
+
+
+def item_lines(rows: Sequence[Mapping[str, Any]], whole: bool) -> Iterator[str]:
+    """Yield a line for each item of which something is left, failed ones first, then those that have begun."""
+    shown = rows if whole else [row for row in rows if left_of(row)]
+    if not whole:
+        shown = sorted(shown, key=lambda row: [not row[state] for state in ("failed", "running", "done")])
+    if shown:
+        yield from columns(
+            (row["item"], f"{row['done']} of {row['evaluations']}", _others(row)) for row in shown
+        )
+
+
+def job_lines(begun: Mapping[Job, Mapping[str, Any] | None]) -> Iterator[str]:
+    """Yield the jobs that failed, then those that run."""
+    for job, beat in sorted(begun.items(), key=lambda each: bool(each[1])):
         where = f"running: {job} on {beat['host']}" if beat else f"failed: {job}"
         said = progress_text(beat or {}) or (job.tail[-1] if job.tail else "")
         line = f"{where}, {minutes(job.age)}: {said}"
         yield shortened(line, room()) if beat else line
-    if machines := status["machines"]:
-        yield f"mixed: made on {len(machines)} machines" if len(machines) > 1 else "made on one machine"
-        lines = ((f"  {each['records']}", f"runs and evaluations: {each['machine']}") for each in machines)
-        yield from columns(lines, numbers=(0,), width=room())
-    yield from (f"broken: {problem}" for problem in status["broken"])
 
 
-def _others(counts: Mapping[str, int], more: str) -> str:
-    """Return how many evaluations run, failed or wait."""
-    others = [f"{counts[state]} {state}" for state in STATES[1:] if counts[state]]
-    return ", ".join(["evaluations", *others, more])
+def machine_lines(machines: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield on which machines a study was made."""
+    if len(machines) > 1:
+        yield f"mixed: made on {len(machines)} machines"
+    for each in machines:
+        yield shortened(
+            f"{each['records']} runs and evaluations on {each['machine'] or 'an unknown machine'}", room()
+        )
+
+
+def _others(row: Mapping[str, Any]) -> str:
+    """Return how many evaluations of an item run, failed or wait, and whether it is tabulated."""
+    others = [f"{row[state]} {state}" for state in STATES[1:] if row[state]]
+    return ", ".join(["evaluations", *others, *["no table"] * (not row["tabulated"])])
 
 
 def counted(states: Mapping[str, str]) -> dict[str, int]:

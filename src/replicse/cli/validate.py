@@ -2,7 +2,7 @@
 
 from argparse import ArgumentParser, Namespace
 
-from replicse.cli.answers import answer, wrapped
+from replicse.cli.answers import add_all_argument, answer, on_a_screen
 from replicse.cli.arguments import add_study_arguments, chosen_config, chosen_study, config_layers
 from replicse.compile.remarks import remarks
 from replicse.compile.selection import chosen_items, chosen_scale
@@ -21,6 +21,7 @@ from replicse.spec.running_text import numbers_in_text
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of the verb."""
     add_study_arguments(parser, "replicse validate")
+    add_all_argument(parser)
 
 
 def run(arguments: Namespace) -> None:
@@ -46,7 +47,8 @@ def run(arguments: Namespace) -> None:
     }
     totals = ", ".join(several(count, what.removesuffix("s")) for what, count in counts.items())
     others = [f"{item} has no encoder at {', '.join(names)}" for item, names in elsewhere.items()]
-    lines = wrapped([f"ok: {totals}", *others, *remarks(plan)])
+    notes = ([note] for note in [*others, *remarks(plan)])
+    lines = on_a_screen(arguments, [f"ok: {totals}"], notes, "remark")
     answer(arguments.json, {"scale": plan.scale.name, **counts}, lines)
 
 

@@ -4,7 +4,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from replicse.cli.answers import answer, room
+from replicse.cli.answers import SCREEN, add_all_argument, answer, command, room, shortened
 from replicse.cli.arguments import add_study_arguments
 from replicse.cli.selected_study import SelectedStudy, selected_study
 from replicse.compile.jobs import Jobs
@@ -17,10 +17,13 @@ from replicse.judge.study import controlled_item, results_of, study_of_others
 from replicse.printable import columns
 from replicse.registry.suites import unit_of
 
+MOST_COLUMNS = 10_000  # a line that is shortened is not wrapped before
+
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of the verb."""
     add_study_arguments(parser, "replicse why simcse/table3/p0.1/stsb-dev")
+    add_all_argument(parser)
     parser.add_argument("cell", help="paper/item/row/column[/metric][@protocol]")
 
 
@@ -31,7 +34,10 @@ def run(arguments: Namespace) -> None:
     story, facts = cell_story_of(shown, find_cell(shown.plan, arguments.cell))
     document = {"study": shown.folder, **facts, "story": story}
     unit = unit_of(facts["result"]["metric_path"])
-    answer(arguments.json, document, story_lines(story, room()), result=unit, claims="1")
+    lines = list(story_lines(story, room()))
+    if not arguments.all and len(lines) > SCREEN:
+        lines = [*short_story(story, room(), SCREEN - 1), f"all of it: {command(arguments, '--all')}"]
+    answer(arguments.json, document, lines, result=unit, claims="1")
 
 
 def cell_story_of(shown: SelectedStudy, cell: Cell) -> tuple[dict[str, list[str]], dict[str, Any]]:
@@ -55,6 +61,17 @@ def cell_story_of(shown: SelectedStudy, cell: Cell) -> tuple[dict[str, list[str]
     findings = audit(audit_plan(plan.papers, plan.workflow, cell, plan.config), naming)
     evidence = (cell, result, measurements, rows, findings)
     return cell_story(*evidence), cell_facts(*evidence)
+
+
+def short_story(story: Mapping[str, Sequence[str]], width: int, most: int) -> list[str]:
+    """Return the first lines of each heading, a line each; as many as are in all at most so many."""
+    short: list[str] = []
+    for count in range(most, 0, -1):
+        cut = {heading: rows[:count] for heading, rows in story.items()}
+        short = [shortened(line, width) for line in story_lines(cut, MOST_COLUMNS)]
+        if len(short) <= most:
+            break
+    return short
 
 
 def story_lines(story: Mapping[str, Sequence[str]], width: int) -> Iterator[str]:

@@ -61,15 +61,19 @@ class TimeEstimate:
         return self.hours and self.hours.expected
 
     @property
+    def interval(self) -> str:
+        """Return the time with its interval."""
+        if self.hours is None:
+            return "? (the size of an encoder is not known)"
+        low, expected, high = map(duration_text, self.hours)
+        return f"{expected} ({low} to {high})"
+
+    @property
     def text(self) -> str:
         """Return the time with its interval, and what is not counted in it."""
         others = [f"{self.unknown} of unknown size"] * bool(self.unknown)
         others += [f"what {', '.join(self.not_counted)} encode"] * bool(self.not_counted)
-        behind = f"; not counted: {' and '.join(others)}" if others else ""
-        if self.hours is None:
-            return f"? (the size of an encoder is not known){behind}"
-        low, expected, high = map(duration_text, self.hours)
-        return f"{expected} ({low} to {high}){behind}"
+        return f"{self.interval}; not counted: {' and '.join(others)}" if others else self.interval
 
     def plain(self, what: str) -> dict[str, Any]:
         """Return the estimate as plain data; `what` says what is counted."""

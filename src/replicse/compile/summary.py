@@ -1,5 +1,6 @@
 """A summary of a study before it runs: how much there is of each item and of all, and what it takes."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,26 +12,34 @@ from replicse.spec.tables import Item
 
 
 @dataclass(frozen=True)
-class ItemSummary:
-    """How much there is of an item; `searched` are those of its runs that a search over hyper-parameters needs."""
+class PartSummary:
+    """How much there is of some items; `searched` are those of their runs that a search over hyper-parameters needs."""
 
-    item: Item
+    name: str
+    title: str
+    items: int
     cells: int
     training: TimeEstimate
     searched: int
     evaluations: int
+
+    def plain(self) -> dict[str, Any]:
+        """Return the summary as plain data."""
+        counts = {"cells": self.cells, **self.training.plain("runs"), "searched": self.searched}
+        return {**counts, "evaluations": self.evaluations, "title": self.title}
 
 
 @dataclass(frozen=True)
 class Summary:
     """A study with what its parts take on a device: training its runs, encoding for its evaluations, and downloads.
 
-    `released` are the encoders that are downloaded as they are.
+    `items` and `papers` have a part each; `released` are the encoders that are downloaded as they are.
     """
 
     study: Study
     speed: Speed
-    items: tuple[ItemSummary, ...]
+    items: tuple[PartSummary, ...]
+    papers: tuple[PartSummary, ...]
     training: TimeEstimate
     searched: TimeEstimate
     not_searched: TimeEstimate
@@ -39,7 +48,7 @@ class Summary:
     needs: tuple[Need, ...]
 
     def plain(self) -> dict[str, Any]:
-        """Return the summary as plain data, without its items."""
+        """Return the summary as plain data, without its items and papers."""
         study, (download, disk, _) = self.study, amounts(self.needs)
         return {
             "scale": study.scale.name,
@@ -64,20 +73,28 @@ class Summary:
 def summary_of(study: Study, device: str = "") -> Summary:
     """Return the summary of a study on a device, named by a part of its name; without one on the newest measured."""
     cost, searched = Cost(study, device), study.searched()
-    items = tuple(
-        ItemSummary(
-            item,
-            len(study.cells[item.id]),
-            cost.training(runs := study.runs_of(item)),
+
+    def part(name: str, title: str, items: Iterable[Item]) -> PartSummary:
+        items = list(items)
+        return PartSummary(
+            name,
+            title,
+            len(items),
+            sum(len(study.cells[item.id]) for item in items),
+            cost.training(runs := set().union(*map(study.runs_of, items))),
             len(runs & searched),
-            len(study.evaluation_files(item)),
+            len({file for item in items for file in study.evaluation_files(item)}),
         )
-        for item in study.items.values()
-    )
+
+    every = list(study.items.values())
     return Summary(
         study,
         cost.speed,
-        items,
+        items=tuple(part(item.id, item.title, [item]) for item in every),
+        papers=tuple(
+            part(key, study.papers[key].about.title, (item for item in every if item.paper == key))
+            for key in study.studied
+        ),
         training=cost.training(study.runs),
         searched=cost.training(searched),
         not_searched=cost.training(study.runs.keys() - searched),

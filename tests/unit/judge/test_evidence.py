@@ -55,7 +55,7 @@ def test_plan_has_the_median_gap_of_an_item_by_published_spreads(studied, capsys
     assert main(["plan", ITEM, "--workflow", str(WORKFLOW), "--json"]) == 0
     (row,) = json.loads(capsys.readouterr().out)["items"]
     needs = (needed_of_cell(plan, cell, None, 3) for cell, _ in cells.values())
-    assert row["gap_told"] == pytest.approx(median(need.smallest for need in needs if need))
+    assert row["detects"] == pytest.approx(median(need.smallest for need in needs if need))
 
 
 def test_print_is_one_run_a_mean_or_an_order_statistic():

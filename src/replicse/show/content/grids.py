@@ -32,12 +32,15 @@ class GridCell:
 class Column:
     """One column of a grid: a cell for each of its lines, which formats draw by its `kind`.
 
-    A `label` names the row and is in every panel, a `result` is drawn in its parts, `prose` wraps.
+    A `label` names the row and is in every panel, a `result` is drawn in its parts, `prose` wraps. `id` is that of the
+    column in its paper's file, `average` says that it is one over tasks.
     """
 
     heading: str
     kind: Kind
     cells: tuple[GridCell, ...]
+    id: str = ""
+    average: bool = False
 
     def longest(self, part: str, stacked: bool = False) -> str:
         """Return the longest `part` (a field of Shown) of the cells; of `wide` the longest of its lines.

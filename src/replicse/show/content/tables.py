@@ -36,7 +36,7 @@ def grid_of(item: JudgedItem) -> Grid:
             _cell(item, line.row, head, cell, best, effects) for line, cell in zip(lines, cells, strict=True)
         )
         kind: Kind = "prose" if head.kind == "text" else "result"
-        columns.append(Column(_heading(item, head), kind, tuple(shown)))
+        columns.append(Column(_heading(item, head), kind, tuple(shown), head.id, head.average))
     return Grid(tuple(columns), tuple(body), tuple(notes.values()), f"{item.item} · {item.standing}")
 
 

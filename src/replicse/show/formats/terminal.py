@@ -1,7 +1,10 @@
 """Items, pages and plain tables as text for a terminal: laid out by rich, cut into panels where they are too wide."""
 
 import textwrap
+from bisect import bisect_right
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from io import StringIO
 
 from rich import box
@@ -12,9 +15,10 @@ from rich.table import Table
 from rich.text import Text
 
 from replicse.judge.report import JudgedItem
+from replicse.printable import several
 from replicse.show.content.cells import SYMBOLS
 from replicse.show.content.contents import Page
-from replicse.show.content.grids import Column, Grid, GridCell, Heading, panels
+from replicse.show.content.grids import Column, Grid, GridCell, GridLine, Heading, panels
 from replicse.show.content.sheets import Sheet
 from replicse.show.content.tables import folded, folded_note, grid_of, remarks
 
@@ -35,15 +39,56 @@ STYLES = {
 }
 
 
-def item_text(item: JudgedItem, width: int = 100, colour: bool = False) -> str:
-    """Return an item as text whose lines fit `width` columns where the labels and one cell allow it."""
-    facts = [
-        item.place,
-        *(f"{name}: {value}" for name, value in item.setting.items()),
-        item.standing,
-    ]
-    title = Text("\n".join([f"{item.item}  {item.title}", " · ".join(fact for fact in facts if fact)]))
-    title.highlight_words([item.item, item.standing], "bold")
+def item_text(item: JudgedItem, width: int = 100, colour: bool = False, columns: Sequence[str] = ()) -> str:
+    """Return an item as text whose lines fit `width` columns where the labels and one cell allow it.
+
+    Averages come first; `columns` are the ids of those that are shown, all where there are none.
+    """
+    grid, _ = folded(grid_of(item))
+    below = Group(*(part for _, part in _below(item)))
+    spaced: list[RenderableType] = [_title(item), *_panels(_chosen(grid, columns), width), below]
+    return "\n".join(rendered(part, width, colour) for part in spaced)
+
+
+def item_screen(
+    item: JudgedItem, width: int, lines: int, colour: bool = False, columns: Sequence[str] = ()
+) -> tuple[str, list[str]]:
+    """Return as much of an item as fits so many lines, its first columns and rows, and what that leaves out."""
+    every = folded(grid_of(item))[0]
+    grid = _chosen(every, columns)
+    title, below = rendered(_title(item), width, colour), _below(item)
+    texts = [rendered(part, width, colour) for _, part in below]
+    needed = [text for (what, _), text in zip(below, texts, strict=True) if not what]
+    room = lines - sum(text.count("\n") for text in (title, *needed)) - 1 - bool(needed)
+    tables = _panels(grid, width)
+    shown = len(tables[0].columns) - (len(grid.columns) - len(grid.results))
+
+    def of_rows(count: int) -> str:
+        cut = replace(panels(grid, shown)[0], body=grid.body[:count])
+        return rendered(_panel(cut, stacked=_width(_panel(cut, stacked=False)) > width), width, colour)
+
+    fitting = bisect_right(range(len(grid.body) + 1), room, key=lambda count: of_rows(count).count("\n")) - 1
+    table = of_rows(fitting)
+    room -= table.count("\n") + (not needed)
+    left = Counter(
+        {
+            "row": sum(isinstance(entry, GridLine) for entry in grid.body[fitting:]),
+            "column": len(every.results) - shown,
+        }
+    )
+    kept = []
+    for (what, _), text in zip(below, texts, strict=True):
+        room -= text.count("\n") if what else 0
+        if what and room < 0:
+            left[what] += 1
+        else:
+            kept.append(text)
+    texts = [title, table, *(["".join(kept)] if kept else [])]
+    return "\n".join(texts), [f"{several(count, what)}" for what, count in left.items() if count]
+
+
+def _below(item: JudgedItem) -> list[tuple[str, RenderableType]]:
+    """Return what is said below the table of an item, each part with what it is: blank for what it needs."""
     whole = grid_of(item)
     grid, rest = folded(whole)
     used = {cell.shown.word for column in grid.columns for cell in column.cells}
@@ -53,15 +98,28 @@ def item_text(item: JudgedItem, width: int = 100, colour: bool = False) -> str:
         *remarks(item),
         *([folded_note(rest)] if rest else []),
     ]
-    parts: list[RenderableType] = [
-        *([Text(key)] if key else []),
-        *map(Text, _failures(whole)),
-        *map(_prose, notes),
+    deviations = Group(Text("Deviations:"), Padding(_prose(item.deviations), (0, 2)))
+    return [
+        *([("", Text(key))] if key else []),
+        *(("", Text(line)) for line in _failures(whole)),
+        *(("note", _prose(note)) for note in notes),
+        *([("list of deviations", deviations)] if item.deviations else []),
     ]
-    if item.deviations:
-        parts += [Text("Deviations:"), Padding(_prose(item.deviations), (0, 2))]
-    spaced: list[RenderableType] = [title, *_panels(grid, width), Group(*parts)]
-    return "\n".join(rendered(part, width, colour) for part in spaced)
+
+
+def _title(item: JudgedItem) -> Text:
+    facts = [item.place, *(f"{name}: {value}" for name, value in item.setting.items()), item.standing]
+    title = Text("\n".join([f"{item.item}  {item.title}", " · ".join(fact for fact in facts if fact)]))
+    title.highlight_words([item.item, item.standing], "bold")
+    return title
+
+
+def _chosen(grid: Grid, names: Sequence[str]) -> Grid:
+    """Return a grid with some of its columns, all where none is named, averages first."""
+    results = [column for column in grid.results if not names or column.id in names]
+    results.sort(key=lambda column: names.index(column.id) if names else not column.average)
+    labels = (column for column in grid.columns if column.kind == "label")
+    return replace(grid, columns=(*labels, *results))
 
 
 def _failures(grid: Grid) -> Iterator[str]:

@@ -1,0 +1,60 @@
+"""The parser of a verb: its help fits a screen, examples first, then a line an argument."""
+
+import argparse
+import textwrap
+from collections.abc import Iterable, Iterator
+
+from replicse.printable import columns
+
+WIDTH = 80
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser with help of its own; options of further groups have a line each only where that is `explained`."""
+
+    explained = False
+
+    def format_help(self) -> str:
+        """Return the usage, what the verb does, examples, and what each argument means."""
+        examples = [line for text in (self.epilog or "").splitlines() for line in _example(text)]
+        lines = [*textwrap.wrap(self.description or "", WIDTH), *examples, *self._meanings()]
+        return self.format_usage() + "\n".join(lines) + "\n"
+
+    def _meanings(self) -> Iterator[str]:
+        """Yield a line an argument, those without a dash first, and the names of what is not explained."""
+        first, second, *further = self._action_groups
+        yield from _lines([*first._group_actions, *second._group_actions])
+        for group in further:
+            names = " ".join(each.option_strings[0].lstrip("-") for each in group._group_actions)
+            yield f"{group.title}{'' if self.explained else ' (explained by --help --all)'}:"
+            yield from _lines(group._group_actions) if self.explained else _wrapped(f"  {names}", "  ")
+
+
+def _wrapped(text: str, below: str, width: int = WIDTH) -> list[str]:
+    return textwrap.wrap(text, width, subsequent_indent=below, break_long_words=False, break_on_hyphens=False)
+
+
+def _lines(actions: Iterable[argparse.Action]) -> Iterator[str]:
+    return columns(((f"  {_text(each)}", each.help or "") for each in actions), width=WIDTH)
+
+
+def usage(parser: argparse.ArgumentParser) -> str:
+    """Return what has to be given to a verb, and that there are options."""
+    needed = [each for each in parser._actions if not each.option_strings or each.required]
+    needed.sort(key=lambda each: not each.option_strings)
+    return " ".join([parser.prog, *map(_text, needed), "[options]"])
+
+
+def _text(action: argparse.Action) -> str:
+    """Return an argument as it is typed: `ITEM ...`, `--seeds N` or `--json`."""
+    shown = action.metavar or action.dest.upper()
+    value = " ".join(shown) if isinstance(shown, tuple) else shown
+    if not action.option_strings:
+        return {"*": f"[{value} ...]", "?": f"[{value}]"}.get(str(action.nargs), value)
+    return ", ".join(action.option_strings) if action.nargs == 0 else f"{action.option_strings[0]} {value}"
+
+
+def _example(line: str) -> list[str]:
+    """Return a line of an example, broken as a shell reads it where it is longer than a line."""
+    wrapped = _wrapped(line, "      ", WIDTH - 2)
+    return [f"{part} \\" for part in wrapped[:-1]] + wrapped[-1:]
