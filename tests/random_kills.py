@@ -105,11 +105,12 @@ class Kills:
                 main = self._again(main)
             time.sleep(0.1)
         seen, moment = time.monotonic(), self.random.uniform(0, self.lasting.get(stage, 3.0))
-        victim = self.random.choice(VICTIMS)
         while job.is_running() and time.monotonic() < seen + moment:
             time.sleep(0.01)
+        victim = VICTIMS[self.killed.total() % len(VICTIMS)]
         if not job.is_running():
             self.lasting[stage] = time.monotonic() - seen
+            victim = "main"
         try:
             if victim == "job":
                 _worker(job).kill()

@@ -1,18 +1,26 @@
 """Papers of tests/papers that bring a training procedure, each step against float64 that is written out apart."""
 
+import copy
 import math
+from dataclasses import replace
 
 import micro
 import numpy as np
 import one_step
 import pytest
 import torch
+import transformers
 import yaml
 from made_up import write_workspace
 from places import ROOT
 
 from replicse.data.store import write_store
+from replicse.encoder.heads import stored_head
+from replicse.errors import BadInput
+from replicse.objective.kept import save_terms
+from replicse.objective.mlm import masked_copy
 from replicse.registry.plugins import use_plugins
+from replicse.registry.runs import Run
 
 
 @pytest.fixture(autouse=True)
@@ -132,3 +140,65 @@ def test_schedules_layers_and_a_second_pass_are_as_written(tmp_path, name):
         adam.step(weights, {key: rate * 0.9 ** below[key] for key in weights})
     after = one_step.opened(tmp_path / "after", trainer.model.backbone).state_dict()
     assert all(torch.allclose(after[key], weight, rtol=0, atol=1e-6) for key, weight in weights.items())
+
+
+def info_nce(anchors, positives):
+    """Return InfoNCE at temperature 0.05 by a loop."""
+    total = 0
+    for place, anchor in enumerate(anchors):
+        logits = torch.stack([one_step.cosine(anchor, other) / 0.05 for other in positives])
+        total = total + logits.exp().sum().log() - logits[place]
+    return total / len(anchors)
+
+
+def test_a_term_reads_before_a_head_of_its_own_and_both_are_trained_and_kept(tmp_path):
+    recipe = recipes("twostage")["contrast"]
+    steps = {"batch_size": 6, "learning_rate": 1e-2, "clip": 1e9, "steps": 3, "decay": "none"}
+    trainer, _ = made(tmp_path, {**recipe, "optimisation": steps})
+    model = transformers.BertForMaskedLM.from_pretrained(tmp_path / "before", dtype=torch.float64).eval()
+    term = trainer.sources[0].objective.terms[1]
+    parts = {"dense": copy.deepcopy(term.dense), "head": copy.deepcopy(trainer.model.head.dense)}
+    weights = dict(model.named_parameters())
+    weights |= {f"{name} {key}": one for name, part in parts.items() for key, one in part.named_parameters()}
+    adam = Adam()
+    for step, columns, _, rows in batches(trainer, 3):
+        drawn = torch.Generator()
+        drawn.set_state(trainer.generator.get_state())
+        masked = masked_copy(columns[0], trainer.model.backbone, 0.4, drawn)
+        for weight in weights.values():
+            weight.grad = None
+        first, second = (means(model.bert, each) for each in rows)
+        predicted = []
+        for number, vector in enumerate(first):
+            begin, end = masked.batch.offsets[number : number + 2].tolist()
+            states = model.bert(masked.batch.tokens[None, begin:end]).last_hidden_state[0]
+            for place in masked.positions[(masked.positions >= begin) & (masked.positions < end)].tolist():
+                hidden = torch.nn.functional.gelu(parts["dense"](torch.cat([vector, states[place - begin]])))
+                logits = model.cls(hidden[None])[0]
+                predicted.append(logits.exp().sum().log() - logits[columns[0].tokens[place]])
+        headed = [[one + parts["head"](one).tanh() for one in each] for each in (first, second)]
+        contrast, rebuilt = info_nce(*headed), sum(predicted) / len(predicted)
+        (contrast + 0.5 * rebuilt).backward()
+        loss, _ = trainer._update(step, trainer.sources[0], columns, None)
+        found = {name: float(value) for name, value in trainer.scalars.items()}
+        expected = {
+            "infonce": contrast.item(),
+            "reconstruction": rebuilt.item(),
+            "masked tokens": len(predicted),
+        }
+        assert found == pytest.approx(expected, rel=1e-8) and float(loss) == pytest.approx(
+            found["infonce"] + found["reconstruction"] / 2
+        )
+        adam.step(weights, dict.fromkeys(weights, 1e-2))
+    trainer.model.backbone.save(tmp_path / "kept", trainer.model.head)
+    save_terms(tmp_path / "kept", [trainer.sources[0].objective])
+    assert torch.equal(stored_head(tmp_path / "kept").dense.weight, trainer.model.head.dense.weight)
+    init = {"folder": str(tmp_path / "kept"), "keep_terms": True}
+    job = replace(
+        trainer.job, spec=Run.of({**trainer.job.spec.plain(), "init": init}, "run"), init=tmp_path / "kept"
+    )
+    second = micro.trainer_of(job, tmp_path)
+    assert torch.equal(second.sources[0].objective.terms[1].dense.weight, term.dense.weight.to(torch.float32))
+    (tmp_path / "kept" / "terms.safetensors").unlink()
+    with pytest.raises(BadInput, match="no weights of a term of the run"):
+        micro.trainer_of(job, tmp_path)

@@ -13,7 +13,7 @@ from replicse.compile.outcomes import outcomes
 from replicse.registry.artefacts import ENCODER
 from replicse.registry.augmentations import augmentation_of
 from replicse.registry.corpora import SIMCSE_DATA, corpus_of
-from replicse.registry.encoders import CHECKPOINTS
+from replicse.registry.encoders import CHECKPOINTS, HeadParameters
 from replicse.registry.frozen import frozen_models
 from replicse.registry.plugins import family_code, plugins_of, suite_code
 from replicse.registry.run_specs import RunSpec
@@ -182,9 +182,11 @@ class Works:
             )
 
     def _families(self, *encoders: str) -> set[str]:
-        """Return the plug-ins that bring the families of some encoders, each a run or a folder of weights."""
+        """Return the plug-ins that bring families and heads of some encoders, each a run or a folder of weights."""
         inits = (self.plan.first(self.sources[name]) for name in encoders if name in self.sources)
-        return {family_code(init.fresh.architecture.family) for init in inits if init.fresh} - {""}
+        runs = (self.plan.runs.get(self.checkpoints.get(name, name)) for name in encoders)
+        heads = {type(run.head).__module__ for run in runs if run} - {HeadParameters.__module__}
+        return heads | {family_code(init.fresh.architecture.family) for init in inits if init.fresh} - {""}
 
     def _encoder(self, encoder: Encoder) -> dict[str, Any]:
         """Return what an evaluation is given about its encoder."""

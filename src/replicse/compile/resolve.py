@@ -219,6 +219,7 @@ class Resolver:
 
     def _init(self, start: InitSpec, chain: Chain, seed: Seeds) -> tuple[Init, Engine]:
         """Return where a run starts, and the engine of that encoder; the run of another recipe has the same seed."""
+        kept = {"keep_head": start.keep_head, "keep_terms": start.keep_terms}
         if start.fresh:
             tokenizer = self.scale.tokenizer(start.fresh.tokenizer, chain.where)
             self.plan.tokenizers[tokenizer_id(tokenizer)] = tokenizer
@@ -226,11 +227,11 @@ class Resolver:
         if start.use:
             with self._not_from_itself(start, chain.where):
                 (run,) = self.runs(self.recipes.run(start.use, start, chain), chain, [seed])
-            return Init(run=run.run_id, checkpoint=start.checkpoint, keep_head=start.keep_head), run.engine
+            return Init(run=run.run_id, checkpoint=start.checkpoint, **kept), run.engine
         if start.backbone:
             backbone = self.backbone(start.backbone, seed.backbone, chain.where)
-            return Init(**backbone.source.entries(), keep_head=start.keep_head), backbone.engine
-        return Init(**self._own(start, chain.where).entries(), keep_head=start.keep_head), "auto"
+            return Init(**backbone.source.entries(), **kept), backbone.engine
+        return Init(**self._own(start, chain.where).entries(), **kept), "auto"
 
     @contextmanager
     def _not_from_itself(self, start: InitSpec | FrozenModel, where: str) -> Iterator[None]:

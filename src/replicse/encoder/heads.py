@@ -27,6 +27,7 @@ from replicse.registry.encoders import MlpHead, ProjectorHead
 
 log = logging.getLogger(__name__)
 _PROJECTOR = "projector"
+_INPUTS = "sentence_head_inputs"
 
 
 class SentenceHead(nn.Module):
@@ -106,9 +107,8 @@ def make_head(
     settings: HeadParameters, hidden: int, generator: torch.Generator | None = None
 ) -> SentenceHead:
     """Return a freshly drawn head for vectors of a width."""
-    if isinstance(settings, MlpHead):
-        return Mlp(settings, hidden, generator)
-    return Projector(settings, hidden, generator)
+    head: SentenceHead = settings.made_by()(settings, hidden, generator)
+    return head
 
 
 def random_head(hidden: int, seed: int = 0) -> SentenceHead:
@@ -121,8 +121,8 @@ def random_head(hidden: int, seed: int = 0) -> SentenceHead:
 
 
 def head_config(head: SentenceHead | None) -> dict[str, Any]:
-    """Return what config.json says about a head: its parameters."""
-    return {} if head is None else {"sentence_head": head.settings.plain()}
+    """Return what config.json says about a head: its parameters, and the width that it takes."""
+    return {} if head is None else {"sentence_head": head.settings.plain(), _INPUTS: head.inputs}
 
 
 def head_weights(head: SentenceHead | None, base: str) -> dict[str, Tensor]:
@@ -147,14 +147,16 @@ def stored_head(folder: Path) -> SentenceHead | None:
         return None
     file, stored = read_weights(folder)
     settings = _stored_settings(folder)
-    if isinstance(settings, ProjectorHead):
+    if not isinstance(settings, MlpHead):
         first = f"{_PROJECTOR}.layers.0.weight"
-        place = next((name for name in stored if name == first or name.endswith(f".{first}")), None)
+        place = min((name for name in stored if f".{_PROJECTOR}." in f".{name}"), default=None)
         if place is None:
-            raise BadInput(f'{file}: no weight "{first}", but config.json names a projector')
+            raise BadInput(f'{file}: no weight "{first}", but config.json names a {settings.kind}')
+        base = place.partition(f"{_PROJECTOR}.")[0]
+        inputs = read_config(folder).get(_INPUTS) or _inputs(stored.get(base + first, torch.empty(0)))
         with torch.device("meta"):
-            head = make_head(settings, _inputs(stored[place]))
-        fill(head, _names(head, place.removesuffix(first)), stored, file)
+            head = make_head(settings, inputs)
+        fill(head, _names(head, base), stored, file)
         check_finite(head, file)
         return head
     found = _stored_dense(stored, read_config(folder))

@@ -24,7 +24,7 @@ def evaluate(root: Path, vectors: Vectors, folder: str = "") -> dict[str, Any]:
     result = {
         "hours": metrics["seconds"] / 3600,
         **{key: metrics[key] for key in ("steps", "sentences_per_second", "parameters")},
-        "evaluations": len(metrics["history"]),
+        "evaluations": sum("dev" in each for each in metrics["history"]),
         "selected_at": best["step"] / metrics["steps"] if best else None,
     }
     if not best:

@@ -26,7 +26,7 @@ from replicse.registry.digests import digest
 from replicse.registry.encoders import Precision
 from replicse.registry.frozen import FrozenModel, with_frozen
 from replicse.registry.run_options import View
-from replicse.registry.run_specs import RunSpec
+from replicse.registry.run_specs import InitSpec, RunSpec
 from replicse.registry.runs import Init, Run
 from replicse.runtime.devices import device_for
 from replicse.spec.layers import merged
@@ -89,7 +89,7 @@ def train(
         "recipe",
         seed=seed,
         precision=precision,
-        init=_init(start, initial, bool(written.init and written.init.keep_head)),
+        init=_init(start, initial, written.init),
         corpus=description,
         views=with_frozen(views, partial(_frozen, named)),
         objective=with_frozen(written.objective, partial(_frozen, named)),
@@ -175,12 +175,13 @@ def _run_of(recipe: str | Mapping[str, Any], changes: Mapping[str, Any]) -> RunS
     return run
 
 
-def _init(start: str | Path, folder: Path, keep_head: bool) -> Init:
+def _init(start: str | Path, folder: Path, spec: InitSpec | None) -> Init:
     """Return where a run starts, named by the digest of its weights too: another file there makes another run."""
     digests = [sha256_of(file) for file in weight_files(folder)] if has_weights(folder) else []
     revision = digests[0] if len(digests) == 1 else digest(digests) if digests else None
     entries = {"folder": str(start), "revision": revision}
-    return Init.of({**entries, "keep_head": keep_head}, "start")
+    kept = {"keep_head": spec.keep_head, "keep_terms": spec.keep_terms} if spec else {}
+    return Init.of({**entries, **kept}, "start")
 
 
 def _columns_of(corpus: CorpusInput) -> tuple[dict[str, list[str]], dict[str, Any]]:

@@ -1,7 +1,7 @@
 """What every loss term sees and how an objective is composed of them."""
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Generic, Protocol, TypeVar, cast
 
 import torch
@@ -41,7 +41,8 @@ class Step:
     `vectors` holds one (rows, hidden) tensor per view, float32, or None where no term reads it; `columns` the
     packed tokens of the views; `generator` draws every random choice a term makes; `given_labels` the (rows,) labels
     of the batch, None where the corpus has none; `poolings` how each view is read. It is the 0-based `step` of so many
-    `steps`.
+    `steps`. `pooled` holds the vectors of encoded views before head and dropout. What is put in `scalars` by name is
+    kept in the history of the run, next to the loss of each term.
     """
 
     vectors: Sequence[Tensor | None]
@@ -52,6 +53,8 @@ class Step:
     poolings: Sequence[SentencePooling] = ()
     step: int = 0
     steps: int = 1
+    pooled: Mapping[int, Tensor] = field(default_factory=dict)
+    scalars: dict[str, Tensor] = field(default_factory=dict)
 
     @property
     def progress(self) -> float:
@@ -70,15 +73,11 @@ class Step:
 
     def vectors_of(self, views: Iterable[int]) -> list[Tensor]:
         """Return the vectors of some views; BadInput where one is not encoded, as no term said that it reads it."""
-        result = []
-        for view in views:
-            vectors = self.vectors[view]
-            if vectors is None:
-                raise BadInput(
-                    f"a loss term reads view {view}, which is not encoded; name it in vector_views"
-                )
-            result.append(vectors)
-        return result
+        return [_encoded(self.vectors[view], view) for view in views]
+
+    def pooled_of(self, views: Iterable[int]) -> list[Tensor]:
+        """Return the vectors of some views before the head, (rows, hidden), float32; BadInput as `vectors_of`."""
+        return [_encoded(self.pooled.get(view), view) for view in views]
 
     def momentum_vectors(self, view: int) -> Tensor:
         """Return the vectors of a view by the run's momentum encoder, (rows, width), float32, without gradients.
@@ -88,11 +87,17 @@ class Step:
         return self.model.momentum_vectors(self.columns[view], self.poolings[view])
 
 
+def _encoded(vectors: Tensor | None, view: int) -> Tensor:
+    if vectors is None:
+        raise BadInput(f"a loss term reads view {view}, which is not encoded; name it in vector_views")
+    return vectors
+
+
 class Term(nn.Module, Generic[Parameters]):
     """A loss term, made from its checked parameters: returns a scalar for a step.
 
-    It may hold weights of its own: they are trained with the encoder and forgotten with the run. Its buffers are saved
-    and resumed, but keep their shape: one that fills up is made at its full size in `prepare`.
+    It may hold weights of its own: they are trained with the encoder, and kept next to it for a run that starts there.
+    Its buffers are saved and resumed, but keep their shape: one that fills up is made at its full size in `prepare`.
     """
 
     def __init__(self, parameters: Parameters) -> None:
@@ -139,8 +144,23 @@ class Objective(nn.Module):
         return columns
 
     def forward(self, step: Step) -> Tensor:
-        """Return the weighted sum of the terms' losses."""
-        return sum(term.params.weight_at(step.step, step.steps) * term(step) for term in self.terms)
+        """Return the weighted sum of the terms' losses, and note each of them in the step."""
+        terms = named_terms([self])
+        losses = {name: term(step) for name, term in terms.items()}
+        step.scalars.update(losses)
+        return sum(
+            terms[name].params.weight_at(step.step, step.steps) * loss for name, loss in losses.items()
+        )
+
+
+def named_terms(objectives: Iterable[Objective]) -> dict[str, Term[Any]]:
+    """Return the terms of objectives by name; a second one of a name has a 2 after it."""
+    named: dict[str, Term[Any]] = {}
+    for term in (term for objective in objectives for term in objective.terms):
+        name = term.params.term
+        count = sum(name == other.params.term for other in named.values())
+        named[f"{name}-{count + 1}" if count else name] = term
+    return named
 
 
 class Loss(Term[TermParameters]):

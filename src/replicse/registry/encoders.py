@@ -6,12 +6,12 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, get_args
 
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import AfterValidator, Field, SerializerFunctionWrapHandler, model_serializer
 
 from replicse.checked import Checked, Count, Id, Number, Positive, UserMessage, Whole
 from replicse.errors import nearest
 from replicse.registry.corpora import DataFile
-from replicse.registry.entries import Entry
+from replicse.registry.entries import Entry, NamedEntry
 from replicse.registry.registry import current
 
 MAX_LENGTH = 512  # SentEval does not truncate (methods 2.1); 512 is where the position embeddings of BERT end
@@ -37,14 +37,31 @@ class Standout(Checked):
     beta: Number = 0
 
 
-class MlpHead(Checked):
+class HeadParameters(NamedEntry):
+    """What every head of sentence vectors has: `implementation` names its class, a `SentenceHead` with weights.
+
+    It is made by `class(settings, hidden, generator)`, and kept with an encoder that is trained with it.
+    """
+
+    key: ClassVar[str] = "kind"
+    kind: str
+
+    @model_serializer(mode="wrap")
+    def _spelt(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Return a mapping, as ids of runs have it."""
+        return serialise(self)
+
+
+class MlpHead(HeadParameters):
     """SimCSE's head: a linear layer and tanh; with `standout`, adaptive dropout of what comes out."""
+
+    implementation: ClassVar[str] = "replicse.encoder.heads:Mlp"
 
     kind: Literal["mlp"]
     standout: Standout | None = None
 
 
-class ProjectorHead(Checked):
+class ProjectorHead(HeadParameters):
     """Linear layers with batch normalisation after each (DiffCSE appendix A; Barlow Twins and VICReg).
 
     `width` is that of the layers between, twice the encoder's where it is not given; `output` that of the last one,
@@ -53,6 +70,7 @@ class ProjectorHead(Checked):
     (as the reference codes of Barlow Twins and VICReg do).
     """
 
+    implementation: ClassVar[str] = "replicse.encoder.heads:Projector"
     kind: Literal["projector"]
     layers: Annotated[Count, Field(ge=2)] = 2
     width: Count | None = None
@@ -61,20 +79,15 @@ class ProjectorHead(Checked):
     statistics: Literal["all", "view"] = "all"
 
 
-def _spelt_out(value: Any) -> Any:
-    """Return `mlp` as {kind: mlp}."""
-    return {"kind": value} if isinstance(value, str) else value
+Head = HeadParameters
 
 
-Head = Annotated[
-    Annotated[MlpHead | ProjectorHead, Field(discriminator="kind")],
-    BeforeValidator(_spelt_out, json_schema_input_type=MlpHead | ProjectorHead | Literal["mlp", "projector"]),
-]
-
-
-def can_keep(wanted: MlpHead | ProjectorHead, stored: MlpHead | ProjectorHead) -> bool:
+def can_keep(wanted: Head, stored: Head) -> bool:
     """Return whether a wanted head can continue with the weights of a stored one: adaptive dropout has none."""
-    return wanted.model_copy(update={"standout": None}) == stored.model_copy(update={"standout": None})
+    one, other = (
+        head.replace(standout=None) if isinstance(head, MlpHead) else head for head in (wanted, stored)
+    )
+    return one == other
 
 
 class ClassifierHead(Checked):

@@ -87,12 +87,14 @@ class SelectionRule(Checked):
 
     As in the released code of SimCSE the last step is read only where it is a multiple of `every`; `at_end` reads it
     in any case. Where nothing was read, the last checkpoint is the best. `keeps: lowest` takes the checkpoint with the
-    lowest score, as a script does whose `greater_is_better` is false by mistake.
+    lowest score, as a script does whose `greater_is_better` is false by mistake. A run ends after `patience` readings
+    in a row that are no better than the best before them.
     """
 
     metric: str = "sts-dev/STS-B/all"
     every: Annotated[Whole, Field(ge=0)] = 125
     at_end: bool = False
+    patience: Count | None = None
     keeps: Literal["highest", "lowest"] = "highest"
     # What the plan puts here from the scale's options: the labelled development set of a task head, or the options of
     # another suite.

@@ -73,7 +73,8 @@ class InitSpec(Checked):
     A `backbone` of the scale; `use`, the end of another recipe's run of the same seed, with what `run` changes in it; a
     `hub` artefact; a `folder`, absolute or from the workspace; or `fresh`, nothing. `checkpoint` is that of the other
     run, the one it keeps unless it is given; `keep_head` continues with the heads that it saved, with a backbone's own
-    pooler too; otherwise heads start again (methods 1.2).
+    pooler too; otherwise heads start again (methods 1.2). `keep_terms` continues with what terms of the
+    same names trained there.
     """
 
     backbone: Id | None = None
@@ -84,14 +85,15 @@ class InitSpec(Checked):
     run: "RunSpec | None" = None
     checkpoint: Checkpoint | None = None
     keep_head: bool = False
+    keep_terms: bool = False
 
     _is_one_source = one_of("backbone", "folder", "hub", "fresh", "use")
     _is_of_a_run = only_with("use", "run", "checkpoint")
 
     @model_validator(mode="after")
     def _keeps_what_there_is(self) -> Self:
-        if self.fresh is not None and self.keep_head:
-            raise ValueError("keep_head only with use or backbone")
+        if self.fresh is not None and (self.keep_head or self.keep_terms):
+            raise ValueError("keep_head and keep_terms only with use or backbone")
         return self
 
 

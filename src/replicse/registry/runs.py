@@ -35,7 +35,7 @@ class Init(Checked):
     """Where weights come from: a hub artefact, a folder below the data root, the id of a run, or `fresh`, nothing.
 
     `checkpoint` is that of the other run, the one it keeps unless it is given; `keep_head` continues with the heads
-    that were saved there.
+    that were saved there, `keep_terms` with what its terms of the same names trained.
     """
 
     fresh: Fresh | None = None
@@ -45,6 +45,7 @@ class Init(Checked):
     run: Text | None = None
     checkpoint: Checkpoint | None = None
     keep_head: bool = False
+    keep_terms: bool = False
 
     _is_one_source = one_of("hub", "folder", "run", "fresh")
     _is_of_a_run = only_with("run", "checkpoint")

@@ -196,7 +196,7 @@ SUITES: dict[str, Suite] = {
         options=TrainingOptions,
     ),
     "transfer": _transfer({"setting": "test"}, split="test"),
-    "transfer-dev": _transfer({"setting": "fast"}, split="dev"),
+    "transfer-dev": _transfer({"setting": "fast"}, split="dev", selects=("dev_accuracy", "dev_avg")),
     # It holds chunks of corpora of millions of documents, and goes on task by task where it was stopped.
     "mteb": Suite(
         "replicse.evaluation.mteb",

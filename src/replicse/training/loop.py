@@ -20,7 +20,9 @@ from replicse.encoder.task_heads import save_task_heads
 from replicse.errors import BadInput, Failed
 from replicse.files import write_json
 from replicse.objective import Step
+from replicse.objective.kept import load_terms, save_terms
 from replicse.registry.artefacts import METRICS
+from replicse.registry.encoders import CHECKPOINTS
 from replicse.registry.procedures import ScheduleParameters
 from replicse.runtime.devices import device_for
 from replicse.runtime.memory import freed_memory_kept
@@ -43,6 +45,7 @@ SAVE_EVERY_SECONDS = 120.0
 SAVE_SHARE, SAVE_LEAST = 0.02, 10
 # A terminal's line and the heartbeat are renewed so often; to read a loss stalls a GPU.
 TELL_EVERY_SECONDS = {"cpu": 1.0, "cuda": 10.0}
+LOSSES = 50  # kept in the history of a run without selection
 DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
 
 
@@ -82,6 +85,8 @@ class Trainer:
         self.sources = sources_of(self.job, self.model)
         self.objectives = nn.ModuleList(source.objective for source in self.sources)
         self.objectives.to(self.device)
+        if spec.init.keep_terms and self.job.init:
+            load_terms(self.job.init, [source.objective for source in self.sources])
         # Networks that terms have copied from the encoder are trained whole.
         self.model.freeze(spec.freeze)
         options, count = spec.optimisation, len(self.sources)
@@ -102,6 +107,7 @@ class Trainer:
         parts |= {"optimiser": self.optimiser, "scaler": self.scaler}
         self.state = RunState(self.state_folder, parts, self.generator, self.code)
         self.selection: Callable[[SentenceEncoder], float | None] | None = None
+        self.scalars: dict[str, Tensor] = {}
 
     def _set_embeddings(self) -> None:
         """Start token embeddings from co-occurrence counts of the first view, where a token occurs in it."""
@@ -124,6 +130,8 @@ class Trainer:
                 self._visit(0, loss=None)
             batches = in_turn([source.data for source in self.sources], step, self.steps)
             for place, columns, labels in batches:
+                if self._is_settled():
+                    break
                 loss, norm = self._update(step, self.sources[place], columns, labels)
                 step += 1
                 self.guard.see(step, loss, norm)
@@ -173,11 +181,12 @@ class Trainer:
         edited = source.objective.edit(columns, self.model, self.generator)
         precision = self.job.spec.precision
         with torch.autocast(self.device.type, DTYPES[precision], enabled=precision != "fp32"):
-            vectors = self.model.vectors(edited, source.poolings, source.repeated, source.encoded)
-            seen = Step(
-                vectors, edited, self.model, self.generator, labels, source.poolings, step, self.steps
-            )
+            pooled: dict[int, Tensor] = {}
+            vectors = self.model.vectors(edited, source.poolings, source.repeated, source.encoded, pooled)
+            parts = vectors, edited, self.model, self.generator, labels, source.poolings
+            seen = Step(*parts, step, self.steps, pooled)
             loss = source.objective(seen)
+        self.scalars = {name: value.detach() for name, value in seen.scalars.items()}
         if not loss.requires_grad:
             raise BadInput(f"{self.job.run_id}: no weight is left to train; take something out of freeze")
         self.optimiser.zero_grad()
@@ -200,19 +209,35 @@ class Trainer:
             self._save_encoder(f"trajectory/step-{step}")
         every = spec.selection.every
         at_end = spec.selection.at_end and step == self.steps
-        if not every or loss is None or (step % every and not at_end):
+        if loss is None or (step % (every or math.ceil(self.steps / LOSSES)) and not at_end):
             return
         self.guard.check(step, loss)
+        losses = {"loss": float(loss), "terms": {name: float(each) for name, each in self.scalars.items()}}
+        if not every:
+            self.history.append({"step": step, **losses})
+            return
         value = self._dev_score()
         if reason := self.vectors.collapsed():
             raise Failed(
                 f"{self.job.run_id}: {reason} at step {step}; change the objective or lower the rate"
             )
-        self.history.append({"step": step, "dev": value, "loss": float(loss)})
+        self.history.append({"step": step, "dev": value, **losses})
         log.info("step=%d dev=%s loss=%.4f", step, value, float(loss))
         if value is not None and (self.best is None or spec.selection.prefers(value, self.best["dev"])):
             self.best = {"step": step, "dev": value}
-            self.state.save_best(self.model, step)
+            self.state.save_best(step)
+
+    def _is_settled(self) -> bool:
+        """Return whether the last readings, as many as the patience, are no better than the best; all processes ask."""
+        patience = self.job.spec.selection.patience
+        if not patience:
+            return False
+        since = [
+            each
+            for each in self.history
+            if "dev" in each and each["step"] > (self.best or {"step": 0})["step"]
+        ]
+        return self.parts.processes.any(len(since) >= patience)
 
     def _save_encoder(self, name: str) -> None:
         # A head that no objective trained is noise: the next run of a chain must draw its own.
@@ -220,6 +245,8 @@ class Trainer:
         trained = encoded and self.job.spec.trains_head
         self.model.backbone.save(self.out / name, self.model.head if trained else None)
         save_task_heads(self.out / name, self.model.task_heads)
+        if name in CHECKPOINTS:
+            save_terms(self.out / name, [source.objective for source in self.sources])
         record_folder(self.out / name, self.job.run_id, name)
 
     def _dev_score(self) -> float | None:
@@ -252,9 +279,9 @@ class Trainer:
         self.model.eval()
         self._save_encoder("last")
         if self.best is not None:
-            self.state.load_best(self.model, self.best["step"])
+            self.state.load_best(self.best["step"])
         self._save_encoder("best")
-        kept = [f"trajectory/step-{step}" for step in spec.trajectory.steps() if step <= self.steps]
+        kept = [f"trajectory/step-{each}" for each in spec.trajectory.steps() if each <= step]
         rate = done * spec.optimisation.batch_size / seconds if done else None
         write_json(
             self.out / METRICS,

@@ -94,13 +94,15 @@ class SentenceModel(nn.Module):
         poolings: Sequence[SentencePooling],
         repeated: bool,
         views: Sequence[int] | None = None,
+        pooled: dict[int, Tensor] | None = None,
     ) -> list[Tensor | None]:
         """Return one (rows, width) tensor per view; None for a view that is not among `views` (default: all).
 
         `poolings` holds one for each view. `repeated` says that the first two views hold the same text. Where they are
         read alike and their dropout masks are the same too (fixed masks, or no dropout at all), the second vector is
-        the first: encoded once (methods 1.7).
+        the first: encoded once (methods 1.7). `pooled` is filled with the vectors by view before the head.
         """
+        pooled = {} if pooled is None else pooled
         views = range(len(columns)) if views is None else views
         rates = self.dropout
         drawn = rates.drawn or getattr(self.head.settings, "standout", None)
@@ -108,17 +110,17 @@ class SentenceModel(nn.Module):
         once = repeated and same_masks and {0, 1} <= set(views) and poolings[0] is poolings[1]
         encoded = [view for view in views if not (once and view == 1)]
         if self.second is None:
-            by_view = self._encode(self.backbone, self.head, columns, encoded, poolings)
+            by_view = self._encode(self.backbone, self.head, columns, encoded, poolings, pooled)
         else:
             by_view = self._encode(
-                self.backbone, self.head, columns, [v for v in encoded if v == 0], poolings
+                self.backbone, self.head, columns, [v for v in encoded if v == 0], poolings, pooled
             )
             backbone, head = self.second
-            by_view |= self._encode(backbone, head, columns, [v for v in encoded if v > 0], poolings)
+            by_view |= self._encode(backbone, head, columns, [v for v in encoded if v > 0], poolings, pooled)
         if self.pooled_rate and self.training:
             by_view = {view: F.dropout(vectors, self.pooled_rate) for view, vectors in by_view.items()}
         if once:
-            by_view[1] = by_view[0]
+            by_view[1], pooled[1] = by_view[0], pooled[0]
         return [by_view.get(view) for view in range(len(columns))]
 
     def _encode(
@@ -128,6 +130,7 @@ class SentenceModel(nn.Module):
         columns: Sequence[TokenBatch],
         views: Sequence[int],
         poolings: Sequence[SentencePooling],
+        pooled: dict[int, Tensor],
     ) -> dict[int, Tensor]:
         """Return the vectors of some views; those that are read alike are encoded in one batch, or in parts of it."""
         by_view: dict[int, Tensor] = {}
@@ -136,6 +139,7 @@ class SentenceModel(nn.Module):
             filled = [pooling.filled(columns[view]) for view in alike]
             vectors = self._read(backbone, pooling, filled)
             by_view |= zip(alike, vectors.split([column.rows for column in filled]), strict=True)
+        pooled |= {view: vectors.float() for view, vectors in by_view.items()}
         headed = [view for view in views if poolings[view].params.head]
         if headed:
             rows = [columns[view].rows for view in headed]

@@ -73,17 +73,22 @@ class RunState:
             torch.cuda.set_rng_state_all(content["random_cuda"])
         return content["progress"]
 
-    def save_best(self, model: nn.Module, step: int) -> None:
-        """Keep the weights of the best checkpoint so far."""
-        self._write("best", step, model.state_dict())
+    def save_best(self, step: int) -> None:
+        """Keep the weights of the best checkpoint so far, of model and objective."""
+        self._write("best", step, {name: module.state_dict() for name, module in self._modules()})
 
-    def load_best(self, model: nn.Module, step: int) -> None:
-        """Put the best checkpoint's weights into the model; BrokenState where they are not there any more."""
-        model.load_state_dict(self._best(step))
+    def load_best(self, step: int) -> None:
+        """Put the best checkpoint's weights back; BrokenState where they are not there any more."""
+        weights = self._best(step)
+        for name, module in self._modules():
+            module.load_state_dict(weights[name])
 
     def remove(self) -> None:
         """Delete the state of a finished run."""
         shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _modules(self) -> list[tuple[str, nn.Module]]:
+        return [(name, part) for name, part in self.parts.items() if isinstance(part, nn.Module)]
 
     def _best(self, step: int) -> dict[str, Any]:
         weights = next((self._read(path) for other, path in self._files("best") if other == step), None)

@@ -1,0 +1,30 @@
+"""A sentence vector helps to predict masked tokens (after Wu et al. 2022, InfoCSE), and a head beside its input."""
+
+from collections.abc import Sequence
+from typing import ClassVar, Literal
+
+from replicse.registry.encoders import HeadParameters
+from replicse.registry.terms import Ratio, TermParameters
+
+
+class ReconstructionParameters(TermParameters):
+    """Masked tokens of the first view from their states and the sentence's vector before the head, by a layer."""
+
+    implementation: ClassVar[str] = "twostage.parts:Reconstruction"
+    term: Literal["reconstruction"]
+    ratio: Ratio = 0.4
+
+    def vector_views(self, count: int) -> Sequence[int]:
+        """Return the first view."""
+        return (0,)
+
+    def passes(self, count: int) -> float:
+        """Return one pass: the masked copy."""
+        return 1
+
+
+class ResidualHead(HeadParameters):
+    """A vector, and tanh of a linear layer of it."""
+
+    implementation: ClassVar[str] = "twostage.parts:Residual"
+    kind: Literal["residual"]
