@@ -10,7 +10,6 @@ from replicse.compile.compiler import compile_study
 from replicse.compile.study import Study
 from replicse.judge.audit import audit, audit_plan
 from replicse.judge.judgements import Finding
-from replicse.spec.papers import load_papers
 
 WORKFLOW = ROOT / "workflow"
 
@@ -28,5 +27,5 @@ def shipped_plan(**config: Any) -> Study:
 @cache
 def shipped_audit() -> tuple[Study, list[Finding]]:
     """Return the plan that the audit of all shipped papers reads, and what it finds."""
-    plan = audit_plan(load_papers(WORKFLOW), WORKFLOW)
+    plan = audit_plan(WORKFLOW)
     return plan, audit(plan)

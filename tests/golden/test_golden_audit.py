@@ -8,7 +8,8 @@ import pytest
 import yaml
 from planned import WORKFLOW
 
-from replicse.judge.audit import audit, audit_plan
+from replicse.compile.compiler import compile_study
+from replicse.judge.audit import audit
 from replicse.spec.cell_id import CellId
 from replicse.spec.papers import load_papers
 from replicse.spec.printed import Reported
@@ -49,6 +50,7 @@ SPOKEN = [
     ("{data/sts/STS-B/test} / 64 * 3", "65"),
     ("{data/sts/STS-B/test} / 64 * 3", "22"),
 ]
+AS_AUDITED = {"scale": "paper", "papers": "all", "seeds": [0], "precision": "fp32"}
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +72,8 @@ def findings_where(papers, changes, **fields):
         update = told if isinstance(told, dict) else {"value": told}
         reported[key] = reported[key].model_copy(update=update)
     changed = replace(made, reported=reported | fields.pop("said", {}), **fields)
-    found = audit(audit_plan({**loaded, "made": changed}, workflow))
+    plan = compile_study(AS_AUDITED, workflow, papers={**loaded, "made": changed}, as_far_as_possible=True)
+    found = audit(plan)
     return "".join(
         f"  {one.rule}, {one.place}: {one.printed} is printed; {one.follows} follows ({one.certainty})\n"
         f"    {' '.join(one.cells)}\n    {one.note} {'; '.join(one.against)}".rstrip()

@@ -32,7 +32,7 @@ from replicse.provenance.source import contents_digest
 from replicse.spec.layers import mappings, named_files, workspace_files
 from replicse.compile.job import DRAWINGS, log_of, outputs_of
 from replicse.compile.records import CACHE, CurrentDigests
-from replicse.compile.compiler import compile_study
+from replicse.compile.document import study_of
 
 
 # A checkout may stand in any folder: Snakemake takes single braces of what it is given as text for its own.
@@ -65,7 +65,7 @@ if PLACED.prefix or PLACED.modifies_prefixes:
     )
 
 try:
-    STUDY = compile_study(config, WORKFLOW)
+    STUDY = study_of(config, WORKFLOW, of_workflow=True)
 except BadInput as error:
     raise WorkflowError(str(error)) from None
 

@@ -16,7 +16,7 @@ from replicse.cli.answers import (
 )
 from replicse.cli.arguments import add_study_arguments
 from replicse.cli.selected_study import selected_items, selected_study
-from replicse.compile.compiler import compile_study
+from replicse.compile.document import study_of
 from replicse.compile.jobs import Jobs
 from replicse.compile.study import Study
 from replicse.errors import BadInput
@@ -54,9 +54,7 @@ def run(arguments: Namespace) -> None:
     committed = measurements.paths.kept
     if named and not committed:
         config = plan.config.model_copy(update={"adjudicate": tuple(named)})
-        plan = compile_study(
-            config, plan.workflow, only=named[0] if len(named) == 1 else "", papers=plan.papers
-        )
+        plan = study_of(config, plan.workflow, only=named[0] if len(named) == 1 else "")
         measurements = Measurements(plan, Jobs(plan))
     asked_for = [item for item in adjudicated(plan) if not named or item in named]
     results = {result.item: result for result in results_of(asked_for, measurements)}
@@ -64,7 +62,8 @@ def run(arguments: Namespace) -> None:
     if not rows and committed:
         raise BadInput(f"{shown.folder}: no variant of {arguments.item or 'an item'} was run in this study")
     if not rows:
-        files = [str(plan.papers[paper].folder / "protocols.yaml") for paper in plan.studied]
+        papers = dict.fromkeys(item.partition("/")[0] for item in named or plan.items)
+        files = [str(plan.papers[paper].folder / "protocols.yaml") for paper in papers]
         raise BadInput(
             f"{arguments.item or 'adjudicate'}: no protocol names a row of it; write one in {' or '.join(files)}"
         )

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from replicse.compile.compiler import compile_study
+from replicse.compile.document import study_of
 from replicse.compile.paths import Paths
 from replicse.compile.study import Study
 from replicse.errors import BadInput
@@ -148,6 +148,6 @@ def own_rows(words: Iterable[str]) -> dict[str, dict[str, str]]:
 
 
 def chosen_study(arguments: Namespace, only: str = "") -> Study:
-    """Return the plan of the chosen study, or of one of its items alone."""
+    """Return the chosen study, or one that holds an item of it."""
     config, file = chosen_config(arguments)
-    return compile_study(config, arguments.workflow, file, only)
+    return study_of(config, arguments.workflow, file, only)

@@ -11,7 +11,6 @@ from replicse.judge.judgements import Finding
 from replicse.printable import several
 from replicse.show.pages.audit import audit_parts, audit_text
 from replicse.spec.config import SHIPPED, checked_config, read_config
-from replicse.spec.papers import load_papers
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -29,8 +28,7 @@ def run(arguments: Namespace) -> None:
     file = study_file(arguments.study) if arguments.study else SHIPPED
     there = arguments.study or file.is_file()
     config = checked_config(read_config([file]), str(file)) if there else None
-    papers = load_papers(arguments.workflow, config.plugins if config else ())
-    plan = audit_plan(papers, arguments.workflow, study=config)
+    plan = audit_plan(arguments.workflow, study=config)
     findings = audit(plan)
     if arguments.study and config:
         items = [item for item in plan.items if config.holds(item)]

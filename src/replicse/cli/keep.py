@@ -9,7 +9,7 @@ from typing import Any
 
 from replicse.cli.arguments import add_study_arguments, check_here, chosen_study, study_file
 from replicse.cli.render import study_facts, write_kept
-from replicse.compile.compiler import compile_study
+from replicse.compile.document import study_of
 from replicse.compile.paths import Paths
 from replicse.compile.study import Study
 from replicse.errors import BadInput, check_known
@@ -72,7 +72,7 @@ def keep_crate(name: str, workflow: Path, out: Path) -> None:
     studies = committed()
     check_known(name, studies, f'no committed study is named "{name}"')
     paths = studies[name]
-    plan = compile_study(read_json(paths.config), workflow, paths.config)
+    plan = study_of(read_json(paths.config), workflow, paths.config)
     count = write_crate(name, paths, plan, out)
     print(f"wrote={out} files={count} bytes={out.stat().st_size}")
 

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from replicse.compile.compiler import compile_study
+from replicse.compile.document import study_of
 from replicse.compile.paths import Paths
 from replicse.compile.selection import chosen_items
 from replicse.compile.study import Study
@@ -146,7 +146,7 @@ def write_kept(name: str, workflow: Path) -> None:
 
     kept = Paths("", name)
     study = read_study(Path(kept.record))
-    plan = compile_study(read_json(kept.config), workflow, kept.config)
+    plan = study_of(read_json(kept.config), workflow, kept.config)
     # What is known of a paper is of today, what was run is of the day when it was.
     study = {**study, "papers": plan.record["papers"]}
     items = [committed_item(plan, kept, item) for item in study["items"]]

@@ -19,15 +19,15 @@ from psutil import NoSuchProcess, Process
 from replicse.checked import read_yaml
 from replicse.cli.arguments import add_study_arguments, chosen_config, config_layers, own_papers
 from replicse.compile.compiler import compile_study
+from replicse.compile.document import study_of
 from replicse.compile.needs import absent, absent_root, unpinned_text
 from replicse.compile.paths import Paths, drop_partial
-from replicse.compile.selection import chosen_items, chosen_scale, too_large
+from replicse.compile.selection import chosen_items, too_large
 from replicse.compile.study import Study
 from replicse.errors import BadInput, MissingData, check_known, nearest
 from replicse.judge.folder import committed
 from replicse.runtime.locks import free, hold
 from replicse.spec.config import SHIPPED, by_paper, checked_config
-from replicse.spec.papers import load_papers
 from replicse.spec.tables import Item
 from replicse.workspace import packaged
 
@@ -75,14 +75,14 @@ def run(arguments: Namespace) -> int:
     config, file = chosen_config(arguments)
     own = {} if arguments.item else own_settings(config, arguments)
     checked = checked_config({**config, **own}, file)
-    papers = load_papers(arguments.workflow, checked.plugins)
-    study_items = list(chosen_items(checked, papers, file))
     if arguments.profile:
         arguments.profile = profile_named(arguments.profile, arguments.workflow)
-    large = too_large(study_items, checked, chosen_scale(checked, arguments.workflow, file))
+    # Snakemake would tell a mistake among lines of its own.
+    whole = study_of(checked, arguments.workflow, file)
+    study_items = list(chosen_items(checked, whole.papers, file))
+    large = too_large(study_items, checked, whole.scale)
     items = items_named(arguments.item, study_items, large)
-    # Snakemake plans again, and would tell a mistake among lines of its own.
-    plan = of_items(compile_study(checked, arguments.workflow, file, papers=papers), items)
+    plan = of_items(whole, items)
     refuse_absent(plan, items)
     left_out = (f"{item} is left out: {error}" for item, error in plan.unplanned.items())
     for sentence in filter(None, (unpinned_text(plan), absent_root(plan), *left_out)):

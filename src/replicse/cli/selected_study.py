@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from replicse.cli.arguments import asked, check_here, chosen_config, chosen_study, study_file
-from replicse.compile.compiler import compile_study
+from replicse.compile.document import study_of
 from replicse.compile.jobs import Jobs
 from replicse.compile.paths import Paths
 from replicse.compile.study import Study
@@ -91,7 +91,8 @@ def own_study(arguments: Namespace, only: str = "") -> SelectedStudy:
             raise BadInput(
                 f"--study {arguments.study}: read as it was run; leave out --scale, --seeds and --config"
             )
-        return _kept(arguments, names[0], only)
+        kept = replace(committed()[names[0]], scale=plan.scale.name)
+        return SelectedStudy(Measurements(plan, paths=kept))
     values, named = chosen_config(arguments)
     chosen = checked_config(values, named)
     record = Path(Paths(chosen.scale).config)
@@ -99,24 +100,25 @@ def own_study(arguments: Namespace, only: str = "") -> SelectedStudy:
         made = asked(read_config([record], seeds=arguments.seeds), arguments)
         config = checked_config(made, str(record))
         if not only or config.holds(only):
-            plan = compile_study(made, arguments.workflow, str(record), only)
+            plan = study_of(made, arguments.workflow, str(record), only)
             same = config.bearing_on(only) == chosen.bearing_on(only) if only else config == chosen
             notice = f"read by {record}, with which it was made; --config {named} reads by that one instead"
             if not only or _begun(plan, only):
                 return SelectedStudy(Measurements(plan, Jobs(plan)), "" if same else notice)
-    plan = compile_study(values, arguments.workflow, named, only)
+    plan = study_of(values, arguments.workflow, named, only)
     return SelectedStudy(Measurements(plan, Jobs(plan)))
 
 
 def _kept(arguments: Namespace, name: str, only: str) -> SelectedStudy:
     paths = committed()[name]
-    plan = compile_study(asked(read_json(paths.config), arguments), arguments.workflow, paths.config, only)
+    plan = study_of(asked(read_json(paths.config), arguments), arguments.workflow, paths.config, only)
     return SelectedStudy(Measurements(plan, paths=replace(paths, scale=plan.scale.name)))
 
 
 def _begun(plan: Study, only: str) -> bool:
     """Return whether something of a plan was evaluated, or of a complete study at least begun."""
-    files = {file for item in plan.items.values() for file in plan.evaluation_files(item)}
+    items = [plan.items[only]] if only else plan.items.values()
+    files = {file for item in items for file in plan.evaluation_files(item)}
     return any(not plan.paths.missing(file) for file in files) or (
         not only and Path(plan.paths.config).is_file()
     )

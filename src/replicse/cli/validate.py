@@ -1,6 +1,7 @@
 """The verb that checks config, papers and scales."""
 
 from argparse import ArgumentParser, Namespace
+from collections.abc import Mapping
 
 from replicse.cli.answers import add_all_argument, answer, on_a_screen
 from replicse.cli.arguments import add_study_arguments, chosen_config, chosen_study, config_layers
@@ -52,7 +53,7 @@ def run(arguments: Namespace) -> None:
     answer(arguments.json, {"scale": plan.scale.name, **counts}, lines)
 
 
-def check_configs(arguments: Namespace, papers: dict[str, Paper]) -> None:
+def check_configs(arguments: Namespace, papers: Mapping[str, Paper]) -> None:
     """Check the config as each of its files leaves it, so that a mistake names the file it is in."""
     files, settings = config_layers(arguments)
     for count, file in enumerate(files, 1):

@@ -58,7 +58,7 @@ def cell_story_of(shown: SelectedStudy, cell: Cell) -> tuple[dict[str, list[str]
     beside = study_of_others(plan, others)
     made = measurements if measurements.paths.kept else Measurements(beside, Jobs(beside))
     rows = list(judged_claims(plan, claims, [result, *results_of(others, made, read)]))
-    findings = audit(audit_plan(plan.papers, plan.workflow, cell, plan.config), naming)
+    findings = audit(audit_plan(plan.workflow, cell, plan.config), naming)
     evidence = (cell, result, measurements, rows, findings)
     return cell_story(*evidence), cell_facts(*evidence)
 

@@ -1,20 +1,17 @@
-"""Planning: from papers, a scale and a config to every run, encoder and evaluation, all known at once."""
+"""The compiler: from papers, a scale and a config to every run, encoder and evaluation, all known at once."""
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 from replicse.checked import Checked, excerpt
-from replicse.compile.draft import Draft
-from replicse.compile.graph import Works
 from replicse.compile.lines import Line, described, lines_of
 from replicse.compile.needs import hub_parts
 from replicse.compile.paths import Paths
 from replicse.compile.resolve import Resolver, Seeds
 from replicse.compile.selection import chosen_items, chosen_scale, load_scales, too_large
-from replicse.compile.study import Cell, Study, StudyParts
+from replicse.compile.study import Cell, Study
 from replicse.errors import BadInput, nearest
 from replicse.registry.corpora import SIMCSE_DATA
 from replicse.registry.registry import current
@@ -41,7 +38,7 @@ def compile_study(
     file: str = "config.yaml",
     only: str = "",
     *,
-    papers: dict[str, Paper] | None = None,
+    papers: Mapping[str, Paper] | None = None,
     as_far_as_possible: bool = False,
 ) -> Study:
     """Return the study of a config, or of one of its items; nothing is read but YAML and CSV, nothing is run.
@@ -55,13 +52,13 @@ def compile_study(
     lock = load_lock(workflow)
     scale = with_additions(chosen_scale(config, workflow, file), papers, config, file, load_scales(workflow))
     scale = scale.pinned(lock)
-    plan = Draft(config=config, workflow=workflow, scale=scale, papers=papers, paths=Paths(scale.name))
-    planner = Planner(plan, lock)
+    plan = Study(config=config, workflow=workflow, scale=scale, papers=papers, paths=Paths(scale.name))
+    compiler = Compiler(plan, lock)
     items = list(chosen_items(config, papers, file))
     left_out = too_large(items, config, scale)
     for item in items:
         if only == item.id or (not only and item not in left_out):
-            planner.add_if_possible(item)
+            compiler.add_if_possible(item)
             error = plan.unplanned.get(item.id)
             optional = isinstance(error, OfAnotherScale) and not only and not config.names(item.id)
             if error and not as_far_as_possible and not optional:
@@ -72,14 +69,13 @@ def compile_study(
     if not plan.items and not (plan.unplanned and as_far_as_possible):
         none = BadInput(f'{file}: the study has no item "{only}"{nearest(only, [item.id for item in items])}')
         raise next(iter(plan.unplanned.values()), none)
-    parts = {part.name: getattr(plan, part.name) for part in fields(StudyParts)}
-    return Study(**parts, works=Works(plan))
+    return plan
 
 
-class Planner:
-    """Adds items to a plan: each cell's encoders, their runs, and what those depend on."""
+class Compiler:
+    """Adds items to a study: each cell's encoders, their runs, and what those depend on."""
 
-    def __init__(self, plan: Draft, lock: Lock) -> None:
+    def __init__(self, plan: Study, lock: Lock) -> None:
         self.plan, self.resolver = plan, Resolver(plan, lock)
         # The encoders and seeds of what a cell asks for, which many cells ask for alike.
         self._memo: dict[str, tuple[Jobs, tuple[int | None, ...]]] = {}

@@ -3,13 +3,11 @@
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from replicse.compile.draft import Draft
 from replicse.compile.job import Job, log_of, outputs_of
-from replicse.compile.outcomes import outcomes
+from replicse.compile.study import Study
 from replicse.registry.artefacts import ENCODER
 from replicse.registry.augmentations import augmentation_of
 from replicse.registry.corpora import SIMCSE_DATA, corpus_of
@@ -26,19 +24,11 @@ from replicse.workspace import encoder_place
 CORPORA = "replicse.data.corpora"
 
 
-class Works:
-    """The jobs of a complete draft, and what its runs are made from; each is made when it is first asked for.
+class Graph:
+    """The jobs of a complete study, which it yields, and what its runs are made from."""
 
-    A verb that only reads results asks for no job: those of a scale take half as long again as all of its planning.
-    """
-
-    def __init__(self, plan: Draft) -> None:
+    def __init__(self, plan: Study) -> None:
         self.plan, self.paths, self.scale = plan, plan.paths, plan.scale
-
-    @cached_property
-    def jobs(self) -> Mapping[tuple[str, str], Job]:
-        """Return every job by stage and id."""
-        return {(job.stage, job.id): job for job in chain(self, outcomes(self.plan))}
 
     @cached_property
     def sources(self) -> Mapping[str, Init]:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 
-from replicse.compile.draft import Draft
+from replicse.compile.study import Study
 from replicse.errors import BadInput
 from replicse.registry.run_specs import PARTS
 from replicse.spec.cell_id import AS_DESCRIBED
@@ -61,7 +61,7 @@ class Line:
         return column.id in self.row.cells or bool(column.encoder.model_fields_set)
 
 
-def lines_of(plan: Draft, item: Item, row: Row) -> Iterator[Line]:
+def lines_of(plan: Study, item: Item, row: Row) -> Iterator[Line]:
     """Yield the lines of a row: as described, `also`, one for each variant, and one for each crossed backbone."""
     yield described(item, row)
     for name, request in row.also.items():

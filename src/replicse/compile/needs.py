@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from replicse.compile.study import Study, StudyParts
+from replicse.compile.study import Study
 from replicse.registry.architectures import weight_bytes
 from replicse.registry.corpora import HubDataset, HubPart
 from replicse.registry.registry import current
@@ -81,7 +81,7 @@ def size_text(count: int | None) -> str:
     return f"{count / 1e9:.1f} GB" if count >= 1e9 else f"{count / 1e6:,.1f} MB"
 
 
-def hub_parts(plan: StudyParts) -> list[HubPart]:
+def hub_parts(plan: Study) -> list[HubPart]:
     """Return the parts of hub data sets that some job reads, each once, with what the scale tells of them."""
     described = {
         _key(part): part for corpus in plan.scale.corpora.values() for part in getattr(corpus, "parts", ())
@@ -137,7 +137,7 @@ def _key(part: HubPart) -> tuple[str | None, ...]:
     return part.path, part.name, part.split, part.files, part.revision
 
 
-def _read(plan: StudyParts) -> Iterator[Mapping[str, Any]]:
+def _read(plan: Study) -> Iterator[Mapping[str, Any]]:
     """Yield every mapping in the specs of a plan's jobs that may name something outside."""
     suites = set().union(*plan.suites.values())
     yield from mappings(

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from replicse.compile.draft import Draft
 from replicse.compile.job import JUDGED, Job, log_of, outputs_of
+from replicse.compile.study import Study
 from replicse.spec.cell_id import AS_DESCRIBED
 from replicse.spec.protocols import ON_BACKBONE
 
@@ -13,7 +13,7 @@ JUDGES = frozenset({"replicse.spec", "replicse.compile", "replicse.judge", "repl
 SHOWS = frozenset({"replicse.show", "replicse.judge.document", "replicse.registry.suites"})
 
 
-def outcomes(plan: Draft) -> Iterator[Job]:
+def outcomes(plan: Study) -> Iterator[Job]:
     """Yield the jobs from the config of a study and the evaluations of its cells to the report."""
     paths, items = plan.paths, plan.items.values()
     results, tables = [paths.item(item) for item in plan.items], [paths.table(item) for item in plan.items]
@@ -37,7 +37,7 @@ def outcomes(plan: Draft) -> Iterator[Job]:
 
 
 def _job(
-    plan: Draft, stage: str, name: str = "", inputs: Iterable[str] = (), payload: Mapping[str, Any] | None = None,
+    plan: Study, stage: str, name: str = "", inputs: Iterable[str] = (), payload: Mapping[str, Any] | None = None,
     modules: frozenset[str] = frozenset(), texts: str | None = None,
 ) -> Job:  # fmt: skip
     parts = (plan.studied, plan.items) if stage == "report" else filter(None, [name])
@@ -45,7 +45,7 @@ def _job(
     return Job(stage, name, tuple(inputs), named, log, payload or {}, modules, texts=texts)
 
 
-def record_of(plan: Draft) -> dict[str, Any]:
+def record_of(plan: Study) -> dict[str, Any]:
     """Return what the report prints about the study itself."""
     papers = {key: plan.papers[key] for key in plan.studied}
     return {
@@ -65,7 +65,7 @@ def record_of(plan: Draft) -> dict[str, Any]:
     }
 
 
-def _protocols_run(plan: Draft) -> list[dict[str, str]]:
+def _protocols_run(plan: Study) -> list[dict[str, str]]:
     """Return id, title and evidence of the protocols that some cell was run under."""
     run = {cell.protocol for cells in plan.cells.values() for cell in cells}
     protocols = [

@@ -1,17 +1,16 @@
 """Names made definite: the encoders, runs, backbones and stores that a request comes to at a scale."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from replicse.compile.cost import check_frozen_layers
-from replicse.compile.draft import Draft
 from replicse.compile.paths import Paths
 from replicse.compile.recipes import Chain, Recipes
 from replicse.compile.stores import Stores
-from replicse.compile.study import backbone_id, kept_checkpoint, tokenizer_id
+from replicse.compile.study import Study, backbone_id, kept_checkpoint, tokenizer_id
 from replicse.errors import BadInput, MissingData, check_known
 from replicse.registry.corpora import Labelled
 from replicse.registry.encoders import Engine, can_keep
@@ -46,7 +45,7 @@ FIRST = Seeds(0, 0)
 class Resolver:
     """Returns encoders and runs, and adds the runs, backbones, tokenizers and stores they depend on to a study."""
 
-    def __init__(self, plan: Draft, lock: Lock) -> None:
+    def __init__(self, plan: Study, lock: Lock) -> None:
         self.plan, self.scale, self.lock = plan, plan.scale, lock
         self.recipes, self.stores = Recipes(plan.papers, plan.scale), Stores(plan)
         self._backbones: dict[tuple[str, int], Encoder] = {}
@@ -279,13 +278,13 @@ class Resolver:
         return FrozenModel.of({"folder": self.plan.encoder_folder(encoder), **read}, f"{where}: {model.name}")
 
 
-def check_parts(scale: Scale, papers: dict[str, Paper], workflow: Path) -> None:
+def check_parts(scale: Scale, papers: Mapping[str, Paper], workflow: Path) -> None:
     """Raise BadInput where a backbone, a stand-in or a recipe cannot be planned at a scale, whoever asks for it.
 
     A recipe of what other scales alone have is none of this scale.
     """
     config = Config(scale=scale.name, papers="all", seeds=(0,))
-    plan = Draft(config=config, workflow=workflow, scale=scale, papers=papers, paths=Paths(scale.name))
+    plan = Study(config=config, workflow=workflow, scale=scale, papers=papers, paths=Paths(scale.name))
     resolver = Resolver(plan, load_lock(workflow))
     for name in scale.backbones:
         resolver.backbone(name, FIRST.backbone, f"{scale.file}: backbones.{name}")

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from replicse.compile.draft import Draft
+from replicse.compile.study import Study
 from replicse.registry.digests import digest
 from replicse.registry.run_options import View
 from replicse.registry.runs import Run
@@ -11,7 +11,7 @@ from replicse.registry.runs import Run
 class Stores:
     """Adds the stores of runs to a study; equal ones are one."""
 
-    def __init__(self, plan: Draft) -> None:
+    def __init__(self, plan: Study) -> None:
         self.plan = plan
         self._names: dict[tuple[str, View, str, int], str] = {}
 

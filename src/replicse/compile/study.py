@@ -1,15 +1,16 @@
 """A compiled study: every cell, run, encoder, store and job, all known at once."""
 
 import os
-from collections.abc import Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass
-from functools import cache
+from collections.abc import Iterable, Mapping, MutableMapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from replicse.compile.job import Job
 from replicse.compile.paths import Paths
 from replicse.errors import BadInput, nearest
+from replicse.registry.artefacts import TOKENIZER
 from replicse.registry.digests import digest
 from replicse.registry.encoders import Checkpoint, Precision
 from replicse.registry.poolings import Own
@@ -26,7 +27,7 @@ from replicse.spec.scales import Scale
 from replicse.spec.tables import Item, Row
 
 if TYPE_CHECKING:
-    from replicse.compile.graph import Works
+    from replicse.compile.graph import Graph
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,35 +62,40 @@ class Cell:
 
 
 @dataclass(frozen=True, eq=False)
-class StudyParts:
-    """What a study consists of, while it is compiled and afterwards; shared runs, encoders and stores occur once."""
+class Study:
+    """A study: every cell, run, encoder and store, each once. Its compiler fills it; afterwards nothing of it changes.
+
+    Its jobs, and what its runs are made from, are worked out when they are first asked for.
+    """
 
     config: Config
     workflow: Path
     scale: Scale
-    papers: dict[str, Paper]
+    papers: Mapping[str, Paper]
     paths: Paths
-    items: Mapping[str, Item]
-    cells: Mapping[str, Sequence[Cell]]
-    runs: Mapping[str, Run]
-    encoders: Mapping[str, Encoder]
+    items: MutableMapping[str, Item] = field(default_factory=dict)
+    cells: MutableMapping[str, Sequence[Cell]] = field(default_factory=dict)
+    runs: MutableMapping[str, Run] = field(default_factory=dict)
+    encoders: MutableMapping[str, Encoder] = field(default_factory=dict)
     # encoder -> what is evaluated of it: suites, and `trajectory`
-    suites: Mapping[str, Set[str]]
+    suites: dict[str, set[str]] = field(default_factory=dict)
     # encoder, suite -> what is read below the suite, where a job runs no more than that
-    read: Mapping[tuple[str, str], Set[str]]
-    backbones: Mapping[str, dict[str, Any]]
-    tokenizers: Mapping[str, dict[str, Any]]
-    stores: Mapping[str, dict[str, Any]]
-    counted: Set[str]
+    read: dict[tuple[str, str], set[str]] = field(default_factory=dict)
+    backbones: dict[str, dict[str, Any]] = field(default_factory=dict)
+    tokenizers: dict[str, dict[str, Any]] = field(default_factory=dict)
+    stores: dict[str, dict[str, Any]] = field(default_factory=dict)
+    # run -> the stores of its views
+    run_stores: dict[str, list[str]] = field(default_factory=dict)
+    counted: set[str] = field(default_factory=set)
     # run -> its published spreads by metric path
-    measured: Mapping[str, Mapping[str, Spread]]
-    unpinned: Set[str]
+    measured: dict[str, dict[str, Spread]] = field(default_factory=dict)
+    unpinned: set[str] = field(default_factory=set)
     # backbones that the scale pre-trains without a pooler, of which a run asks to keep it
-    without_pooler: Set[str]
+    without_pooler: set[str] = field(default_factory=set)
     # items of the config with a search that is too large for the scale, which nobody asked for by name
-    left_out: Sequence[str]
+    left_out: list[str] = field(default_factory=list)
     # items that cannot be planned, where that is no reason to stop -> why
-    unplanned: Mapping[str, BadInput]
+    unplanned: dict[str, BadInput] = field(default_factory=dict)
 
     @property
     def seeds(self) -> tuple[int, ...]:
@@ -128,6 +134,13 @@ class StudyParts:
             f"not run unless asked for by name, for a search of more than {most} jobs: replicse run {first}"
             f" --scale {self.scale.name}, or a list of items under papers of the config"
         )
+
+    def precision(self, paper: str) -> Precision:
+        """Return the precision that a paper's runs are trained in; a run's own takes precedence."""
+        if self.config.precision:
+            return self.config.precision
+        precision = self.scale.precision
+        return precision if precision != "papers" else self.printed_precision(paper) or "fp32"
 
     def printed_precision(self, paper: str) -> Precision | None:
         """Return the precision that a paper trained in; None where it names none."""
@@ -173,6 +186,26 @@ class StudyParts:
             return self.paths.checkpoint(encoder.source.run, encoder.checkpoint)
         return self.paths.backbone(backbone_id(encoder.source))
 
+    def first(self, init: Init) -> Init:
+        """Return what the first run was made from, of the runs that one continues."""
+        while init.run:
+            init = self.runs[init.run].init
+        return init
+
+    def tokenizer_file(self, init: Init) -> str:
+        """Return the tokenizer file of a run, followed through the runs it starts from."""
+        init = self.first(init)
+        if init.fresh:
+            return self.paths.tokenizer(tokenizer_id(init.fresh.tokenizer))
+        return f"{self.paths.backbone(backbone_id(init))}/{TOKENIZER}"
+
+    def init_folder(self, run: Run) -> str:
+        """Return the folder a run's weights start from; empty for a fresh encoder."""
+        if run.init.run:
+            which = run.init.checkpoint or kept_checkpoint(self.runs[run.init.run])
+            return self.paths.checkpoint(run.init.run, which)
+        return "" if run.init.fresh else self.paths.backbone(backbone_id(run.init))
+
     def count_job(self) -> dict[str, Any]:
         """Return the paths that are counted, the recipes of the corpora among them, and those of runs."""
         parts = [path.split("/")[1:] for path in sorted(self.counted)]
@@ -182,22 +215,28 @@ class StudyParts:
         recipes = {name: recipe_of(self.papers, "", name, "data counts").plain() for name in sorted(runs)}
         return {"read": sorted(self.counted), "corpora": corpora, **({"recipes": recipes} if recipes else {})}
 
-
-@dataclass(frozen=True, eq=False)
-class Study(StudyParts):
-    """A compiled study: nothing of it changes any more. `works` makes its jobs when they are first asked for."""
-
-    works: "Works"
-
-    @property
+    @cached_property
     def jobs(self) -> Mapping[tuple[str, str], Job]:
         """Return every job by stage and id."""
-        return self.works.jobs
+        from replicse.compile.outcomes import outcomes
+
+        return {(job.stage, job.id): job for job in (*self._graph, *outcomes(self))}
+
+    @cached_property
+    def depends(self) -> Mapping[str, Sequence[str]]:
+        """Return the runs that each run depends on."""
+        return self._graph.depends
 
     @property
     def sources(self) -> Mapping[str, Init]:
         """Return what each run and each folder of weights was made from."""
-        return self.works.sources
+        return self._graph.sources
+
+    @cached_property
+    def _graph(self) -> "Graph":
+        from replicse.compile.graph import Graph
+
+        return Graph(self)
 
     def item(self, name: str) -> Item:
         """Return an item by `paper/item` or by its target name; BadInput names the nearest one."""
@@ -239,7 +278,7 @@ class Study(StudyParts):
             run = pending.pop()
             if run not in chain:
                 chain.add(run)
-                pending += self.works.depends[run]
+                pending += self.depends[run]
         return chain
 
     @property

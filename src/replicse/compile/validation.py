@@ -1,6 +1,6 @@
 """What `replicse validate` looks for beyond the models of the files: everything is planned at every scale."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from replicse.compile.compiler import compile_study
@@ -15,7 +15,7 @@ from replicse.spec.scales import OfAnotherScale, load_scale
 
 
 def validate_scales(
-    config: Config, papers: dict[str, Paper], workflow: Path, file: str
+    config: Config, papers: Mapping[str, Paper], workflow: Path, file: str
 ) -> dict[str, list[str]]:
     """Plan all items at all scales; return the scales that an item is not for, by item. BadInput for what cannot be."""
     files = load_scales(workflow)

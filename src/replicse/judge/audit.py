@@ -7,9 +7,10 @@ last digit says what rounding can explain. What a set holds is in `workflow/data
 import logging
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
-from replicse.compile.compiler import compile_study
+from replicse.compile.document import study_of
 from replicse.compile.selection import chosen_scale, papers_scale
 from replicse.compile.study import Cell, Study
 from replicse.errors import check_known
@@ -33,24 +34,25 @@ ENDS = ("min", "max")
 LOG = logging.getLogger(__name__)
 
 
-def audit_plan(
-    papers: dict[str, Paper], workflow: Path, cell: Cell | None = None, study: Config | None = None
-) -> Study:
+def audit_plan(workflow: Path, cell: Cell | None = None, study: Config | None = None) -> Study:
     """Return the plan of all papers at their own scale: there equal encoders, and only those, have one id.
 
     All in one precision: a paper that trains in another prints numbers of the same recipe all the same. With `cell`,
-    only the items that a finding on it may rest on. The corpora and sets of a `study` are there too, where the papers'
-    scale has none of that name. What cannot be planned is left out, and named in a warning.
+    only the items that a finding on it may rest on. The plug-ins, corpora and sets of a `study` are there too, where
+    the papers' scale has none of that name. What cannot be planned is left out, and named in a warning.
     """
-    items = _beside(papers, cell, load_datasets(workflow)) if cell else "all"
     config = checked_config(
-        {"scale": papers_scale(workflow), "papers": items, "seeds": [0], "precision": "fp32"}, "audit"
+        {"scale": papers_scale(workflow), "papers": "all", "seeds": [0], "precision": "fp32"}, "audit"
     )
     if study:
-        known = chosen_scale(config, workflow, "audit").corpora
+        known = chosen_scale(config, workflow, "audit").corpora if study.corpora else {}
         corpora = {name: corpus for name, corpus in (study.corpora or {}).items() if name not in known}
-        config = config.model_copy(update={"corpora": corpora, "sets": study.sets})
-    plan = compile_study(config, workflow, papers=papers, as_far_as_possible=True)
+        config = config.replace(corpora=corpora, sets=study.sets, plugins=study.plugins)
+    plan = study_of(config, workflow, "audit", as_far_as_possible=True)
+    if cell:
+        named = _beside(plan.papers, cell, load_datasets(workflow))
+        items = {name: item for name, item in plan.items.items() if name in named}
+        plan = replace(plan, items=items, cells={name: plan.cells[name] for name in items})
     if plan.unplanned:
         LOG.warning("not audited: %s (%s)", ", ".join(plan.unplanned), next(iter(plan.unplanned.values())))
     return plan
@@ -72,8 +74,8 @@ def unplanned(plan: Study) -> Iterator[Finding]:
             )
 
 
-def _beside(papers: Mapping[str, Paper], cell: Cell, datasets: Datasets) -> dict[str, list[str]]:
-    """Return by paper a cell's item, those that print differences to it, and those of its paper that read the same.
+def _beside(papers: Mapping[str, Paper], cell: Cell, datasets: Datasets) -> set[str]:
+    """Return a cell's item, those that print differences to it, and those of its paper that read the same.
 
     An average counts as the same as its parts. Numbers of other papers bear on it where its paper or theirs prints the
     least and the most of several seeds.
@@ -94,11 +96,7 @@ def _beside(papers: Mapping[str, Paper], cell: Cell, datasets: Datasets) -> dict
         paths = {item.path(row, column) for row in item.rows for column in item.columns}
         if not related.isdisjoint(map(datasets.one_name, filter(None, paths))):
             wanted.add(item.id)
-    items = {
-        key: [name for name, item in paper.items.items() if item.id in wanted]
-        for key, paper in papers.items()
-    }
-    return {key: names for key, names in items.items() if names}
+    return wanted
 
 
 def audit(plan: Study, sentences: Sequence[Claim] | None = None) -> list[Finding]:

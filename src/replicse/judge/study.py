@@ -7,7 +7,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from replicse.compile.compiler import compile_study
+from replicse.compile.document import study_of
 from replicse.compile.paths import Paths
 from replicse.compile.selection import chosen_items
 from replicse.compile.study import Study
@@ -37,7 +37,7 @@ def judge_study(plan: Study, results: Sequence[ItemResult]) -> Judgements:
     return Judgements(
         claims=tuple(judged_claims(plan, study_claims(plan.papers, plan.studied), results)),
         adjudication=tuple(row for result in results for row in adjudicate(plan.papers, result)),
-        audit=tuple(audit(audit_plan(plan.papers, plan.workflow, study=plan.config))),
+        audit=tuple(audit(audit_plan(plan.workflow, study=plan.config))),
     )
 
 
@@ -130,7 +130,7 @@ def study_of_others(plan: Study, items: Iterable[str]) -> Study:
     if plan.items.keys() >= set(wanted):
         return plan
     config = plan.config.of_items(wanted)
-    others = compile_study(config, plan.workflow, papers=plan.papers, as_far_as_possible=True)
+    others = study_of(config, plan.workflow, as_far_as_possible=True)
     for name, error in others.unplanned.items():
         LOG.warning("%s is left out: %s", name, error)
     return others

@@ -41,7 +41,7 @@ def test_a_cell_alone_has_the_findings_of_the_whole(shipped, findings):
     cells = {str(cell.id): cell for item in shipped.items for cell in shipped.described(item)}
     for rule in ("equal", "text"):
         name = next(name for one in findings if one.rule == rule for name in one.cells if name in cells)
-        alone = audit_plan(shipped.papers, WORKFLOW, cells[name])
+        alone = audit_plan(WORKFLOW, cells[name])
         assert len(alone.items) < len(shipped.items) / 2
         told, expected = ([one for one in each if name in one.cells] for each in (audit(alone), findings))
         assert told == expected

@@ -17,7 +17,6 @@ from replicse.judge.csv_rows import TIDY
 from replicse.judge.measurements import Measurements
 from replicse.judge.study import judge_study, read_results
 from replicse.judge.tabulate import item_result
-from replicse.spec.papers import load_papers
 
 CONFIG = {
     "scale": "compact",
@@ -38,9 +37,9 @@ def _audited_once(monkeypatch):
     for module in (audit_verb, why, study):
         real = module.audit_plan
 
-        def once(papers, workflow, cell=None, study=None, real=real):
+        def once(workflow, cell=None, study=None, real=real):
             shipped = cell is None and workflow == WORKFLOW and not (study and study.corpora)
-            return shipped_audit()[0] if shipped else real(papers, workflow, cell, study)
+            return shipped_audit()[0] if shipped else real(workflow, cell, study)
 
         monkeypatch.setattr(module, "audit_plan", once)
 
@@ -104,7 +103,7 @@ def test_what_cannot_be_planned_at_the_papers_scale_stops_no_study(tmp_path, cap
     assert judge_study(compile_study(config, workflow), []).audit, "the other papers are audited"
     (line,) = [line for line in caplog.text.splitlines() if "not audited: " in line]
     assert "not audited: diffcse/" in line and "bert-tiny" in line and str(scale) in line
-    further = audit_plan(load_papers(workflow), workflow)
+    further = audit_plan(workflow)
     found = audit(further)
     (lacking,) = [one for one in found if one.rule == NOT_AUDITED]
     assert "bert-tiny" in lacking.follows

@@ -28,12 +28,12 @@ class StudyJob(Payload):
     study: Text
 
     def compiled(self, only: str = "") -> "Study":
-        """Return the study of the config, or one of its items alone."""
-        from replicse.compile.compiler import compile_study
+        """Return the study of the config as the workflow compiled it, or one that holds an item of it."""
+        from replicse.compile.document import study_of
         from replicse.spec.config import read_config
         from replicse.workspace import workflow_folder
 
-        return compile_study(read_config([Path(self.study)]), workflow_folder(), self.study, only)
+        return study_of(read_config([Path(self.study)]), workflow_folder(), self.study, only)
 
 
 class Stage(NamedTuple):

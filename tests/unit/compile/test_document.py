@@ -1,0 +1,151 @@
+"""The document of a study: the same for the same inputs, read back as it was compiled, compiled again for others."""
+
+import dataclasses
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from planned import WORKFLOW, shipped_plan
+
+from replicse import cli
+from replicse.compile import document
+from replicse.compile.document import Built, document_of, read_study, study_of
+from replicse.registry.plugins import use_plugins
+
+CONFIG = {"scale": "micro", "papers": {"simcse": ["table3", "figure2"], "rankcse": "all"}, "seeds": [0, 1]}
+STUDY = Path("results", "micro", "study.json")
+PLUGIN = "from replicse.registry.terms import Term\n"
+
+
+@pytest.fixture
+def workspace(tmp_path, monkeypatch):
+    """A workspace with a workflow, of which a test may change a file."""
+    for name in ("papers", "scales", "datasets.yaml", "hub.lock.yaml"):
+        source = WORKFLOW / name
+        (shutil.copytree if source.is_dir() else shutil.copy)(source, tmp_path / "workflow" / name)
+    (tmp_path / "workflow" / "rules").mkdir()
+    (tmp_path / "mine.py").write_text(PLUGIN)
+    (tmp_path / "config.yaml").write_text(json.dumps({**CONFIG, "adjudicate": [], "plugins": ["mine.py"]}))
+    monkeypatch.chdir(tmp_path)
+    yield tmp_path
+    use_plugins(())
+
+
+@pytest.fixture
+def compiled(monkeypatch):
+    """The list of the configs that are compiled, not read."""
+    calls, compile_study = [], document.compile_study
+
+    def noted(config, *others, **more):
+        calls.append(config)
+        return compile_study(config, *others, **more)
+
+    monkeypatch.setattr(document, "compile_study", noted)
+    return calls
+
+
+@pytest.mark.parametrize("scale", ["micro", "paper"])
+def test_what_is_read_is_what_was_compiled(scale, tmp_path):
+    study = shipped_plan(scale=scale, papers="all", seeds=[0, 1], adjudicate=["repro/table4"])
+    (tmp_path / "study.json").write_text(
+        json.dumps(document_of(study, "x"), separators=(",", ":"), ensure_ascii=False)
+    )
+    read = read_study(tmp_path / "study.json", "x", study.config, study.workflow)
+    for part in dataclasses.fields(study):
+        ours, theirs = (getattr(each, part.name) for each in (read, study))
+        if part.name == "papers":  # claims hold expressions, of which each is its own
+            assert json.dumps(document_of(read, "x")) == json.dumps(document_of(study, "x"))
+        elif part.name != "unplanned":
+            assert (dict(ours) if isinstance(ours, Built) else ours) == theirs, part.name
+    assert read.depends == {run: list(others) for run, others in study.depends.items()}
+    for key, job in study.jobs.items():
+        names = ("inputs", "outputs", "log", "payload", "code", "files", "texts")
+        assert all(getattr(read.jobs[key], name) == getattr(job, name) for name in names), key
+
+
+def test_equal_inputs_give_equal_bytes_in_any_process_and_folder(workspace):
+    study_of(CONFIG, Path("workflow"), of_workflow=True)
+    code = (
+        "from pathlib import Path; from replicse.compile.document import study_of;"
+        f"study_of({CONFIG}, Path('workflow').absolute(), of_workflow=True)"
+    )
+    other = shutil.copytree(
+        workspace, workspace / "elsewhere" / "deeper", ignore=lambda *_: ["results", "elsewhere"]
+    )
+    subprocess.run([sys.executable, "-c", code], cwd=other, check=True)
+    assert (other / STUDY).read_bytes() == STUDY.read_bytes()
+
+
+def added(name, line):
+    file = Path(name)
+    file.write_text(file.read_text(encoding="utf-8") + line, encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda _: added("workflow/papers/simcse/tables/table3.yaml", "# a remark\n"),
+        lambda _: added("workflow/papers/simcse/deviations.md", "\n"),
+        lambda _: added("workflow/scales/micro.yaml", "# a remark\n"),
+        lambda _: added("workflow/hub.lock.yaml", "# a remark\n"),
+        lambda _: added("mine.py", "# a remark\n"),
+        lambda _: shutil.copy("workflow/hub.lock.yaml", "hub.lock.yaml"),
+        lambda patch: patch.setattr(document, "package_sha256", lambda: "other code"),
+    ],
+    ids=["paper", "text", "scale", "lock", "plug-in", "workspace", "code"],
+)
+def test_a_change_of_an_input_is_compiled_again(workspace, compiled, monkeypatch, change):
+    for _ in range(2):
+        study_of(CONFIG, Path("workflow"))
+    assert len(compiled) == 1
+    change(monkeypatch)
+    study_of(CONFIG, Path("workflow"))
+    study_of({**CONFIG, "seeds": [0]}, Path("workflow"))
+    assert len(compiled) == 3
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [lambda text: text[: len(text) // 2], lambda text: "{}", lambda text: text.replace('"cells"', '"other"')],
+)
+def test_a_broken_document_is_compiled_again(workspace, compiled, spoil):
+    study_of(CONFIG, Path("workflow"), of_workflow=True)
+    before = STUDY.read_text(encoding="utf-8")
+    STUDY.write_text(spoil(before), encoding="utf-8")
+    study_of(CONFIG, Path("workflow"), of_workflow=True)
+    assert len(compiled) == 2 and STUDY.read_text(encoding="utf-8") == before
+
+
+def test_an_encoder_of_ones_own_is_looked_at_again(workspace, compiled):
+    own = {**CONFIG, "rows": {"simcse/table3": {"mine": {"folder": "./encoder"}}}}
+    (workspace / "encoder").mkdir()
+    study_of(own, Path("workflow"))
+    (workspace / "encoder" / "config.json").touch()
+    study = study_of(own, Path("workflow"))
+    (job,) = (job for job in study.jobs.values() if job.stage == "backbone")
+    assert len(compiled) == 2 and "encoder/config.json" in job.inputs
+
+
+def test_verbs_say_the_same_of_what_was_read(workspace, compiled, capsys):
+    for words in (
+        ["show", "simcse/table3"],
+        ["plan"],
+        ["claims", "rankcse"],
+        ["status"],
+        ["audit", "rankcse"],
+    ):
+        assert [cli.main(words) for _ in range(2)] == [0, 0]
+        out = capsys.readouterr().out
+        assert out[: len(out) // 2] == out[len(out) // 2 :], words
+    assert len(compiled) == 2, "the study, and that of the audit"
+
+
+def test_an_item_whose_study_cannot_be_compiled_is_compiled_alone(workspace):
+    file = Path("workflow", "papers", "rankcse", "recipes.yaml")
+    file.write_text(
+        file.read_text(encoding="utf-8").replace("bert-base", "no-such-backbone"), encoding="utf-8"
+    )
+    assert list(study_of(CONFIG, Path("workflow"), only="simcse/table3").items) == ["simcse/table3"]
