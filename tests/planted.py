@@ -20,7 +20,7 @@ TEXT = "{planted: a test that reads this reads what a study wrote\n"
 
 
 def places() -> Iterator[str]:
-    """Yield what studies of all papers write at each scale, and their logs; who reads more seeds reads these two too."""
+    """Yield what studies of all papers write at each scale, and their logs, for two seeds."""
     for scale in load_scales(CHECKOUT / "workflow"):
         config = {"scale": scale, "papers": "all", "seeds": [0, 1], "adjudicate": "all"}
         plan = compile_study(config, CHECKOUT / "workflow")
