@@ -16,6 +16,7 @@ from replicse.data.sts import filled_lines, load_sts, one_spaced, read_lines, re
 from replicse.data.tables import csv_records, table_rows
 from replicse.errors import BadInput, nearest
 from replicse.registry import corpora as registry
+from replicse.registry.tables import Table
 
 Row = tuple[str, ...]
 
@@ -33,7 +34,7 @@ def read_corpus(root: Path, corpus: registry.Corpus | Mapping[str, Any]) -> dict
     rows = list(_selected(kind.made_by()(Path(root), kind), kind))
     _check_rows(len(rows), Path(root), kind)
     # A file of triples may leave the last column out.
-    names = (*kind.columns, *["label"] * kind.has_labels)
+    names = (*kind.columns, *["label"] * kind.labelled(kind.plain()))
     columns = names[: len(rows[0])] if rows else names
     return {name: [row[i] for row in rows] for i, name in enumerate(columns)}
 
@@ -90,9 +91,13 @@ def triples(root: Path, corpus: registry.Triples) -> Iterator[Row]:
         yield tuple(one_spaced(cell) or " " for cell in record)
 
 
-def table(root: Path, corpus: registry.Table) -> Iterator[Row]:
+def table(root: Path, corpus: Table) -> Iterator[Row]:
     """Yield the named columns of a table in the working directory; an empty cell is refused with its line."""
-    return (cells for _, cells in table_rows(corpus.file, corpus.headings))
+    values = [corpus.label] if corpus.label else []
+    for number, cells in table_rows(corpus.file, corpus.headings, values):
+        if values:
+            score_of(cells[-1], Path(corpus.file), number)
+        yield cells
 
 
 def _nli_rows(root: Path, files: Sequence[str]) -> Iterator[tuple[str, str, str]]:

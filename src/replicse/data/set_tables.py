@@ -12,8 +12,9 @@ from replicse.data.sts import StsSubset, score_of
 from replicse.data.tables import table_rows
 from replicse.data.transfer import TransferSplit, TransferTask
 from replicse.errors import BadInput, check_known
-from replicse.registry.corpora import Corpus, Table
+from replicse.registry.corpora import Corpus
 from replicse.registry.sets import SET_SPLITS, EvaluationSet
+from replicse.registry.tables import Table
 
 ALL = "all"
 MOST_CLASSES = 500  # a probe of as many outputs is fitted for each split and strength of the penalty

@@ -37,6 +37,11 @@ class TokenColumn:
         """Return the number of rows."""
         return len(self.offsets) - 1
 
+    @property
+    def lengths(self) -> np.ndarray:
+        """Return the number of tokens of each row."""
+        return np.diff(self.offsets)
+
     def row(self, i: int) -> np.ndarray:
         """Return the token ids of row i, int32, without padding."""
         return self.tokens[self.offsets[i] : self.offsets[i + 1]]

@@ -4,10 +4,12 @@ import hashlib
 import json
 import resource
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
+
+import torch
 
 from replicse.augment import augment, token_change
 from replicse.data.corpora import labels_of, read_corpus
@@ -54,6 +56,8 @@ def train(
     seed: int = 0,
     precision: Precision = "fp32",
     device: str | None = None,
+    threads: int | None = None,
+    on_step: Callable[[dict[str, Any]], object] | None = None,
 ) -> SentenceEncoder:
     """Train an encoder by a recipe and return it, with the weights that selection kept and the recipe's test pooling.
 
@@ -74,6 +78,8 @@ def train(
         seed: of the order of the data, dropout, masks and heads.
         precision: fp32, bf16 (autocast), or fp16 with loss scaling, which needs a GPU.
         device: cpu, cuda, cuda:1, ...; the first GPU where there is one.
+        threads: of the CPU; as many as torch has where they are not given.
+        on_step: is called after each step with its `step`, `loss` and `terms`, which holds the loss of each term.
 
     Raises:
         BadInput: what is wrong with recipe, corpus or changes, or `out` holds another run; MissingData (a BadInput)
@@ -111,7 +117,9 @@ def train(
         "tokenizer": str(out / TOKENIZER),
         "stores": [str(store) for store in stores],
     }
-    train_job(job, Path(data or out), out, out / "state", device=device)
+    if threads:
+        torch.set_num_threads(threads)
+    train_job(job, Path(data or out), out, out / "state", device=device, on_step=on_step)
     return _opened(out, spec, device)
 
 
@@ -124,6 +132,7 @@ def train_job(
     device: str | None = None,
     parts: Parts | None = None,
     code: str = "",
+    on_step: Callable[[dict[str, Any]], object] | None = None,
 ) -> float | None:
     """Train the run of a job, write its provenance, and return the seconds it took.
 
@@ -134,7 +143,8 @@ def train_job(
     job, parts = TrainJob.read(document), parts or Parts()
     chosen = device_for(device)
     machine = computed(chosen, job.spec.precision) | parts.record()
-    trainer = run_training(job, root, out, state, chosen, machine, parts=parts, code=code)
+    options = {"parts": parts, "code": code, "on_step": on_step}
+    trainer = run_training(job, root, out, state, chosen, machine, **options)
     if parts.processes.rank:
         return None
     facts = {**machine, "resumed_from": [other for other in trainer.machines if other != machine]}
@@ -204,6 +214,8 @@ def _columns_of(corpus: CorpusInput) -> tuple[dict[str, list[str]], dict[str, An
         columns = {role: [row[place] for row in corpus] for place, role in enumerate(ROLES[: lengths[0]])}
     rows = _checked_rows(columns)
     digest = hashlib.sha256(json.dumps(columns, sort_keys=True).encode()).hexdigest()
+    if "label" in columns and "format" not in named:
+        named["labelled"] = True
     return columns, {**named, "rows": rows, "sha256": digest}
 
 

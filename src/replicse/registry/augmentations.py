@@ -7,6 +7,7 @@ from pydantic import Field, model_validator
 from replicse.checked import Count, Id, Number, Share, Text, Whole, one_of
 from replicse.registry.corpora import DataFile
 from replicse.registry.entries import Entry
+from replicse.registry.frozen import FrozenModel
 
 Part = Annotated[Number, Field(gt=0, le=1)]
 
@@ -23,6 +24,24 @@ class AugmentationParameters(Entry):
     sees_tokenizer: ClassVar[bool] = False
     name: str
     seed: Annotated[Whole, Field(ge=0)] = 42
+
+
+class Mined(AugmentationParameters):
+    """Another line of the column for every line, a hard negative, by its rank among those that an encoder finds near.
+
+    The encoder is named as a frozen model of a term is; it is trained first, and the view is a store that waits for it.
+    """
+
+    home: ClassVar[str] = "replicse.augment.mining"
+    name: Literal["mined"]
+    model: FrozenModel
+    rank: tuple[Count, Count] = (10, 50)
+
+    @model_validator(mode="after")
+    def _is_a_range(self) -> Self:
+        if self.rank[0] > self.rank[1]:
+            raise ValueError("rank as the lowest, then the highest")
+        return self
 
 
 class Crop(AugmentationParameters):

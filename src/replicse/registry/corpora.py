@@ -83,6 +83,11 @@ class CorpusFormat(Entry, Kept):
         return ("anchor", "positive")
 
     @classmethod
+    def labelled(cls, recipe: Mapping[str, Any]) -> bool:
+        """Return whether the reader yields a label last, of a corpus by its recipe, or columns in memory have one."""
+        return cls.has_labels or bool(recipe.get("labelled"))
+
+    @classmethod
     def characters(cls, recipe: Mapping[str, Any]) -> float:
         """Return about how many characters a text of such a corpus has; infinity where its recipe does not say it."""
         return math.inf
@@ -215,48 +220,6 @@ class Labelled(OneFile):
     def columns(self) -> tuple[str, ...]:
         """Return `first` and, where there are pairs, `second`."""
         return ("first", "second")[: len(self.sentences)]
-
-
-class Table(CorpusFormat):
-    """A table of your own with a header: sentences, or pairs and triplets by the headings of their roles.
-
-    `at` says by scale which rows are kept there, instead of what is said next to it.
-    """
-
-    in_workspace: ClassVar[bool] = True
-    format: Literal["table"]
-    file: TableFile
-    at: dict[Id, Kept] = {}
-    text: Text | None = None
-    anchor: Text | None = None
-    positive: Text | None = None
-    negative: Text | None = None
-
-    @model_validator(mode="after")
-    def _has_its_headings(self) -> Self:
-        sentences = self.text and not (self.anchor or self.positive or self.negative)
-        if not sentences and not (self.anchor and self.positive and not self.text):
-            raise ValueError("the heading of text, or those of anchor, positive and perhaps negative")
-        return self
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """Return `text`, or the roles that have a heading."""
-        return tuple(role for role in ("text", "anchor", "positive", "negative") if getattr(self, role))
-
-    @property
-    def headings(self) -> tuple[str, ...]:
-        """Return the heading of each column in the file."""
-        return tuple(getattr(self, role) for role in self.columns)
-
-    def at_scale(self, scale: str) -> Self:
-        """Return the corpus with the rows that are kept at a scale."""
-        kept = self.at.get(scale)
-        return self.replace(at={}, **(dict(kept) if kept else {}))
-
-    def origin(self, root: Path) -> tuple[str, str]:
-        """Return the file, which is your own."""
-        return self.file, "fix the file, or the rows that are expected"
 
 
 class HubPart(Checked):

@@ -1,4 +1,4 @@
-"""How a run trains: schedules of rates and weights, optimisers."""
+"""How a run trains: schedules of rates and weights, optimisers, orders of rows."""
 
 import math
 from typing import ClassVar, Literal
@@ -74,3 +74,58 @@ class AdamWParameters(OptimiserParameters):
     optimiser: Literal["adamw"]
     betas: tuple[Rate, Rate] = (0.9, 0.999)
     epsilon: Positive = 1e-8
+
+
+class OrderParameters(NamedEntry):
+    """What every order of rows has: its code is `function(data, epoch, random, parameters)`.
+
+    It returns the row numbers of an epoch, as many as the data have; batches are read of them in turn. `data` has
+    `rows`, `batch_size`, `labels` and `columns` of tokens; `random` is numpy's generator of seed and epoch.
+    """
+
+    key: ClassVar[str] = "order"
+    home: ClassVar[str] = "replicse.training.orders"
+    order: str
+
+    def reads_labels(self) -> bool:
+        """Return whether the corpus must have labels."""
+        return False
+
+
+class ShuffledOrder(OrderParameters):
+    """A fresh permutation in each epoch."""
+
+    order: Literal["shuffled"]
+
+
+class SequentialOrder(OrderParameters):
+    """The order of the corpus."""
+
+    order: Literal["sequential"]
+
+
+class AscendingOrder(OrderParameters):
+    """A curriculum: rows by their label, or by the tokens of the first view, the lowest first."""
+
+    order: Literal["ascending"]
+    by: Literal["label", "length"]
+
+    def reads_labels(self) -> bool:
+        """Return whether it is by label."""
+        return self.by == "label"
+
+
+class BalancedOrder(OrderParameters):
+    """Labels in turn: rows of a rare one come again, of a frequent one some are left out."""
+
+    order: Literal["balanced"]
+
+    def reads_labels(self) -> bool:
+        """Return that it does."""
+        return True
+
+
+class DistinctOrder(OrderParameters):
+    """A permutation without a text twice in a batch, while other rows are left."""
+
+    order: Literal["distinct"]

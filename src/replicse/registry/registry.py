@@ -34,9 +34,18 @@ class Registry:
     @cache
     def of_package(cls) -> Self:
         """Return the registry of this package alone."""
-        from replicse.registry import augmentations, corpora, encoders, poolings, procedures, suites, terms
+        from replicse.registry import (
+            augmentations,
+            corpora,
+            encoders,
+            poolings,
+            procedures,
+            suites,
+            tables,
+            terms,
+        )
 
-        modules = (augmentations, corpora, encoders, poolings, procedures, suites, terms)
+        modules = (augmentations, corpora, encoders, poolings, procedures, suites, tables, terms)
         return cls().joined("", modules, suites.SUITES, encoders.FAMILIES)
 
     def joined(

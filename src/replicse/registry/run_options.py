@@ -17,7 +17,9 @@ from replicse.registry.procedures import (
     AdamWParameters,
     LinearSchedule,
     OptimiserParameters,
+    OrderParameters,
     ScheduleParameters,
+    ShuffledOrder,
 )
 from replicse.registry.registry import current
 from replicse.registry.suites import HeadsOptions
@@ -230,3 +232,4 @@ class RunOptions(Checked):
     precision: Precision = "fp32"
     freeze: Freeze = Freeze()
     momentum: Momentum | None = None
+    order: OrderParameters = ShuffledOrder(order="shuffled")

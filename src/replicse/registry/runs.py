@@ -63,6 +63,11 @@ class RunSource(Checked):
         """Return the format of its corpus; what all share where the corpus names none."""
         return CorpusFormat.known().get(str(self.corpus.get("format")), CorpusFormat)
 
+    @property
+    def labelled(self) -> bool:
+        """Return whether its corpus has labels."""
+        return self.corpus_format.labelled(self.corpus)
+
     def unfit(self, term: Term) -> str:
         """Return what a term needs of the source besides; blank where nothing is missing."""
         if missing := term.missing():
@@ -70,7 +75,7 @@ class RunSource(Checked):
         beyond = [view for view in term.named_views() if view >= len(self.views)]
         if beyond:
             return f"term {term.term} on views 0 to {len(self.views) - 1}, not on view {beyond[0]}"
-        if term.reads_labels() and not self.corpus_format.has_labels:
+        if term.reads_labels() and not self.labelled:
             return f"a labelled corpus for term {term.term}, not {self.corpus.get('name')}"
         return ""
 
@@ -102,6 +107,8 @@ class Run(RunOptions, RunSource):
             return f"a head of task {task} to select by; the terms train {sorted(self.heads)}"
         if getattr(self.head, "standout", None) and not self.trains_head:
             return "pooling.train cls-head for a head with standout"
+        if self.order.reads_labels() and not all(source.labelled for source in self.sources):
+            return f"a labelled corpus for order {self.order.order}, not {self.corpus.get('name')}"
         return ""
 
     def _unfit_momentum(self) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from replicse.errors import BadInput, check_names
-from replicse.registry.corpora import Table
+from replicse.registry.tables import Table
 from replicse.spec.config import Config
 from replicse.spec.papers import Paper
 from replicse.spec.scales import Scale

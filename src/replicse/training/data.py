@@ -11,19 +11,24 @@ from torch import Tensor
 from replicse.data.store import TokenColumn, open_store
 from replicse.encoder.batch import TokenBatch
 from replicse.errors import BadInput
+from replicse.registry.procedures import OrderParameters, ShuffledOrder
+
+SHUFFLED = ShuffledOrder(order="shuffled")
 
 
 class TrainingData:
-    """Memory-mapped view columns read in a seeded order: a fresh permutation each epoch, last batch kept."""
+    """Memory-mapped view columns read in a seeded order, by default a fresh permutation each epoch; last batch kept."""
 
-    def __init__(self, stores: Sequence[Path], batch_size: int, seed: int) -> None:
+    def __init__(
+        self, stores: Sequence[Path], batch_size: int, seed: int, order: OrderParameters = SHUFFLED
+    ) -> None:
         self.stores = stores
         self.columns: list[TokenColumn] = [open_store(store) for store in stores]
         rows = {len(column) for column in self.columns}
         if len(rows) != 1 or not rows.pop():
             raise BadInput(f"{stores[0]}: the views differ in rows or are empty; name stores of one corpus")
         self.rows = len(self.columns[0])
-        self.batch_size, self.seed = batch_size, seed
+        self.batch_size, self.seed, self.order = batch_size, seed, order
         self.labels = self.columns[0].labels
         # A column used twice is read and packed once.
         self.distinct = [list(map(str, stores)).index(str(store)) for store in stores]
@@ -37,7 +42,12 @@ class TrainingData:
         """Yield the view columns and labels of steps `start` .. `steps` - 1; a resumed run sees the same batches."""
         per_epoch = math.ceil(self.rows / self.batch_size)
         for epoch in range(start // per_epoch, math.ceil(steps / per_epoch)):
-            order = np.random.default_rng([self.seed, epoch]).permutation(self.rows)
+            random = np.random.default_rng([self.seed, epoch])
+            order = self.order.made_by()(self, epoch, random, self.order)
+            if len(order) != self.rows:
+                raise BadInput(
+                    f"order {self.order.order} has {len(order)} rows of {self.rows}; return as many"
+                )
             first = max(start, epoch * per_epoch)
             for step in range(first, min(steps, (epoch + 1) * per_epoch)):
                 place = (step - epoch * per_epoch) * self.batch_size

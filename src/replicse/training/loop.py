@@ -56,6 +56,7 @@ class Trainer:
     `parts` says how batches are split; of several processes the first evaluates and writes.
     `machine` is what `provenance.computed` says of this one; `machines` are all that the run was trained on.
     `code` is the digest of the code that the run's numbers come from: a state that other code saved is no start.
+    `on_step` is given what the history would hold of each step.
     """
 
     job: TrainJob
@@ -67,6 +68,7 @@ class Trainer:
     save_every_seconds: float = SAVE_EVERY_SECONDS
     parts: Parts = field(default_factory=Parts)
     code: str = ""
+    on_step: Callable[[dict[str, Any]], object] | None = None
 
     def __post_init__(self) -> None:
         spec = self.job.spec
@@ -138,6 +140,8 @@ class Trainer:
                 if self.device.type == "cpu":
                     self.guard.check(step, loss)
                 self._visit(step, loss)
+                if self.on_step:
+                    self.on_step({"step": step, **self._losses(loss)})
                 now = time.monotonic()
                 stop.asked = self.parts.processes.any(stop.asked)
                 if self.first and (stop.asked or now - saved > pause):
@@ -212,7 +216,7 @@ class Trainer:
         if loss is None or (step % (every or math.ceil(self.steps / LOSSES)) and not at_end):
             return
         self.guard.check(step, loss)
-        losses = {"loss": float(loss), "terms": {name: float(each) for name, each in self.scalars.items()}}
+        losses = self._losses(loss)
         if not every:
             self.history.append({"step": step, **losses})
             return
@@ -226,6 +230,9 @@ class Trainer:
         if value is not None and (self.best is None or spec.selection.prefers(value, self.best["dev"])):
             self.best = {"step": step, "dev": value}
             self.state.save_best(step)
+
+    def _losses(self, loss: Tensor) -> dict[str, Any]:
+        return {"loss": float(loss), "terms": {name: float(each) for name, each in self.scalars.items()}}
 
     def _is_settled(self) -> bool:
         """Return whether the last readings, as many as the patience, are no better than the best; all processes ask."""
