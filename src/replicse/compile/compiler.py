@@ -15,7 +15,6 @@ from replicse.compile.study import Cell, Study
 from replicse.errors import BadInput, nearest
 from replicse.registry.corpora import SIMCSE_DATA
 from replicse.registry.registry import current
-from replicse.registry.run_options import Trajectory
 from replicse.registry.runs import Run
 from replicse.spec.additions import with_additions
 from replicse.spec.columns import AnyColumn, Derived
@@ -246,13 +245,9 @@ class Compiler:
     def _keep(self, encoder: str, item: Item, figure: TrajectoryFigure) -> None:
         """Ask the run of an encoder to keep the checkpoints of an item's trajectory, as far as it goes."""
         run = self._trained(encoder, item)
-        asked = Trajectory(every=figure.every, until=int(min(figure.until, _steps(run))))
-        if asked.steps() and not set(asked.steps()) <= set(run.trajectory.steps()):
-            try:
-                joined = run.trajectory.joined(asked)
-            except BadInput as error:
-                raise BadInput(f"{item.file}: {error}") from None
-            self.plan.runs[run.run_id] = run.replace(trajectory=joined)
+        asked = figure.within(_steps(run))
+        if not set(asked.steps()) <= set(run.trajectory.steps()):
+            self.plan.runs[run.run_id] = run.replace(trajectory=run.trajectory.joined(asked))
 
 
 def _steps(run: Run) -> float:

@@ -172,25 +172,27 @@ class Momentum(Checked):
 
 
 class Trajectory(Checked):
-    """Steps whose checkpoints are kept for a figure: 0, every, 2 every, ... until (0: none)."""
+    """Steps whose checkpoints are kept for a figure: 0, every, 2 every, ... until (0: none), `then` some later ones."""
 
     every: Annotated[Whole, Field(ge=0)] = 0
     until: Annotated[Whole, Field(ge=0)] = 0
+    then: tuple[Count, ...] = ()
 
     def steps(self) -> tuple[int, ...]:
         """Return the steps to keep, in order."""
-        return tuple(range(0, self.until + 1, self.every)) if self.every else ()
+        return tuple(sorted({*range(0, self.until + 1, self.every), *self.then})) if self.every else ()
 
-    def joined(self, other: Self) -> Self:
-        """Return a trajectory that holds the steps of both; BadInput when their strides differ."""
-        if not self.every or not other.every:
-            return self if self.every else other
-        if self.every != other.every:
-            raise BadInput(
-                f"trajectory: two items ask one run for every {self.every} and every {other.every} steps;"
-                " give them the same stride"
-            )
-        return type(self)(every=self.every, until=max(self.until, other.until))
+    def joined(self, other: "Trajectory") -> "Trajectory":
+        """Return a trajectory that holds the steps of both."""
+        longer = max(self, other, key=lambda each: (each.until, each.every))
+        regular = Trajectory(every=longer.every, until=longer.until)
+        others = {*self.steps(), *other.steps()} - {*regular.steps()}
+        return regular.replace(then=tuple(sorted(others)))
+
+    def within(self, last: float) -> "Trajectory":
+        """Return the trajectory of a run that ends with a step."""
+        then = tuple(step for step in self.then if step <= last)
+        return Trajectory(every=self.every, until=int(min(self.until, last)), then=then)
 
 
 class View(Checked):

@@ -20,7 +20,16 @@ from replicse.show.profiles import bars, heat, profile
 
 Records = Sequence[Mapping[str, Any]]
 STYLE = Path(__file__).with_name("formats") / "templates" / "figures.mplstyle"
-METADATA = {
+FONTS = (
+    "font.size",
+    "axes.titlesize",
+    "axes.labelsize",
+    "legend.fontsize",
+    "xtick.labelsize",
+    "ytick.labelsize",
+)
+COLUMN_FONTS: Any = dict.fromkeys(FONTS, 7)
+METADATA: dict[str, dict[str, str | None]] = {
     "svg": {"Date": None, "Creator": "replicse"},
     "png": {"Software": None},
     "pdf": {"Creator": "replicse", "Producer": None, "CreationDate": None},
@@ -30,8 +39,9 @@ METADATA = {
 def draw(kind: str, records: Records, stem: Path, title: str = "") -> list[Path]:
     """Draw tidy records and return the files written: `stem` with .svg, .png, .pdf and .csv.
 
-    The columns of each kind are described in its function. The title is the only one of the figure and names its
-    scale, such as `micro: not comparable`. Raises BadInput for an unknown kind or no records.
+    The columns of each kind are described in its function. The title names the scale, such as `micro: not comparable`;
+    the files carry it as theirs, and a figure of a column's width shows none: a paper has a caption. Raises BadInput
+    for an unknown kind or no records.
     """
     if kind not in DRAWERS:
         raise BadInput(f'figure "{kind}" is unknown{nearest(kind, DRAWERS)}')
@@ -39,11 +49,12 @@ def draw(kind: str, records: Records, stem: Path, title: str = "") -> list[Path]
         raise BadInput(f"{stem}: nothing to draw; no cell of the figure has a number")
     import matplotlib
 
-    with matplotlib.rc_context(fname=STYLE):
+    column = kind in ("trajectory", "scatter")
+    with matplotlib.rc_context(COLUMN_FONTS if column else {}, STYLE):
         figure = DRAWERS[kind](frame(records))
-        if title:
+        if title and not column:
             figure.suptitle(title, x=0.01, ha="left", fontsize=9.5, fontweight="bold", color=INK)
-        return _save(figure, records, stem)
+        return _save(figure, records, stem, title)
 
 
 def frame(records: Records) -> "DataFrame":
@@ -73,12 +84,12 @@ DRAWERS: dict[str, Callable[["DataFrame"], "Figure"]] = {
 }
 
 
-def _save(figure: "Figure", records: Records, stem: Path) -> list[Path]:
+def _save(figure: "Figure", records: Records, stem: Path, title: str) -> list[Path]:
     written = []
     for kind, metadata in METADATA.items():
         path = stem.with_name(f"{stem.name}.{kind}")
         with atomic_write(path) as temporary:
-            figure.savefig(temporary, format=kind, metadata=metadata)
+            figure.savefig(temporary, format=kind, metadata=metadata | {"Title": title})
         written.append(path)
     path = stem.with_name(f"{stem.name}.csv")
     write_rows(path, list(records[0]), as_csv(records))

@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from replicse.checked import read_yaml
-from replicse.show.canvas import canvas
+from replicse.show.canvas import WIDTH, canvas
 from replicse.workspace import packaged
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# Okabe and Ito's palette, told apart by colour-blind readers; every line differs in its marker too.
+# Okabe and Ito's palette, told apart by colour-blind readers; lines differ in marker and dashes too.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000", "#999999")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
-DASHES = ("-", (0, (5, 1.5)), (0, (1.5, 1)), (0, (6, 1.5, 1.5, 1.5)))
+DASHES = ("-", (0, (5, 1.5)), (0, (2.5, 1.2)), (0, (6, 1.5, 1.5, 1.5)))
 FILLS = ("full", "left", "bottom", "right")
 TITLE = 26
 # Panels share an axis where each of them fills at least this part of it.
@@ -35,12 +35,12 @@ ONE_SEED: dict[str, Any] = {
 
 
 def panel_grid(
-    count: int, most: int, height: tuple[float, float], **shared: Any
+    count: int, most: int, height: tuple[float, float], width: float = WIDTH, **shared: Any
 ) -> "tuple[Figure, list[Axes], int]":
     """Return a figure of some panels, at most so many in a row, and its columns; `height` is fixed and of a row."""
     columns = min(most, count)
     rows = -(-count // columns)
-    figure = canvas(height[0] + height[1] * rows)
+    figure = canvas(height[0] + height[1] * rows, width)
     panels = list(figure.subplots(rows, columns, squeeze=False, **shared).flat)
     for axes in panels[count:]:
         axes.set_axis_off()
@@ -81,7 +81,7 @@ def _line_style(place: int, again: int) -> dict[str, Any]:
         "color": COLOURS[place % len(COLOURS)],
         # A colour that comes round again comes with another marker, so that single points differ too.
         "marker": MARKERS[(place + place // len(COLOURS)) % len(MARKERS)],
-        "linestyle": DASHES[(place // len(COLOURS) + again) % len(DASHES)],
+        "linestyle": DASHES[(place + place // len(COLOURS) + again) % len(DASHES)],
         "fillstyle": FILLS[again % len(FILLS)],
     }
 

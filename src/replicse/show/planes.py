@@ -1,64 +1,68 @@
-"""Figures in the plane of alignment and uniformity: paths over training, encoders by score."""
+"""Figures in the plane of alignment and uniformity, of a column's width: paths over training, encoders by score."""
 
-import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from replicse.show.canvas import INK, QUIET
+from replicse.show.canvas import COLUMN, INK, QUIET
 from replicse.show.content.records import PLANE, SOURCES
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-    from matplotlib.text import Text
+    from matplotlib.text import Annotation
     from matplotlib.transforms import Bbox
     from pandas import DataFrame
-from replicse.show.looks import ONE_SEED, TITLE, fill_one_axis, handle, method_looks, panel_grid, put_legend
+from replicse.show.looks import ONE_SEED, fill_one_axis, handle, method_looks, panel_grid, put_legend
 
 PALE = "#b9c2ca"
+SMALL = 6.5
+THIN: dict[str, Any] = {"linestyle": "-", "linewidth": 0.4, "alpha": 0.6, "zorder": 1.5}
+CHOSEN: dict[str, Any] = {"linestyle": (0, (1, 1.5)), "linewidth": 0.8, "marker": ""}
 
 
 def trajectory(records: "DataFrame") -> "Figure":
-    """Draw alignment against uniformity over training, one line per method with arrows along it.
+    """Draw alignment against uniformity over training, one line per method with arrows along it, its name next to it.
 
     Records, in the order of training: method, step, alignment, uniformity, source (reported or reproduced), selected
-    (not blank: the checkpoint that was selected, no further step), seeds: where those are too few for an interval, the
-    place of each, uniformity and alignment; shown of the last step.
+    (not blank: the checkpoint that was selected, no further step), seed (blank: the mean over seeds).
     """
     looks = method_looks(records["method"].unique())
     figure, panels = _panels_by_source(records)
-    paths, chosen = set(), False
+    means: dict[Axes, dict[str, tuple[np.ndarray, int]]] = {axes: {} for axes, _ in panels}
+    seeds: dict[Axes, list[np.ndarray]] = {axes: [] for axes, _ in panels}
     for axes, part in panels:
-        for method, points in part.groupby("method", sort=False):
-            selected = bool(points["selected"].iloc[-1])
-            _path(
-                axes, points["uniformity"].to_numpy(), points["alignment"].to_numpy(), looks[method], selected
-            )
-            chosen |= selected and len(points) > 1
-            _seeds_in_plane(axes, points["seeds"].iloc[-1], looks[method]["color"])
-            paths |= {method} if len(points) > 1 else set()
-    ends = {"color": QUIET, "linestyle": "", "marker": "o"}
-    lines = {method: look if method in paths else {**look, "linestyle": ""} for method, look in looks.items()}
-    start = handle(label="start", markerfacecolor="white", markersize=7.5, **ends)
-    handles = [
-        *(handle(label=method, **look) for method, look in lines.items()),
-        *([start] if paths else []),
-        *([handle(label="to the selected checkpoint", color=QUIET, **CHOSEN)] if chosen else []),
-        handle(label="final", markeredgecolor=INK, markersize=8.5, **ends),
-        *_seeds_handle(records),
-    ]
-    put_legend(figure, handles, columns=4)
+        for (method, seed), points in part.groupby(["method", "seed"], sort=False):
+            path = points[["uniformity", "alignment"]].to_numpy()
+            steps = len(path) - bool(points["selected"].iloc[-1] and len(path) > 1)
+            if seed:
+                _seed_path(axes, path, looks[method])
+                seeds[axes].append(path)
+            else:
+                _path(axes, path, looks[method], steps)
+                means[axes][method] = path, steps
+    _put_key(figure, records, [place for own in means.values() for place in own.values()])
+    figure.draw_without_rendering()
+    for axes, own in means.items():
+        for method, (path, steps) in own.items():
+            _arrows(axes, _along(axes, path[:steps]), looks[method]["color"])
+        ways = {method: _along(axes, path) for method, (path, _) in own.items()}
+        labels = [
+            (method, looks[method]["color"], way[_shares(way, np.linspace(1, 0.1, 10))], way)
+            for method, way in ways.items()
+        ]
+        others = [np.empty((0, 2)), *(_along(axes, path) for path in seeds[axes])]
+        _put_labels(axes, labels, np.concatenate(others))
     return figure
 
 
 def scatter(records: "DataFrame") -> "Figure":
     """Draw encoders in the plane of alignment and uniformity, coloured by score.
 
-    Records: label, alignment, uniformity, score (None where missing), metric (of the score), source, seeds as for
-    `trajectory`.
+    Records: label, alignment, uniformity, score (None where missing), metric (of the score), source, seeds: where they
+    are too few for an interval, the place of each, uniformity and alignment.
     """
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import Normalize
@@ -68,134 +72,155 @@ def scatter(records: "DataFrame") -> "Figure":
     figure, panels = _panels_by_source(records)
     for axes, part in panels:
         faces: list[Any] = [PALE if np.isnan(score) else colours.to_rgba(score) for score in part["score"]]
-        look: dict[str, Any] = {"s": 46, "edgecolor": INK, "linewidth": 0.6, "zorder": 3}
+        look: dict[str, Any] = {"s": 22, "edgecolor": INK, "linewidth": 0.6, "zorder": 3}
         axes.scatter(part["uniformity"], part["alignment"], c=faces, **look)
-        for seeds in part["seeds"]:
-            _seeds_in_plane(axes, seeds, QUIET)
-        axes.margins(0.16)
+        for x, y in (place for seeds in part["seeds"] for place in seeds):
+            axes.plot([x], [y], zorder=2, **ONE_PLACE)
     if scores.notna().any():
-        figure.colorbar(colours, ax=[axes for axes, _ in panels], label=records["metric"].iloc[0], aspect=30)
-    if handles := _seeds_handle(records):
-        figure.legend(handles=handles, loc="outside lower left")
+        bar = figure.colorbar(
+            colours, ax=[axes for axes, _ in panels], location="bottom", aspect=40, pad=0.02
+        )
+        bar.set_label(records["metric"].iloc[0])
+    if records["seeds"].map(bool).any():
+        put_legend(figure, [handle(label="one seed", **ONE_PLACE)], columns=1)
     figure.draw_without_rendering()
     for axes, part in panels:
-        _label_points(axes, part)
+        scores = part["score"].map(lambda score: "" if np.isnan(score) else f" ({score:.1f})")
+        dots = axes.transData.transform(part[["uniformity", "alignment"]].to_numpy())[:, None]
+        seeds = np.array([place for each in part["seeds"] for place in each], dtype=float).reshape(-1, 2)
+        labels = [(name, INK, dot, dot) for name, dot in zip(part["label"] + scores, dots, strict=True)]
+        _put_labels(axes, labels, axes.transData.transform(seeds))
     return figure
 
 
+ONE_PLACE: dict[str, Any] = {**ONE_SEED, "color": QUIET, "markersize": 2.5, "markeredgewidth": 0.6}
 # Where a label may stand beside its point, the nearest first: how far away, and which end of it is nearest.
 NEAR = 9
 SPOTS = [
-    {"position": (x * reach, y * reach), "ha": horizontal, "va": vertical}
-    for reach in (6, 12, 20, 30, 45, 60, 80, 100, 125, 150)
-    for x, y, horizontal, vertical in (
-        (1, 0, "left", "center"),
-        (-1, 0, "right", "center"),
-        (0, 1, "center", "bottom"),
-        (0, -1, "center", "top"),
-        (0.7, 0.7, "left", "bottom"),
-        (0.7, -0.7, "left", "top"),
-        (-0.7, 0.7, "right", "bottom"),
-        (-0.7, -0.7, "right", "top"),
-        (0.9, 0.4, "left", "center"),
-        (0.9, -0.4, "left", "center"),
-        (-0.9, 0.4, "right", "center"),
-        (-0.9, -0.4, "right", "center"),
-    )
+    {
+        "position": (reach * x, reach * y),
+        "ha": ("right", "center", "left")[1 + round(x)],
+        "va": ("top", "center", "bottom")[1 + round(y)],
+    }
+    for reach in (5, 8, 12, 20, 30, 45, 60, 80)
+    for x, y in ((np.cos(angle), np.sin(angle)) for angle in np.radians(range(0, 360, 45)))
 ]
-CHOSEN: dict[str, Any] = {"linestyle": (0, (2, 2)), "linewidth": 1.0}
 
 
 def _panels_by_source(records: "DataFrame") -> "tuple[Figure, list[tuple[Axes, DataFrame]]]":
-    """Return a figure with one plane per source, on shared axes where the shapes stay readable, else two in a row."""
+    """Return a figure with one plane per source, one below the other, on shared axes where the shapes stay readable."""
     parts = list(records.groupby("source", sort=False))
     shared = all(fill_one_axis([part[name].to_numpy() for _, part in parts]) for name in PLANE)
-    most = 3 if shared else 2
-    figure, grid, columns = panel_grid(len(parts), most, (1.4, 2.6), sharex=shared, sharey=shared)
-    for place, (axes, (source, _)) in enumerate(zip(grid, parts, strict=True)):
-        axes.set_xlabel("uniformity (lower is better)" + ("" if shared else "\non its own scales"))
+    size: dict[str, Any] = {"height": (0.7, 2.0), "width": COLUMN, "sharex": shared, "sharey": shared}
+    figure, grid, _ = panel_grid(len(parts), 1, **size)
+    for axes, (source, _) in zip(grid, parts, strict=True):
         title = source if source in SOURCES else f"reproduced: {source[0].lower()}{source[1:]}"
-        axes.set_title(textwrap.fill(title, TITLE) if len(parts) > 1 else "")
-        axes.set_ylabel("" if place % columns else "alignment (lower is better)")
-        axes.tick_params(labelbottom=not shared or place + columns >= len(parts))
-        if not shared:
-            axes.locator_params(axis="x", nbins=4)  # numbers of a narrow span have many digits
+        axes.set_title(title if len(parts) > 1 else "")
+        axes.set_ylabel("alignment (lower is better)")
+        axes.margins(0.12, 0.09)
+        axes.tick_params(labelbottom=not shared or axes is grid[-1])
+    grid[-1].set_xlabel("uniformity (lower is better)" + ("" if shared else "; each panel on its own scales"))
     return figure, [(axes, part) for axes, (_, part) in zip(grid, parts, strict=True)]
 
 
-def _path(axes: "Axes", x: np.ndarray, y: np.ndarray, look: Mapping[str, Any], selected: bool) -> None:
-    """Draw one method's way through the plane: start hollow, final point large, arrows on the way.
+def _path(axes: "Axes", path: np.ndarray, look: Mapping[str, Any], steps: int) -> None:
+    """Draw one method's way through the plane: the first checkpoint hollow, the last one large.
 
-    The way to a `selected` checkpoint, which may lie before the last step, is dashed and has no arrow.
+    The way from the last of `steps` to the selected checkpoint, which may lie before it, is dotted.
     """
-    steps = len(x) - (selected and len(x) > 1)
-    axes.plot(x[:steps], y[:steps], markersize=3, alpha=0.85, **look)
-    axes.plot(x[steps - 1 :], y[steps - 1 :], color=look["color"], alpha=0.85, **CHOSEN)
+    axes.plot(*path[:steps].T, **{**look, "markersize": 2.2, "linewidth": 1.0, "zorder": 3})
+    axes.plot(*path[steps - 1 :].T, **{**look, **CHOSEN})
     ends = {**look, "linestyle": "", "zorder": 4}
-    axes.plot(x[:1], y[:1], markersize=7.5, markerfacecolor="white", markeredgewidth=1.3, **ends)
-    axes.plot(x[-1:], y[-1:], markersize=8.5, markeredgecolor=INK, markeredgewidth=0.9, **ends)
-    arrow = {"arrowstyle": "-|>", "color": look["color"], "lw": 1.2, "shrinkA": 0, "shrinkB": 0}
-    for first in _arrow_places(x[:steps], y[:steps]):
-        start, end = (np.array([x[place], y[place]]) for place in (first, first + 1))
-        middle = (start + 2 * end) / 3
-        axes.annotate("", xy=middle, xytext=tuple(start), arrowprops={**arrow, "mutation_scale": 11})
+    axes.plot(*path[:1].T, **{**ends, "markersize": 5, "markerfacecolor": "white", "markeredgewidth": 0.9})
+    axes.plot(*path[-1:].T, **{**ends, "markersize": 5.5, "markeredgecolor": INK, "markeredgewidth": 0.6})
 
 
-def _arrow_places(x: np.ndarray, y: np.ndarray) -> list[int]:
-    """Return the segments that hold a quarter, a half and three quarters of the way."""
-    covered = np.cumsum(np.hypot(np.diff(x), np.diff(y)))
-    if not covered.size or covered[-1] == 0:
-        return []
-    return np.unique(np.searchsorted(covered, covered[-1] * np.array([0.25, 0.5, 0.75]))).tolist()
+def _seed_path(axes: "Axes", path: np.ndarray, look: Mapping[str, Any]) -> None:
+    """Draw one seed's way, thin under the mean's, and its last place."""
+    axes.plot(*path.T, **{**look, **THIN, "marker": ""})
+    axes.plot(*path[-1:].T, **{**look, **THIN, "markersize": 2.5, "markerfacecolor": "none"})
 
 
-def _seeds_in_plane(axes: "Axes", seeds: Iterable[tuple[float, float]], colour: str) -> None:
-    """Draw each seed of a point, by its uniformity and alignment."""
-    for x, y in seeds:
-        axes.plot([x], [y], zorder=2, **{**ONE_SEED, "color": colour})
+def _put_key(figure: "Figure", records: "DataFrame", paths: Sequence[tuple[np.ndarray, int]]) -> None:
+    """Put below the axes what the marks of a trajectory mean; names of methods are next to their lines."""
+    ends: dict[str, Any] = {"color": QUIET, "linestyle": "", "marker": "o"}
+    long = any(len(path) > 1 for path, _ in paths)
+    chosen = any(steps < len(path) for path, steps in paths)
+    handles = [
+        *([handle(label="first checkpoint", markerfacecolor="white", markersize=5, **ends)] if long else []),
+        handle(label="selected checkpoint", markeredgecolor=INK, markersize=5.5, **ends),
+        *([handle(label="to the selected checkpoint", color=QUIET, **CHOSEN)] if chosen else []),
+        *([handle(label="one seed", color=QUIET, **THIN)] if records["seed"].any() else []),
+    ]
+    put_legend(figure, handles, columns=4)
 
 
-def _seeds_handle(records: "DataFrame") -> list[Any]:
-    return (
-        [handle(label="one seed", **{**ONE_SEED, "color": QUIET})] if records["seeds"].map(bool).any() else []
-    )
+def _along(axes: "Axes", path: np.ndarray) -> np.ndarray:
+    """Return points along a path, in pixels, some pixels apart."""
+    corners = axes.transData.transform(path)
+    covered = np.cumsum([0, *np.hypot(*np.diff(corners, axis=0).T)])
+    wanted = np.linspace(0, covered[-1], 1 + int(covered[-1] // 3))
+    return np.column_stack([np.interp(wanted, covered, column) for column in corners.T])
 
 
-def _label_points(axes: "Axes", records: "DataFrame") -> None:
-    """Name every point where its label hits no other label or point and stays inside the axes.
+def _shares(way: np.ndarray, shares: Iterable[float]) -> list[int]:
+    """Return which points of a way are at shares of its length."""
+    return [round(share * (len(way) - 1)) for share in shares]
 
-    A line leads to a label that is apart from its point.
+
+def _arrows(axes: "Axes", way: np.ndarray, colour: str) -> None:
+    """Draw arrowheads that point from the start of a way to its end."""
+    shape: dict[str, Any] = {"arrowstyle": "-|>", "color": colour, "lw": 0, "mutation_scale": 10}
+    for place in filter(None, _shares(way, (0.35, 0.7))):
+        start, end = axes.transData.inverted().transform(way[[place - 1, place]])
+        axes.annotate("", xy=end, xytext=start, arrowprops={**shape, "shrinkA": 0, "shrinkB": 0})
+
+
+def _put_labels(
+    axes: "Axes", labels: Sequence[tuple[str, str, np.ndarray, np.ndarray]], others: np.ndarray
+) -> None:
+    """Write each label next to one of its places, where it hides least; a line leads to one that is apart.
+
+    `labels` holds a text, the colour that it is a darker shade of, its places, and all that is drawn of it, in pixels:
+    labels of others stay away from that.
     """
-    from matplotlib.transforms import Bbox
+    from matplotlib.colors import to_rgb
+    from matplotlib.patheffects import withStroke
 
-    points = records[["uniformity", "alignment"]].to_numpy()
-    radius = 4 * axes.figure.dpi / 72
-    seeds = [place for each in records["seeds"] for place in each]
-    drawn = axes.transData.transform([*points, *np.array(seeds, dtype=float)])
-    taken = [Bbox([place - radius, place + radius]) for place in drawn]
-    for point, name, score in zip(points, records["label"], records["score"], strict=True):
-        text = name if np.isnan(score) else f"{name} ({score:.1f})"
-        label = axes.annotate(text, point, (0, 0), textcoords="offset points", fontsize=7.5, color=INK)
-        label.set_in_layout(False)
-        spot: dict[str, Any] = min(SPOTS, key=partial(_crowding, label, axes.bbox, taken))
+    pixel, to_data = axes.figure.dpi / 72, axes.transData.inverted()
+    taken = [_boxes(others, pixel)]
+    for text, colour, places, own in labels:
+        drawn = [_boxes(each, (1.5 if each is own else 5) * pixel) for *_, each in labels]
+        dark = tuple(0.6 * part for part in to_rgb(colour))
+        label = axes.annotate(text, (0, 0), (0, 0), textcoords="offset points", fontsize=SMALL, color=dark)
+        label.set(in_layout=False, path_effects=[withStroke(linewidth=1.5, foreground="white")], zorder=5)
+        spots: list[Any] = [(to_data.transform(place), spot) for place in places for spot in SPOTS]
+        crowding = partial(_crowding, label, axes.bbox, np.concatenate([*taken, *drawn]))
+        label.xy, spot = min(spots, key=crowding)
         label.set(**spot)
-        taken.append(label.get_window_extent())
+        taken.append(np.array([label.get_window_extent().extents]))
         if np.hypot(*spot["position"]) > NEAR:
-            start = axes.transData.transform(point)
-            end = start + np.array(spot["position"]) * axes.figure.dpi / 72
-            ends = axes.transData.inverted().transform([start, end])
-            axes.plot(*ends.T, color=QUIET, linewidth=0.5, zorder=1, scalex=False, scaley=False)
+            end = axes.transData.transform(label.xy) + np.array(spot["position"]) * pixel
+            line: dict[str, Any] = {"linewidth": 0.5, "zorder": 2, "scalex": False, "scaley": False}
+            axes.plot(*np.array([label.xy, to_data.transform(end)]).T, color=dark, **line)
 
 
-def _crowding(label: "Text", within: "Bbox", taken: "Sequence[Bbox]", spot: Mapping[str, Any]) -> float:
-    """Return how much of a label lies over what is taken, or outside of its axes, in one spot."""
+def _boxes(points: np.ndarray, reach: float) -> np.ndarray:
+    """Return the box around each point, one a row."""
+    return np.hstack([points - reach, points + reach])
+
+
+def _crowding(label: "Annotation", within: "Bbox", taken: np.ndarray, place: tuple[Any, Any]) -> float:
+    """Return how much a label at a point and in a spot hides or leaves its axes, and a little more where it is far."""
+    label.xy, spot = place
     label.set(**spot)
     box = label.get_window_extent()
-    outside = box.width * box.height - _overlap(box, within)
-    return outside + sum(_overlap(box, other) for other in taken)
+    outside = box.width * box.height - _overlaps(box, np.array([within.extents]))
+    return outside * 3 + _overlaps(box, taken) + np.hypot(*spot["position"])
 
 
-def _overlap(first: Any, second: Any) -> float:
-    width = min(first.x1, second.x1) - max(first.x0, second.x0)
-    height = min(first.y1, second.y1) - max(first.y0, second.y0)
-    return max(0.0, width) * max(0.0, height)
+def _overlaps(box: "Bbox", others: np.ndarray) -> float:
+    """Return the area that a box shares with others, one a row."""
+    width = np.minimum(box.x1, others[:, 2]) - np.maximum(box.x0, others[:, 0])
+    height = np.minimum(box.y1, others[:, 3]) - np.maximum(box.y0, others[:, 1])
+    return float(np.sum(np.clip(width, 0, None) * np.clip(height, 0, None)))

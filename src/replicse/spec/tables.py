@@ -11,6 +11,7 @@ from pydantic import Field, PrivateAttr, model_validator
 from replicse.checked import Checked, Count, Id, Text, Whole, read_yaml
 from replicse.errors import BadInput, check_known, nearest
 from replicse.registry.poolings import Pooling
+from replicse.registry.run_options import Trajectory
 from replicse.registry.suites import is_metric, known_paths, listed_paths
 from replicse.spec.cell_id import AS_DESCRIBED, TEXT_ITEM, CellId
 from replicse.spec.columns import TEXT, AnyColumn, Column, ColumnId, Derived, StepScore
@@ -40,8 +41,8 @@ class Row(Checked):
     final_only: bool = False
 
 
-class TrajectoryFigure(Checked):
-    """Steps of a figure that measures checkpoints along training."""
+class TrajectoryFigure(Trajectory):
+    """Steps of a figure that measures checkpoints along training; those before `from` are not shown."""
 
     start: Annotated[Whole, Field(ge=0)] = Field(0, alias="from")
     every: Count
@@ -209,8 +210,8 @@ class Item(Checked):
 
 def _steps(wanted: TrajectoryFigure) -> Iterator[StepScore]:
     """Yield alignment and uniformity columns for each kept step and for the final encoder."""
-    steps = range(wanted.start, wanted.until + 1, wanted.every)
-    places = [(f"step {step}", f"trajectory/{step}", step) for step in steps]
+    steps = (step for step in wanted.steps() if step >= wanted.start)
+    places = ((f"step {step}", f"trajectory/{step}", step) for step in steps)
     for name, path, step in (*places, ("final", "geometry", None)):
         for metric in ("alignment", "uniformity"):
             shown = {"id": name, "label": name, "metric": metric, "metric_path": f"{path}/{metric}"}

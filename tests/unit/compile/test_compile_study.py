@@ -119,7 +119,7 @@ def test_a_trajectory_ends_where_its_runs_end_at_a_scale(workflow):
         cells = plan.cells["simcse/figure2"]
         shown = {cell.column.step for cell in cells if cell.jobs}
         assert shown == {None, *range(0, last + 1, 10)}
-        assert {cell.column.step for cell in cells} == {None, *range(0, 101, 10)}
+        assert {cell.column.step for cell in cells} > {None, *range(0, 101, 10), 200, 15000}
 
 
 def test_a_scale_that_extends_another_says_only_what_differs(workflow):

@@ -1,6 +1,7 @@
 """Figures: tidy data in, reproducible bytes out, nothing cut off."""
 
 import csv
+import itertools
 import math
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from golden import example_report as example
 from replicse.cli.render import draw_item
 from replicse.errors import BadInput
 from replicse.show import figures
+from replicse.show.canvas import INK
 from replicse.show.content.records import as_csv, records_of
 from replicse.show.figures import draw, frame
 
@@ -47,6 +49,7 @@ def test_a_kind_is_written_with_its_data_and_the_same_bytes_twice(kind, tmp_path
         {name: "" if value is None else str(value) for name, value in record.items()}
         for record in as_csv(records)
     ]
+    assert b"<dc:title>A title<" in files[0].read_bytes()
     for path in files[:3]:
         assert b"/tmp" not in path.read_bytes() and b"202" not in path.read_bytes()[:400]
 
@@ -72,25 +75,42 @@ def test_mistakes_are_named(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-def test_the_axes_of_a_trajectory_say_which_way_is_better():
-    axes = figures.trajectory(frame(records_of(item_of("trajectory")))).axes[0]
-    assert axes.get_xlabel().startswith("uniformity (lower")
-    assert axes.get_ylabel().startswith("alignment (lower")
+def test_a_trajectory_is_one_column_with_a_line_by_seed_and_names_that_hide_no_other():
+    item = item_of("trajectory")
+    drawn = figures.trajectory(frame(records_of(item)))
+    assert drawn.get_figwidth() < 3.4
+    upper, lower = drawn.axes
+    assert (lower.get_xlabel(), lower.get_ylabel()) == (
+        "uniformity (lower is better)",
+        "alignment (lower is better)",
+    )
+    (row, *_), seeds = item.rows, [0, 1, 2, 3, 4]
+    cells = [item.described[item.id_at(row.id, column)] for column in item.columns]
+    ways = [line.get_ydata() for line in upper.lines if line.get_linewidth() < 0.5]
+    for seed in seeds:
+        values = [cell.values[seed].value for cell in cells if cell.metric == "alignment"]
+        assert any(list(way) == values for way in ways)
+    boxes = [text.get_window_extent() for text in upper.texts if text.get_text()]
+    assert [text.get_text() for text in upper.texts if text.get_text()] == [each.label for each in item.rows]
+    assert not any(one.overlaps(other) for one, other in itertools.combinations(boxes, 2))
 
 
 def titles(axes):
     return {text for where in ("left", "center", "right") for text in axes.get_title(loc=where).split("\n")}
 
 
-@pytest.mark.parametrize("kind", ["trajectory", "profile", "spectrum"])
+@pytest.mark.parametrize("kind", ["trajectory", "scatter", "profile", "spectrum"])
 def test_the_one_title_of_a_figure_says_that_a_smaller_scale_is_not_comparable(kind, monkeypatch):
+    """A figure of a column's width has a caption in the paper, and its title in the file alone."""
     item = item_of(kind, "micro")
     assert item.caveat == "micro: not comparable"
     drawn = []
-    monkeypatch.setattr(figures, "_save", lambda figure, *_: drawn.append(figure) or [])
+    monkeypatch.setattr(figures, "_save", lambda *saved: drawn.append(saved) or [])
     draw_item(item, Path("x.svg"))
-    assert drawn[0].get_suptitle() == f"{item.item} · micro: not comparable"
-    assert not any("not comparable" in text for axes in drawn[0].axes for text in titles(axes))
+    ((figure, *_, title),) = drawn
+    assert title == f"{item.item} · micro: not comparable"
+    assert figure.get_suptitle() == ("" if kind in ("trajectory", "scatter") else title)
+    assert not any("not comparable" in text for axes in figure.axes for text in titles(axes))
 
 
 @pytest.mark.parametrize("kind", ["profile", "bars"])
@@ -135,7 +155,7 @@ PLACE = {
     "source": "reproduced",
     "step": "final",
     "selected": "",
-    "seeds": (),
+    "seed": "",
 }
 
 
@@ -150,7 +170,9 @@ def test_a_method_has_one_colour_and_marker_in_every_figure():
     drawn = figures.trajectory(frame([{**PLACE, "method": method} for method in some]))
     others = ["Unsup. SimCSE", "SBERT-base", "Sup. SimCSE", "VICReg"]
     lines = [{"encoder": name, "index": 1, "value": 1.0} for name in others]
-    look = looks_of(*drawn.legends) | looks_of(figures.spectrum(frame(lines)).axes[0].get_legend())
+    lasts = [line for line in drawn.axes[0].lines if line.get_markeredgecolor() == INK]
+    look = {name: (line.get_color(), line.get_marker()) for name, line in zip(some, lasts, strict=True)}
+    look |= looks_of(figures.spectrum(frame(lines)).axes[0].get_legend())
     assert look["BERT, SimCSE"] == look["Unsup. SimCSE"] and look["VICReg"] == look["BERT, VICReg (dropout)"]
     assert len({look[name] for name in ("Unsup. SimCSE", "Sup. SimCSE", "SBERT-base", "VICReg")}) == 4
     ridges = [

@@ -48,9 +48,10 @@ def _text(values: tuple[Any, ...]) -> str:
 
 
 def _trajectory(item: ItemResult) -> Iterator[Record]:
-    """Yield alignment and uniformity by source, method and step of training; the last is the selected checkpoint.
+    """Yield alignment and uniformity by source, method and step of training, the mean and then each of several seeds.
 
-    A variant of the protocol is one more source: the same runs, measured otherwise.
+    The last step is the selected checkpoint. A variant of the protocol is one more source: the same runs, measured
+    otherwise.
     """
     steps: dict[int, list[ColumnHead]] = {}
     for column in item.columns:
@@ -61,9 +62,11 @@ def _trajectory(item: ItemResult) -> Iterator[Record]:
         for row in item.rows:
             for columns in steps.values():
                 if point := _measures(item, cells, source, row.id, columns):
-                    seen = {name: point[name] for name in PLANE} | {"source": source, "seeds": point["seeds"]}
                     selected = "selected" if columns[0].step == -1 else ""
-                    yield {"method": row.label, "step": columns[0].id, "selected": selected, **seen}
+                    about = {"method": row.label, "step": columns[0].id, "selected": selected}
+                    for seed, place in (("", point), *point["by_seed"]):
+                        seen = {name: place[name] for name in PLANE}
+                        yield {**about, **seen, "source": source, "seed": seed}
 
 
 def _scatter(item: ItemResult) -> Iterator[Record]:
@@ -87,7 +90,8 @@ def _measures(
 ) -> dict[str, Any]:
     """Return a row's values by metric; none where a place in the plane is missing.
 
-    `seeds` holds the place of each seed, uniformity and alignment, where they are too few for an interval.
+    `seeds` holds the place of each seed, uniformity and alignment, where they are too few for an interval; `by_seed`
+    the values of each of several seeds.
     """
     variant = "" if source in SOURCES else source
     keys = {_metric(column): (variant, item.id_at(row, column)) for column in columns}
@@ -97,8 +101,20 @@ def _measures(
     }
     if None in [values.get(name) for name in PLANE]:
         return {}
-    pairs = () if source == "reported" else zip(there["uniformity"].few, there["alignment"].few, strict=False)
-    return {**values, "seeds": tuple(pairs)}
+    if source == "reported":
+        return {**values, "seeds": (), "by_seed": ()}
+    pairs = zip(there["uniformity"].few, there["alignment"].few, strict=False)
+    return {**values, "seeds": tuple(pairs), "by_seed": _by_seed(there)}
+
+
+def _by_seed(cells: Mapping[str, CellResult]) -> list[tuple[str, Record]]:
+    """Return a place in the plane by seed, where several seeds have both of its numbers."""
+    found = [
+        {each.seed: each.value for each in cells[name].values if each.value is not None} for name in PLANE
+    ]
+    shared = [seed for seed in found[0] if seed in found[1]]
+    places = [dict(zip(PLANE, (values[seed] for values in found), strict=True)) for seed in shared]
+    return list(zip(map(str, shared), places, strict=True)) if len(shared) > 1 else []
 
 
 def _profile(item: ItemResult) -> Iterator[Record]:
