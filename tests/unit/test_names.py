@@ -17,7 +17,7 @@ def texts(tree):
     documentation = set()
     for node in ast.walk(tree):
         example = isinstance(node, ast.Assign | ast.AugAssign) and ast.unparse(node).startswith(
-            "parser.epilog"
+            ("parser.epilog", "EXAMPLES")
         )
         if example or (isinstance(node, ast.Call) and ast.unparse(node.func) == "add_study_arguments"):
             documentation |= set(ast.walk(node))

@@ -115,10 +115,10 @@ def test_without_a_name_the_papers_of_the_folder_are_meant(workspace, capsys, mo
     assert main(["init", "paper", "mine"]) == 0
     capsys.readouterr()
     assert main(["plan"]) == 0
-    assert "1 item with 4 runs" in capsys.readouterr().out
+    assert "1 item, 6 cells" in capsys.readouterr().out
     for words in (["status"], ["status", "mine"]):
         assert main(words) == 0
-        assert "mine/table1  0 of 3" in (told := capsys.readouterr().out) and "simcse" not in told
+        assert "0 of 3 evaluations" in (told := capsys.readouterr().out) and "simcse" not in told
     words = []
     monkeypatch.setattr("replicse.cli.run.exit_code", lambda line, *_: words.append(line) or 0)
     assert main(["run", "-n"]) == main(["run", "-n", "all"]) == 0

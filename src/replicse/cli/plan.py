@@ -3,7 +3,7 @@
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Mapping, Sequence
 
-from replicse.cli.answers import add_all_argument, answer, command, on_a_screen, room, shortened
+from replicse.cli.answers import add_all_argument, answer, command, on_a_screen, room, shortened, wrapped
 from replicse.cli.arguments import add_items_argument, add_study_arguments, chosen_study
 from replicse.compile.cost import duration_text
 from replicse.compile.needs import amounts_text
@@ -13,6 +13,7 @@ from replicse.judge.evidence import detectable_differences, detects
 from replicse.printable import columns, several
 
 FEW_ITEMS = 8  # of several papers; of more a line is a paper
+FEW_LINES = 3  # of remarks, which are printed; of more they are counted
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -42,22 +43,20 @@ def plan_lines(summary: Summary, detectable: Mapping[str, float], arguments: Nam
     study, notes, items = summary.study, list(remarks(summary.study)), summary.items
     if study.left_out:
         notes.insert(0, f"left out: {', '.join(study.left_out)}: {study.left_out_text}")
-    head, foot = list(totals(summary, arguments.all)), list[str]()
     by_paper = len(items) > FEW_ITEMS and len(summary.papers) > 1 and not arguments.all
-    if not by_paper:
-        heading, *lines = item_lines(items, detectable, whole=arguments.all)
-        foot += detects_lines(detectable, len(study.seeds))
-    else:
-        heading, *lines = paper_lines(summary.papers)
-    if arguments.all:
-        foot += notes
-    elif by_paper or notes:
-        what = [several(len(items), "item")] * by_paper + [several(len(notes), "remark")] * bool(notes)
+    of_items = item_lines(items, detectable, whole=arguments.all)
+    heading, *lines = paper_lines(summary.papers) if by_paper else of_items
+    foot = [] if by_paper else list(detects_lines(detectable, len(study.seeds)))
+    counted = len(list(wrapped(notes))) > FEW_LINES and not arguments.all
+    foot += [] if counted else notes
+    if by_paper or counted:
+        what = [several(len(items), "item")] * by_paper + [several(len(notes), "remark")] * counted
         foot.append(f"{' and '.join(what)}: {command(arguments, '--all')}")
-    elif not arguments.device:
+    elif not arguments.all and not arguments.device:
         foot.append(f"next: {command(arguments, verb='run')}")
     parts = ([line] for line in lines)
-    return on_a_screen(arguments, [*head, heading], parts, "paper" if by_paper else "item", foot)
+    head = [*totals(summary, arguments.all), heading]
+    return on_a_screen(arguments, head, parts, "paper" if by_paper else "item", foot)
 
 
 def totals(summary: Summary, whole: bool) -> Iterator[str]:
@@ -65,7 +64,8 @@ def totals(summary: Summary, whole: bool) -> Iterator[str]:
     study, scale = summary.study, summary.study.scale.name
     seeds = f"seed{'s' * (len(study.seeds) > 1)} {', '.join(map(str, study.seeds))}"
     cells, items = sum(each.cells for each in summary.items), several(len(summary.items), "item")
-    yield f"scale {scale}, {seeds}: {items}, {several(cells, 'cell')}; times for {summary.speed.device}"
+    known = "measured on" if summary.speed.when else "estimated for"
+    yield f"scale {scale}, {seeds}: {items}, {several(cells, 'cell')}; times {known} {summary.speed.device}"
     if whole:
         yield f"{study.scale.title}; {several(len(study.stores), 'tokenised column')}"
         yield origin(summary)

@@ -7,7 +7,6 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
-from torch.utils._pytree import tree_map_only
 
 # Functions of torch that ProductsInFp32 computes, by name.
 PRODUCTS = ("linear", "scaled_dot_product_attention", "matmul", "bmm", "addmm", "baddbmm")
@@ -24,12 +23,12 @@ class ProductsInFp32(TorchFunctionMode):
         kwargs = kwargs or {}
         if function.__name__ not in PRODUCTS:
             return function(*args, **kwargs)
-        wide, named = tree_map_only(Tensor, _widened, (args, kwargs))
-        return function(*wide, **named).to(args[0].dtype)
+        named = {name: _widened(value) for name, value in kwargs.items()}
+        return function(*map(_widened, args), **named).to(args[0].dtype)
 
 
-def _widened(values: Tensor) -> Tensor:
-    return values.float() if values.is_floating_point() else values
+def _widened(value: Any) -> Any:
+    return value.float() if isinstance(value, Tensor) and value.is_floating_point() else value
 
 
 def cosines_in(kind: torch.dtype, left: np.ndarray, right: np.ndarray) -> np.ndarray:

@@ -32,7 +32,7 @@ def test_a_cpu_gets_as_many_rows_as_its_memory_holds(tmp_path):
 
 def test_this_machine_is_measured_and_the_plan_takes_its_hours_from_it(folder, capsys):
     assert main(["plan", *WORDS]) == 0
-    assert "an estimate for one CPU core" in capsys.readouterr().out
+    assert "estimated for one CPU core" in capsys.readouterr().out
     words = ["simcse/table3", "diffcse/table4", "--steps", "3"]
     assert main(["benchmark", *WORDS, *words]) == 0
     out = capsys.readouterr().out
@@ -44,7 +44,7 @@ def test_this_machine_is_measured_and_the_plan_takes_its_hours_from_it(folder, c
     assert (plan["device"], plan["measured"]) == (record.device, record.when)
     assert plan["hours_interval"][0] < plan["hours"] < plan["hours_interval"][1]
     assert main(["plan", *WORDS, "--device", "CPU core"]) == 0
-    assert "an estimate for one CPU core" in capsys.readouterr().out
+    assert "estimated for one CPU core" in capsys.readouterr().out
 
     file.write_text('{"device": "x"}')
     assert main(["plan", *WORDS]) == 2
