@@ -122,9 +122,8 @@ class _Noted(Timed):
         if loss is not None:
             self.losses = [*getattr(self, "losses", []), float(loss)]
         if step == 1:
-            found = [
-                one.grad.flatten().double().cpu() for one in self.optimiser.parameters if one.grad is not None
-            ]
+            trained = [one for group in self.optimiser.param_groups for one in group["params"]]
+            found = [one.grad.flatten().double().cpu() for one in trained if one.grad is not None]
             self.gradients = torch.cat(found)
 
 

@@ -19,7 +19,7 @@ from replicse.files import read_json, read_rows, write_json
 from replicse.judge.story import find_cell
 
 WORKFLOW = ROOT / "workflow"
-STUDIES = sorted(folder.name for folder in (ROOT / "reports/studies").iterdir())
+STUDIES = sorted(folder.name for folder in (ROOT / "reports/studies").iterdir() if folder.is_dir())
 COMMAND = re.compile(r'<code class="run">(.*?)</code>')
 STORY = re.compile(r"<b>why</b><span>(.*?)</span>")
 ANOTHER = "run by another version"

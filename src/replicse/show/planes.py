@@ -1,7 +1,6 @@
 """Figures in the plane of alignment and uniformity, of a column's width: paths over training, encoders by score."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,8 +11,6 @@ from replicse.show.content.records import PLANE, SOURCES
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-    from matplotlib.text import Annotation
-    from matplotlib.transforms import Bbox
     from pandas import DataFrame
 from replicse.show.looks import ONE_SEED, fill_one_axis, handle, method_looks, panel_grid, put_legend
 
@@ -96,6 +93,7 @@ def scatter(records: "DataFrame") -> "Figure":
 ONE_PLACE: dict[str, Any] = {**ONE_SEED, "color": QUIET, "markersize": 2.5, "markeredgewidth": 0.6}
 # Where a label may stand beside its point, the nearest first: how far away, and which end of it is nearest.
 NEAR = 9
+SIDES = {"left": 0, "bottom": 0, "center": 0.5, "right": 1, "top": 1}
 SPOTS = [
     {
         "position": (reach * x, reach * y),
@@ -191,14 +189,16 @@ def _put_labels(
     taken = [_boxes(others, pixel)]
     for text, colour, places, own in labels:
         drawn = [_boxes(each, (1.5 if each is own else 5) * pixel) for *_, each in labels]
-        dark = tuple(0.6 * part for part in to_rgb(colour))
-        label = axes.annotate(text, (0, 0), (0, 0), textcoords="offset points", fontsize=SMALL, color=dark)
+        first, dark = to_data.transform(places[0]), tuple(0.6 * part for part in to_rgb(colour))
+        label = axes.annotate(text, first, (0, 0), textcoords="offset points", fontsize=SMALL, color=dark)
         label.set(in_layout=False, path_effects=[withStroke(linewidth=1.5, foreground="white")], zorder=5)
-        spots: list[Any] = [(to_data.transform(place), spot) for place in places for spot in SPOTS]
-        crowding = partial(_crowding, label, axes.bbox, np.concatenate([*taken, *drawn]))
-        label.xy, spot = min(spots, key=crowding)
+        size = label.get_window_extent().size  # the same in every spot; to measure it takes a millisecond
+        spots = [(place, spot, _box(place, spot, size, pixel)) for place in places for spot in SPOTS]
+        hidden = np.concatenate([*taken, *drawn])
+        place, spot, box = min(spots, key=lambda each: _crowding(each[2], axes.bbox.extents, hidden, each[1]))
+        label.xy = to_data.transform(place)
         label.set(**spot)
-        taken.append(np.array([label.get_window_extent().extents]))
+        taken.append(box[None])
         if np.hypot(*spot["position"]) > NEAR:
             end = axes.transData.transform(label.xy) + np.array(spot["position"]) * pixel
             line: dict[str, Any] = {"linewidth": 0.5, "zorder": 2, "scalex": False, "scaley": False}
@@ -210,17 +210,19 @@ def _boxes(points: np.ndarray, reach: float) -> np.ndarray:
     return np.hstack([points - reach, points + reach])
 
 
-def _crowding(label: "Annotation", within: "Bbox", taken: np.ndarray, place: tuple[Any, Any]) -> float:
-    """Return how much a label at a point and in a spot hides or leaves its axes, and a little more where it is far."""
-    label.xy, spot = place
-    label.set(**spot)
-    box = label.get_window_extent()
-    outside = box.width * box.height - _overlaps(box, np.array([within.extents]))
+def _box(place: np.ndarray, spot: Mapping[str, Any], size: np.ndarray, pixel: float) -> np.ndarray:
+    """Return the box of a text of a size whose spot is next to a place, all in pixels."""
+    corner = place + np.array(spot["position"]) * pixel - size * [SIDES[spot["ha"]], SIDES[spot["va"]]]
+    return np.concatenate([corner, corner + size])
+
+
+def _crowding(box: np.ndarray, within: np.ndarray, taken: np.ndarray, spot: Mapping[str, Any]) -> float:
+    """Return how much a label's box hides or leaves its axes, and a little more where it is far."""
+    outside = np.prod(box[2:] - box[:2]) - _overlaps(box, within[None])
     return outside * 3 + _overlaps(box, taken) + np.hypot(*spot["position"])
 
 
-def _overlaps(box: "Bbox", others: np.ndarray) -> float:
+def _overlaps(box: np.ndarray, others: np.ndarray) -> float:
     """Return the area that a box shares with others, one a row."""
-    width = np.minimum(box.x1, others[:, 2]) - np.maximum(box.x0, others[:, 0])
-    height = np.minimum(box.y1, others[:, 3]) - np.maximum(box.y0, others[:, 1])
-    return float(np.sum(np.clip(width, 0, None) * np.clip(height, 0, None)))
+    shared = np.minimum(box[2:], others[:, 2:]) - np.maximum(box[:2], others[:, :2])
+    return float(np.sum(np.prod(np.clip(shared, 0, None), axis=1)))
