@@ -189,14 +189,16 @@ def _put_labels(
     taken = [_boxes(others, pixel)]
     for text, colour, places, own in labels:
         drawn = [_boxes(each, (1.5 if each is own else 5) * pixel) for *_, each in labels]
-        first, dark = to_data.transform(places[0]), tuple(0.6 * part for part in to_rgb(colour))
+        first, dark = tuple(to_data.transform(places[0])), tuple(0.6 * part for part in to_rgb(colour))
         label = axes.annotate(text, first, (0, 0), textcoords="offset points", fontsize=SMALL, color=dark)
         label.set(in_layout=False, path_effects=[withStroke(linewidth=1.5, foreground="white")], zorder=5)
-        size = label.get_window_extent().size  # the same in every spot; to measure it takes a millisecond
+        size = np.array(
+            label.get_window_extent().size
+        )  # the same in every spot; to measure it takes a millisecond
         spots = [(place, spot, _box(place, spot, size, pixel)) for place in places for spot in SPOTS]
-        hidden = np.concatenate([*taken, *drawn])
-        place, spot, box = min(spots, key=lambda each: _crowding(each[2], axes.bbox.extents, hidden, each[1]))
-        label.xy = to_data.transform(place)
+        hidden, within = np.concatenate([*taken, *drawn]), np.array(axes.bbox.extents)
+        place, spot, box = min(spots, key=lambda each: _crowding(each[2], within, hidden, each[1]))
+        label.xy = tuple(to_data.transform(place))
         label.set(**spot)
         taken.append(box[None])
         if np.hypot(*spot["position"]) > NEAR:
