@@ -58,6 +58,7 @@ def train(
     device: str | None = None,
     threads: int | None = None,
     on_step: Callable[[dict[str, Any]], object] | None = None,
+    plugins: Sequence[str] = (),
 ) -> SentenceEncoder:
     """Train an encoder by a recipe and return it, with the weights that selection kept and the recipe's test pooling.
 
@@ -80,13 +81,14 @@ def train(
         device: cpu, cuda, cuda:1, ...; the first GPU where there is one.
         threads: of the CPU; as many as torch has where they are not given.
         on_step: is called after each step with its `step`, `loss` and `terms`, which holds the loss of each term.
+        plugins: files or folders of the working directory, besides those that its config.yaml names.
 
     Raises:
         BadInput: what is wrong with recipe, corpus or changes, or `out` holds another run; MissingData (a BadInput)
             for an absent file; Failed where the training itself fails, such as a loss that is not finite.
     """
     out = Path(out)
-    written = _run_of(recipe, changes or {})
+    written = _run_of(recipe, changes or {}, plugins)
     columns, description = _columns_of(corpus)
     initial = transformer_folder(encoder_folder(start))
     named = {name: str(encoder_folder(place)) for name, place in (models or {}).items()}
@@ -168,9 +170,9 @@ def _cost(seconds: float) -> dict[str, float]:
     }
 
 
-def _run_of(recipe: str | Mapping[str, Any], changes: Mapping[str, Any]) -> RunSpec:
+def _run_of(recipe: str | Mapping[str, Any], changes: Mapping[str, Any], plugins: Sequence[str]) -> RunSpec:
     """Return the run of a recipe with some changes; BadInput where a part is missing, or it has several corpora."""
-    papers, name = load_papers(workflow_folder()), recipe
+    papers, name = load_papers(workflow_folder(), plugins), recipe
     if isinstance(recipe, Mapping):
         own = Recipe.of(recipe, "recipe")
         below, name = own.like, "recipe"
