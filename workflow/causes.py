@@ -109,9 +109,8 @@ def _lines(
     if measured:
         yield f"\n![Measured effects with their intervals]({pictures['effects']})"
         yield f"\n{about.measured}"
-    written = {(case["cause"], case["thread"]): case for case in checked}
     for cause in causes:
-        yield from _of_cause(cause, [each for each in measured if each.cause == cause.id], written)
+        yield from _of_cause(cause, [each for each in measured if each.cause == cause.id])
     yield from _of_checked(checked)
 
 
@@ -126,9 +125,7 @@ def _range(values: Sequence[float]) -> str:
     return low if low == high else f"{low} to {high}"
 
 
-def _of_cause(
-    cause: Cause, measured: Sequence[Measured], written: Mapping[tuple[str, str], Mapping[str, Any]]
-) -> Iterator[str]:
+def _of_cause(cause: Cause, measured: Sequence[Measured]) -> Iterator[str]:
     yield f'\n<a id="{cause.id}"></a>\n\n### {cause.title}\n\n{cause.sentence}'
     yield f"\n**Seen.** {cause.seen}"
     yield from _measured(measured)
@@ -137,15 +134,13 @@ def _of_cause(
     unconfirmed = {"measured here": "Measured here", "suspected": "Suspected"}
     for who in get_args(Confirmed):
         threads = [thread for thread, confirmed in cause.threads.items() if confirmed == who]
-        links = ", ".join(_thread(thread, cause, written.get((cause.id, thread))) for thread in threads)
+        links = ", ".join(_thread(thread, cause) for thread in threads)
         yield from ([f"\n{unconfirmed.get(who, f'Confirmed by {who}')}: {links}."] if links else [])
 
 
-def _thread(thread: str, cause: Cause, case: Mapping[str, Any] | None) -> str:
-    """Return the link of a thread, what it reports or its asker wrote, and what stated fact lists the cause."""
+def _thread(thread: str, cause: Cause) -> str:
+    """Return the link of a thread, and what it reports."""
     notes = [_note(report) for report in cause.confirmed if report.thread == thread]
-    if case:
-        notes = [*(notes or [case["written"]]), *(f"listed by {name}" for name in case["listed_by"])]
     return f"[{thread}]({address(thread)})" + (f" ({'; '.join(notes)})" if notes else "")
 
 
@@ -154,10 +149,11 @@ def _measured(measured: Sequence[Measured]) -> Iterator[str]:
     encoders = list(dict.fromkeys(each.encoder for each in measured))
     found = {(each.variant, each.encoder): effect_text(each) for each in measured}
     if found:
-        yield f"\n| measured | what it is | {' | '.join(encoders)} |\n| --- | --- |{' --: |' * len(encoders)}"
+        yield f"\n| measured | {' | '.join(encoders)} |\n| --- |{' --: |' * len(encoders)}"
     for variant in dict.fromkeys(each.variant for each in measured):
         effects = " | ".join(found.get((variant, encoder), "") for encoder in encoders)
-        yield f"| {variant} | {VARIANTS.get(variant, 'in training')} | {effects} |"
+        what = f": {VARIANTS[variant]}" if variant in VARIANTS else ", in training"
+        yield f"| `{variant}`{what} | {effects} |"
 
 
 def _note(report: Observation) -> str:
@@ -173,18 +169,15 @@ def _of_checked(checked: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     further = [entry for entry in checked if entry not in agreed]
     yield "\n## How well stated facts find the cause"
     yield (
-        "\nThe size of a difference finds its cause no more often than chance. So `replicse diagnose` lists the causes"
-        f" that a stated setting bears on. In {len(agreed)} threads a maintainer named the cause and the asker agreed:"
-        f" what the first post states lists it in {_hits(agreed)}. In {len(further)} further threads a cause was named,"
-        f" and not agreed: {_hits(further)}. Above, *listed by* names the fact."
+        "\nThe size of a difference finds its cause no more often than chance, so `replicse diagnose` reads settings."
+        " Where a maintainer named the cause and the asker agreed, what the first post states lists it in"
+        f" {_hits(agreed)}; in further threads in {_hits(further)}."
     )
 
 
 def _hits(checked: Sequence[Mapping[str, Any]]) -> str:
     silent = sum(not entry["stated"] for entry in checked)
-    return (
-        f"{sum(bool(entry['listed_by']) for entry in checked)} of {len(checked)}, and {silent} state nothing"
-    )
+    return f"{sum(bool(entry['listed_by']) for entry in checked)} of {len(checked)} ({silent} state nothing)"
 
 
 def measured_rows(study: Path) -> Iterator[dict[str, Any]]:

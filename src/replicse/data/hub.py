@@ -30,7 +30,7 @@ OTHER_FORMATS = ("onnx/*", "openvino/*", "*.onnx")
 
 
 # The revision that `replicse fetch --pin` looks up and pins in full. SentEval archives before it lack data: SUBJ had
-# 20 subjective sentences (methods 6, pitfall 9).
+# 20 subjective sentences (methods 6, pitfall 6).
 SIMCSE_REVISION = "e145e8b"
 
 # What a data root holds -> the file of SIMCSE_DATA that it is (methods section 7).

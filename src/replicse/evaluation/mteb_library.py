@@ -84,7 +84,7 @@ class Library:
             return _english()[name] if name in MTEB_NAMES else mteb.get_task(name)
         if name not in LOCAL:
             raise MissingData(f"{name}: {NOT_LOCAL}; run it at a scale with hub data")
-        # SICK-R of MTEB are the pairs of all three splits (methods, pitfall 31).
+        # SICK-R of MTEB are the pairs of all three splits (methods, pitfall 15).
         splits = STS_SPLITS["SICK-R"] if name == "SICK-R" else ("test",)
         subsets = [subset for split in splits for subset in load_sts(self.root, LOCAL[name], split)]
         return with_data(_english()[name], {"test": sts_columns(*subsets)}, f"SentEval/{LOCAL[name]}")

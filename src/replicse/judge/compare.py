@@ -1,6 +1,6 @@
 """Two results folders of the same runs, cell by cell: what another machine changes, in units of the seed spread.
 
-DiffCSE's first author could not reproduce its numbers on a second machine (methods 6, pitfall 24).
+DiffCSE's first author could not reproduce its numbers on a second machine (methods 6, pitfall 9).
 """
 
 import math

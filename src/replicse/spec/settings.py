@@ -9,7 +9,7 @@ from replicse.spec.tables import Setting
 def setting_difference(setting: Setting, metric_path: str, pooling: Pooling | None = None) -> str:
     """Return in one clause how reading differs from the printed setting; nothing where it does not.
 
-    Papers differ silently in aggregation, split and pooling, by many points (methods 6, pitfalls 4, 6 and 10).
+    Papers differ silently in aggregation, split and pooling, by many points (methods 6, pitfalls 1, 3 and 7).
     A setting that leaves one of them out says nothing about it.
     """
     suite = current().suites.get(metric_path.partition("/")[0])
