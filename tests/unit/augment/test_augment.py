@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from cases import cases
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -322,22 +323,7 @@ def test_eda_cleans_as_its_reference_code_where_that_is_asked_for(root):
 # Errors
 
 
-@pytest.mark.parametrize(
-    ("spec", "message"),
-    [
-        ({"name": "corp"}, 'name is "corp"; did you mean "crop"?'),
-        ({"name": "crop", "keeep": 0.9}, 'unknown key "keeep" in augmentation; did you mean "keep"?'),
-        ({"name": "crop", "keep": 1.1}, "keep is 1.1; expected a number at most 1"),
-        ({"name": "crop", "keep": 0.9, "position": 3}, "position is 3; known: prefix, window"),
-        ({"name": "next-sentence", "reach": 0}, "reach is 0; expected a number at least 1"),
-        ({"name": "synonym"}, "expected exactly one of words, rate"),
-        ({"name": "synonym", "words": 1, "source": "ppdb"}, "expected a file below the data root"),
-        ({"name": "synonym", "words": 1, "file": "x"}, "with no other source"),
-        ({"name": "eda", "alpha": 0}, "alpha is 0; expected a number above 0"),
-        ({"name": "masked-lm", "ratio": 0.1}, "expected exactly one of backbone"),
-        ({"name": "masked-lm", "ratio": 2, "encoder": "x"}, "ratio is 2"),
-    ],
-)
+@cases
 def test_bad_specs_name_parameter_value_and_expectation(spec, message):
     with pytest.raises(BadInput, match=re.escape(message)):
         augment(["a line"], spec)

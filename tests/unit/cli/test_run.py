@@ -14,6 +14,7 @@ from types import SimpleNamespace
 
 import pytest
 import yaml
+from cases import cases
 from places import ROOT
 from rich.console import Console
 from snakemake_interface_logger_plugins.common import LogEvent
@@ -39,16 +40,7 @@ def items():
     return list(chosen_items(config, load_papers(ROOT / "workflow"), "x"))
 
 
-@pytest.mark.parametrize(
-    ("words", "found"),
-    [
-        (["simcse/table3"], ["simcse/table3"]),
-        (["simcse_table3", "simcse/table3"], ["simcse/table3"]),
-        (["simcse/Table3", "repro/table5"], ["simcse/table3", "repro/table5"]),
-        (["simcse"], ["simcse/table3", "simcse/figure2"]),
-        (["released", "repro-table5"], ["released", "repro/table5"]),
-    ],
-)
+@cases
 def test_an_item_may_be_written_in_several_ways(items, words, found):
     named = run.items_named(words, items)
     assert [getattr(item, "id", item) for item in named] == found

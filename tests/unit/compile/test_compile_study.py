@@ -6,6 +6,7 @@ import sys
 
 import pytest
 import yaml
+from cases import cases
 from made_up import RECIPE, made_plan, write_paper, write_scores
 from places import ROOT
 from planned import WORKFLOW, shipped_plan
@@ -170,17 +171,7 @@ def test_a_chain_starts_from_the_checkpoint_of_a_real_run_of_the_same_seed(tmp_p
 # Published spreads
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"pooling": "cls-head"},
-        {"checkpoint": "last"},
-        {"postprocess": {"name": "whitening", "fit": "target"}},
-        {"run": {"optimisation": {"batch_size": 128}}},
-        {"run": {"dropout": {"attention": 0.05}}},
-        {"run": {"precision": "bf16"}},
-    ],
-)
+@cases
 def test_whatever_differs_from_the_recipe_ends_the_loan(workflow, change):
     def differ(table):
         row = next(row for row in table["rows"] if row["id"] == "p0.1")

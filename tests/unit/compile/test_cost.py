@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from cases import cases
 from places import ROOT
 from planned import WORKFLOW, shipped_plan
 
@@ -45,55 +46,23 @@ def test_a_chain_is_followed_and_an_unknown_size_is_none():
     assert hours_of(spec(), None, 1e12, parent) is None
 
 
-BASE, DISTIL, TINY = 12 * 12 * 768**2, 12 * 6 * 768**2, 12 * 2 * 128**2
+SIZES = {"base": 12 * 12 * 768**2, "distil": 12 * 6 * 768**2, "tiny": 12 * 2 * 128**2, "own": 1200}
 SMALL = {"layers": 1, "hidden": 10, "heads": 1, "intermediate": 20, "positions": 8}
 SOURCES = {
     "backbones/distilbert": Init(hub="distilbert-base-uncased"),
     "backbones/tiny": Init(hub="google/bert_uncased_L-2_H-128_A-2"),
     "runs/generator/last": Init(run="generator"),
     "generator": Init.of({"fresh": {"architecture": SMALL, "tokenizer": {"name": "x"}}}, "init"),
-    "backbones/unknown": Init(hub="nobody/knows"),
 }
-NEXT = [*RUN["views"], {"column": "text", "augment": {"name": "next-sentence"}}]
 
 
-def rtd(generator="backbones/distilbert", **more):
-    return {"term": "rtd", "generator": generator, **more}
-
-
-@pytest.mark.parametrize(
-    ("changes", "passed"),
-    [
-        ({"objective": [{"term": "infonce"}]}, 2 * BASE),
-        ({"objective": [{"term": "infonce"}, rtd()]}, 4 * BASE + 2 * DISTIL / 3),
-        ({"objective": [{"term": "infonce"}, rtd("backbones/tiny")]}, 4 * BASE + 2 * TINY / 3),
-        ({"objective": [{"term": "infonce"}, rtd("runs/generator/last")]}, 4 * BASE + 2 * 1200 / 3),
-        # Nothing generates where tokens are deleted or only masked.
-        ({"objective": [{"term": "infonce"}, {"term": "rtd", "edit": "delete"}]}, 4 * BASE),
-        ({"objective": [{"term": "infonce"}, {"term": "conditional-mlm"}]}, 4 * BASE),
-        ({"objective": [{"term": "infonce"}, {**rtd(), "term": "corrective-lm"}]}, 4 * BASE + 2 * DISTIL / 3),
-        # The discriminator asks for the two vectors, so they are encoded without a contrastive term too.
-        ({"objective": [rtd()]}, 4 * BASE + 2 * DISTIL / 3),
-        ({"objective": [rtd(views=[0, 1], condition=1)]}, 3 * BASE + 2 * DISTIL / 3),
-        # The next sentence is edited twice, but never encoded.
-        (
-            {
-                "views": NEXT,
-                "objective": [{"term": "infonce", "views": [0, 1]}, rtd(views=[2, 2], condition=[0, 1])],
-            },
-            4 * BASE + 2 * DISTIL / 3,
-        ),
-        ({"views": NEXT, "objective": [{"term": "infonce", "views": [0, 1]}]}, 2 * BASE),
-        ({"views": NEXT, "objective": [{"term": "infonce"}]}, 3 * BASE),
-        ({"objective": [{"term": "infonce"}, {"term": "mlm"}]}, 4 * BASE),
-        ({"views": NEXT[2:], "objective": [{"term": "mlm"}]}, BASE),
-    ],
-)
-def test_what_a_row_passes_by_hand(changes, passed):
-    assert passes(spec(**changes), SOURCES) == pytest.approx(passed / BASE)
-    tokens = 100 * 64 * 32 * FILLED
-    hours = hours_of(spec(**changes), 6400, 1e12, SOURCES)
-    assert hours == pytest.approx(6 * passed * tokens / 1e12 / 3600, rel=1e-5)
+@cases
+def test_what_a_row_passes_by_hand(views, objective, thirds):
+    row = spec(views=views or RUN["views"], objective=objective)
+    passed = sum(count * SIZES[encoder] for encoder, count in thirds.items()) / 3
+    assert passes(row, SOURCES) == pytest.approx(passed / SIZES["base"])
+    hours = hours_of(row, 6400, 1e12, SOURCES)
+    assert hours == pytest.approx(6 * passed * 100 * 64 * 32 * FILLED / 1e12 / 3600, rel=1e-5)
 
 
 def test_runs_that_only_searches_ask_for_are_told_apart():

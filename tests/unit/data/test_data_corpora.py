@@ -4,6 +4,7 @@ from collections import Counter
 from itertools import combinations, permutations
 
 import pytest
+from cases import cases
 from hypothesis import given
 from hypothesis import strategies as st
 from papers.cropping.texts import chunks_of
@@ -25,15 +26,7 @@ def corpus(root, text, **spec):
     return read_corpus(root, {"file": "corpus", **spec})
 
 
-@pytest.mark.parametrize(
-    ("text", "options", "kept"),
-    [
-        ("b  c\n\n a \r\n   \nb c\n", {}, ["b c", "a", "b c"]),
-        ("a\na b\na b c\na b c d\n", {"min_words": 2, "max_words": 3}, ["a b", "a b c"]),
-        ("a\na b\na b c\n", {"max_words": 1}, ["a"]),
-        ("a\na b\na b c\n", {"min_words": 2, "limit": 1}, ["a b"]),
-    ],
-)
+@cases
 def test_lines_of_a_wanted_number_of_words_keep_their_order(tmp_path, text, options, kept):
     assert corpus(tmp_path, text, format="lines", **options) == {"text": kept}
     (tmp_path / "a.gz").write_bytes(gzip.compress(text.encode()))
@@ -52,15 +45,7 @@ def test_a_sample_is_random_repeatable_and_in_file_order(tmp_path):
     assert corpus(tmp_path, text, format="lines", sample={"rows": 100, "seed": 2})["text"] == lines
 
 
-@pytest.mark.parametrize(
-    ("text", "anchors", "positives", "negatives"),
-    [
-        ('hard_neg,sent0,x\n"a, b",c,"d ""e"""\n', ["a, b"], ["c"], ['d "e"']),
-        ("x,y\na,b\nc,d\n", ["a", "c"], ["b", "d"], None),
-        # Cells are one line, and never empty.
-        ('a,b,c\r\n"two\nlines",,"\u2028x"\r\n\r\n  ,y,z\r\n', ["two lines", " "], [" ", "y"], ["x", "z"]),
-    ],
-)
+@cases
 def test_column_order_decides_the_roles_of_triples(tmp_path, text, anchors, positives, negatives):
     expected = {"anchor": anchors, "positive": positives, **({"negative": negatives} if negatives else {})}
     assert corpus(tmp_path, text, format="triples") == expected
@@ -73,23 +58,7 @@ def nli_line(sentence, label):
 QUESTIONS = "id\tquestion1\tquestion2\tis_duplicate\n"
 
 
-@pytest.mark.parametrize(
-    ("kind", "text", "place"),
-    [
-        ("triples", "a,b,c\n1,2,3\n\n1,2\n", r"corpus:4: 2 columns, but the header has 3"),
-        ("triples", "a,b,c\n1,2,3,4\n", r"corpus:2: 4 columns"),
-        ("triples", 'a,b\n"x\ny",z\n"never ends,z\nmore\n', r"corpus:4: not CSV"),
-        ("triples", "a\nb\n", r"corpus:1: 1 columns"),
-        ("triples", "id,sent0,sent1\n1,a,b\n", r'corpus:1: the first of the columns is "id"; expected the anchor'),
-        ("nli-pairs", f"{nli_line('b', 'neutral')}\n{{\n", "corpus:2: expected JSON"),
-        ("nli-pairs", nli_line(None, "neutral"), "corpus:1: expected JSON"),
-        ("nli-pairs", nli_line("b", "natural"), r'corpus:1: .*; did you mean "neutral"'),
-        ("qqp", f"{QUESTIONS}3\tC?\tD?\t1.0\n", r'corpus:2: is_duplicate is "1.0"'),
-        ("caption-lines", "1.jpg#0\ta\n1.jpg\ta caption\n", "corpus:2: expected image#number"),
-        ("caption-lines", "1.jpg#0\t \n", "corpus:1: expected image#number"),
-        ("pairs", "a\tb\nalone\n", "corpus:2: expected two sentences"),
-    ],
-)  # fmt: skip
+@cases
 def test_malformed_lines_name_file_and_line(tmp_path, kind, text, place):
     (tmp_path / "corpus").write_text(text)
     files = {"files": ["corpus"], "labels": ["neutral"]} if kind == "nli-pairs" else {"file": "corpus"}
@@ -142,23 +111,7 @@ def test_captions_of_one_image_are_paired(tmp_path):
 PAIRED = {"format": "hub-dataset", "parts": [{"path": "a/b"}], "columns": {"a": "anchor", "b": "positive"}}
 
 
-@pytest.mark.parametrize(
-    ("spec", "message"),
-    [
-        ({"format": "line", "file": "x"}, 'corpus.format is "line"; did you mean "lines"'),
-        ({"format": "lines", "file": "x.csv"}, 'every line of "x.csv" as a sentence; name a format for .csv'),
-        ({"format": "lines", "file": "../x"}, "a file below the data root"),
-        ({"format": "lines", "file": "x", "limit": 0}, "corpus.limit is 0"),
-        ({"format": "lines", "file": "x", "limit": 1, "sample": {"rows": 1, "seed": 1}}, "one of limit and sample"),
-        ({"format": "lines", "file": "x", "sample": {"rows": 4, "seed": 1}}, "asks for 4 rows of 3"),
-        ({"format": "nli", "files": ["x"], "positive": "entails"}, 'positive is "entails"; did you mean'),
-        ({"format": "chunks", "documents": PAIRED}, "a corpus with the column text, not of anchor, positive"),
-        ({"format": "documents", "file": "texts.csv"}, "text, the heading of the texts"),
-        ({"format": "nli", "files": []}, "files is .*; expected at least 1"),
-        ({"format": "sts-sentences", "task": "STS12", "split": "dev"}, "STS12 has no other"),
-        ({"format": "lines", "file": "wiki.txt"}, r"wiki\.txt: no such file; .*set data\.source to hub"),
-    ],
-)  # fmt: skip
+@cases
 def test_a_wrong_recipe_says_what_is_wrong(tmp_path, spec, message):
     (tmp_path / "x").write_text("1\n2\n3\n")
     with pytest.raises(BadInput, match=message):
@@ -166,21 +119,7 @@ def test_a_wrong_recipe_says_what_is_wrong(tmp_path, spec, message):
 
 
 # Counts of shared/data/README.md.
-@pytest.mark.parametrize(
-    ("spec", "columns", "rows"),
-    [
-        ({"format": "lines", "file": "wiki/enwiki_sentences.txt.gz", "min_words": 8, "max_words": 60}, 1, 182828),
-        ({"format": "lines", "file": "wiki/wikitext-103.valid.tokens.gz"}, 1, 2461),
-        ({"format": "triples", "file": "nli/nli_triplets_train_part.csv"}, 3, 1456),
-        ({"format": "triples", "file": "nli/nli_triplets_devtest.csv"}, 3, 8815),
-        ({"format": "qqp", "file": "pairs/qqp/qqp_sample.tsv"}, 2, 7585),
-        ({"format": "captions", "file": "pairs/flickr30k/flickr30k_captions_val.tsv.gz"}, 2, 10 * 1014),
-        ({"format": "caption-lines", "file": "pairs/flickr30k/flickr30k_captions_val.tsv.gz"}, 1, 5070),
-        ({"format": "sts-sentences", "task": "STS-B", "split": "train"}, 1, 2 * 5749),
-        ({"format": "sts-sentences", "task": "STS14", "split": "test"}, 1, 2 * 3750),
-        ({"format": "transfer-sentences", "task": "TREC"}, 2, 5952),
-    ],
-)  # fmt: skip
+@cases
 def test_real_counts(real_data, spec, columns, rows):
     found = read_corpus(real_data, spec)
     assert [len(texts) for texts in found.values()] == [rows] * columns

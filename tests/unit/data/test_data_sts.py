@@ -2,6 +2,7 @@ import gzip
 
 import numpy as np
 import pytest
+from cases import cases
 
 from replicse.data.sts import (
     STS_SPLITS,
@@ -44,20 +45,7 @@ def test_pairs_without_gold_are_skipped_and_white_space_collapsed(tmp_path, sts1
     np.testing.assert_array_equal(subsets[0].gold, [1.0, 3.0])
 
 
-@pytest.mark.parametrize(
-    ("sentences", "gold", "place"),
-    [
-        ("a\tb\nc d\n", "1\n2\n", r"STS\.input\.FNWN\.txt:2: no tab"),
-        ("a\tb\nc\td\n", "1\ntwo\n", r'STS\.gs\.FNWN\.txt:2: score is "two"'),
-        ("a\tb\n", "nan\n", r'STS\.gs\.FNWN\.txt:1: score is "nan"'),
-        ("a\tb\n", "\n", r"STS\.input\.FNWN\.txt: no scored pair"),
-        ("a\tb\nc\t \n", "1\n2\n", r"STS\.input\.FNWN\.txt:2: a sentence of the pair is empty"),
-        ("a\tb\nc\td\n", "5\n97\n", r"STS\.gs\.FNWN\.txt:2: score is 97; expected 0 to 5"),
-        ("a\tb\nc\td\n", "1.0\n", r"STS\.gs\.FNWN\.txt: 1 lines, but STS\.input\.FNWN\.txt has 2"),
-        ("a\tb\n", "1\n2\n", "2 lines, but"),
-        (None, "1\n", r"STS\.input\.FNWN\.txt: no such file; name a folder in the SentEval layout"),
-    ],
-)
+@cases
 def test_malformed_sts_lines_name_file_and_line(tmp_path, sts13, sentences, gold, place):
     file = sts13(sentences or "", gold)
     if sentences is None:
@@ -69,15 +57,7 @@ def test_malformed_sts_lines_name_file_and_line(tmp_path, sts13, sentences, gold
 SICK_HEADER = "pair_ID\tsentence_A\tsentence_B\trelatedness_score\tentailment_judgment"
 
 
-@pytest.mark.parametrize(
-    ("task", "text", "place"),
-    [
-        ("STS-B", "a\tb\tc\n", r"sts-dev\.csv:1: 3 tab-separated columns, expected 7"),
-        ("SICK-R", f"{SICK_HEADER}\n1\tA\tB\t4.5\n", ":2: 4 tab-separated columns"),
-        ("SICK-R", "pair_ID\tsentence_A\tsentence\n", 'no column "sentence_B"; did you'),
-        ("SICK-R", "", r"SICK_trial\.txt: no scored pair"),
-    ],
-)
+@cases
 def test_malformed_benchmarks_name_file_and_line(tmp_path, senteval, task, text, place):
     senteval({"STS-B": "STS/STSBenchmark/sts-dev.csv", "SICK-R": "SICK/SICK_trial.txt"}[task], text)
     with pytest.raises(BadInput, match=place):
@@ -128,18 +108,7 @@ def test_bytes_that_are_no_lines_are_bad_input(tmp_path, content, problem):
 
 
 # Methods section 2.2: by subset, or by split.
-@pytest.mark.parametrize(
-    ("task", "counts", "lowest"),
-    [
-        ("STS12", [750, 750, 459, 750, 399], 0),
-        ("STS13", [189, 750, 561], 0),
-        ("STS14", [450, 300, 750, 750, 750, 750], 0),
-        ("STS15", [375, 750, 375, 750, 750], 0),
-        ("STS16", [254, 249, 230, 244, 209], 0),
-        ("STS-B", [5749, 1500, 1379], 0),
-        ("SICK-R", [4500, 500, 4927], 1),
-    ],
-)
+@cases
 def test_real_counts(real_data, task, counts, lowest):
     subsets = [
         subset for split in STS_SPLITS.get(task, ("test",)) for subset in load_sts(real_data, task, split)

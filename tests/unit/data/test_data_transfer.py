@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from cases import cases
 
 from replicse.data.transfer import TREC_CLASSES, load_transfer
 from replicse.errors import BadInput
@@ -9,15 +10,7 @@ ONE_CLASS = {f"SST/binary/sentiment-{split}": "a\t1\n" for split in ("train", "d
 MRPC_HEADER = "Quality\t#1 ID\t#2 ID\t#1 String\t#2 String"
 
 
-@pytest.mark.parametrize(
-    ("task", "ones", "zeros"),
-    [
-        ("MR", "rt-polarity.pos", "rt-polarity.neg"),
-        ("CR", "custrev.pos", "custrev.neg"),
-        ("SUBJ", "subj.objective", "subj.subjective"),
-        ("MPQA", "mpqa.pos", "mpqa.neg"),
-    ],
-)
+@cases
 def test_two_class_sets_keep_blank_lines_as_empty_sentences(tmp_path, senteval, task, ones, zeros):
     senteval(f"{task}/{ones}", b"good  caf\xe9 .\n\n another \n \n")
     senteval(f"{task}/{zeros}", "bad .\n\n")
@@ -70,18 +63,7 @@ def test_malformed_files_are_named(tmp_path, senteval, task, files, place):
         load_transfer(tmp_path, task)
 
 
-@pytest.mark.parametrize(
-    ("task", "counts"),
-    [
-        ("MR", {"all": [5331, 5331]}),
-        ("CR", {"all": [1368, 2407]}),
-        ("SUBJ", {"all": [5000, 5000]}),
-        ("MPQA", {"all": [7294, 3312]}),
-        ("SST2", {"train": 67349, "dev": 872, "test": 1821}),
-        ("TREC", {"train": 5452, "test": 500}),
-        ("MRPC", {"train": [1323, 2753], "test": [578, 1147]}),
-    ],
-)
+@cases
 def test_real_counts(real_data, task, counts):
     """By class where a list is given. The blank lines are among them: 2 + 2 of CR, 1 + 2 of MPQA (methods 2.3)."""
     splits = load_transfer(real_data, task).splits

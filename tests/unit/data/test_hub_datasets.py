@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+from cases import cases
 from places import ROOT
 
 from replicse.compile.compiler import compile_study
@@ -74,18 +75,7 @@ def test_labels_are_kept_by_name_and_no_label_is_dropped(hub, tmp_path):
     assert read_corpus(tmp_path, pairs | {"keep": ["neutral"]}) == {"anchor": ["d"], "positive": ["e"]}
 
 
-@pytest.mark.parametrize(
-    ("change", "told"),
-    [
-        ({"labels": ["neutral", "entailment", "contradiction"]}, "labels are entailment, neutral, contradiction; exp"),
-        ({"name": "nli", "rows": 7}, "some/nli: 1 rows of corpus nli; expected 7; look at its commit"),
-        ({"columns": MISSPELT}, 'some/nli: no column "premises"; did you mean "premise"'),
-        ({"columns": {"premise": "premise"}}, "columns that are hypothesis, label, premise"),
-        ({"labels": []}, "labels next to a column that is the label"),
-        ({"keep": ["neutrall"]}, 'no label is named "neutrall"; did you mean "neutral"?'),
-        ({"classes": {"positive": "entailmen"}}, 'no label is named "entailmen"'),
-    ],
-)  # fmt: skip
+@cases
 def test_a_recipe_that_does_not_fit_the_data_or_itself_is_refused(hub, tmp_path, change, told):
     put_nli(hub, ROWS)
     with pytest.raises(BadInput, match=re.escape(told)):

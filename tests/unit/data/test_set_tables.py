@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from cases import cases
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -37,23 +38,7 @@ def test_pairs_by_subset_and_labels_by_split(table):
     assert found == {"train": [1, 0], "test": [1]}
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "problem"),
-    [
-        ("a.csv", "a,b,c\nOne.,Two.,0\nOne.,Two.,-0.5\n", r"a\.csv:3: score is -0\.5; expected 0 to 5"),
-        ("a.csv", "a,b,c\nOne.,Two.,5.01\n", r"a\.csv:2: score is 5\.01; expected 0 to 5"),
-        ("a.csv", "a,b,c\nOne.,Two.,1\nOne.,Two.,nan\n", r'a\.csv:3: score is "nan"; expected a number'),
-        ("a.csv", "a,b,c\nOne.,Two.,3\nTwo.,One.,3.0\n", r"a\.csv: every score is 3; a correlation needs two"),
-        ("a.csv", "a,b,c\n", r"a\.csv: no rows"),
-        ("a.jsonl", "", r"a\.jsonl: no rows"),
-        ("a.csv", "a,b,score\nOne.,Two.,3\n", r'a\.csv:1: no column "c"'),
-        ("a.csv", "a,b,c,a\nOne.,Two.,3,Three.\n", r'a\.csv:1: two columns are named "a"'),
-        ("a.csv", "a,b,c\nOne.,,3\n", r'a\.csv:2: "b" is empty'),
-        ("a.jsonl", '{"a": "One.", "b": 2, "c": 3}\n', r"a\.jsonl:1: .* with the texts a, b and the value c"),
-        ("a.jsonl", '{"a": "One.", "b": "Two.", "c": NaN}\n', r'a\.jsonl:1: score is "NaN"'),
-        ("a.jsonl", '{"a": "One.", "b": "Two.", "c": null}\n', r"a\.jsonl:1: expected JSON"),
-    ],
-)  # fmt: skip
+@cases
 def test_broken_pairs_are_refused_in_a_sentence(tmp_path, name, content, problem):
     (tmp_path / name).write_text(content)
     with pytest.raises(BadInput, match=problem):

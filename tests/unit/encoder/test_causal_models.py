@@ -6,6 +6,7 @@ import micro
 import numpy as np
 import pytest
 import torch
+from cases import cases
 from tiny_encoders import states_by_hand, write_decoder
 
 from replicse.data.store import write_store
@@ -52,14 +53,7 @@ def test_a_prompt_ends_with_the_token_that_is_read_and_can_be_denoised(decoder):
     np.testing.assert_allclose(found, plain - noise, rtol=1e-4, atol=1e-5)
 
 
-@pytest.mark.parametrize(
-    ("pooling", "told"),
-    [
-        ("cls", "pooling cls reads the first token, which sees no other one in this encoder"),
-        ("cls-head", "a causal language model; choose last-token or mean"),
-        ({"pooling": "mask", "template": "{text} is {mask}"}, "its tokenizer has no mask"),
-    ],
-)
+@cases
 def test_what_nothing_can_be_read_from_is_refused(decoder, pooling, told):
     with pytest.raises(BadInput, match=told):
         SentenceEncoder.open(decoder[0], pooling, device="cpu")

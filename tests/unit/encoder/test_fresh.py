@@ -3,6 +3,7 @@
 import micro
 import pytest
 import torch
+from cases import cases
 
 from replicse.data.tokenizer import train_tokenizer
 from replicse.encoder.fresh import fresh_backbone
@@ -60,18 +61,7 @@ def test_a_run_from_one_is_trained_saved_and_opened_again(tmp_path):
     assert not torch.equal(first, trainer.model.backbone.input_embeddings)
 
 
-@pytest.mark.parametrize(
-    ("family", "options", "problem"),
-    [
-        ("mpnet", {"kind": "wordpiece"}, "after the padding id 1, but the tokenizer pads with 0"),
-        ("fnet", {}, "the configuration of fnet has no key for heads"),
-        ("electra", {"hidden": 30}, "hidden size 30 cannot be split over 4 attention heads"),
-        ("electra", {"engine": "packed"}, "engine packed has bert, roberta, distilbert, not electra"),
-        ("bert", {"config": {"a": 1}}, "architecture.config is for engine transformers"),
-        ("electra", {"config": {"embeding_size": 1}}, 'no key "embeding_size"; did you mean "embedding_'),
-        ("modernbrt", {}, 'has a family "modernbrt"; did you mean "modernbert"'),
-    ],
-)
+@cases
 def test_what_cannot_be_made_is_refused(tmp_path, family, options, problem):
     with pytest.raises(BadInput, match=problem):
         made(tmp_path, family, **options)

@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 import torch
+from cases import cases
 from tiny_encoders import FAMILIES, PAD, batch_of, config_of, tiny
 
 from replicse.encoder.backbone import ALL_TOKENS, FIRST_TOKEN
@@ -122,14 +123,7 @@ def test_gradients_of_packed_attention_are_those_of_finite_differences(heads, be
 # Configuration.
 
 
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        ({"model_type": "robert"}, '"robert" is not supported; --engine'),
-        ({"tie_word_embeddings": False}, "tie_word_embeddings"),
-        ({"num_attention_heads": 3}, "cannot be split"),
-    ],
-)
+@cases
 def test_unsupported_configurations_are_refused_by_name(change, words):
     good = tiny().config.to_huggingface()
     with pytest.raises(BadInput, match=words):

@@ -4,6 +4,7 @@ import gzip
 
 import numpy as np
 import pytest
+from cases import cases
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -53,18 +54,7 @@ def test_files_are_read(tmp_path):
     assert read_word_vectors(packed)[0] == words
 
 
-@pytest.mark.parametrize(
-    ("lines", "message"),
-    [
-        (["the 1 2", "dog 3"], "glove.txt:2: 1 numbers after the word, but line 1 has 2"),
-        (["the 1 2", ""], "glove.txt:2: 0 numbers"),
-        (["the 1 2", "dog 3 x"], "glove.txt:2: could not convert string to float: .*x"),
-        (["the 1 2", "dog 3 nan"], "glove.txt:2: a number is not finite"),
-        (["the 1 2", " 3 4"], "glove.txt:2: "),
-        (["400000 300", "the 1 2"], "glove.txt:1: .*remove a header of word2vec"),
-        ([], "glove.txt: no lines"),
-    ],
-)
+@cases
 def test_malformed_lines_are_named(tmp_path, lines, message):
     with pytest.raises(BadInput, match=message):
         read_word_vectors(write(tmp_path / "glove.txt", lines))

@@ -4,6 +4,7 @@ import gzip
 
 import numpy as np
 import pytest
+from cases import cases
 from small_stsb import RandomVectors, write_stsb
 
 from replicse.errors import BadInput
@@ -50,15 +51,7 @@ def test_queries_find_captions_or_test_sentences(tmp_path):
     assert {here[rank]["sentence"] for rank in ("1", "2")} == {"a", "b"}
 
 
-@pytest.mark.parametrize(
-    ("name", "options", "problem"),
-    [
-        ("retrieval", {}, 'lacks the key "queries"'),
-        ("retrieval", {"queries": {}, "corpus": {"format": "lines", "file": "a"}}, "at least 1"),
-        ("retrieval-stsb", {"query": {"first": "a"}}, 'unknown key "query"; did you mean "queries"'),
-        ("geometry", {"splits": ["test"]}, 'suite geometry: unknown key "splits"'),
-    ],
-)
+@cases
 def test_options_that_are_missing_or_unknown_are_named(name, options, problem):
     with pytest.raises(BadInput, match=problem):
         suite(name, options)

@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 import yaml
+from cases import cases
 from hypothesis import given
 from hypothesis import strategies as st
 from made_up import write_scores
@@ -63,16 +64,7 @@ def test_a_claim_of_many_parts_is_contradicted_only_after_holm():
     assert [_failing(row) for row in rows] == [1, 0, 2, 1, 0]
 
 
-@pytest.mark.parametrize(
-    ("text", "values", "value", "half"),
-    [
-        ("{a} - {b}", (76.25, 72.05), 4.2, 0.1),
-        ("mean({a}, {b}, {c})", (1.0, 2.0, 6.0), 3.0, 0.05),
-        ("{a} - mean([{b}, {c}])", (1.0, 2.0, 6.0), -3.0, 0.1),
-        ("100 * {a} / {b} - 100", (40.0, 50.0), -20.0, 100 * (40.05 / 49.95) - 80),
-        ("wins([{a}, {b}, {c}, {d}], [{e}, {f}, {g}, {h}])", (3, 2, 1, 5, 2, 2, 4, 4), 50.0, 0.0),
-    ],
-)
+@cases
 def test_sides_made_of_several_cells(text, values, value, half):
     side = Expression(text)
     by_name = dict(zip("abcdefgh", values, strict=False))

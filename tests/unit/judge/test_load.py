@@ -4,6 +4,7 @@ import math
 import re
 
 import pytest
+from cases import cases
 from places import ROOT
 
 import replicse
@@ -91,15 +92,7 @@ def test_cells_of_all_tables_stand_under_each_other_with_paper_and_item(results)
     assert table["n_seeds"].tolist() == [1, 0]
 
 
-@pytest.mark.parametrize(
-    ("change", "sentence"),
-    [
-        ({"reproduced": 70.9, "delta": -0.2}, "reproduced is 70.9, but its seeds have the mean 70.5"),
-        ({"delta": 0.6}, "delta is 0.6, but reproduced less reported is -0.6"),
-        ({"low": 73.0}, "low is 73.0, above high, which is 72.0"),
-        ({"n_seeds": 2}, "n_seeds is 2, but it holds numbers of 1"),
-    ],
-)
+@cases
 def test_an_item_that_contradicts_itself_is_refused(results, change, sentence):
     write_item(results, "simcse/table3", NONE | change, NA)
     with pytest.raises(BadInput, match=re.escape(sentence)):

@@ -1,6 +1,7 @@
 """Rows of a person's own: in any item, at every scale, by a folder or a hub id; the printed rows are not run."""
 
 import pytest
+from cases import cases
 
 from replicse.cli import main
 from replicse.cli.arguments import own_rows
@@ -49,14 +50,7 @@ def test_only_rows_of_ones_own_are_run_each_as_it_is_named(folder):
     assert "models/mine/config.json" in own.inputs, "the row is made again where a file of the folder changes"
 
 
-@pytest.mark.parametrize(
-    ("rows", "problem"),
-    [
-        ({"mine": {"folder": "models/none"}}, "no folder models/none here"),
-        ({"mine": {"folder": "a", "hub": "b"}}, "exactly one of folder, hub"),
-        ({"glove": {"hub": "org/model"}}, 'the item has a row "glove"; name yours otherwise'),
-    ],
-)
+@cases
 def test_a_mistake_in_a_row_is_named(folder, rows, problem):
     with pytest.raises(BadInput, match=problem):
         plan(rows)

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+from cases import cases
 
 from replicse.cli import main
 from replicse.errors import BadInput
@@ -84,19 +85,7 @@ def test_a_file_says_its_scores_x_100(tmp_path, name, document, scores):
     assert {path: results.score(path) for path in scores} == pytest.approx(scores)
 
 
-@pytest.mark.parametrize(
-    ("name", "document"),
-    [
-        ("a.json", {"results": {"hellaswag": {"acc": 0.6}}}),
-        ("a.json", [1, 2]),
-        ("a.json", "{"),
-        ("a.json", mteb("SciFact", None)),
-        ("a.json", {"task_name": "STS12", "scores": {"test": [None, 0.8]}}),
-        ("a.json", {"task_name": None, "mteb_version": None, "scores": None}),
-        ("trainer_state.json", {"log_history": None}),
-        ("a.txt", DEVELOPMENT),
-    ],
-)
+@cases
 def test_a_file_without_a_score_is_refused_and_left_as_it_is(tmp_path, name, document):
     with pytest.raises(
         BadInput, match=rf"{name}: (no results file of mteb, SentEval, SimCSE|not JSON)"

@@ -1,13 +1,13 @@
 """Evaluations that contradict their place or themselves, the tidy table, and rows that a scale merges."""
 
 import json
-import math
 import re
 import shutil
 from pathlib import Path
 
 import numpy as np
 import pytest
+from cases import cases
 from made_up import made_plan, write_evaluation, write_paper
 from places import ROOT
 
@@ -16,7 +16,6 @@ from replicse.judge.csv_rows import TIDY, tidy_rows
 from replicse.judge.measurements import Measurements
 from replicse.judge.pairs import packed_pairs
 from replicse.judge.tabulate import item_result
-from replicse.registry.corpora import STS_TASKS
 
 PATH = "sts/STS12/all"
 PLAIN = {"id": "r", "encoder": {"use": "plain"}}
@@ -53,14 +52,7 @@ def result_of(plan, *scores):
     return item_result(plan.item("made/table1"), Measurements(plan))
 
 
-@pytest.mark.parametrize(
-    ("key", "value"),
-    [
-        ("encoder", "results/paper/runs/another/last"),
-        ("pooling", "mean"),
-        ("postprocess", {"kind": "whitening"}),
-    ],
-)
+@cases
 def test_the_evaluation_of_another_encoder_is_refused_in_this_place(planned, key, value):
     plan = planned()
     assert result_of(plan, 70.0).cells[0].reproduced == 70.0
@@ -98,32 +90,7 @@ def bounded(value, low, high):
     return {PATH: value, "sts/STS12/low": low, "sts/STS12/high": high}
 
 
-@pytest.mark.parametrize(
-    ("suites", "pairs", "problem"),
-    [
-        ({PATH: "50"}, 0, RANGE),
-        ({PATH: True}, 0, RANGE),
-        ({f"{PATH}/all": 50.0}, 0, RANGE),
-        ({PATH: 100.5}, 0, f"{RANGE}100.5; expected a finite number from -100 to 100"),
-        ({PATH: -100.5}, 0, RANGE),
-        ({PATH: math.nan}, 0, RANGE),
-        (
-            {PATH: 70.0, "geometry/alignment": -0.1},
-            0,
-            "alignment is -0.1; expected a finite number from 0 to 4",
-        ),
-        (bounded(99.9, 39.0, 39.95), 0, "all is 99.9, but its own interval goes from 39.0 to 39.95"),
-        (bounded(70.0, 72.0, 68.0), 0, "low is 72.0, above high, which is 68.0"),
-        ({PATH: 70.0, "sts/STS12/n": -7}, 0, "n is -7; expected a whole number"),
-        ({PATH: 70.0, "sts/STS12/n": 7}, 5, "n is 7, but 5 pairs are kept"),
-        ({PATH: 70.0}, 5, "all is 70.0, but its pairs have 100.00"),
-        (
-            {**{f"sts/{task}/all": 70.0 for task in STS_TASKS}, "sts/avg": 71.0},
-            0,
-            "avg is 71.0, but its parts have the mean 70.00",
-        ),
-    ],
-)
+@cases
 def test_what_is_no_number_or_contradicts_its_own_file_is_refused(planned, suites, pairs, problem):
     plan, gold = planned(), np.arange(float(pairs))
     packed = {"sts/STS12": packed_pairs(gold / 5, gold)} if pairs else {}

@@ -6,6 +6,7 @@ import typing
 
 import numpy as np
 import pytest
+from cases import cases
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
@@ -31,26 +32,7 @@ def judged(values, reported="76.25", **changes):
     return judge(values, cell, **{"planned": len(values), "comparable": True, **changes})
 
 
-@pytest.mark.parametrize(
-    ("text", "value", "half_digit"),
-    [
-        ("82.5", 82.5, 0.05),
-        ("82.50", 82.5, 0.005),
-        ("−0.9", -0.9, 0.05),
-        ("+1.1", 1.1, 0.05),
-        (".533", 0.533, 0.0005),
-        ("76.", 76, 0.5),
-        ("3e-5", 3e-5, 5e-6),
-        ("1.5E+3", 1500, 50),
-        ("2.5k", 2500, 50),
-        ("1,234,567.8", 1234567.8, 0.05),
-        ("75.11 ± 0.84", 75.11, 0.005),
-        ("75.11 (0.84)", 75.11, 0.005),
-        ("82.5%", 82.5, 0.05),
-        ("82.5*", 82.5, 0.05),
-        (" 82.5 ", 82.5, 0.05),
-    ],
-)
+@cases
 def test_printed_numbers_keep_their_last_digit(text, value, half_digit):
     assert printed_number(text) == pytest.approx((value, half_digit), rel=1e-15)
 

@@ -1,6 +1,6 @@
 """Frozen models of a term: how they are written, found and replaced."""
 
-import pytest
+from cases import cases
 
 from replicse.registry.frozen import FrozenModel, frozen_models, with_frozen
 from replicse.registry.terms import TermParameters
@@ -8,16 +8,7 @@ from replicse.registry.terms import TermParameters
 RTD = {"term": "rtd", "generator": {"backbone": "small"}}
 
 
-@pytest.mark.parametrize(
-    ("given", "written"),
-    [
-        ("results/x/best", "results/x/best"),
-        ({"folder": "results/x/best", "engine": "auto"}, "results/x/best"),
-        ({"folder": "here"}, {"folder": "here"}),
-        ({"folder": "a/b", "pooling": "mean"}, {"folder": "a/b", "pooling": "mean"}),
-        ({"use": "simcse/unsup", "checkpoint": "last"}, {"use": "simcse/unsup", "checkpoint": "last"}),
-    ],
-)
+@cases
 def test_a_folder_alone_is_written_as_its_text(given, written):
     model = FrozenModel.of(given, "here")
     assert model.plain() == written and FrozenModel.of(model.plain(), "here") == model

@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from cases import cases
 from micro import job
 
 from replicse.errors import BadInput, MissingData
@@ -201,22 +202,7 @@ def test_a_mistake_in_a_plugin_is_told_in_a_sentence_and_leaves_nothing(text, to
     assert current() is before and "mine" not in sys.modules
 
 
-@pytest.mark.parametrize(
-    ("name", "told"),
-    [
-        (
-            "gone.py",
-            'plug-in "gone.py": no such file or folder; put it back, or take it out of plugins in config.yaml',
-        ),
-        ("json.py", "json.py: Python has a module json already; rename the plug-in"),
-        ("replicse.py", "replicse.py: Python has a module replicse already; rename the plug-in"),
-        ("my-terms.py", '"my-terms" is no name of a module'),
-        ("notes.txt", "expected a file of Python, or a folder with __init__.py"),
-        ("empty", "expected a file of Python, or a folder with __init__.py"),
-        ("../mine.py", "no absolute path, no .."),
-        ("replicse.plugins:gone", "no installed package has it"),
-    ],
-)
+@cases
 def test_a_place_that_is_no_plugin(name, told):
     for file in ("json.py", "replicse.py", "my-terms.py", "notes.txt", "empty/notes.txt"):
         written(file, TERM)

@@ -1,6 +1,7 @@
 """Specs: names that depend on what changes a number and on nothing else."""
 
 import pytest
+from cases import cases
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -82,20 +83,7 @@ def test_what_was_computed_of_a_run_is_not_of_its_copy():
     assert first.terms and [term.term for term in other.terms] == ["infonce", "mlm"]
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"dropout": {"hidden": 0.1, "attention": 0.10}, "encoders": "shared"},
-        {"head": "mlp"},
-        {"pooling": {"train": {"pooling": "cls-head"}, "test": {"pooling": "cls", "denoise": False}}},
-        {"head": {"kind": "mlp"}},
-        {"precision": "fp32", "engine": "auto"},
-        {"views": [{"column": "text", "augment": None}, {"column": "text"}]},
-        {"objective": [{"term": "infonce", "weight": 1, "similarity": "cosine"}]},
-        {"optimisation": {"steps": None, "clip": 1.0, "batch_size": 64.0}},
-        {"init": {**BASE["init"], "keep_head": False}},
-    ],
-)
+@cases
 def test_a_default_written_out_does_not_change_the_name(change):
     assert run(**change).run_id == run().run_id
 

@@ -3,7 +3,7 @@
 import typing
 from decimal import ROUND_HALF_EVEN, Decimal
 
-import pytest
+from cases import cases
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
@@ -31,26 +31,7 @@ def test_every_verdict_has_its_own_symbol_and_meaning():
     assert len(set(SYMBOLS.values())) == len(SYMBOLS)
 
 
-@pytest.mark.parametrize(
-    ("printed", "value", "text"),
-    [
-        ("82.5", 75.449, "75.4"),
-        ("82.5", 75.45000001, "75.5"),
-        ("82.50", 75.449, "75.45"),
-        ("-2.62", -0.004, "0.00"),
-        ("−2.62", -2.625001, "−2.63"),
-        ("110M", 109_482_240, "109M"),
-        ("110M", 126_336, "126,336"),
-        ("1.5k", 1_449.0, "1.4k"),
-        ("3e-5", 0.0000312, "3e−05"),
-        ("75.1 ± 0.8", 75.44, "75.4"),
-        # Without a printed number two decimals are shown; small ones keep two digits.
-        ("-", 0.12345, "0.12"),
-        ("-", 0.000025, "2.5e−05"),
-        ("-", -0.00412, "−0.0041"),
-        ("-", 0.0, "0.00"),
-    ],
-)
+@cases
 def test_the_reproduced_number_is_rounded_like_the_printed_one(printed, value, text):
     assert show(result(reported=printed, reproduced=value)).reproduced == text
 

@@ -2,7 +2,7 @@
 
 import re
 
-import pytest
+from cases import cases
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,26 +16,7 @@ from replicse.show.formats.prose import (
 )
 
 
-@pytest.mark.parametrize(
-    ("text", "latex"),
-    [
-        (
-            r"50% & a_b #1 {x} $2 \ ~ ^",
-            r"50\% \& a\_b \#1 \{x\} \$2 \textbackslash{} \textasciitilde{} \textasciicircum{}",
-        ),
-        ("a < b > c | d", r"a \ensuremath{<} b \ensuremath{>} c \textbar{} d"),
-        ("τ = λ, Δ, Α", r"\ensuremath{\tau} = \ensuremath{\lambda}, \ensuremath{\Delta}, A"),
-        ("ς and ϵ", r"\ensuremath{\varsigma} and \ensuremath{\epsilon}"),
-        ("café Żółć Åse", r"caf\'e \.Z\'o\l{}\'c \r{A}se"),
-        ("--no-cache ---", r"-{}-no-cache -{}-{}-"),
-        ("10–20 — “x”", r"10\textendash{}20 \textemdash{} \textquotedblleft{}x\textquotedblright{}"),
-        ("x² ₀ µ ﬁ ½", r"x\texttwosuperior{} \textsubscript{0} \textmu{} fi \textonehalf{}"),
-        ("♣ ♡ → ≈ −1", r"$\clubsuit$ $\heartsuit$ $\rightarrow$ \ensuremath{\approx} \ensuremath{-}1"),
-        ("漢 Ж ð «", r"\texttt{U+6F22} \texttt{U+0416} \texttt{U+00F0} \texttt{U+00AB}"),
-        ("ąę ǖ", "ae u"),
-        ("a\n\nb\tc\x07", "a  b c"),
-    ],
-)
+@cases
 def test_plain_text_as_latex(text, latex):
     assert latex_text(text) == latex
 

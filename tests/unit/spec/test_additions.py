@@ -1,6 +1,7 @@
 """Corpora and evaluation sets of one's own in a config and in a paper's folder: names, sizes, what reads them."""
 
 import pytest
+from cases import cases
 from made_up import RECIPE, write_paper
 
 from replicse.compile.compiler import compile_study
@@ -91,18 +92,7 @@ def test_a_job_is_given_what_its_cells_read_and_no_more(plan):
     assert tables(made) == ["mine.csv", "pairs.csv"]
 
 
-@pytest.mark.parametrize(
-    ("config", "problem"),
-    [
-        ({"corpora": {"wiki": CORPUS}}, r'config\.yaml: corpora: "wiki" is a corpus of .*micro\.yaml; rename'),
-        ({"corpora": {"mine": {**CORPUS, "at": {"mirco": {}}}}}, r'mine\.at names "mirco"; did you mean "micro"'),
-        ({"corpora": {"mine": {**CORPUS, "limit": 5, "sample": {"rows": 2, "seed": 0}}}}, "one of limit and sample"),
-        ({"corpora": {}}, r'corpora of .* hold no "mine"'),
-        ({"sets": {"ratd": PAIRS}}, r'rated: no "rated" is among the sets of papers and config; did you mean "ratd"'),
-        ({"sets": {"rated": LABELS}}, r'set "rated" yields accuracy and dev_accuracy, no spearman/all'),
-        ({"sets": {"rated": {**PAIRS, "scores": "x"}}}, r'config\.yaml: unknown key "scores" in sets\.rated'),
-    ],
-)  # fmt: skip
+@cases
 def test_what_does_not_fit_is_refused_in_a_sentence(plan, config, problem):
     with pytest.raises(BadInput, match=problem):
         plan(**own(**config))

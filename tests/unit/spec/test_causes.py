@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from cases import cases
 
 from replicse.errors import BadInput
 from replicse.registry.registry import current
@@ -44,19 +45,7 @@ def test_a_report_gives_differences():
     assert Observation(thread="a/b#1", model="m", quantity="STS", delta=(-18,)).deltas == (-18,)
 
 
-@pytest.mark.parametrize(
-    ("change", "problem"),
-    [
-        ({"threads": {"no thread": "author"}}, "threads"),
-        ({"threads": {"a/b#1": None}}, "threads.*author and reporter"),
-        ({"threads": {"a/b#1": "somebody"}}, '"somebody"; known: author, author and reporter'),
-        ({"threads": {"a/b#1": "measured here"}}, "checks or protocols next to a thread"),
-        ({"kinds": ["other"]}, 'kinds\\[0\\] is "other"'),
-        ({"sentense": "x"}, 'unknown key "sentense"; did you mean "sentence"'),
-        ({"threads": {"a/b#2": "author"}}, 'reports of its threads, not of "a/b#1"'),
-        ({"reports": [{"thread": "a/b#1", "model": "m", "quantity": "q"}]}, "printed and got, or delta"),
-    ],
-)
+@cases
 def test_a_mistake_is_named(change, problem):
     with pytest.raises(BadInput, match=problem):
         Cause.of({**ONE, **change}, "causes.yaml: one")

@@ -8,6 +8,7 @@ from random import Random
 
 import numpy as np
 import pytest
+from cases import cases
 from scipy.stats import spearmanr
 
 from replicse.data.corpora import read_corpus
@@ -152,32 +153,7 @@ def test_a_question_of_the_course_tells_by_itself_whether_it_has_a_duplicate(roo
 # Through the readers
 
 
-@pytest.mark.parametrize(
-    ("spec", "columns", "least", "most"),
-    [
-        ({"format": "lines", "file": "wiki/wiki.txt"}, ["text"], 5988, 6012),
-        (
-            {"format": "triples", "file": "nli/nli_triples.csv"},
-            ["anchor", "positive", "negative"],
-            3000,
-            3000,
-        ),
-        # A premise may occur twice; the reader keeps its first hypotheses.
-        (
-            {"format": "nli", "files": ["nli/nli.jsonl"], "neutral": "neutral"},
-            ["anchor", "positive", "negative", "neutral"],
-            2901,
-            3000,
-        ),
-        ({"format": "qqp", "file": "pairs/qqp/qqp.tsv"}, ["anchor", "positive"], 200, 280),
-        (
-            {"format": "captions", "file": "pairs/flickr30k/captions.tsv.gz"},
-            ["anchor", "positive"],
-            2000,
-            2000,
-        ),
-    ],
-)
+@cases
 def test_the_corpus_readers_accept_the_world(root, spec, columns, least, most):
     found = read_corpus(root, spec)
     assert list(found) == columns and least <= len(found["anchor" if len(columns) > 1 else "text"]) <= most

@@ -1,0 +1,16 @@
+"""Cases of a test from the YAML file beside it: what it is given and what it expects, a mapping of arguments each."""
+
+from collections.abc import Callable
+from inspect import getfile
+from pathlib import Path
+
+import pytest
+import yaml
+
+
+def cases(test: Callable[..., None]) -> Callable[..., None]:
+    """Parametrise a test by the cases of its name in the YAML file of its module; what a case leaves out is None."""
+    document = yaml.safe_load(Path(getfile(test)).with_suffix(".yaml").read_text(encoding="utf-8"))
+    found = document[test.__name__.removeprefix("test_")]
+    names = list(dict.fromkeys(name for case in found for name in case))
+    return pytest.mark.parametrize(names, [[case.get(name) for name in names] for case in found])(test)
