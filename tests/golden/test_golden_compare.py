@@ -1,35 +1,16 @@
-"""What `replicse compare` says of two results folders, of made-up cells in every state."""
+"""What `replicse compare` says of two results folders, of made-up cells in every state (compare.yaml)."""
 
 import json
+from itertools import chain
+from pathlib import Path
 
 import pytest
+import yaml
 from made_up import write_folder
 
 from replicse.cli import main
 
-GROUP = {"encoder": "", "run": ""}
-LENT = {"published_sd": "0.5"}
-# The values of a cell by seed in both folders, and what else is in its rows there.
-CELLS = {
-    "spreads of three seeds": ([70.0, 71.0, 72.5], [73.0, 74.5, 74.0]),
-    "identical": ([70.0, 71.0], [70.0, 71.0]),
-    "equal to rounding": ([70.0, 71.0], [70.0, 71.05]),  # printed is 70.0
-    "not equal to rounding": ([70.0, 71.0], [70.0, 71.06]),
-    "within spread": ([70.0, 71.0], [70.7, 71.7]),
-    "beyond spread": ([70.0, 71.0], [70.8, 71.8]),
-    "without spread": ([70.0, 70.0], [70.2, 70.2]),
-    "one seed": ([70.0], [71.0]),
-    "one seed borrows": ([70.0], [71.0], LENT, LENT),
-    "two seeds borrow nothing": ([70.0, 71.0], [71.0], {"published_sd": "9"}),
-    "one text": (["A man sails."], ["A man sails."]),
-    "two texts": (["A man sails."], ["A dog runs."]),
-    "missing in B": ([70.0, 71.0], [70.0, ""]),
-    "missing in both": ([70.0, ""], [70.0, ""]),
-    "other runs": ([70.0], [70.0], {}, {"encoder": "x", "run": "x"}),
-    "other groups": ([5.0], [5.0], {"group": "1", **GROUP}, {"group": "2", **GROUP}),
-    "other machines": ([70.0], [70.5], {}, {"machine": "Two (avx512), cpu, 1 thread", "package": "bb"}),
-    "only in A": ([1.0], []),
-}
+CELLS = yaml.safe_load(Path(__file__).with_name("compare.yaml").read_text(encoding="utf-8"))
 
 
 def rows(row, values, **more):
@@ -48,13 +29,9 @@ def rows(row, values, **more):
 def test_every_cell_of_two_folders(golden, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "120")
-    sides = [], []
-    for row, (first, second, *more) in CELLS.items():
-        ours, theirs = [*more, {}, {}][:2]
-        sides[0].extend(rows(row, first, **ours))
-        sides[1].extend(rows(row, second, **theirs))
-    for folder, held in zip("ab", sides, strict=True):
-        write_folder(folder, held)
+    for side in "ab":
+        held = [rows(cell["row"], cell[side], **cell.get(f"rows_{side}", {})) for cell in CELLS]
+        write_folder(side, [*chain.from_iterable(held)])
     assert main(["compare", "a", "b"]) == 0
     golden("compare.txt", capsys.readouterr().out)
     assert main(["compare", "a", "b", "--json"]) == 0

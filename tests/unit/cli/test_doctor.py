@@ -36,17 +36,7 @@ def found(tmp_path, monkeypatch, capsys):
 def test_the_micro_scale_needs_nothing_beyond_this_machine(found):
     code, told = found("scale: micro\npapers: {simcse: [table3]}\nseeds: [0]\n")
     assert code == 0
-    assert {
-        "Python",
-        "torch",
-        "GPU",
-        "memory",
-        "disk free",
-        "hub",
-        "Slurm",
-        "cost",
-        "data",
-    } <= told.keys()
+    assert {"Python", "torch", "GPU", "memory", "disk free", "hub", "Slurm", "cost", "data"} <= told.keys()
     assert told["hub"][0]["state"] == "note" and "no way there" in told["hub"][0]["found"]
     assert told["data"][0]["state"] == "ok"
 

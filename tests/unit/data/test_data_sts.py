@@ -4,13 +4,7 @@ import numpy as np
 import pytest
 from cases import cases
 
-from replicse.data.sts import (
-    STS_SPLITS,
-    STS_SUBSETS,
-    load_sts,
-    read_lines,
-    senteval_root,
-)
+from replicse.data.sts import STS_SPLITS, STS_SUBSETS, load_sts, read_lines, senteval_root
 from replicse.errors import BadInput
 
 

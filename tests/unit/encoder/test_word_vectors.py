@@ -34,8 +34,7 @@ def test_a_sentence_is_the_mean_of_its_known_words(sentences):
 
 
 @pytest.mark.parametrize(
-    ("word", "place"),
-    [("dog!", 3), ("Dog", 1), ("CAT", 2), ('"Cat"', 2), ('"Dog"', 1), ("...", None)],
+    ("word", "place"), [("dog!", 3), ("Dog", 1), ("CAT", 2), ('"Cat"', 2), ('"Dog"', 1), ("...", None)]
 )
 def test_spellings_that_are_looked_up(word, place):
     encoder = AverageWordVectors(WORDS, MATRIX + 1)

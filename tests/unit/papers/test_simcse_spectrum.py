@@ -5,11 +5,7 @@ import pytest
 from papers.simcse import spectrum
 from small_stsb import RandomVectors, write_stsb
 
-PAIRS = {
-    "train": [(1.0, "a", "b"), (2.0, "a", "c")],
-    "dev": [(3.0, "d", "e")],
-    "test": [(4.0, "f", "b")],
-}
+PAIRS = {"train": [(1.0, "a", "b"), (2.0, "a", "c")], "dev": [(3.0, "d", "e")], "test": [(4.0, "f", "b")]}
 
 
 def test_repeated_sentences_count_and_rows_are_normalised(tmp_path):

@@ -51,15 +51,7 @@ def test_the_committed_page_is_current():
 
 
 def test_a_cause_has_what_people_saw_what_was_measured_a_test_and_a_remedy():
-    checked = [
-        {
-            "thread": "a/b#1",
-            "cause": "one",
-            "agreed": True,
-            "stated": True,
-            "listed_by": ["batch"],
-        }
-    ]
+    checked = [{"thread": "a/b#1", "cause": "one", "agreed": True, "stated": True, "listed_by": ["batch"]}]
     checked += [{**checked[0], "thread": "a/b#3", "agreed": False, "stated": False, "listed_by": []}]
     text = generator().markdown([CAUSE], [EXACT, PAIRED], checked, {"strip": "s.svg", "effects": "e.svg"})
     assert "| [One](#one) | 3, 1 suspected | −2.00 to −1.25 | −2.00 to −1.50 |" in text

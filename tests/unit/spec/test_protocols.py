@@ -9,11 +9,7 @@ from replicse.judge.tabulate import item_result
 from replicse.registry.run_specs import RunSpec
 from replicse.spec.cell_id import AS_DESCRIBED
 from replicse.spec.models import Vary
-from replicse.spec.protocols import (
-    Protocol,
-    variants,
-    varied,
-)
+from replicse.spec.protocols import Protocol, variants, varied
 
 CROP = {"column": "text", "augment": {"name": "crop", "keep": 0.9, "unit": "word", "position": "window"}}
 RUN = RunSpec.of(
