@@ -3,6 +3,7 @@
 import copy
 import math
 from dataclasses import replace
+from pathlib import Path
 
 import micro
 import numpy as np
@@ -13,6 +14,7 @@ import transformers
 import yaml
 from made_up import write_workspace
 from places import ROOT
+from tiny_encoders import written
 
 from replicse.data.store import write_store
 from replicse.encoder.heads import stored_head
@@ -54,6 +56,10 @@ def made(folder, recipe, labels=None, **changes):
     job = micro.job(folder, **{**kept, **values})
     if labels is not None:
         write_store(job.stores[0], micro.sentences(96, 3), job.tokenizer, 16, {}, None, labels)
+    if len(job.stores) > 2:
+        job.stores[2] = folder / "third"
+        write_store(job.stores[2], micro.sentences(96, 5), job.tokenizer, 16, {})
+    job = replace(job, init=job.spec.init.folder and Path(job.spec.init.folder))
     trainer = micro.trainer_of(job, folder)
     trainer.model.double()
     trainer.objectives.double()
@@ -202,3 +208,89 @@ def test_a_term_reads_before_a_head_of_its_own_and_both_are_trained_and_kept(tmp
     (tmp_path / "kept" / "terms.safetensors").unlink()
     with pytest.raises(BadInput, match="no weights of a term of the run"):
         micro.trainer_of(job, tmp_path)
+
+
+def sncse_loss(first, second, third):
+    """Return InfoNCE and the margin loss of SNCSE by a loop."""
+    rows = zip(first, second, third, strict=True)
+    differences = [one_step.cosine(a, soft) - one_step.cosine(a, positive) for a, positive, soft in rows]
+    margins = [max(0, each + 0.1) + max(0, -each - 0.3) for each in differences]
+    return info_nce(first, second) + 1e-3 * sum(margins) / len(margins)
+
+
+def nested_loss(first, second):
+    """Return InfoNCE of the first 8 numbers and of all 16."""
+    return info_nce(first, second) + info_nce([one[:8] for one in first], [one[:8] for one in second])
+
+
+NESTED = {"objective": [{"term": "nested-infonce", "widths": [8]}]}
+THREE = {"views": [{"column": name} for name in ("text", "other", "third")]}
+
+
+@pytest.mark.parametrize(
+    ("name", "changes", "expected"), [("sncse", THREE, sncse_loss), ("matryoshka", NESTED, nested_loss)]
+)
+def test_losses_of_a_plug_in_are_as_written(tmp_path, name, changes, expected):
+    steps = {"batch_size": 6, "learning_rate": 1e-3, "clip": 1e9, "steps": 3, "decay": "none"}
+    read = {"train": "mean", "test": "mean"}
+    recipe = {**recipes(name)[name], **changes, "optimisation": steps, "pooling": read}
+    trainer, bert = made(tmp_path, recipe, views=changes.get("views", one_step.VIEWS))
+    weights, adam = dict(bert.named_parameters()), Adam()
+    for step, columns, _, rows in batches(trainer, 3):
+        bert.zero_grad()
+        loss = expected(*(means(bert, each) for each in rows))
+        loss.backward()
+        found, _ = trainer._update(step, trainer.sources[0], columns, None)
+        assert float(found) == pytest.approx(loss.item(), rel=1e-9)
+        adam.step(weights, dict.fromkeys(weights, 1e-3))
+    after = one_step.opened(tmp_path / "after", trainer.model.backbone).state_dict()
+    assert all(torch.allclose(after[key], weight, rtol=0, atol=1e-6) for key, weight in weights.items())
+
+
+def prefixed(bert, prefix, row):
+    """Return the state of position 0 of a row behind the keys and values of each layer."""
+    states = bert.embeddings(torch.tensor([row]))[0]
+    for layer, pair in zip(bert.encoder.layer, prefix.view(4, 3, 2, 32).unbind(1), strict=True):
+        own = layer.attention.self
+        keys, values = (
+            torch.cat([pair[:, place], part(states)]) for place, part in enumerate((own.key, own.value))
+        )
+        heads = zip(*(part.split(8, dim=1) for part in (own.query(states), keys, values)), strict=True)
+        context = torch.cat([(q @ k.T / math.sqrt(8)).softmax(1) @ v for q, k, v in heads], dim=1)
+        between = layer.attention.output(context, states)
+        states = layer.output(layer.intermediate(between), between)
+    return states[0]
+
+
+def trained_names(trainer):
+    return {name for name, weight in trainer.model.backbone.named_parameters() if weight.requires_grad}
+
+
+def test_prefixes_of_another_architecture_are_trained_alone(tmp_path):
+    every = recipes("prefix")
+    steps = {"batch_size": 6, "learning_rate": 1e-2, "clip": 1e9, "steps": 3, "decay": "none"}
+    start = {**every["prefix"]["init"], "folder": str(written(tmp_path / "start"))}
+    del start["backbone"]
+    recipe = {**every["prefix"], "optimisation": steps}
+    trainer, bert = made(tmp_path, recipe, init=start)
+    backbone, adam = trainer.model.backbone, Adam()
+    assert trained_names(trainer) == {"network.prefix.weight"}
+    prefix = backbone.model.prefix.weight.detach().clone().requires_grad_()
+    before = {name: weight.clone() for name, weight in backbone.state_dict().items()}
+    for step, columns, _, rows in batches(trainer, 3):
+        prefix.grad = None
+        loss = info_nce(*([prefixed(bert, prefix, row) for row in each] for each in rows))
+        loss.backward()
+        found, _ = trainer._update(step, trainer.sources[0], columns, None)
+        assert float(found) == pytest.approx(loss.item(), rel=1e-9)
+        adam.step({"prefix": prefix}, {"prefix": 1e-2})
+    after = backbone.state_dict()
+    assert torch.allclose(after.pop("network.prefix.weight"), prefix, rtol=0, atol=1e-6)
+    assert all(torch.equal(weight, before[name]) for name, weight in after.items())
+    backbone.save(tmp_path / "kept")
+    init = {"folder": str(tmp_path / "kept")}
+    second, _ = made(tmp_path, {**recipe, "freeze": every["further"]["freeze"]}, init=init)
+    assert trained_names(second) == {"network.prefix.weight"}
+    assert torch.allclose(second.model.backbone.model.prefix.weight, prefix, rtol=0, atol=1e-6)
+    third, _ = made(tmp_path, {**recipe, "freeze": every["biases"]["freeze"]})
+    assert trained_names(third) == {name for name in third.model.backbone.state_dict() if "bias" in name}

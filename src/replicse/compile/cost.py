@@ -168,7 +168,7 @@ def trained_share(freeze: Freeze, layers: int) -> float:
 
     They have no gradients of their weights, and no backward pass at all where nothing below them is trained.
     """
-    frozen = freeze.numbers(layers)
+    frozen = range(layers) if freeze.encoder else freeze.numbers(layers)
     spared = 2 if freeze.embeddings and 0 in frozen else 1
     return 1 - spared * FROZEN * len(frozen) / layers
 

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -173,10 +174,11 @@ class Graph:
 
     def _families(self, *encoders: str) -> set[str]:
         """Return the plug-ins that bring families and heads of some encoders, each a run or a folder of weights."""
-        inits = (self.plan.first(self.sources[name]) for name in encoders if name in self.sources)
+        inits = [self.plan.inits(self.sources[name]) for name in encoders if name in self.sources]
+        families = {init.made_family for init in chain.from_iterable(inits)}
         runs = (self.plan.runs.get(self.checkpoints.get(name, name)) for name in encoders)
         heads = {type(run.head).__module__ for run in runs if run} - {HeadParameters.__module__}
-        return heads | {family_code(init.fresh.architecture.family) for init in inits if init.fresh} - {""}
+        return heads | {family_code(family) for family in families if family} - {""}
 
     def _encoder(self, encoder: Encoder) -> dict[str, Any]:
         """Return what an evaluation is given about its encoder."""

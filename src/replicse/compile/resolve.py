@@ -218,7 +218,6 @@ class Resolver:
 
     def _init(self, start: InitSpec, chain: Chain, seed: Seeds) -> tuple[Init, Engine]:
         """Return where a run starts, and the engine of that encoder; the run of another recipe has the same seed."""
-        kept = {"keep_head": start.keep_head, "keep_terms": start.keep_terms}
         if start.fresh:
             tokenizer = self.scale.tokenizer(start.fresh.tokenizer, chain.where)
             self.plan.tokenizers[tokenizer_id(tokenizer)] = tokenizer
@@ -226,11 +225,12 @@ class Resolver:
         if start.use:
             with self._not_from_itself(start, chain.where):
                 (run,) = self.runs(self.recipes.run(start.use, start, chain), chain, [seed])
-            return Init(run=run.run_id, checkpoint=start.checkpoint, **kept), run.engine
+            return Init(run=run.run_id, checkpoint=start.checkpoint, **start.kept), run.engine
         if start.backbone:
             backbone = self.backbone(start.backbone, seed.backbone, chain.where)
-            return Init(**backbone.source.entries(), **kept), backbone.engine
-        return Init(**self._own(start, chain.where).entries(), **kept), "auto"
+            engine = "auto" if start.family else backbone.engine
+            return Init(**backbone.source.entries(), **start.kept), engine
+        return Init(**self._own(start, chain.where).entries(), **start.kept), "auto"
 
     @contextmanager
     def _not_from_itself(self, start: InitSpec | FrozenModel, where: str) -> Iterator[None]:

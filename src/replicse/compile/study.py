@@ -186,25 +186,23 @@ class Study:
             return self.paths.checkpoint(encoder.source.run, encoder.checkpoint)
         return self.paths.backbone(backbone_id(encoder.source))
 
-    def first(self, init: Init) -> Init:
-        """Return what the first run was made from, of the runs that one continues."""
-        while init.run:
-            init = self.runs[init.run].init
-        return init
+    def inits(self, init: Init) -> list[Init]:
+        """Return where a run starts, then where each run before it does that it continues."""
+        return [init, *(self.inits(self.runs[init.run].init) if init.run else [])]
 
     def tokenizer_file(self, init: Init) -> str:
         """Return the tokenizer file of a run, followed through the runs it starts from."""
-        init = self.first(init)
+        init = self.inits(init)[-1]
         if init.fresh:
             return self.paths.tokenizer(tokenizer_id(init.fresh.tokenizer))
-        return f"{self.paths.backbone(backbone_id(init))}/{TOKENIZER}"
+        return f"{self.paths.backbone(backbone_id(init.replace(config=None)))}/{TOKENIZER}"
 
     def init_folder(self, run: Run) -> str:
         """Return the folder a run's weights start from; empty for a fresh encoder."""
         if run.init.run:
             which = run.init.checkpoint or kept_checkpoint(self.runs[run.init.run])
             return self.paths.checkpoint(run.init.run, which)
-        return "" if run.init.fresh else self.paths.backbone(backbone_id(run.init))
+        return "" if run.init.fresh else self.paths.backbone(backbone_id(run.init.replace(config=None)))
 
     def count_job(self) -> dict[str, Any]:
         """Return the paths that are counted, the recipes of the corpora among them, and those of runs."""

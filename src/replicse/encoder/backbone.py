@@ -67,9 +67,11 @@ class Backbone(nn.Module, ABC):
     max_length: int
     layer_count: int
     tokenizer_file: Path
-    # Whether padding changes what it computes, so that only rows of one length go together; weights nobody reads.
+    # Whether padding changes what it computes, so that only rows of one length go together; weights nobody reads;
+    # parameters that are not of the folder, but drawn for the family that its weights were given.
     alone: bool = False
     unread: tuple[str, ...] = ()
+    added: tuple[str, ...] = ()
 
     @cached_property
     def special(self) -> SpecialIds:

@@ -157,8 +157,11 @@ class TransformersBackbone(Backbone):
             setattr(config, key, float(attention if "att" in key else hidden))
         with torch.device("meta"):
             made = type(self.network)(type(config).from_dict(config.to_dict()))
+        modules = dict(self.network.named_modules())
         for name, module in made.named_modules():
-            own = self.network.get_submodule(name)
+            own: Any = modules.get(name)
+            if own is None:
+                continue  # a pooler, without which it was read
             if isinstance(own, nn.Dropout) or isinstance(module, nn.Dropout):
                 # At a rate of 0 some families have another module in its place.
                 self.network.set_submodule(name, module.train(self.training))

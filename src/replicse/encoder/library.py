@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from inspect import signature
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import torch
@@ -31,16 +32,17 @@ class LeftOver(BadInput):
     """Weights inside an encoder that its configuration has no place for."""
 
 
-def read_network(folder: Path) -> TransformersBackbone:
+def read_network(folder: Path, changes: Mapping[str, Any] = MappingProxyType({})) -> TransformersBackbone:
     """Return the encoder of a folder in fp32, on the CPU, with its masked-LM head where that is stored.
 
     Weights are read under the names that training code leaves (`module.`, `model.`, ...), of one file or several.
+    Where `changes` of its configuration make it another encoder, the weights that this one has besides are drawn.
     Raises BadInput where the library cannot make the family, and where a weight is absent or left over inside it.
     """
     folder = Path(folder)
     if (folder / ADAPTER).is_file():
         return _with_adapter(folder)
-    values = read_config(folder)
+    values = {**read_config(folder), **changes}
     family = values.get("model_type")
     if not isinstance(family, str):
         raise BadInput(f'{folder / CONFIG}: no "model_type"; name the family there, as "model_type": "bert"')
@@ -50,7 +52,7 @@ def read_network(folder: Path) -> TransformersBackbone:
     config, made = _made(folder, family, values, with_head)
     with refusing(f"{folder / CONFIG}: transformers cannot make the encoder"), torch.device("meta"):
         empty = made(config)
-    stored = _aligned(file, stored, empty.base_model, family)
+    stored = _aligned(file, stored, empty.base_model, family, bool(changes))
     options = {"add_pooling_layer": False} if "add_pooling_layer" in signature(made).parameters else {}
     with quiet_library(), refusing(f"{file}: transformers cannot read the weights"):
         network, found = made.from_pretrained(
@@ -71,9 +73,13 @@ def read_network(folder: Path) -> TransformersBackbone:
     outer = base if network is not network.base_model else ""
     absent = sorted(name for name in found["missing_keys"] if "pooler" not in name)
     inside = [name for name in absent if name.startswith(outer)]
-    if inside:
+    if inside and not changes:
         raise BadInput(f'{file}: no weight "{inside[0]}", which an encoder of this config.json has')
-    backbone = TransformersBackbone(network.base_model if absent else network, causal_lm and not with_head)
+    drawn = made(config).state_dict() if inside else {}
+    network.load_state_dict({name: drawn[name] for name in inside}, strict=False)
+    headless = len(absent) > len(inside)
+    backbone = TransformersBackbone(network.base_model if headless else network, causal_lm and not with_head)
+    backbone.added = tuple(f"network.{name.removeprefix(outer) if headless else name}" for name in inside)
     if isinstance(getattr(backbone.model, "pooler", None), nn.Module):
         # A stored head is read apart, and nothing else reads a pooler; SqueezeBERT calls one all the same.
         backbone.model.pooler = nn.Identity()
@@ -99,7 +105,9 @@ def _made(folder: Path, family: str, values: Mapping[str, Any], with_head: bool)
         return kind.from_dict(dict(values)), made[0] if isinstance(made, tuple) else made
 
 
-def _aligned(file: Path, stored: Mapping[str, Tensor], model: Any, family: str) -> dict[str, Tensor]:
+def _aligned(
+    file: Path, stored: Mapping[str, Tensor], model: Any, family: str, changed: bool
+) -> dict[str, Tensor]:
     """Return weights without what training code has put before the names of the encoder.
 
     Raises BadInput where no encoder of the family is there, and where several are.
@@ -120,7 +128,8 @@ def _aligned(file: Path, stored: Mapping[str, Tensor], model: Any, family: str) 
             f"{file}: holds several encoders ({', '.join(sorted(outer))}); save the one that is meant"
         )
     before = outer.pop().removesuffix(f"{model.base_model_prefix}.")
-    if other := next((part for part in before.split(".") if part in CONFIG_MAPPING), ""):
+    other = next((part for part in before.split(".") if part in CONFIG_MAPPING), "")
+    if other and not changed:
         raise BadInput(
             f'{file}: holds a {other} encoder, but "model_type" in {CONFIG} is {family}; correct it'
         )

@@ -1,7 +1,10 @@
 """One room for encoders of any origin: the library reads, the packed engine takes over where it gives the same."""
 
 import logging
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
+from typing import Any
 
 from replicse.encoder.backbone import Backbone
 from replicse.encoder.folders import check_folder, is_recorded
@@ -13,17 +16,26 @@ from replicse.registry.encoders import PACKED, Engine
 log = logging.getLogger(__name__)
 
 
-def open_backbone(folder: Path, engine: Engine = "auto", tokenizer: Path | None = None) -> Backbone:
+def open_backbone(
+    folder: Path,
+    engine: Engine = "auto",
+    tokenizer: Path | None = None,
+    changes: Mapping[str, Any] = MappingProxyType({}),
+) -> Backbone:
     """Return the encoder of a folder: fp32, on the CPU, in training mode.
 
     A folder that a run or a preparation has recorded is read by the engine that wrote it. Any other one is read by
     `transformers`, whose place the packed engine takes where its states are equal on a probe. `tokenizer` is its
-    tokenizer.json, if that is not in the folder. Raises MissingData where a file is absent and BadInput where the
+    tokenizer.json, if that is not in the folder; `changes` are those of its configuration, as another `model_type`,
+    whose further weights are then drawn. Raises MissingData where a file is absent and BadInput where the
     engine cannot read the encoder, or a run has recorded it otherwise.
     """
     folder = Path(folder)
     check_folder(folder)
-    backbone = _recorded(folder, engine) if is_recorded(folder) else _of_others(folder, engine)
+    if changes:
+        backbone: Backbone = _of_others(folder, "transformers", changes)
+    else:
+        backbone = _recorded(folder, engine) if is_recorded(folder) else _of_others(folder, engine)
     backbone.tokenizer_file = tokenizer or folder / TOKENIZER
     return backbone
 
@@ -38,12 +50,12 @@ def _recorded(folder: Path, engine: Engine) -> Backbone:
     return _of_others(folder, "transformers")
 
 
-def _of_others(folder: Path, engine: Engine) -> Backbone:
+def _of_others(folder: Path, engine: Engine, changes: Mapping[str, Any] = MappingProxyType({})) -> Backbone:
     from replicse.encoder.library import read_network
     from replicse.encoder.packed.checkpoints import packed_of
     from replicse.encoder.proof import differs, prove_batches
 
-    theirs = read_network(folder)
+    theirs = read_network(folder, changes)
     check_finite(theirs, folder)
     rows, states = prove_batches(theirs)
     if engine == "transformers":

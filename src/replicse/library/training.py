@@ -192,8 +192,7 @@ def _init(start: str | Path, folder: Path, spec: InitSpec | None) -> Init:
     digests = [sha256_of(file) for file in weight_files(folder)] if has_weights(folder) else []
     revision = digests[0] if len(digests) == 1 else digest(digests) if digests else None
     entries = {"folder": str(start), "revision": revision}
-    kept = {"keep_head": spec.keep_head, "keep_terms": spec.keep_terms} if spec else {}
-    return Init.of({**entries, **kept}, "start")
+    return Init.of({**entries, **(spec.kept if spec else {})}, "start")
 
 
 def _columns_of(corpus: CorpusInput) -> tuple[dict[str, list[str]], dict[str, Any]]:

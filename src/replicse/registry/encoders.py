@@ -134,13 +134,16 @@ def _family(value: str) -> str:
     return value
 
 
+Family = Annotated[Id, AfterValidator(_family)]
+
+
 class Architecture(Checked):
     """The sizes of an encoder that is trained from random weights, of any family that transformers or a plug-in has.
 
     `config` holds further keys of the family's own configuration, as {relative_attention: true} for deberta-v2.
     """
 
-    family: Annotated[Id, AfterValidator(_family)] = "bert"
+    family: Family = "bert"
     layers: Count
     hidden: Count
     heads: Count

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from replicse.checked import Checked, Count, Id, Number, Positive, Rate, Share, UserMessage, Whole
+from replicse.checked import Checked, Count, Id, Number, Positive, Rate, Share, Text, UserMessage, Whole
 from replicse.errors import BadInput, nearest
 from replicse.registry.augmentations import Augmentation, augmentation_of
 from replicse.registry.corpora import Labelled
@@ -142,12 +142,21 @@ def selectable() -> tuple[str, ...]:
 class Freeze(Checked):
     """Weights of the encoder that are not trained; their dropout stays on, and networks of terms are trained.
 
+    `encoder` is all that a run starts with: what `init.family` has added is trained, or where `but` is given, as
+    [prefix, bias], the weights with one of these words in their names. The name alone stands for {encoder: true}.
     `embeddings` are the embedding layer with its normalisation, `layers` the first and the last frozen layer, counted
     from 0, negative ones from after the last: [0, -2] are all but the last.
     """
 
     embeddings: bool = False
     layers: tuple[Whole, Whole] | None = None
+    encoder: bool = False
+    but: tuple[Text, ...] = ()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _named(cls, value: object) -> object:
+        return {"encoder": True} if value == "encoder" else value
 
     def numbers(self, count: int) -> range:
         """Return the frozen ones of so many layers; BadInput where there are no such."""

@@ -9,7 +9,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from replicse.checked import Checked, Id, Text, UserMessage, one_of, only_with
 from replicse.errors import BadInput
-from replicse.registry.encoders import Architecture, Checkpoint
+from replicse.registry.encoders import Architecture, Checkpoint, Family
 from replicse.registry.frozen import BY_NAME, frozen_models
 from replicse.registry.run_options import RunOptions, View
 from replicse.registry.runs import Run
@@ -74,7 +74,8 @@ class InitSpec(Checked):
     `hub` artefact; a `folder`, absolute or from the workspace; or `fresh`, nothing. `checkpoint` is that of the other
     run, the one it keeps unless it is given; `keep_head` continues with the heads that it saved, with a backbone's own
     pooler too; otherwise heads start again (methods 1.2). `keep_terms` continues with what terms of the
-    same names trained there.
+    same names trained there. `family` makes of the weights an encoder of another architecture, whose further weights
+    are drawn, with `config` in its configuration.
     """
 
     backbone: Id | None = None
@@ -86,14 +87,22 @@ class InitSpec(Checked):
     checkpoint: Checkpoint | None = None
     keep_head: bool = False
     keep_terms: bool = False
+    family: Family | None = None
+    config: dict[str, Any] | None = None
 
     _is_one_source = one_of("backbone", "folder", "hub", "fresh", "use")
     _is_of_a_run = only_with("use", "run", "checkpoint")
+    _is_of_a_family = only_with("family", "config")
+
+    @property
+    def kept(self) -> dict[str, Any]:
+        """Return what a run makes of the weights, whatever they come from."""
+        return {key: getattr(self, key) for key in ("keep_head", "keep_terms", "family", "config")}
 
     @model_validator(mode="after")
     def _keeps_what_there_is(self) -> Self:
-        if self.fresh is not None and (self.keep_head or self.keep_terms):
-            raise ValueError("keep_head and keep_terms only with use or backbone")
+        if self.fresh is not None and any(self.kept.values()):
+            raise ValueError("keep_head, keep_terms and family only with use or backbone")
         return self
 
 

@@ -12,7 +12,7 @@ from pydantic import Field, model_validator
 from replicse.checked import Checked, Text, Whole, one_of, only_with
 from replicse.registry.corpora import CorpusFormat
 from replicse.registry.digests import digest
-from replicse.registry.encoders import Architecture, Checkpoint, TaskHead
+from replicse.registry.encoders import Architecture, Checkpoint, Family, TaskHead
 from replicse.registry.poolings import Pooling
 from replicse.registry.run_options import RunOptions, Trajectory, View
 from replicse.registry.terms import LabelledParameters, Term
@@ -35,7 +35,8 @@ class Init(Checked):
     """Where weights come from: a hub artefact, a folder below the data root, the id of a run, or `fresh`, nothing.
 
     `checkpoint` is that of the other run, the one it keeps unless it is given; `keep_head` continues with the heads
-    that were saved there, `keep_terms` with what its terms of the same names trained.
+    that were saved there, `keep_terms` with what its terms of the same names trained. The weights become those of
+    another `family` where one is given, with further keys of its configuration in `config`.
     """
 
     fresh: Fresh | None = None
@@ -46,9 +47,16 @@ class Init(Checked):
     checkpoint: Checkpoint | None = None
     keep_head: bool = False
     keep_terms: bool = False
+    family: Family | None = None
+    config: dict[str, Any] | None = None
 
     _is_one_source = one_of("hub", "folder", "run", "fresh")
     _is_of_a_run = only_with("run", "checkpoint")
+
+    @property
+    def made_family(self) -> str | None:
+        """Return the family that it gives an encoder; None where the encoder has one already."""
+        return self.fresh.architecture.family if self.fresh else self.family
 
 
 class RunSource(Checked):
@@ -109,7 +117,7 @@ class Run(RunOptions, RunSource):
             return "pooling.train cls-head for a head with standout"
         if self.order.reads_labels() and not all(source.labelled for source in self.sources):
             return f"a labelled corpus for order {self.order.order}, not {self.corpus.get('name')}"
-        return ""
+        return "engine transformers for init.family" if self.init.family and self.engine == "packed" else ""
 
     def _unfit_momentum(self) -> str:
         """Return what the momentum encoder and the terms that read it lack; blank where they fit."""

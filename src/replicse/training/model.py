@@ -63,6 +63,9 @@ class SentenceModel(nn.Module):
             frozen = backbone.embedding_parameters() if freeze.embeddings else []
             for number in freeze.numbers(backbone.layer_count):
                 frozen += backbone.layer_parameters(number)
+            if freeze.encoder:
+                own = backbone.named_parameters()
+                frozen += [weight for name, weight in own if not is_trained(name, freeze.but, backbone.added)]
             for parameter in frozen:
                 parameter.requires_grad_(False)
 
@@ -157,6 +160,11 @@ class SentenceModel(nn.Module):
         return pooling.denoised(vectors, backbone, whole)
 
 
+def is_trained(name: str, words: Sequence[str], added: Sequence[str]) -> bool:
+    """Return whether a weight of an encoder that is frozen is trained all the same: by its words, or as added."""
+    return any(word in name for word in words) if words else name in added
+
+
 def open_model(spec: Run, init: Path | None, tokenizer: Path) -> SentenceModel:
     """Return the model a run starts with: the encoder of a folder, or random weights where `init` is None.
 
@@ -170,7 +178,8 @@ def open_model(spec: Run, init: Path | None, tokenizer: Path) -> SentenceModel:
             raise BadInput(f"{spec.run_id}: neither a folder of weights nor an architecture to start from")
         backbone = fresh_backbone(spec.init.fresh.architecture, tokenizer, spec.engine)
     else:
-        backbone = open_backbone(init, spec.engine, tokenizer)
+        family = {"model_type": spec.init.family, **(spec.init.config or {})} if spec.init.family else {}
+        backbone = open_backbone(init, spec.engine, tokenizer, family)
         head = stored_head(init) if spec.init.keep_head else None
     if head is not None and can_keep(spec.head, head.settings):
         head.settings = spec.head

@@ -1,0 +1,53 @@
+"""SNCSE (Wang and Dou 2022): negations as soft negatives, by a margin loss with two bounds."""
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Literal
+
+from replicse.checked import Positive
+from replicse.registry.augmentations import AugmentationParameters
+from replicse.registry.terms import TermParameters
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from replicse.objective import Step
+
+
+class NegationParameters(AugmentationParameters):
+    """A sentence with "not" after its first auxiliary verb, or one that says that it is not so."""
+
+    name: Literal["negation"]
+
+
+def negation(lines: Sequence[str], *, seed: int) -> list[str]:
+    """Return the negation of each line."""
+    verbs = re.compile(r"\b(is|are|was|were|can|will|has|have|does|do|did)\b", re.IGNORECASE)
+    return [
+        verbs.sub(r"\1 not", line, count=1) if verbs.search(line) else f"Not so: {line}" for line in lines
+    ]
+
+
+class SoftNegativesParameters(TermParameters):
+    """alpha <= cos(anchor, positive) - cos(anchor, soft negative) <= beta (SNCSE, equations 2 and 3)."""
+
+    term: Literal["soft-negatives"]
+    alpha: Positive = 0.1
+    beta: Positive = 0.3
+
+    def vector_views(self, count: int) -> Sequence[int]:
+        """Return anchor, positive and soft negative."""
+        return (0, 1, 2)
+
+    def named_views(self) -> Sequence[int]:
+        """Return the same."""
+        return (0, 1, 2)
+
+
+def soft_negatives(step: "Step", parameters: SoftNegativesParameters) -> "Tensor":
+    """Return the mean over the batch of what is beyond the bounds."""
+    import torch
+
+    anchor, positive, negative = step.vectors_of((0, 1, 2))
+    difference = torch.cosine_similarity(anchor, negative) - torch.cosine_similarity(anchor, positive)
+    return ((difference + parameters.alpha).relu() + (-difference - parameters.beta).relu()).mean()
