@@ -73,19 +73,24 @@ def measured_here(plan: Study, arguments: Namespace, say: Callable[[str], None])
         raise BadInput(UNKNOWN)
     with tempfile.TemporaryDirectory() as scratch:
         bench = Bench(Path(scratch), device, arguments.steps, memory_gib=hardware()["memory_gib"])
-        rate = bench.rate(run, size, frozen)
+        both = run.precision, "fp32" if run.precision != "fp32" else "bf16"
+        rates = {each: bench.rate(run.replace(precision=each), size, frozen) for each in both}
+    rate = rates[run.precision]
     machine = computed(device, run.precision)
     processor = f"{machine['hardware']['processor']}, threads: {machine['threads']}"
     flops = float(format(rate * operations, ".4g"))
     encoder = f"{size[0]} layers of {size[1]} in {run.precision}"
     say(f"{run.run_id}, {encoder}: {rate:,.1f} rows and {flops:.3g} operations a second")
-    return Speed(
+    speed = Speed(
         device=machine["accelerator"] or processor,
         flops=flops,
         when=f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}",
         commit=commit()[0],
         machine=machine,
+        rates=rates,
     )
+    say("; ".join(speed.precisions(plan.runs.values())))
+    return speed
 
 
 def largest_run(plan: Study) -> Run:

@@ -113,6 +113,8 @@ def machine_findings(plan: Study) -> Iterator[Check]:
     time = cost.training(plan.runs).text
     text = f"{several(len(plan.runs), 'run')}, about {time} on {cost.speed.device}"
     yield Check("cost", "ok", text)
+    if said := cost.speed.precisions(plan.runs.values()):
+        yield judged("precision", len(said) == 1, said[0], said[-1])
 
 
 def _gpu(plan: Study) -> Check:

@@ -84,6 +84,7 @@ def totals(summary: Summary, whole: bool) -> Iterator[str]:
     if summary.needs:
         rows.append(("  data", several(len(summary.needs), "source"), amounts_text(summary.needs)))
     yield from columns(rows, width=room())
+    yield from wrapped(summary.speed.precisions(study.runs.values()))
     if whole and summary.released.count:
         yield f"released encoders alone: replicse run released --scale {scale}"
     if whole and summary.needs:

@@ -92,13 +92,30 @@ def duration_text(hours: float | None) -> str:
 
 
 class Speed(Checked):
-    """Operations per second of a device; `when` they were measured, blank for a published number."""
+    """Operations per second of a device; `when` they were measured, blank for a published number.
+
+    `rates` are rows of training per second by precision, where two were measured.
+    """
 
     device: Text
     flops: Positive
     when: str = ""
     commit: str = ""
     machine: dict[str, object] = {}
+    rates: dict[str, Positive] = {}
+
+    def precisions(self, runs: Iterable[Run]) -> list[str]:
+        """Return how fast half precision is next to fp32, and what to write for runs in the slower of the two.
+
+        Nothing where they were not both measured.
+        """
+        if len(self.rates) < 2:
+            return []
+        half = next(name for name in self.rates if name != "fp32")
+        said = f"{half} is {self.rates[half] / self.rates['fp32']:.2f} times as fast as fp32 on {self.device}"
+        best = max(self.rates, key=lambda name: self.rates[name])
+        slower = any(run.precision != best for run in runs)
+        return [said, f"write precision: {best} in the config to train faster; numbers change"][: 1 + slower]
 
     def hours(self, operations: float) -> Interval:
         """Return the hours that so many operations take."""

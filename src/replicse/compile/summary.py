@@ -55,6 +55,7 @@ class Summary:
             "seeds": study.seeds,
             "device": self.speed.device,
             "measured": self.speed.when or None,
+            "rows_per_second": self.speed.rates,
             **self.training.plain("runs"),
             "searched": self.searched.plain("runs"),
             "not_searched": self.not_searched.plain("runs"),

@@ -46,6 +46,20 @@ def test_this_machine_is_measured_and_the_plan_takes_its_hours_from_it(folder, c
     assert main(["plan", *WORDS, "--device", "CPU core"]) == 0
     assert "estimated for one CPU core" in capsys.readouterr().out
 
+    assert record.rates.keys() == {"fp32", "bf16"} and "times as fast as fp32 on" in out
+    slow = {**json.loads(file.read_text()), "device": "some", "rates": {"fp32": 20, "bf16": 12.6}}
+    half = "bf16 is 0.63 times as fast as fp32 on some"
+    for precision, rates, said, line in (
+        ("fp32", slow["rates"], True, False),
+        ("bf16", slow["rates"], True, True),
+        ("bf16", {}, False, False),
+    ):
+        file.write_text(json.dumps({**slow, "rates": rates}))
+        for verb in ("plan", "doctor"):
+            main([verb, *WORDS, "--config", f"precision={precision}"])
+            text = capsys.readouterr().out
+            assert (half in text, "precision: fp32 in the config" in text) == (said, line)
+
     file.write_text('{"device": "x"}')
     assert main(["plan", *WORDS]) == 2
     assert 'lacks the key "flops"; delete the file, and let replicse benchmark' in capsys.readouterr().err
