@@ -53,7 +53,7 @@ class Checked(BaseModel):
     """Frozen data without unknown keys; `of` turns every mistake into BadInput."""
 
     model_config = ConfigDict(
-        extra="forbid", frozen=True, arbitrary_types_allowed=True, protected_namespaces=()
+        extra="forbid", frozen=True, arbitrary_types_allowed=True, protected_namespaces=(), defer_build=True
     )
 
     @classmethod

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from replicse.judge.readings import Reading
-from replicse.judge.statistics import mean_and_spread, paired
+from replicse.judge.statistics import mean_and_spread, paired, t_below
 from replicse.registry.levels import FEWEST_SEEDS
 from replicse.spec.claims import STRICT, Claim, Relation
 from replicse.spec.expression import Expression
@@ -212,6 +212,4 @@ def _probability(slacks: Sequence[float], op: str) -> float:
     mean, spread = mean_and_spread(slacks)
     if not spread:
         return _certain(mean, op)
-    from scipy.special import stdtr
-
-    return float(stdtr(len(slacks) - 1, mean * math.sqrt(len(slacks)) / spread))
+    return t_below(mean * math.sqrt(len(slacks)) / spread, len(slacks) - 1)

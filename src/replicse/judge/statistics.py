@@ -4,6 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
+from statistics import NormalDist
 from typing import Any
 
 from replicse.judge.judgements import Paired
@@ -33,11 +34,28 @@ def spread_of(values: Sequence[float]) -> float | None:
     return mean_and_spread(values)[1] if len(values) >= FEWEST_SEEDS else None
 
 
+def t_below(x: float, degrees: float) -> float:
+    """Return how probably Student's t with a whole number of degrees, or a normal draw with infinite ones, is below x.
+
+    By the finite sums of Abramowitz and Stegun (26.7.3, 26.7.4): scipy.special takes longer to import than `show` has.
+    """
+    if math.isinf(degrees):
+        return NormalDist().cdf(x)
+    angle, odd = math.atan(x / math.sqrt(degrees)), int(degrees) % 2
+    total, term = 0.0, math.cos(angle) if odd else 1.0
+    for power in range(1 + odd, int(degrees), 2):
+        total, term = total + term, term * math.cos(angle) ** 2 * power / (power + 1)
+    inside = 2 / math.pi * (angle + math.sin(angle) * total) if odd else math.sin(angle) * total
+    return (1 + inside) / 2
+
+
+@cache
 def t_quantile(degrees: float, level: float = LEVEL) -> float:
     """Return the two-sided quantile of Student's t distribution, normal where the degrees are infinite."""
-    from scipy.special import stdtrit
-
-    return float(stdtrit(degrees, (1 + level) / 2))
+    low, high, below = 0.0, 2.0**40, (1 + level) / 2
+    while low < (middle := (low + high) / 2) < high:
+        low, high = (middle, high) if t_below(middle, degrees) < below else (low, middle)
+    return high
 
 
 def pooled(values: Sequence[float], published: Spread | None) -> Spread | None:

@@ -1,6 +1,7 @@
 """What all parameters in the registry share: a class below their base is an entry, by the one name that it says."""
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import cache
 from pkgutil import resolve_name
 from typing import Annotated, Any, ClassVar, Union, get_args
@@ -10,6 +11,7 @@ from pydantic import (
     Field,
     SerializerFunctionWrapHandler,
     TypeAdapter,
+    ValidationError,
     create_model,
     model_serializer,
 )
@@ -71,12 +73,19 @@ class Entry(Checked):
         """Return the schema of a class, for a base that of the entries that there are when a value is read."""
         if "key" not in vars(cls):
             return handler(source)
-        return no_info_plain_validator_function(lambda value: cls._one_of().validate_python(value))
+        return no_info_plain_validator_function(cls._read)
 
     @classmethod
     def __get_pydantic_json_schema__(cls, schema: Any, handler: Any) -> Any:
         """Return the JSON schema of a class, for a base that of all entries."""
         return handler(cls._one_of().core_schema if "key" in vars(cls) else schema)
+
+    @classmethod
+    def _read(cls, value: Any) -> Any:
+        """Return the entry of plain data, by its own class: the schema of all of them is for mistakes alone."""
+        with suppress(ValidationError, LookupError, TypeError):
+            return cls.known()[value[cls.key]].model_validate(value)
+        return cls._one_of().validate_python(value)
 
     @classmethod
     def _one_of(cls) -> TypeAdapter[Any]:

@@ -61,7 +61,7 @@ def test_prediction_interval_with_a_known_spread_is_normal():
 
 
 @pytest.mark.parametrize("level", [0.5, 0.95])
-@pytest.mark.parametrize("degrees", [2, 100])
+@pytest.mark.parametrize("degrees", [1, 2, 100, 101])
 def test_t_quantile_against_scipy(degrees, level):
     from scipy.stats import t
 

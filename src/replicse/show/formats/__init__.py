@@ -1,12 +1,15 @@
 """Formats: a report, a table or a figure's data as text of one kind."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 
-def templates(**options: Any) -> Environment:
+def templates(**options: Any) -> "Environment":
     """Return the templates of all formats; `options` are those that a format needs."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
     loader = PackageLoader("replicse.show.formats")
     return Environment(
         loader=loader,
