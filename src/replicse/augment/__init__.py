@@ -7,14 +7,13 @@ say so; they, their ranges and its place are in `replicse.registry.augmentations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from replicse.augment.lines import line_random
-from replicse.data.store import TokenChange
-from replicse.data.tokenizer import load_tokenizer
 from replicse.registry.augmentations import Augmentation, augmentation_of
 
-NO_PARAMETERS = ("name", "backbone")
+if TYPE_CHECKING:
+    from replicse.data.store import TokenChange
 
 
 def augment(
@@ -32,7 +31,7 @@ def augment(
     return augmentation.made_by()(lines, **values)
 
 
-def token_change(spec: Augmentation | Mapping[str, Any], tokenizer: Path) -> TokenChange | None:
+def token_change(spec: Augmentation | Mapping[str, Any], tokenizer: Path) -> "TokenChange | None":
     """Return what an augmentation makes of a line that a tokenizer.json has tokenised; None where it changes text."""
     augmentation = augmentation_of(spec)
     if not augmentation.of_tokens:
@@ -40,11 +39,12 @@ def token_change(spec: Augmentation | Mapping[str, Any], tokenizer: Path) -> Tok
     values = _values(augmentation)
     seed, change = values.pop("seed"), augmentation.made_by()
     if augmentation.sees_tokenizer:
+        from replicse.data.tokenizer import load_tokenizer
+
         values["tokenizer"] = load_tokenizer(tokenizer, None)
     return lambda row, ids, special: change(ids, special, line_random(seed, row), **values)
 
 
 def _values(augmentation: Augmentation) -> dict[str, Any]:
-    return {
-        key: getattr(augmentation, key) for key in type(augmentation).model_fields if key not in NO_PARAMETERS
-    }
+    parameters = type(augmentation).model_fields.keys() - {"name", "backbone"}
+    return {key: getattr(augmentation, key) for key in parameters}

@@ -27,12 +27,8 @@ def controlled(results: Sequence[ItemResult]) -> list[ItemResult]:
         for rank, key in reversed(list(enumerate(by_p, start=1))):
             least = min(least, (cells[key].p or 0.0) * (count / rank))
             cells[key] = _controlled(cells[key], least, count)
-    return [
-        result.model_copy(
-            update={"cells": tuple(cells[result.item, place] for place in range(len(result.cells)))}
-        )
-        for result in results
-    ]
+    kept = [tuple(cells[each.item, place] for place in range(len(each.cells))) for each in results]
+    return [each.model_copy(update={"cells": own}) for each, own in zip(results, kept, strict=True)]
 
 
 def _controlled(cell: CellResult, adjusted: float, count: int) -> CellResult:

@@ -1,6 +1,7 @@
 """The shape of each tabulated column compared with the paper's: judged at every scale, and all that compact judges."""
 
 from collections.abc import Iterator
+from functools import partial
 
 from replicse.judge.agreement import best_row, rank_agreement, row_differences
 from replicse.judge.report import ColumnShape
@@ -22,25 +23,19 @@ def shapes(item: ItemResult) -> Iterator[ColumnShape]:
             means = {
                 row: mean_and_spread([each for each in ours[row] if each is not None])[0] for row in reported
             }
-            orders = (
-                tuple(sorted(numbers, key=numbers.__getitem__, reverse=column.better == "higher"))
-                for numbers in (reported, means)
-            )
+            order = partial(sorted, reverse=column.better == "higher")
+            differences = row_differences(reported, ours, item.baseline)
             yield ColumnShape(
                 item=item.item,
                 column=column.id,
                 label=column.label if alone else f"{column.label}, {column.metric}",
                 printed=reported,
                 ours=means,
-                order_printed=next(orders),
-                order_ours=next(orders),
+                order_printed=tuple(order(reported, key=reported.__getitem__)),
+                order_ours=tuple(order(means, key=means.__getitem__)),
                 rank=rank,
                 best=best_row(reported, ours, better=column.better),
-                signs=tuple(
-                    each
-                    for each in row_differences(reported, ours, item.baseline)
-                    if each.printed is not None
-                ),
+                signs=tuple(each for each in differences if each.printed is not None),
             )
 
 

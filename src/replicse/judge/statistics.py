@@ -1,6 +1,7 @@
 """Intervals over seeds: one more draw of a run, differences that two sides share, a crossed design."""
 
 import math
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -52,10 +53,9 @@ def t_below(x: float, degrees: float) -> float:
 @cache
 def t_quantile(degrees: float, level: float = LEVEL) -> float:
     """Return the two-sided quantile of Student's t distribution, normal where the degrees are infinite."""
-    low, high, below = 0.0, 2.0**40, (1 + level) / 2
-    while low < (middle := (low + high) / 2) < high:
-        low, high = (middle, high) if t_below(middle, degrees) < below else (low, middle)
-    return high
+    # In steps of 2**-44.
+    steps = bisect_left(range(2**62), (1 + level) / 2, key=lambda step: t_below(step / 2**44, degrees))
+    return steps / 2**44
 
 
 def pooled(values: Sequence[float], published: Spread | None) -> Spread | None:

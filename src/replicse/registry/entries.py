@@ -78,18 +78,15 @@ class Entry(Checked):
     @classmethod
     def __get_pydantic_json_schema__(cls, schema: Any, handler: Any) -> Any:
         """Return the JSON schema of a class, for a base that of all entries."""
-        return handler(cls._one_of().core_schema if "key" in vars(cls) else schema)
+        every = "key" in vars(cls) and _discriminated(cls.key, *cls.known().values())
+        return handler(every.core_schema if every else schema)
 
     @classmethod
     def _read(cls, value: Any) -> Any:
         """Return the entry of plain data, by its own class: the schema of all of them is for mistakes alone."""
         with suppress(ValidationError, LookupError, TypeError):
             return cls.known()[value[cls.key]].model_validate(value)
-        return cls._one_of().validate_python(value)
-
-    @classmethod
-    def _one_of(cls) -> TypeAdapter[Any]:
-        return _discriminated(cls.key, tuple(cls.known().values()))
+        return _discriminated(cls.key, *cls.known().values()).validate_python(value)
 
     def made_by(self) -> Any:
         """Return the function or class that the parameters are for; BadInput where that of a plug-in fails."""
@@ -167,6 +164,6 @@ class NamedEntry(Entry):
 
 
 @cache
-def _discriminated(key: str, entries: tuple[type[Entry], ...]) -> TypeAdapter[Any]:
+def _discriminated(key: str, *entries: type[Entry]) -> TypeAdapter[Any]:
     kind: Any = Annotated[Union[entries], Field(discriminator=key)]  # noqa: UP007
     return TypeAdapter(kind)

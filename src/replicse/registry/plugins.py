@@ -69,9 +69,8 @@ class Plugin:
 
     def record(self) -> dict[str, str]:
         """Return what a provenance says of it."""
-        return {"name": self.name, "sha256": self.sha256} | (
-            {"version": self.version} if self.version else {}
-        )
+        version = {"version": self.version} if self.version else {}
+        return {"name": self.name, "sha256": self.sha256, **version}
 
 
 def use_plugins(names: Iterable[str], workflow: Path | None = None) -> None:
@@ -164,10 +163,8 @@ def _methods(workflow: Path) -> Iterator[Plugin]:
             raise BadInput(
                 f"{folder}: a paper with a method.py needs a key that is a name of a module; let a letter be its first"
             )
-        module = f"{METHODS}.{key}"
-        yield Plugin(
-            f"{METHODS}/{key}", module, folder.resolve(), _sha256(folder, "*.py"), f"{module}.method"
-        )
+        module, place = f"{METHODS}.{key}", folder.resolve()
+        yield Plugin(f"{METHODS}/{key}", module, place, _sha256(folder, "*.py"), f"{module}.method")
 
 
 def _plugin(name: str) -> Plugin:
@@ -233,7 +230,8 @@ def _placed(plugin: Plugin) -> Iterator[None]:
 
 def _modules(plugin: Plugin) -> dict[str, ModuleType]:
     """Return the modules of a plug-in that are imported, by name."""
-    return {name: module for name, module in list(sys.modules.items()) if _unit(name) == plugin.module}
+    inside = f"{plugin.module}."
+    return {name: each for name, each in list(sys.modules.items()) if f"{name}.".startswith(inside)}
 
 
 def _tables(plugin: Plugin, registry: Registry) -> Iterator[dict[str, Any]]:
@@ -332,9 +330,8 @@ def _is_there(code: str, plugin: Plugin) -> bool:
     if file is None:
         return False
     table = symtable.symtable(file.read_text(encoding="utf-8"), str(file), "exec")
-    return name in {
-        each.get_name() for each in table.get_symbols() if each.is_assigned() or each.is_imported()
-    }
+    symbols = (each for each in table.get_symbols() if each.is_assigned() or each.is_imported())
+    return name in (symbol.get_name() for symbol in symbols)
 
 
 def _line_of(error: BaseException, plugin: Plugin) -> str:

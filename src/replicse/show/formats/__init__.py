@@ -10,9 +10,8 @@ def templates(**options: Any) -> "Environment":
     """Return the templates of all formats; `options` are those that a format needs."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
-    loader = PackageLoader("replicse.show.formats")
     return Environment(
-        loader=loader,
+        loader=PackageLoader("replicse.show.formats"),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
