@@ -47,10 +47,21 @@ def _outside_of_the_checkout() -> None:
     os.chdir(ROOT)
 
 
+@pytest.fixture(scope="session")
+def studies(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
+    """The folder in which all processes of a test run keep the studies that they compile."""
+    base = tmp_path_factory.getbasetemp()
+    folder = (base if worker_id == "master" else base.parent) / "studies"
+    folder.mkdir(exist_ok=True)
+    return folder
+
+
 @pytest.fixture(autouse=True)
-def _own_folder(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+def _own_folder(
+    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch, studies: Path
+) -> None:
     """Each test works in a folder of its own, which has no results, whatever was run in the checkout."""
-    monkeypatch.chdir(linked(tmp_path_factory.mktemp("checkout")))
+    monkeypatch.chdir(linked(tmp_path_factory.mktemp("checkout"), studies=studies))
 
 
 @pytest.fixture(scope="session")

@@ -5,19 +5,27 @@ import shutil
 import tempfile
 from pathlib import Path
 
+from replicse.compile.document import KEPT
+
 CHECKOUT = Path(__file__).resolve().parents[1]
 # What studies write; of figures and reports the kept studies are part of the checkout.
 WRITTEN = ("results", "logs", "figures", "reports")
 
 
-def linked(folder: Path, checkout: Path = CHECKOUT) -> Path:
-    """Fill a folder with links to all of a checkout that a test may read, and return the folder."""
+def linked(folder: Path, checkout: Path = CHECKOUT, studies: Path | None = None) -> Path:
+    """Fill a folder with links to all of a checkout that a test may read, and return the folder.
+
+    With a folder of `studies`, what others compiled from the same is read there.
+    """
     for entry in checkout.iterdir():
         if entry.name not in WRITTEN and not entry.name.startswith("."):
             (folder / entry.name).symlink_to(entry)
     for name in ("figures", "reports"):
         (folder / name).mkdir()
         (folder / name / "studies").symlink_to(checkout / name / "studies")
+    if studies:
+        (folder / KEPT).parent.mkdir()
+        (folder / KEPT).symlink_to(studies)
     return folder
 
 

@@ -1,4 +1,4 @@
-"""A public encoder against its published scores: two minutes, with the real data alone."""
+"""A public encoder against published scores, on two sets of the real data; the study `reference` holds all."""
 
 import importlib.metadata
 import json
@@ -24,20 +24,13 @@ def minilm() -> Path:
 
 def test_the_published_scores_of_a_public_encoder(real_data, tmp_path):
     """MTEB leaderboard values of sentence-transformers/all-MiniLM-L6-v2, mean pooling, `all` setting."""
-    published = {
-        "STS12": 72.37,
-        "STS13": 80.60,
-        "STS14": 75.59,
-        "STS15": 85.39,
-        "STS16": 78.99,
-        "STS-B": 82.03,
-    }
+    published = {"STS16": 78.99, "STS-B": 82.03}
     out = tmp_path / "scores.json"
     words = ["--encoder", str(minilm()), "--pooling", "mean", "--suite", "sts"]
+    words += ["--options", json.dumps({"sts": {"tasks": list(published)}})]
     assert main(["evaluate", *words, "--data", str(real_data / "SentEval"), "--out", str(out)]) == 0
     found = json.loads(out.read_text())["suites"]
     assert {task: round(found["sts"][task]["all"], 2) for task in published} == published
-    assert found["sts"]["SICK-R"]["n"] == 4927
     # Counts of the data, whatever the vectors.
     counted = geometry.evaluate(real_data / "SentEval", RandomVectors(3))
     assert (counted["n_positive"], counted["n_sentences"]) == (1491, 17256)
@@ -50,11 +43,8 @@ def committed(variant):
 
 
 @cache
-def official(task, root, splits, pooling="", alone=None):
-    """Return mteb's own scores of sentence-transformers' own model, x 100, on the pairs of a local test set.
-
-    `alone` is the place of the one subset whose pairs are scored.
-    """
+def official(task, root, splits, pooling=""):
+    """Return mteb's own scores of sentence-transformers' own model, x 100, on the pairs of a local test set."""
     import mteb
     from sentence_transformers import SentenceTransformer
 
@@ -67,7 +57,6 @@ def official(task, root, splits, pooling="", alone=None):
         model[1] = type(model[1])(model.get_embedding_dimension(), pooling_mode=pooling)
     (made,) = mteb.get_tasks(tasks=[{"STS-B": "STSBenchmark"}.get(task, task)])
     subsets = [subset for split in splits for subset in load_sts(root, task, split)]
-    subsets = subsets if alone is None else [subsets[alone]]
     made = with_data(made, {"test": sts_columns(*subsets)}, task)
     result = mteb.evaluate(model, made, cache=None, encode_kwargs={"batch_size": 64}, show_progress_bar=False)
     (scores,) = result.task_results[0].scores["test"]
@@ -78,7 +67,6 @@ def official(task, root, splits, pooling="", alone=None):
     ("variant", "task", "splits", "modules", "score"),
     [
         ("as-read", "STS-B", ("test",), {}, "cosine_spearman"),
-        ("as-read", "STS16", ("test",), {}, "cosine_spearman"),
         ("pearson", "STS-B", ("test",), {}, "cosine_pearson"),
         ("cls", "STS-B", ("test",), {"pooling": "cls"}, "cosine_spearman"),
         ("development-set", "STS-B", ("dev",), {}, "cosine_spearman"),

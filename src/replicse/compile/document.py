@@ -5,7 +5,7 @@ import json
 import os
 from collections import UserDict
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import nullcontext, suppress
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -34,14 +34,14 @@ from replicse.spec.scales import OfAnotherScale, Scale
 from replicse.spec.tables import Item, Row
 from replicse.workspace import looked_up
 
-# What is read of papers and scales; of the studies that are no workflow's, so many of the newest are kept.
+# What is read of papers and scales; so many of the newest studies are kept.
 READ = ("papers/*/**/*", "scales/*.yaml", "hub.lock.yaml", "datasets.yaml")
 SUFFIXES = (".yaml", ".yml", ".csv", ".md", ".py")
 PARTS = ("about", "recipes", "items", "protocols", "claims", "corpora", "sets")
 SETS = ("counted", "unpinned", "without_pooler")
 PLAIN = ("run_stores", "backbones", "tokenizers", "stores", "left_out")
 DOCUMENT = "study.json"
-KEPT, MOST_KEPT = Path(".snakemake", "replicse-studies"), 16
+KEPT, MOST_KEPT = Path(".snakemake", "replicse-studies"), 32
 Key = TypeVar("Key")
 Value = TypeVar("Value")
 
@@ -70,31 +70,33 @@ def study_of(
 ) -> Study:
     """Return the study of a config as `compile_study` does, read back where it was compiled from the same before.
 
-    With `only` it may hold more than that item. That `of_workflow` is left in the results of its scale, any other one
-    in the folder .snakemake of a workspace. Raises BadInput as `compile_study` does.
+    With `only` it may hold more than that item. It is kept in the folder .snakemake of a workspace, and the one that
+    is `of_workflow` is left in the results of its scale too. Raises BadInput as `compile_study` does.
     """
     config = values if isinstance(values, Config) else checked_config(values, file)
     use_all_plugins(config.plugins, workflow)
     made_from = inputs_digest(config, workflow, as_far_as_possible)
     of_scale, kept = Path(Paths(config.scale).study), KEPT / f"{made_from}.json"
-    for place in (of_scale,) if of_workflow else (of_scale, kept):
+    of_item = KEPT / f"{made_from}-{only.replace('/', '-')}.json"
+    for place in (of_item, of_scale, kept) if only else (of_scale, kept):
         study = read_study(place, made_from, config, workflow)
         if study and (not only or only in study.items):
-            return study
-    if of_workflow or SHIPPED.is_file():
-        with suppress(BadInput) if only else nullcontext():
-            study = compile_study(config, workflow, file, as_far_as_possible=as_far_as_possible)
-            _write(of_scale if of_workflow else kept, study, made_from)
-            if not only or only in study.items:
-                return study
-    return compile_study(config, workflow, file, only, as_far_as_possible=as_far_as_possible)
+            break
+    else:
+        place = of_item if only else kept
+        study = compile_study(config, workflow, file, only, as_far_as_possible=as_far_as_possible)
+        if of_workflow or SHIPPED.is_file():
+            _write(place, document_text(study, made_from))
+    if of_workflow and place != of_scale:
+        with suppress(BadInput):
+            _write(of_scale, read_text(place))
+    return study
 
 
-def _write(place: Path, study: Study, made_from: str) -> None:
-    """Write a study where that can be written; of those of no workflow the newest stay."""
-    document = document_of(study, made_from)
+def _write(place: Path, text: str) -> None:
+    """Write a study where that can be written; of those that are kept the newest stay."""
     with suppress(OSError, Failed, BadInput):
-        write_text(place, json.dumps(document, ensure_ascii=False, separators=(",", ":")))
+        write_text(place, text)
         for old in sorted(KEPT.glob("*.json"), key=os.path.getmtime)[:-MOST_KEPT]:
             old.unlink(missing_ok=True)
 
@@ -115,6 +117,11 @@ def inputs_digest(config: Config, workflow: Path, *asked: object) -> str:
 
 
 # Writing
+
+
+def document_text(study: Study, made_from: str) -> str:
+    """Return a study as the text of its document."""
+    return json.dumps(document_of(study, made_from), ensure_ascii=False, separators=(",", ":"))
 
 
 def document_of(study: Study, made_from: str = "") -> dict[str, Any]:

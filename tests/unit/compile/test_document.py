@@ -12,7 +12,7 @@ from planned import WORKFLOW, shipped_plan
 
 from replicse import cli
 from replicse.compile import document
-from replicse.compile.document import Built, document_of, read_study, study_of
+from replicse.compile.document import KEPT, Built, document_of, document_text, read_study, study_of
 from replicse.registry.plugins import use_plugins
 
 CONFIG = {"scale": "micro", "papers": {"simcse": ["table3", "figure2"], "rankcse": "all"}, "seeds": [0, 1]}
@@ -50,9 +50,7 @@ def compiled(monkeypatch):
 @pytest.mark.parametrize("scale", ["micro", "paper"])
 def test_what_is_read_is_what_was_compiled(scale, tmp_path):
     study = shipped_plan(scale=scale, papers="all", seeds=[0, 1], adjudicate=["repro/table4"])
-    (tmp_path / "study.json").write_text(
-        json.dumps(document_of(study, "x"), separators=(",", ":"), ensure_ascii=False)
-    )
+    (tmp_path / "study.json").write_text(document_text(study, "x"))
     read = read_study(tmp_path / "study.json", "x", study.config, study.workflow)
     for part in dataclasses.fields(study):
         ours, theirs = (getattr(each, part.name) for each in (read, study))
@@ -114,7 +112,8 @@ def test_a_change_of_an_input_is_compiled_again(workspace, compiled, monkeypatch
 def test_a_broken_document_is_compiled_again(workspace, compiled, spoil):
     study_of(CONFIG, Path("workflow"), of_workflow=True)
     before = STUDY.read_text(encoding="utf-8")
-    STUDY.write_text(spoil(before), encoding="utf-8")
+    for file in (STUDY, *KEPT.iterdir()):
+        file.write_text(spoil(before), encoding="utf-8")
     study_of(CONFIG, Path("workflow"), of_workflow=True)
     assert len(compiled) == 2 and STUDY.read_text(encoding="utf-8") == before
 
@@ -140,12 +139,12 @@ def test_verbs_say_the_same_of_what_was_read(workspace, compiled, capsys):
         assert [cli.main(words) for _ in range(2)] == [0, 0]
         out = capsys.readouterr().out
         assert out[: len(out) // 2] == out[len(out) // 2 :], words
-    assert len(compiled) == 2, "the study, and that of the audit"
+    assert len(compiled) == 3, "the item, the study, and that of the audit"
 
 
-def test_an_item_whose_study_cannot_be_compiled_is_compiled_alone(workspace):
-    file = Path("workflow", "papers", "rankcse", "recipes.yaml")
-    file.write_text(
-        file.read_text(encoding="utf-8").replace("bert-base", "no-such-backbone"), encoding="utf-8"
-    )
-    assert list(study_of(CONFIG, Path("workflow"), only="simcse/table3").items) == ["simcse/table3"]
+def test_an_item_is_compiled_alone_where_no_study_is_kept(workspace, compiled):
+    assert [list(study_of(CONFIG, Path("workflow"), only="simcse/table3").items) for _ in range(2)] == [
+        ["simcse/table3"]
+    ] * 2
+    study_of(CONFIG, Path("workflow"))
+    assert len(compiled) == 2 and len(study_of(CONFIG, Path("workflow"), only="simcse/figure2").items) > 1
