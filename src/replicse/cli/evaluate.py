@@ -172,7 +172,7 @@ def sets_of(asked: Sequence[Sequence[str]]) -> dict[str, EvaluationSet]:
                 keys["range"] = [float(bound) for bound in keys["range"].split(",")]
         if (name := set_name(path.stem)) in sets:
             raise BadInput(f'{where}: another file gives a set "{name}"; rename one')
-        sets[name] = EvaluationSet.of({"file": path.name, **keys}, where).replace(file=file)
+        sets[name] = EvaluationSet.of({"file": file, **keys}, where)
     return sets
 
 

@@ -116,7 +116,7 @@ def absent_root(plan: Study) -> str:
 def absent(plan: Study) -> Iterator[str]:
     """Yield sentences on corpora, sets and encoders of your own that are not there, encoders where their root is."""
     if files := [file for file in tables(plan) if not Path(file).is_file()]:
-        yield f"{', '.join(files)}: no such file; put it there, below this folder, {NAMED}"
+        yield f"{', '.join(files)}: no such file; put it there, {NAMED}"
     for hub, folder in (plan.config.folders or {}).items():
         if not Path(folder).expanduser().is_dir():
             yield f"encoder {folder}: no such folder; put {hub} there, or correct folders in the config"

@@ -1,4 +1,4 @@
-"""Tables of your own in the working directory: CSV, TSV, JSON lines and Parquet, read by their headings."""
+"""Tables of your own: CSV, TSV, JSON lines and Parquet, read by their headings."""
 
 import csv
 import json
@@ -26,7 +26,7 @@ def table_rows(
     """
     path, count = Path(file), 0
     if not path.is_file():
-        raise MissingData(f"{path}: no such file; put it there, below the folder in which the study runs")
+        raise MissingData(f"{path}: no such file; put it there, or name another one")
     for number, cells in READERS[path.suffix.lower()](path, headings, values):
         count += 1
         texts = tuple(map(one_spaced, cells))

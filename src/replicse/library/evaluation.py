@@ -37,7 +37,8 @@ def evaluate(
             a template. By default a sentence-transformers folder's own pooling, normalisation and longest row, `cls`
             for any other folder.
         max_length: tokens that a row is cut at; by default the folder's own, else 512.
-        options: further options by suite, such as `{"sts": {"tasks": ["STS-B"]}}`.
+        options: further options by suite, such as `{"sts": {"tasks": ["STS-B"]}}`; of `sets` your own tables,
+            `{"sets": {"NAME": {"file": "/data/rated.csv", "first": ..., "second": ..., "score": ..., "range": ...}}}`.
         device: cpu, cuda, ...; the first GPU where there is one.
 
     Returns:

@@ -102,7 +102,7 @@ def train(
         views=with_frozen(views, partial(_frozen, named)),
         objective=with_frozen(written.objective, partial(_frozen, named)),
     )
-    if spec.selection.every and data is None:
+    if spec.selection.every and data is None and spec.selection.suite != "sets":
         raise BadInput(
             f"data is not given, but the recipe selects its checkpoint by {spec.selection.metric}; name a folder in the"
             ' SentEval layout, or give changes={"selection": {"every": 0}} to keep the last checkpoint'

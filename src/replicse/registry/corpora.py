@@ -35,8 +35,8 @@ def _table(file: str) -> str:
 
 
 DataFile = Annotated[Text, AfterValidator(_below)]
-# Below the folder in which a study runs.
-TableFile = Annotated[DataFile, AfterValidator(_table)]
+# Of one's own, absolute or from the folder in which a study runs.
+TableFile = Annotated[Text, AfterValidator(_table)]
 
 
 class Sample(Checked):

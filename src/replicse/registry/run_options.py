@@ -108,7 +108,7 @@ class SelectionRule(Checked):
         metrics = selectable()
         if self.metric not in metrics and not any(fnmatchcase(self.metric, path) for path in metrics):
             raise UserMessage(
-                f'metric is "{self.metric}", none on development data{nearest(self.metric, metrics)}'
+                f'metric is "{self.metric}", no number to select by{nearest(self.metric, metrics)}'
             )
         return self
 
@@ -129,13 +129,13 @@ class SelectionRule(Checked):
 
 
 def selectable() -> tuple[str, ...]:
-    """Return the patterns of the metrics on development data."""
+    """Return the patterns of the numbers of an encoder without a folder, of a suite with `selects` of those alone."""
     return tuple(
         f"{name}/{path}"
         for name, suite in current().suites.items()
-        if suite.selects
-        for path in suite.metrics
-        if path.rpartition("/")[2] in suite.selects
+        if suite.selects or "folder" not in suite.options.model_fields
+        for path, limits in suite.metrics.items()
+        if (path.rpartition("/")[2] in suite.selects if suite.selects else limits)
     )
 
 

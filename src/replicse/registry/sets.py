@@ -26,7 +26,7 @@ SetName = Annotated[Id, AfterValidator(_name)]
 
 
 class EvaluationSet(Checked):
-    """A table in the working directory, and what its headings are: those of pairs with scores, or those of labels.
+    """A table, and what its headings are: those of pairs with scores, or those of labels.
 
     Scores lie in `range`, both ends included; `subset` names the parts that are correlated by themselves as well.
     `split` says of labelled sentences which are `train`, `dev` and `test`; without it they are cross-validated.

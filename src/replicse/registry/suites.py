@@ -54,7 +54,7 @@ class Suite:
     written, and `model`, a name of the encoder. `named_by` is the option whose keys a `*` of the metrics stands for;
     `listed` gives what it stands for where no option does. `narrowed` gives, of options and of metric paths that are
     read, the options of a job that runs no more than these ask for.
-    A run may select its best checkpoint by the metrics whose last name is in `selects`.
+    A run may select its best checkpoint by the metrics whose last name is in `selects`, where these are given.
 
     `split` is what a paper calls the data, `aggregations` are names of metrics that differ in how subsets are joined.
     `averages` are means of other metrics; of one mapping, the numbers in `rising` never fall in this order.

@@ -1,4 +1,4 @@
-"""A corpus of your own: a table in the working directory."""
+"""A corpus of your own: a table."""
 
 from collections.abc import Mapping
 from pathlib import Path

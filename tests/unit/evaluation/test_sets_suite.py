@@ -42,7 +42,7 @@ def written(file, rows):
 
 
 def set_of(file, **keys):
-    return EvaluationSet.of({"file": file.name, **keys}, "sets").replace(file=str(file))
+    return EvaluationSet.of({"file": str(file), **keys}, "sets")
 
 
 def evaluated(vectors, **asked):

@@ -1,6 +1,8 @@
 """`replicse.train`: a recipe on sentences in memory or in a file, without a study."""
 
+import itertools
 import json
+import shutil
 
 import numpy as np
 import pytest
@@ -58,6 +60,29 @@ def test_a_recipe_of_ones_own_selects_on_a_development_set(start, tmp_path):
     metrics = json.loads((tmp_path / "run" / "metrics.json").read_text())
     assert [each["step"] for each in metrics["history"]] == [1, 2, 3]
     assert {path.name for path in (tmp_path / "run" / "stores").iterdir()} == {"0-anchor", "1-crop"}
+
+
+def test_a_run_selects_by_a_set_anywhere_and_by_another_suite(start, tmp_path):
+    file = tmp_path / "rated.csv"
+    pairs = enumerate(itertools.pairwise(SENTENCES))
+    rows = (f"{one},{other},{n % 6}\n" for n, (one, other) in pairs)
+    file.write_text("left,right,score\n" + "".join(rows))
+    rated = {"file": str(file), "first": "left", "second": "right", "score": "score", "range": [0, 5]}
+    rule = {"metric": "sets/rated/spearman/all", "every": 3, "options": {"sets": {"rated": rated}}}
+    few = {**FEW, "selection": rule}
+    encoder = replicse.train("simcse/unsup", SENTENCES, start, tmp_path / "one", changes=few)
+    found = replicse.evaluate(encoder, "sets", tmp_path, options={"sets": rule["options"]})
+    best = json.loads((tmp_path / "one" / "metrics.json").read_text())["best"]
+    score = found["suites"]["sets"]["rated"]["spearman"]["all"]
+    assert best == {"step": 3, "dev": pytest.approx(score, abs=1e-4)}
+    few["selection"] = {"metric": "geometry/uniformity", "every": 1, "keeps": "lowest"}
+    data = dev_root(tmp_path / "data")
+    (dev,) = data.rglob("sts-dev.csv")
+    for split in ("train", "test"):
+        shutil.copy(dev, dev.with_name(f"sts-{split}.csv"))
+    replicse.train("simcse/unsup", SENTENCES, start, tmp_path / "two", data=data, changes=few)
+    history = json.loads((tmp_path / "two" / "metrics.json").read_text())["history"]
+    assert len({each["dev"] for each in history}) == 3 and all(-8 <= each["dev"] <= 0 for each in history)
 
 
 @pytest.mark.parametrize(

@@ -78,8 +78,9 @@ def test_a_mined_line_has_its_rank_by_cosine_among_all_others(tmp_path):
 
 
 def test_a_table_of_ones_own_has_pairs_with_a_label():
-    Path("own.csv").write_text("one,two,grade\na b,c d,0.5\ne,f,4\n")
-    corpus = {"format": "table", "file": "own.csv", "first": "one", "second": "two", "label": "grade"}
+    file = Path("own.csv").absolute()
+    file.write_text("one,two,grade\na b,c d,0.5\ne,f,4\n")
+    corpus = {"format": "table", "file": str(file), "first": "one", "second": "two", "label": "grade"}
     found = read_corpus(Path(), corpus)
     assert found == {"first": ["a b", "e"], "second": ["c d", "f"], "label": ["0.5", "4"]}
     Path("own.csv").write_text("one,two,grade\na b,c d,high\n")

@@ -113,7 +113,7 @@ def test_the_suite_that_the_rule_names_selects_by_its_own_code(tmp_path, root, m
     mine = ModuleType("mine")
     mine.evaluate = lambda root, vectors, **_: {"some": {"score": next(values)}}
     monkeypatch.setitem(sys.modules, "mine", mine)
-    suite = Suite("mine", "mine", {"some/score": COUNT}, selects=("score",))
+    suite = Suite("mine", "mine", {"some/score": COUNT})
     known = replace(current(), suites={**current().suites, "mine": suite})
     monkeypatch.setattr(Registry, "in_use", known)
     out = trained(micro.job(tmp_path, selection={"metric": "mine/some/score", "every": 5}), root, tmp_path)
