@@ -11,7 +11,7 @@ import re
 import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, get_origin
 
 from markdown.extensions.toc import slugify
 from mkdocs.config.defaults import MkDocsConfig
@@ -20,6 +20,7 @@ from mkdocs.structure.pages import Page
 from pydantic import TypeAdapter
 
 import replicse
+from replicse import checked
 from replicse.cli import GROUPS, verb_parser
 from replicse.spec.claims import Claim
 from replicse.spec.config import Config
@@ -137,9 +138,18 @@ def indented(text: str) -> str:
 
 
 def interface() -> str:
-    """Return a directive of mkdocstrings for each public name of the package."""
+    """Return a directive of mkdocstrings for each public name of the package, and for what plug-ins are given."""
     names = [name for name in replicse.__all__ if not name.startswith("_")]
-    return "\n\n".join(f"::: replicse.{name}" for name in names)
+    given = (
+        "objective.terms.Step",
+        "objective.terms.Term",
+        "encoder.batch.TokenBatch",
+        "encoder.backbone.Hidden",
+    )
+    numbers = [name for name, value in vars(checked).items() if get_origin(value) is Annotated]
+    options = f"    options: {{members: [{', '.join(numbers)}], show_if_no_docstring: true}}"
+    parts = [f"::: replicse.{name}" for name in (*names, *given)]
+    return "\n\n".join([*parts, f"::: replicse.checked\n{options}"])
 
 
 def formats() -> str:
