@@ -292,5 +292,7 @@ def test_prefixes_of_another_architecture_are_trained_alone(tmp_path):
     second, _ = made(tmp_path, {**recipe, "freeze": every["further"]["freeze"]}, init=init)
     assert trained_names(second) == {"network.prefix.weight"}
     assert torch.allclose(second.model.backbone.model.prefix.weight, prefix, rtol=0, atol=1e-6)
+    with pytest.raises(BadInput, match='has no key "prefix_lengh"; did you mean "prefix_length"'):
+        made(tmp_path, recipe, init={**start, "config": {"prefix_lengh": 4}})
     third, _ = made(tmp_path, {**recipe, "freeze": every["biases"]["freeze"]})
     assert trained_names(third) == {name for name in third.model.backbone.state_dict() if "bias" in name}

@@ -8,7 +8,7 @@ import torch
 
 from replicse.data.tokenizer import SpecialIds, load_tokenizer, special_ids
 from replicse.encoder.backbone import Backbone
-from replicse.errors import BadInput, nearest, refusing
+from replicse.errors import BadInput, refusing
 from replicse.registry.encoders import PACKED, Architecture, Engine
 
 # Our name of each size -> its keys in the configurations of `transformers`, which know some by other names themselves.
@@ -75,6 +75,8 @@ def _values(
     architecture: Architecture, usual: Any, vocabulary: int, special: SpecialIds
 ) -> Iterator[tuple[str, Any]]:
     """Yield keys and values of a family's configuration; `usual` is the one that it has without any."""
+    from replicse.encoder.huggingface import check_keys
+
     family, hidden = architecture.family, architecture.hidden
     if hidden % architecture.heads:
         raise BadInput(f"hidden size {hidden} cannot be split over {architecture.heads} attention heads")
@@ -93,8 +95,5 @@ def _values(
         "eos_token_id": special.sep,
     }
     yield from ((key, value) for key, value in more.items() if hasattr(usual, key))
-    for key, value in architecture.config.items():
-        if not hasattr(usual, key):
-            known = nearest(key, usual.to_dict())
-            raise BadInput(f'architecture.config: the configuration of {family} has no key "{key}"{known}')
-        yield key, value
+    check_keys("architecture.config", architecture.config, usual)
+    yield from architecture.config.items()

@@ -2,7 +2,7 @@
 
 import inspect
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from pkgutil import resolve_name
@@ -17,7 +17,7 @@ from replicse.encoder.backbone import ALL_TOKENS, Backbone, Hidden, NeededStates
 from replicse.encoder.batch import TokenBatch
 from replicse.encoder.heads import SentenceHead, head_config, head_weights
 from replicse.encoder.stored import write_folder
-from replicse.errors import BadInput
+from replicse.errors import BadInput, nearest
 from replicse.files import not_written, read_json
 from replicse.registry.artefacts import CONFIG, WEIGHTS
 from replicse.registry.encoders import MAX_LENGTH
@@ -260,6 +260,14 @@ def heads_of_family(family: str, where: str = "") -> tuple[bool, bool]:
         raise BadInput(f'{where}neither transformers nor a plug-in in use has a family "{family}"')
     config = CONFIG_MAPPING[family]
     return config in MODEL_FOR_MASKED_LM_MAPPING, config in MODEL_FOR_CAUSAL_LM_MAPPING
+
+
+def check_keys(where: str, keys: Iterable[str], usual: Any) -> None:
+    """Raise BadInput for a key that the usual configuration of a family has not."""
+    for key in keys:
+        if not hasattr(usual, key):
+            known, family = nearest(key, usual.to_dict()), usual.model_type
+            raise BadInput(f'{where}: the configuration of {family} has no key "{key}"{known}')
 
 
 def _is_rate(key: str, value: Any) -> bool:

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor, nn
 
 from replicse.encoder.folders import encoder_folder
-from replicse.encoder.huggingface import TransformersBackbone, heads_of_family
+from replicse.encoder.huggingface import TransformersBackbone, check_keys, heads_of_family
 from replicse.encoder.stored import read_config, read_weights
 from replicse.errors import BadInput, refusing
 from replicse.files import read_json
@@ -50,6 +50,8 @@ def read_network(folder: Path, changes: Mapping[str, Any] = MappingProxyType({})
     with_head = masked_lm and not values.get("is_decoder")
     file, stored = read_weights(folder)
     config, made = _made(folder, family, values, with_head)
+    if changes:
+        check_keys("init.config", changes, type(config)())
     with refusing(f"{folder / CONFIG}: transformers cannot make the encoder"), torch.device("meta"):
         empty = made(config)
     stored = _aligned(file, stored, empty.base_model, family, bool(changes))
