@@ -56,7 +56,7 @@ from replicse.evaluation.sts import predict, score_task
 from replicse.evaluation.suites import suite
 
 BATCH = 128
-GOAL_STS, GOAL_TRANSFER, GOAL_ENCODE = 8.0, 15.0, 0.8
+GOAL_STS, GOAL_TRANSFER, GOAL_ENCODE = 8.0, 15.0, 0.85
 SUITES = ("sts", "sts-dev", "transfer", "geometry", "spectrum", "density")
 Tasks = dict[str, list[StsSubset]]
 Encode = Callable[[list[np.ndarray]], np.ndarray]

@@ -27,11 +27,13 @@ from replicse.runtime.machine import hardware  # noqa: E402
 
 
 def kind(facts: Mapping[str, Any]) -> str:
-    """Return the kind of a processor as the name of a folder: its maker's name for it, and whether it has AMX."""
-    name = re.sub(r"\(\w+\)| processor", "", facts["processor"].lower())
-    return "-".join(
-        [*re.findall("[a-z0-9]+", name), *(["amx"] if "amx_bf16" in facts["kernel_flags"] else [])]
-    )
+    """Return the kind of a processor as the name of a folder: its maker's name for it, "amx" or "avx2" at the end.
+
+    The one says that it has AMX, the other that it has nothing beyond AVX2.
+    """
+    name, flags = re.sub(r"\(\w+\)| processor", "", facts["processor"].lower()), facts["kernel_flags"].split()
+    most = ["amx"] * ("amx_bf16" in flags) + ["avx2"] * ("avx2" in flags and "avx512f" not in flags)
+    return "-".join([*re.findall("[a-z0-9]+", name), *most])
 
 
 # A folder for each kind of processor: a record of one replaces none of another.
