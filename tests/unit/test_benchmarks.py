@@ -29,8 +29,8 @@ def test_the_page_on_speed_holds_the_tables_of_the_committed_records(run):
     gathered = json.loads(run.SUMMARY.read_text(encoding="utf-8"))
     page = run.PAGE.read_text(encoding="utf-8")
     assert run.with_table(page, gathered) == page
-    rows = [row for entry in run.shown(gathered).values() for row in entry["rows"] if row["met"] is not None]
-    assert len(rows) > 30 and all(row["what"] in page for row in rows)
+    rows = [row for entry in run.shown(gathered).values() for row in entry["rows"] if row["met"] is False]
+    assert rows and all(row["what"] in page for row in rows)
 
 
 def test_every_row_that_missed_its_goal_says_why_and_no_other_does(run):
