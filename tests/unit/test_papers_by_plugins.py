@@ -144,10 +144,10 @@ def cells_of(plan):
     return {cell.row.id: cell for cells in plan.cells.values() for cell in cells}
 
 
-def test_cosent_wants_labels():
-    config = write_workspace(Path(), "cosent")
-    file = Path("papers/cosent/recipes.yaml")
+def test_a_term_that_reads_labels_wants_some():
+    config = write_workspace(Path(), "angle")
+    file = Path("papers/angle/recipes.yaml")
     text = file.read_text().replace("corpus: course-sts", "corpus: qqp")
     file.write_text(text.replace("column: first", "column: anchor").replace(": second", ": positive"))
-    with pytest.raises(BadInput, match="a labelled corpus for term cosent, not qqp"):
+    with pytest.raises(BadInput, match="a labelled corpus for term angle, not qqp"):
         compile_study(config, ROOT / "workflow")
