@@ -37,16 +37,22 @@ def study(tmp_path, monkeypatch):
     monkeypatch.setenv("REPLICSE_WORKFLOW", str(ROOT / "workflow"))
     monkeypatch.setattr("replicse.judge.study.audit_plan", lambda *_, **__: shipped_audit()[0])
     monkeypatch.setattr("replicse.judge.study.audit", lambda plan: shipped_audit()[1])
+    monkeypatch.setattr("replicse.cli.report.draw_item", drawn)
     CONFIG.write_text(ASKED)
     plan = compile_study(read_config([CONFIG]), ROOT / "workflow")
     write_scores(plan, plan.items, lambda cell, place: -1.25 if "uniformity" in cell.metric_path else 1.25)
     return plan, plan.evaluation_files(plan.item("simcse/table3"))
 
 
-def make(files):
+def drawn(item, out):
+    """Write what a report links to; the drawings have tests of their own."""
+    make((out.with_suffix(f".{kind}") for kind in ("svg", "png", "pdf")), "<svg></svg>")
+
+
+def make(files, text='{"files": []}'):
     for file in files:
         Path(file).parent.mkdir(parents=True, exist_ok=True)
-        Path(file).write_text('{"files": []}')
+        Path(file).write_text(text)
 
 
 WORKS = ("data", "tokenizer", "backbone", "store", "train", "evaluate", "geometry", "count")
@@ -89,6 +95,7 @@ def test_a_failed_run_leaves_a_report_that_says_which_why_and_what_to_do(study, 
     text = Path("reports/micro/partial/report.html").read_text()
     assert "RepliCSE report: micro, incomplete" in text and ERROR in text and "fix or delete the file" in text
     assert not Path("reports/micro/report.html").exists() and not Path("results/micro/items").exists()
+    assert Path("figures/micro/partial/repro/figure1.svg").exists()
     for name in ("claims", "audit", "adjudication", "cells"):
         assert Path(f"results/micro/partial/{name}.csv").stat().st_size > 100
     told = {"study": str(CONFIG), "items": ["repro/figure1"]}
