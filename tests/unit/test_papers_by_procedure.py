@@ -294,5 +294,11 @@ def test_prefixes_of_another_architecture_are_trained_alone(tmp_path):
     assert torch.allclose(second.model.backbone.model.prefix.weight, prefix, rtol=0, atol=1e-6)
     with pytest.raises(BadInput, match='has no key "prefix_lengh"; did you mean "prefix_length"'):
         made(tmp_path, recipe, init={**start, "config": {"prefix_lengh": 4}})
+    for freeze, told in (
+        ({"but": ["bias"]}, "freeze: {encoder: true}"),
+        ({"encoder": True, "but": ["x"]}, "has x"),
+    ):
+        with pytest.raises(BadInput, match=told):
+            made(tmp_path, {**recipe, "freeze": freeze})
     third, _ = made(tmp_path, {**recipe, "freeze": every["biases"]["freeze"]})
     assert trained_names(third) == {name for name in third.model.backbone.state_dict() if "bias" in name}

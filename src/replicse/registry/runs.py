@@ -117,6 +117,8 @@ class Run(RunOptions, RunSource):
             return "pooling.train cls-head for a head with standout"
         if self.order.reads_labels() and not all(source.labelled for source in self.sources):
             return f"a labelled corpus for order {self.order.order}, not {self.corpus.get('name')}"
+        if self.freeze.but and not self.freeze.encoder:
+            return "freeze: {encoder: true} for freeze.but"
         return "engine transformers for init.family" if self.init.family and self.engine == "packed" else ""
 
     def _unfit_momentum(self) -> str:

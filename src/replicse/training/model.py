@@ -64,8 +64,10 @@ class SentenceModel(nn.Module):
             for number in freeze.numbers(backbone.layer_count):
                 frozen += backbone.layer_parameters(number)
             if freeze.encoder:
-                own = backbone.named_parameters()
-                frozen += [weight for name, weight in own if not is_trained(name, freeze.but, backbone.added)]
+                own = dict(backbone.named_parameters())
+                if word := next((word for word in freeze.but if not any(word in name for name in own)), ""):
+                    raise BadInput(f"freeze.but: no weight of the encoder has {word} in its name; correct it")
+                frozen += [own[name] for name in own if not is_trained(name, freeze.but, backbone.added)]
             for parameter in frozen:
                 parameter.requires_grad_(False)
 
