@@ -1,6 +1,7 @@
 """A report in a browser: a cell's panel by keyboard, its command copied, rows filtered; faults that axe-core finds."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from browser import faults, title_of, with_axe, with_browser
@@ -13,46 +14,7 @@ from replicse.show.formats import html
 from replicse.show.pages.audit import audit_page
 from replicse.spec.cell_id import CellId
 
-# What a person would do, one after the other; what is seen goes into the title.
-ACTS = """
-<script>
-var seen = {}, copied = null;
-Object.defineProperty(navigator, "clipboard", { value: undefined });
-document.execCommand = function () { copied = document.activeElement.value; };
-function key(name) {
-  document.activeElement.dispatchEvent(new KeyboardEvent("keydown", { key: name, bubbles: true }));
-}
-var panel = document.getElementById("panel"), cell = document.getElementById("simcse-table3--p0.1--stsb-dev");
-cell.focus();
-seen.tip = getComputedStyle(cell.querySelector(".tip")).display;
-key("Enter");
-seen.open = !panel.hidden;
-seen.panel = panel.textContent;
-seen.links = Array.from(panel.querySelectorAll("a")).map(function (a) { return a.getAttribute("href"); });
-seen.hash = location.hash;
-Array.from(panel.querySelectorAll("button")).filter(function (b) { return b.textContent === "Copy"; })[0].click();
-seen.copied = copied;
-key("Escape");
-seen.closed = panel.hidden && document.activeElement === cell;
-var field = document.querySelector(".filter input");
-field.value = "0.15";
-field.dispatchEvent(new Event("input"));
-seen.rows = Array.from(document.querySelectorAll("tr.line")).filter(function (row) {
-  return !row.hidden && !row.closest("article").hidden;
-}).length;
-field.value = "";
-field.dispatchEvent(new Event("input"));
-var table = document.querySelector("#simcse-table3 table"), head = table.querySelector("thead button");
-function labels() { return Array.from(table.tBodies[0].rows).map(function (row) { return row.cells[0].textContent; }); }
-var before = labels().join();
-head.click();
-seen.sorted = labels().slice(0, 3);
-head.click();
-head.click();
-seen.restored = labels().join() === before;
-document.title = JSON.stringify(seen);
-</script>
-"""
+ACTS = Path(__file__).with_name("report_browser.js").read_text(encoding="utf-8")
 
 
 @with_browser
@@ -62,7 +24,7 @@ def test_a_cell_is_reached_and_its_command_copied_by_keyboard(tmp_path):
     report = example.document(example.STUDY, items, root="../..", json="items/ITEM.json")
     text = html.paper(report, report.sections[0], {item.item: "" for item in items})
     file = tmp_path / "simcse.html"
-    file.write_text(text.replace("</body>", f"{ACTS}</body>"), encoding="utf-8")
+    file.write_text(text.replace("</body>", f"<script>{ACTS}</script></body>"), encoding="utf-8")
     seen = title_of(file)
     assert seen["tip"] == "grid" and seen["open"] and seen["closed"]
     assert "82.5 (Table 3" in seen["panel"] and seen["hash"] == "#simcse-table3--p0.1--stsb-dev"

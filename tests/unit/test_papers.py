@@ -10,6 +10,7 @@ from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
+import yaml
 from collected import collected
 from places import ROOT
 
@@ -33,20 +34,7 @@ AVERAGES_OFF_IN_PRINT = {
     ("diffcse", "table2", "bert-base-avg"),
 }
 # Rows of collected numbers that no paper's file has, by paper, and why.
-LEFT_OUT = {
-    "cropping": {"TF-IDF|SVD|SVD L2": "counts of words are no encoder"},
-    "esimcse": {
-        "ERNIE-1.0 infer with fc": "Chinese: no corpus and no test set of another language is here",
-        "ERNIE-1.0 no strategy": "Chinese",
-        "ERNIE-1.0 word repetition": "Chinese",
-        "word repetition gain, user rerun (upper bound)": "a bound is no number",
-    },
-    "mirrorbert": {
-        "fasttext": "similarity of words is no suite",
-        "mirror-bert-base-uncased-word": "similarity of words is no suite",
-    },
-    "promptbert": {},
-}
+LEFT_OUT = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
 
 
 @cache

@@ -2,26 +2,15 @@
 
 import runpy
 import shutil
+from pathlib import Path
 
 import pytest
+import yaml
 from places import CHECKOUT, ROOT
 
 CHECK = runpy.run_path(str(CHECKOUT / "docs" / "check_words.py"))
 
-# Files in which a word is planted: one of each kind of text, and what is read of a module of Python.
-PLANTED = {
-    "README.md": "Text.\n\nIt is told beside a cell.\n",
-    "docs/page.md": "# Page\n\n    code\n\nA run that is whole.\n",
-    "reports/studies/mine/README.md": "The file stood here.\n",
-    "workflow/papers/mine/deviations.md": "Download it by hand.\n",
-    "workflow/papers/mine/tables/table1.yaml": "notes:\n  - It stands beside ours.\n",
-    "src/replicse/skeletons/paper/claims.yaml": "# what is held against print\n",
-    "src/replicse/show/formats/templates/a.html.j2": "<p>{{ x }} stands here</p>\n",
-    "src/replicse/a.py": 'raise BadInput(f"{file}: {line}; mend the line")\n',
-    "src/replicse/b.py": 'def f():\n    """Return it.\n\n    Begun anew.\n    """\n',
-    "src/replicse/world/a.py": '"""What stands here."""\n',
-    "examples/a.ipynb": '{"cells": [{"cell_type": "markdown", "source": ["It stands ", "here."]}]}',
-}
+PLANTED = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
 
 
 @pytest.fixture

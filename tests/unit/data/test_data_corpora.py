@@ -51,13 +51,6 @@ def test_column_order_decides_the_roles_of_triples(tmp_path, text, anchors, posi
     assert corpus(tmp_path, text, format="triples") == expected
 
 
-def nli_line(sentence, label):
-    return json.dumps({"sentence1": "a", "sentence2": sentence, "gold_label": label})
-
-
-QUESTIONS = "id\tquestion1\tquestion2\tis_duplicate\n"
-
-
 @cases
 def test_malformed_lines_name_file_and_line(tmp_path, kind, text, place):
     (tmp_path / "corpus").write_text(text)
@@ -106,9 +99,6 @@ def test_captions_of_one_image_are_paired(tmp_path):
     apart = corpus(tmp_path, "1#0\ta\n2#0\tb\n1#1\tc\n", format="captions")
     assert apart == {"anchor": ["a"], "positive": ["c"]}
     assert corpus(tmp_path, text, format="caption-lines") == {"text": [*"abcde", "f", "g g", "h"]}
-
-
-PAIRED = {"format": "hub-dataset", "parts": [{"path": "a/b"}], "columns": {"a": "anchor", "b": "positive"}}
 
 
 @cases

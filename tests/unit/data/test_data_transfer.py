@@ -5,8 +5,6 @@ from cases import cases
 from replicse.data.transfer import TREC_CLASSES, load_transfer
 from replicse.errors import BadInput
 
-TREC = ("TREC/train_5500.label", "TREC/TREC_10.label")
-ONE_CLASS = {f"SST/binary/sentiment-{split}": "a\t1\n" for split in ("train", "dev", "test")}
 MRPC_HEADER = "Quality\t#1 ID\t#2 ID\t#1 String\t#2 String"
 
 
@@ -40,22 +38,7 @@ def test_mrpc_has_a_byte_order_mark_windows_line_ends_and_no_quoting(tmp_path, s
     assert split.labels.tolist() == [1, 0]
 
 
-@pytest.mark.parametrize(
-    ("task", "files", "place"),
-    [
-        ("SST2", {"SST/binary/sentiment-train": "a\t1\nb 1\n"}, r"sentiment-train:2: no tab"),
-        ("SST2", {"SST/binary/sentiment-train": "a\t2\n"}, r'sentiment-train:1: label is "2"; expected 0 or 1'),
-        ("SST2", ONE_CLASS, "train: no row of class 0"),
-        ("TREC", {"TREC/train_5500.label": "NUM:date a\nNUN:date b\n"}, r'\.label:2: .*"NUN"; did you mean "NUM"'),
-        ("TREC", dict.fromkeys(TREC, "NUM:x a\n"), "label: no row of class ABBR"),
-        ("MRPC", {"MRPC/msr_paraphrase_train.txt": f"{MRPC_HEADER}\n1\t2\t3\ta\n"}, r"train\.txt:2: 4 tab"),
-        ("MRPC", {"MRPC/msr_paraphrase_train.txt": f"{MRPC_HEADER}\nx\t2\t3\ta\tb\n"}, r'train\.txt:2: label is "x"'),
-        ("MRPC", {"MRPC/msr_paraphrase_train.txt": MRPC_HEADER}, r"train\.txt: no rows"),
-        ("MR", {"MR/rt-polarity.pos": "a\n", "MR/rt-polarity.neg": ""}, "neg: no rows; put the file there"),
-        ("CR", {"CR/custrev.pos": "a\n"}, r"custrev\.neg: no such file; name a folder in the SentEval layout"),
-        ("SST", {"CR/custrev.pos": "a\n"}, '"SST" is no transfer task; did you mean "SST2"'),
-    ],
-)  # fmt: skip
+@cases
 def test_malformed_files_are_named(tmp_path, senteval, task, files, place):
     for name, text in files.items():
         senteval(name, text)

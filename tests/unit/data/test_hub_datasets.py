@@ -21,7 +21,6 @@ datasets = pytest.importorskip("datasets")
 
 COMMIT = "0123456789abcdef" * 2 + "01234567"
 COLUMNS = {"premise": "premise", "hypothesis": "hypothesis", "label": "label"}
-MISSPELT = {"premises": "premise", "hypothesis": "hypothesis", "label": "label"}
 LABELS = ["entailment", "neutral", "contradiction"]
 PAPER = load_scale(ROOT / "workflow" / "scales" / "paper.yaml").pinned(load_lock(ROOT / "workflow"))
 

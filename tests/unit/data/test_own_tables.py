@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from cases import cases
 
 from replicse.cli import main
 from replicse.data.corpora import read_corpus
@@ -29,25 +30,10 @@ def test_sentences_and_pairs_are_read_by_their_headings(tmp_path, monkeypatch, t
         read_corpus(root, {**recipe, "text": "sentense"})
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "problem"),
-    [
-        ("a.csv", b"sentence,label\nOne.,1\n ,2\n", r'a\.csv:3: "sentence" is empty; fill the cell'),
-        ("a.csv", b"sentence,label\nOne.\n", r"a\.csv:2: 1 columns, but the header has 2"),
-        ("a.tsv", b"\n", r"a\.tsv: it is empty; give it a header"),
-        ("a.tsv", b'sentence\n"One" two\n', r"a\.tsv:2: not CSV .*; check the quotes from there on"),
-        ("a.tsv", b"sentences\tlabel\nOne.\t1\n", r'sentence.*did you mean "sentences"'),
-        ("a.jsonl", b'{"sentence": "One."}\n{"sentence": 3}\n', r"a\.jsonl:2: expected JSON with the texts sentence"),
-        ("a.jsonl", b'{"sentence": "\\ud800"}\n', r"a\.jsonl:1: expected JSON with the texts sentence"),
-        ("a.jsonl", b'{"sentence": ["One."]}\n', r"a\.jsonl:1: expected JSON with the texts sentence"),
-        ("a.jsonl", b'{"sentence": "One.", "sentence": "Two."}\n', r"a\.jsonl:1: .*each key once"),
-        ("a.parquet", b"no table", r"a\.parquet: not Parquet"),
-        ("a.parquet", b"PAR1" + bytes(64) + b"PAR1", r"a\.parquet: not Parquet"),
-    ],
-)  # fmt: skip
+@cases
 def test_a_broken_table_is_refused_with_its_line(tmp_path, monkeypatch, name, content, problem):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / name).write_bytes(content)
+    (tmp_path / name).write_bytes(content.encode())
     with pytest.raises(BadInput, match=problem):
         read_corpus(tmp_path, {"format": "table", "file": name, "text": "sentence"})
 

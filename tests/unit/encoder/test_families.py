@@ -1,9 +1,12 @@
 """Families that `transformers` makes: a sentence's vector is the library's, alone and in a batch with others."""
 
+from pathlib import Path
+
 import micro
 import numpy as np
 import pytest
 import torch
+import yaml
 
 from replicse.data.tokenizer import load_tokenizer, special_ids
 from replicse.encoder.proof import prove_batches
@@ -13,38 +16,8 @@ from replicse.errors import BadInput
 SENTENCES = [*micro.sentences(5, 9), "bal"]
 SMALL = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 64}
 SMALL |= {"max_position_embeddings": 64}
-OFFSET, GROUPS = {"max_position_embeddings": 66}, {"num_key_value_heads": 2}
-T5 = {"d_model": 32, "d_kv": 16, "d_ff": 64, "num_layers": 2, "num_heads": 2}
-SIDES = {f"{side}_{key}": 2 for side in ("encoder", "decoder") for key in ("layers", "attention_heads")}
 PACKED, ALONE = ("bert", "roberta", "distilbert"), ("convbert", "fnet", "nystromformer", "mamba")
-FAMILIES = {
-    "bert": {},
-    "roberta": OFFSET,
-    "distilbert": {"dim": 32, "n_layers": 2, "n_heads": 2, "hidden_dim": 64},
-    "albert": {"embedding_size": 16},
-    "electra": {"embedding_size": 16},
-    "mpnet": OFFSET,
-    "deberta": {},
-    "deberta-v2": {},
-    "xlm-roberta": OFFSET,
-    "modernbert": {},
-    "squeezebert": {"embedding_size": 32},
-    "longformer": {"attention_window": 8},
-    "roformer": {"embedding_size": 32},
-    "xlm": {"emb_dim": 32, "n_layers": 2, "n_heads": 2},
-    "gpt2": {"n_embd": 32, "n_layer": 2, "n_head": 2, "n_positions": 64},
-    "gpt_neox": {},
-    "opt": {"ffn_dim": 64, "word_embed_proj_dim": 32},
-    "llama": GROUPS,
-    "mistral": GROUPS,
-    "bloom": {"n_layer": 2, "n_head": 2},
-    "t5": T5,
-    "bart": {"d_model": 32, "encoder_ffn_dim": 64, "decoder_ffn_dim": 64, **SIDES},
-    "convbert": {},
-    "fnet": {},
-    "nystromformer": {},
-    "mamba": {"state_size": 4},
-}
+FAMILIES = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
 
 
 @pytest.fixture

@@ -83,13 +83,6 @@ def test_a_row_of_ones_own_is_told_less_the_printed_ones(tmp_path, monkeypatch):
     assert not result.cells[-1].verdict, "without a printed number there is nothing to judge"
 
 
-RANGE = f"fast.json: {PATH} is "
-
-
-def bounded(value, low, high):
-    return {PATH: value, "sts/STS12/low": low, "sts/STS12/high": high}
-
-
 @cases
 def test_what_is_no_number_or_contradicts_its_own_file_is_refused(planned, suites, pairs, problem):
     plan, gold = planned(), np.arange(float(pairs))

@@ -62,6 +62,7 @@ def register():
     for auto, model in ((AutoModel, BertModel), (AutoModelForMaskedLM, BertForMaskedLM)):
         auto.register(Windowed, type(model.__name__, (model,), {"config_class": Windowed}), exist_ok=True)
 """
+PLUGINS = {"TERM": TERM, "SUITE": SUITE, "FAMILY": FAMILY}
 SIZES = {"layers": 2, "hidden": 16, "heads": 2, "intermediate": 32, "positions": 64}
 
 
@@ -171,30 +172,9 @@ def test_a_family_of_a_plugin_is_made_saved_and_opened_again(tmp_path):
     assert "windowed" not in current().families
 
 
-@pytest.mark.parametrize(
-    ("text", "told"),
-    [
-        (TERM.replace('"near"', '"infonce"'), 'mine.py:6: NearParameters: the term "infonce" is that of'
-         " InfoNCEParameters; choose another name"),
-        (TERM.replace("def near", "def far"), 'mine.py: NearParameters names the code "mine:near", which is not'
-         " there; define it, or give implementation"),
-        (TERM.replace("    term:", '    implementation = "mine.loss:Near"\n    term:'), "which is not there"),
-        (TERM.replace("    term:", '    implementation = "replicse.objective:Near"\n    term:'), "is not there"),
-        (FAMILY.replace("windowed", "electra"), 'mine.py: there is a family "electra" already; choose another name'),
-        (FAMILY.replace("def register", "def enter"), 'family "windowed" names the code "mine:register", which is not'),
-        ("from replicse.registry.encoders import FAMILIES\n", "mine.py: it imports FAMILIES; give it a table"),
-        ("FAMILIES = ['windowed']\n", "mine.py: FAMILIES is no mapping of names; give it one, or another name"),
-        (FAMILY.replace('f"{__name__}:register"', "3"), "AttributeError: 'int' object"),
-        (SUITE.replace("letters", "sts"), 'mine.py: there is a suite "sts" already; choose another name'),
-        (SUITE.replace("def evaluate", "def evaluated"), 'suite "letters" names the code "mine:evaluate"'),
-        ("from replicse.registry.suites import SUITES\n", "mine.py: it imports SUITES; give it a table"),
-        ("x = 1\ny = x / 0\n", "mine.py:2: ZeroDivisionError: division by zero; fix it, or take it out of plugins"),
-        ("def near(\n", "mine.py:1: SyntaxError"),
-        ("import nosuchmodule\n", "mine.py:1: ModuleNotFoundError: No module named 'nosuchmodule'"),
-        ("raise SystemExit(3)\n", "mine.py:1: SystemExit: 3"),
-    ],
-)  # fmt: skip
-def test_a_mistake_in_a_plugin_is_told_in_a_sentence_and_leaves_nothing(text, told):
+@cases
+def test_a_mistake_in_a_plugin_is_told_in_a_sentence_and_leaves_nothing(of, old, new, told):
+    text = PLUGINS[of].replace(old, new) if of else new
     before = current()
     with pytest.raises(BadInput) as error:
         use_plugins([written("mine.py", text)])

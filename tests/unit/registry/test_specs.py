@@ -1,6 +1,9 @@
 """Specs: names that depend on what changes a number and on nothing else."""
 
+from pathlib import Path
+
 import pytest
+import yaml
 from cases import cases
 from hypothesis import given
 from hypothesis import strategies as st
@@ -33,34 +36,8 @@ def test_one_name_of_each_kind_is_frozen():
 
 
 MASK = {"pooling": "mask", "template": "a {text} is {mask}."}
-
-CHANGES = [
-    {"seed": 1},
-    {"dropout": {"hidden": 0.2}},
-    {"dropout": {"masks": "fixed"}},
-    {"pooling": {"test": "cls-head"}},
-    {"pooling": {"test": MASK}},
-    {"pooling": {"test": {**MASK, "full_stop": True}}},
-    {"pooling": {"test": {**MASK, "denoise": True}}},
-    {"pooling": {"train": MASK}},
-    {"pooling": {"train": {**MASK, "head": True}}},
-    {"pooling": {"selection": MASK}},
-    {"views": [{"column": "text", "pooling": MASK}, {"column": "text"}]},
-    {"objective": [{"term": "infonce", "temperature": 0.1}]},
-    {"views": [{"column": "text"}]},
-    {"encoders": "two"},
-    {"head": {"kind": "projector"}},
-    {"head": {"kind": "projector", "layers": 3}},
-    {"engine": "transformers"},
-    {"precision": "bf16"},
-    {"precision": "fp16"},
-    {"init": {"run": "first"}},
-    {"init": {"run": "first", "keep_head": True}},
-    {"init": {"run": "first", "checkpoint": "last"}},
-    {"optimisation": {"batch_size": 128}},
-    {"selection": {"every": 250}},
-    {"init": {"hub": "bert-base-uncased", "revision": "abd"}},
-]
+# Each change of a run gives it a name of its own.
+CHANGES = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))["changes"]
 
 
 def test_what_changes_a_number_changes_the_name():

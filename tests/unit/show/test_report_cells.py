@@ -21,11 +21,6 @@ def result(reported=None, **parts):
     return CellResult(row="r", column="c", metric="m", protocol="as-described", reported=printed, **parts)
 
 
-def two(first, second, **parts):
-    values = [{"seed": place, "value": value} for place, value in enumerate((first, second))]
-    return result(reported="82.5", reproduced=(first + second) / 2, delta=-7.06, values=values, **parts)
-
-
 def test_every_verdict_has_its_own_symbol_and_meaning():
     assert set(SYMBOLS) == {*VERDICTS, "quoted", "data absent"} == set(MEANINGS)
     assert len(set(SYMBOLS.values())) == len(SYMBOLS)

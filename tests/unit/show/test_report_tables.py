@@ -8,7 +8,7 @@ from replicse.judge.document import judged_item
 from replicse.judge.table import CellResult, ColumnHead, RowHead
 from replicse.registry.mteb import NOT_LOCAL
 from replicse.show.content.cell_facts import run_command, why_command
-from replicse.show.content.grids import GridLine, Heading, panels
+from replicse.show.content.grids import Heading, panels
 from replicse.show.content.sheets import verdict_counts
 from replicse.show.content.tables import grid_of
 
@@ -34,10 +34,6 @@ def shape(grid):
         f"# {entry.text}" if isinstance(entry, Heading) else ("-- " if entry.rule else "") + entry.label
         for entry in grid.body
     ]
-
-
-def lines(grid):
-    return [entry for entry in grid.body if isinstance(entry, GridLine)]
 
 
 @given(st.integers(1, 30), st.integers(1, 12))

@@ -6,7 +6,7 @@ from made_up import made_plan, write_paper
 
 from replicse.spec.models import Draw
 
-RATE, CLIP, BATCH = "optimisation.learning_rate", "optimisation.clip", "optimisation.batch_size"
+RATE, CLIP = "optimisation.learning_rate", "optimisation.clip"
 TEMPERATURE = "terms.infonce.temperature"
 DOMAINS = {
     RATE: {"choice": [1e-5, 3e-5, 5e-5]},
