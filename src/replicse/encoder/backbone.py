@@ -71,7 +71,7 @@ class Backbone(nn.Module, ABC):
     # parameters that are not of the folder, but drawn for the family that its weights were given.
     alone: bool = False
     unread: tuple[str, ...] = ()
-    added: tuple[str, ...] = ()
+    added: tuple[nn.Parameter, ...] = ()
 
     @cached_property
     def special(self) -> SpecialIds:

@@ -81,7 +81,7 @@ def read_network(folder: Path, changes: Mapping[str, Any] = MappingProxyType({})
     network.load_state_dict({name: drawn[name] for name in inside}, strict=False)
     headless = len(absent) > len(inside)
     backbone = TransformersBackbone(network.base_model if headless else network, causal_lm and not with_head)
-    backbone.added = tuple(f"network.{name.removeprefix(outer) if headless else name}" for name in inside)
+    backbone.added = tuple(weight for name, weight in network.named_parameters() if name in inside)
     if isinstance(getattr(backbone.model, "pooler", None), nn.Module):
         # A stored head is read apart, and nothing else reads a pooler; SqueezeBERT calls one all the same.
         backbone.model.pooler = nn.Identity()

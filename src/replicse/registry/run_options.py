@@ -142,7 +142,7 @@ def selectable() -> tuple[str, ...]:
 class Freeze(Checked):
     """Weights of the encoder that are not trained; their dropout stays on, and networks of terms are trained.
 
-    `encoder` is all that a run starts with: what `init.family` has added is trained, or where `but` is given, as
+    `encoder` is all of it but its masked-LM head: what `init.family` has added is trained, or where `but` is given, as
     [prefix, bias], the weights with one of these words in their names. The name alone stands for {encoder: true}.
     `embeddings` are the embedding layer with its normalisation, `layers` the first and the last frozen layer, counted
     from 0, negative ones from after the last: [0, -2] are all but the last.

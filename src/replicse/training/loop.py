@@ -85,8 +85,7 @@ class Trainer:
         self.model.to(self.device)
         self.model.parts, self.first = self.parts, self.parts.processes.rank == 0
         self.sources = sources_of(self.job, self.model)
-        self.objectives = nn.ModuleList(source.objective for source in self.sources)
-        self.objectives.to(self.device)
+        self.objectives = nn.ModuleList(source.objective for source in self.sources).to(self.device)
         if spec.init.keep_terms and self.job.init:
             load_terms(self.job.init, [source.objective for source in self.sources])
         # Networks that terms have copied from the encoder are trained whole.

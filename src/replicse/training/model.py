@@ -64,10 +64,7 @@ class SentenceModel(nn.Module):
             for number in freeze.numbers(backbone.layer_count):
                 frozen += backbone.layer_parameters(number)
             if freeze.encoder:
-                own = dict(backbone.named_parameters())
-                if word := next((word for word in freeze.but if not any(word in name for name in own)), ""):
-                    raise BadInput(f"freeze.but: no weight of the encoder has {word} in its name; correct it")
-                frozen += [own[name] for name in own if not is_trained(name, freeze.but, backbone.added)]
+                frozen += _frozen_encoder(backbone, freeze.but)
             for parameter in frozen:
                 parameter.requires_grad_(False)
 
@@ -162,9 +159,18 @@ class SentenceModel(nn.Module):
         return pooling.denoised(vectors, backbone, whole)
 
 
-def is_trained(name: str, words: Sequence[str], added: Sequence[str]) -> bool:
-    """Return whether a weight of an encoder that is frozen is trained all the same: by its words, or as added."""
-    return any(word in name for word in words) if words else name in added
+def _frozen_encoder(backbone: Backbone, words: Sequence[str]) -> list[nn.Parameter]:
+    """Return the weights of an encoder but for its masked-LM head, and those that were added or have a word in a name.
+
+    Raises BadInput for a word that no name has.
+    """
+    own = dict(backbone.named_parameters())
+    if word := next((word for word in words if not any(word in name for name in own)), ""):
+        raise BadInput(f"freeze.but: no weight of the encoder has {word} in its name; correct it")
+    added = [] if words else backbone.added
+    kept = {id(weight) for weight in (*backbone.token_head_parameters(), *added)}
+    kept |= {id(weight) for name, weight in own.items() if any(word in name for word in words)}
+    return [weight for weight in own.values() if id(weight) not in kept]
 
 
 def open_model(spec: Run, init: Path | None, tokenizer: Path) -> SentenceModel:
