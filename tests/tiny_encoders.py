@@ -104,30 +104,16 @@ def huggingface(family, activation="gelu", vocabulary=97):
 
     if family == "distilbert":
         config = transformers.DistilBertConfig(
-            vocab_size=vocabulary,
-            dim=32,
-            n_layers=3,
-            n_heads=4,
-            hidden_dim=48,
-            max_position_embeddings=24,
-            activation=activation,
-            initializer_range=0.2,
-        )
+            vocab_size=vocabulary, dim=32, n_layers=3, n_heads=4, hidden_dim=48, max_position_embeddings=24,
+            activation=activation, initializer_range=0.2,
+        )  # fmt: skip
         return transformers.DistilBertForMaskedLM(config).eval()
     name = {"bert": "Bert", "roberta": "Roberta"}[family]
     config = getattr(transformers, f"{name}Config")(
-        vocab_size=vocabulary,
-        hidden_size=32,
-        num_hidden_layers=3,
-        num_attention_heads=4,
-        intermediate_size=48,
-        max_position_embeddings=24,
-        type_vocab_size={"bert": 2, "roberta": 1}[family],
-        pad_token_id=PAD[family],
-        hidden_act=activation,
-        layer_norm_eps=1e-5,
-        initializer_range=0.2,
-    )
+        vocab_size=vocabulary, hidden_size=32, num_hidden_layers=3, num_attention_heads=4, intermediate_size=48,
+        max_position_embeddings=24, type_vocab_size={"bert": 2, "roberta": 1}[family], pad_token_id=PAD[family],
+        hidden_act=activation, layer_norm_eps=1e-5, initializer_range=0.2,
+    )  # fmt: skip
     model = getattr(transformers, f"{name}ForMaskedLM")(config).eval()
     with torch.no_grad():
         for parameter in model.parameters():
@@ -147,18 +133,10 @@ def other_family(name, vocabulary, **changes):
         "ModernBert": {"global_attn_every_n_layers": 2, "cls_token_id": 2, "sep_token_id": 3},
     }[name]
     config = getattr(transformers, f"{name}Config")(
-        vocab_size=vocabulary,
-        hidden_size=16,
-        num_hidden_layers=2,
-        num_attention_heads=2,
-        intermediate_size=24,
-        max_position_embeddings=40,
-        pad_token_id=1 if name == "MPNet" else 0,
-        bos_token_id=None,
-        eos_token_id=None,
-        initializer_range=0.3,
-        **{**own, **changes},
-    )
+        vocab_size=vocabulary, hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=24,
+        max_position_embeddings=40, pad_token_id=1 if name == "MPNet" else 0, bos_token_id=None, eos_token_id=None,
+        initializer_range=0.3, **{**own, **changes},
+    )  # fmt: skip
     return getattr(transformers, f"{name}ForMaskedLM")(config).eval()
 
 
@@ -185,15 +163,9 @@ def decoder(family, vocabulary):
     import transformers
 
     config = getattr(transformers, f"{family}Config")(
-        vocab_size=vocabulary,
-        hidden_size=16,
-        intermediate_size=24,
-        num_hidden_layers=2,
-        num_attention_heads=2,
-        num_key_value_heads=1,
-        max_position_embeddings=64,
-        initializer_range=0.3,
-    )
+        vocab_size=vocabulary, hidden_size=16, intermediate_size=24, num_hidden_layers=2, num_attention_heads=2,
+        num_key_value_heads=1, max_position_embeddings=64, initializer_range=0.3,
+    )  # fmt: skip
     return getattr(transformers, f"{family}Model")(config).eval()
 
 

@@ -89,17 +89,8 @@ def test_run_plans_and_makes_the_papers_of_one_workflow(checkout, tmp_path_facto
     shutil.copytree(ROOT / "workflow", other)
     shutil.copytree(ROOT / "tests/papers/freezing", other / "papers/freezing")
     words = [
-        sys.executable,
-        "-m",
-        "replicse",
-        "run",
-        "freezing",
-        "-n",
-        "--scale",
-        "micro",
-        "--workflow",
-        str(other),
-    ]
+        sys.executable, "-m", "replicse", "run", "freezing", "-n", "--scale", "micro", "--workflow", str(other),
+    ]  # fmt: skip
     done = subprocess.run(words, cwd=checkout, capture_output=True, text=True, check=False)
     assert done.returncode == 0 and "evaluate" in done.stderr, done.stderr
 

@@ -112,8 +112,8 @@ def test_a_trained_encoder_is_evaluated_outside_the_study(study, tmp_path):
         record["pooling"],
         "--suite",
         "sts-dev",
-        *("--set", str(own), "text=sentence", "label=topic", "split=part"),
     ]
+    words += ["--set", str(own), "text=sentence", "label=topic", "split=part"]
     assert main(["evaluate", *words, "--data", str(study / "results/micro/data"), "--out", str(out)]) == 0
     suites = json.loads(out.read_text())["suites"]
     assert suites["sets"]["topics"]["n"] == 36 and suites["sets"]["topics"]["file"] == str(own)

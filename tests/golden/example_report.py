@@ -124,18 +124,9 @@ def few_seeds(name, scale="compact", count=2):
 
 def explained(row):
     """Return an adjudicated cell from texts by field, blank where there is none."""
-    numbers = (
-        "gap",
-        "noise",
-        "described",
-        "ours",
-        "effect",
-        "low",
-        "high",
-        "share",
-        "share_low",
-        "share_high",
-    )
+    numbers = [
+        "gap", "noise", "described", "ours", "effect", "low", "high", "share", "share_low", "share_high",
+    ]  # fmt: skip
     read = {name: float(row[name]) if row.get(name) else None for name in numbers}
     by_seed = tuple(map(float, filter(None, row["by_seed"].split("; "))))
     return Explained(**{**row, **read, "by_seed": by_seed, "n_seeds": int(row["n_seeds"])})

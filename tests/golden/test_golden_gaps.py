@@ -9,13 +9,9 @@ from replicse.show.formats.terminal import page_text
 from replicse.show.pages.adjudication import adjudication_page
 
 ITEM = example.result(
-    "repro/table4",
-    "Augmentations",
-    [("dev", "DEV")],
-    [("crop-10", "Crop 10%"), ("crop-20", "Crop 20%")],
-    [],
+    "repro/table4", "Augmentations", [("dev", "DEV")], [("crop-10", "Crop 10%"), ("crop-20", "Crop 20%")], [],
     variants={"low-dropout": "Dropout 0.02 and 0.01"},
-)
+)  # fmt: skip
 ENTRY = {
     "item": "repro/table4", "row": "crop-10", "column": "dev", "metric": "spearman", "protocol": "low-dropout",
     "n_seeds": "3", "note": "", "other": "simcse/table1/crop-10/stsb-dev/spearman", "reported_other": "77.8",

@@ -32,13 +32,9 @@ NONE = cell(
     values=[value(0, 70.5, "e1", "r1"), value(1, None, "e2", "r2")],
 )  # fmt: skip
 NA = cell(
-    "NA",
-    metric_path=READ,
-    protocol="as-run",
-    encoders=["e3"],
-    verdict="not run",
+    "NA", metric_path=READ, protocol="as-run", encoders=["e3"], verdict="not run",
     values=[value(None, 71.25, "e3")],
-)
+)  # fmt: skip
 TEXTS = cell(
     "first", column="nearest", metric="text", reported={"value": "A man, running.", "source": "Table 9"},
     text="A dog runs .", n_seeds=1, encoders=["e4"],

@@ -27,16 +27,9 @@ EXACT = Measured(
     cause="one", variant="mean", encoder="MiniLM", kind="released", metric="sts/avg", effect=-1.5
 )
 PAIRED = Measured(
-    cause="one",
-    variant="no-gather",
-    encoder="compact",
-    kind="trained",
-    metric="sts/avg",
-    effect=-2,
-    low=-3,
-    high=-1,
-    n=3,
-)
+    cause="one", variant="no-gather", encoder="compact", kind="trained", metric="sts/avg", effect=-2, low=-3,
+    high=-1, n=3,
+)  # fmt: skip
 
 
 def generator():

@@ -150,13 +150,8 @@ def test_nothing_is_cut_off(kind):
 
 
 PLACE = {
-    "alignment": 0.2,
-    "uniformity": -2.0,
-    "source": "reproduced",
-    "step": "final",
-    "selected": "",
-    "seed": "",
-}
+    "alignment": 0.2, "uniformity": -2.0, "source": "reproduced", "step": "final", "selected": "", "seed": "",
+}  # fmt: skip
 
 
 def looks_of(legend):

@@ -21,13 +21,7 @@ from replicse.show.content.sheets import verdict_counts
 from replicse.show.document import whole_document
 from replicse.show.pages.reproduces import difference_sheet, reproduces_page
 
-# Adjudication
-
-
-# What reproduces
-
-
-# Coverage and differences
+# Differences
 
 
 def test_a_difference_to_the_baseline_row_is_paired_by_seed():
@@ -59,17 +53,9 @@ def test_a_difference_to_the_baseline_row_is_paired_by_seed():
 
 
 CLAIM = JudgedClaim(
-    "simcse/dropout",
-    "Dropout helps.",
-    "p. 4",
-    ("simcse/table3/p0.1/stsb-dev",),
-    "supported",
-    "",
-    "supported",
-    1,
-    0.99,
-    5,
-)
+    "simcse/dropout", "Dropout helps.", "p. 4", ("simcse/table3/p0.1/stsb-dev",), "supported", "", "supported", 1,
+    0.99, 5,
+)  # fmt: skip
 FINDING = Finding("simcse", "x", "x", ("x",), "x", "x", "x")
 
 
