@@ -132,7 +132,7 @@ def study(world, hub, tmp_path_factory):
         {"path": "optimisation.steps", "set": 12},
         {"path": "optimisation.batch_size", "at_most": 16},
         {"path": "optimisation.learning_rate", "factor": 30},
-        {"path": "selection.every", "at_most": 4},
+        {"path": "selection.every", "at_most": 12},
     )
     scale |= {"name": "rehearsal", "title": "Rehearsal of the paper scale", "adjust": [*adjusted]}
     wiki = read_corpus(world, {"format": "lines", "file": "wiki/wiki.txt"})["text"]
