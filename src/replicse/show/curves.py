@@ -17,7 +17,7 @@ SPAN_BINS = 50
 
 def spectrum(records: "DataFrame") -> "Figure":
     """Draw singular values, the largest scaled to 1, one line per encoder. Records: encoder, index, value."""
-    figure = canvas(3.6)
+    figure = canvas(2.4)
     axes = figure.subplots()
     looks = method_looks(records["encoder"].unique())
     for place, (encoder, points) in enumerate(records.groupby("encoder", sort=False)):
@@ -40,7 +40,7 @@ def density(records: "DataFrame", own_scales: bool = False) -> "Figure":
     shown = records[~(records["cosine"] < lowest)]
     encoders = list(shown.groupby("encoder", sort=False))
     looks = method_looks(encoder for encoder, _ in encoders)
-    figure, grid, columns = panel_grid(len(encoders), 3, (0.5, 2.2), sharex=not own_scales, sharey=True)
+    figure, grid, columns = panel_grid(len(encoders), 2, (0.4, 1.5), sharex=not own_scales, sharey=True)
     for place, (axes, (encoder, part)) in enumerate(zip(grid, encoders, strict=True)):
         if own_scales:
             part = _own_span(part)
@@ -48,8 +48,8 @@ def density(records: "DataFrame", own_scales: bool = False) -> "Figure":
         _ridges(axes, part, groups, looks[encoder]["color"])
         axes.set_title(textwrap.fill(encoder, TITLE))
         axes.tick_params(labelbottom=own_scales or place + columns >= len(encoders))
-    figure.supxlabel("cosine similarity", fontsize=8.5, color=INK)
-    figure.supylabel("rating", fontsize=8.5, color=INK)
+    figure.supxlabel("cosine similarity", color=INK)
+    figure.supylabel("rating", color=INK)
     return figure
 
 

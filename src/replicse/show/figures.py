@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from replicse.errors import BadInput, nearest
 from replicse.files import atomic_write, write_rows
-from replicse.show.canvas import INK
 from replicse.show.strip_plots import effect_plot, strip_plot
 
 if TYPE_CHECKING:
@@ -20,15 +19,6 @@ from replicse.show.profiles import bars, heat, profile
 
 Records = Sequence[Mapping[str, Any]]
 STYLE = Path(__file__).with_name("formats") / "templates" / "figures.mplstyle"
-FONTS = (
-    "font.size",
-    "axes.titlesize",
-    "axes.labelsize",
-    "legend.fontsize",
-    "xtick.labelsize",
-    "ytick.labelsize",
-)
-COLUMN_FONTS: Any = dict.fromkeys(FONTS, 7)
 METADATA: dict[str, dict[str, str | None]] = {
     "svg": {"Date": None, "Creator": "replicse"},
     "png": {"Software": None},
@@ -40,8 +30,8 @@ def draw(kind: str, records: Records, stem: Path, title: str = "") -> list[Path]
     """Draw tidy records and return the files written: `stem` with .svg, .png, .pdf and .csv.
 
     The columns of each kind are described in its function. The title names the scale, such as `micro: not comparable`;
-    the files carry it as theirs, and a figure of a column's width shows none: a paper has a caption. Raises BadInput
-    for an unknown kind or no records.
+    the files carry it as theirs, and the figure shows none: a paper has a caption. Raises BadInput for an unknown kind
+    or no records.
     """
     if kind not in DRAWERS:
         raise BadInput(f'figure "{kind}" is unknown{nearest(kind, DRAWERS)}')
@@ -49,12 +39,8 @@ def draw(kind: str, records: Records, stem: Path, title: str = "") -> list[Path]
         raise BadInput(f"{stem}: nothing to draw; no cell of the figure has a number")
     import matplotlib
 
-    column = kind in ("trajectory", "scatter")
-    with matplotlib.rc_context(COLUMN_FONTS if column else {}, STYLE):
-        figure = DRAWERS[kind](frame(records))
-        if title and not column:
-            figure.suptitle(title, x=0.01, ha="left", fontsize=9.5, fontweight="bold", color=INK)
-        return _save(figure, records, stem, title)
+    with matplotlib.rc_context(fname=STYLE):
+        return _save(DRAWERS[kind](frame(records)), records, stem, title)
 
 
 def frame(records: Records) -> "DataFrame":

@@ -1,6 +1,7 @@
 """How figures look: one colour and one marker for a method, panels, legends."""
 
 import re
+import textwrap
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import cache
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from replicse.checked import read_yaml
-from replicse.show.canvas import WIDTH, canvas
+from replicse.show.canvas import canvas
 from replicse.workspace import packaged
 
 if TYPE_CHECKING:
@@ -22,25 +23,26 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#0
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 DASHES = ("-", (0, (5, 1.5)), (0, (2.5, 1.2)), (0, (6, 1.5, 1.5, 1.5)))
 FILLS = ("full", "left", "bottom", "right")
-TITLE = 26
+# Characters of a panel's title, and of the name of a row, in a line.
+TITLE, LABEL = 24, 27
 # Panels share an axis where each of them fills at least this part of it.
 LEAST_SHARE = 0.2
 ONE_SEED: dict[str, Any] = {
     "color": COLOURS[0],
     "marker": "o",
-    "markersize": 4,
+    "markersize": 3,
     "markerfacecolor": "none",
     "linestyle": "",
 }
 
 
 def panel_grid(
-    count: int, most: int, height: tuple[float, float], width: float = WIDTH, **shared: Any
+    count: int, most: int, height: tuple[float, float], **shared: Any
 ) -> "tuple[Figure, list[Axes], int]":
     """Return a figure of some panels, at most so many in a row, and its columns; `height` is fixed and of a row."""
     columns = min(most, count)
     rows = -(-count // columns)
-    figure = canvas(height[0] + height[1] * rows, width)
+    figure = canvas(height[0] + height[1] * rows)
     panels = list(figure.subplots(rows, columns, squeeze=False, **shared).flat)
     for axes in panels[count:]:
         axes.set_axis_off()
@@ -52,6 +54,12 @@ def fill_one_axis(parts: Sequence[np.ndarray]) -> bool:
     spans = [np.nanmax(part) - np.nanmin(part) for part in parts]
     whole = max(map(np.nanmax, parts)) - min(map(np.nanmin, parts))
     return all(span >= LEAST_SHARE * whole or not span for span in spans)
+
+
+def row_names(rows: Iterable[str]) -> tuple[list[str], float]:
+    """Return the names of rows in lines that leave room for the axes, and the height of a row in inches."""
+    names = [textwrap.fill(row, LABEL) for row in rows]
+    return names, 0.07 + 0.11 * max(name.count("\n") + 1 for name in names)
 
 
 def method_looks(labels: Iterable[str]) -> dict[str, dict[str, Any]]:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from replicse.show.canvas import COLUMN, INK, QUIET
+from replicse.show.canvas import INK, QUIET
 from replicse.show.content.records import PLANE, SOURCES
 
 if TYPE_CHECKING:
@@ -109,8 +109,7 @@ def _panels_by_source(records: "DataFrame") -> "tuple[Figure, list[tuple[Axes, D
     """Return a figure with one plane per source, one below the other, on shared axes where the shapes stay readable."""
     parts = list(records.groupby("source", sort=False))
     shared = all(fill_one_axis([part[name].to_numpy() for _, part in parts]) for name in PLANE)
-    size: dict[str, Any] = {"height": (0.7, 2.0), "width": COLUMN, "sharex": shared, "sharey": shared}
-    figure, grid, _ = panel_grid(len(parts), 1, **size)
+    figure, grid, _ = panel_grid(len(parts), 1, (0.7, 2.0), sharex=shared, sharey=shared)
     for axes, (source, _) in zip(grid, parts, strict=True):
         title = source if source in SOURCES else f"reproduced: {source[0].lower()}{source[1:]}"
         axes.set_title(title if len(parts) > 1 else "")

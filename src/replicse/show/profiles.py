@@ -13,9 +13,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from pandas import DataFrame
-from replicse.show.looks import COLOURS, ONE_SEED, fill_one_axis, handle, panel_grid, put_legend
+from replicse.show.looks import COLOURS, ONE_SEED, fill_one_axis, handle, panel_grid, put_legend, row_names
 
-LABEL = 34
+# Characters of all names of ticks below an axis.
+TICKS = 44
 
 
 def profile(records: "DataFrame") -> "Figure":
@@ -28,8 +29,8 @@ def profile(records: "DataFrame") -> "Figure":
     """
     parts = _panels(records)
     shared = fill_one_axis([part[list(SOURCES)].to_numpy() for _, part in parts])
-    figure, grid, columns = panel_grid(len(parts), 2, (0.5, 2.8), sharey=shared)
-    for place, (axes, (group, part)) in enumerate(zip(grid, parts, strict=True)):
+    figure, grid, _ = panel_grid(len(parts), 1, (0.4, 1.7), sharey=shared)
+    for axes, (group, part) in zip(grid, parts, strict=True):
         joined = part["row"].str.fullmatch(r"(\S+ ?= ?)?[-+−]?\d*\.?\d+(e-?\d+)?%?")
         for source, colour, _, fill in LOOKS:
             style: dict[str, Any] = {"color": colour, "linestyle": "-" if fill else (0, (4, 2)), "zorder": 2}
@@ -38,11 +39,12 @@ def profile(records: "DataFrame") -> "Figure":
         # What all rows set, as in `λ = 0.1`, is said once below the axis, where many such labels would overlap.
         set_by_all = re.match(r"\S+ ?= ?", part["row"].iloc[0])
         name = set_by_all[0] if set_by_all and part["row"].str.startswith(set_by_all[0]).all() else ""
-        axes.set_xticks(part.index, part["row"].str.removeprefix(name))
+        wrap = textwrap.TextWrapper(TICKS // len(part), break_long_words=False).fill
+        axes.set_xticks(part.index, part["row"].str.removeprefix(name).map(wrap))
         axes.set_xlabel(name.rstrip(" ="))
         axes.set_title(group)
         scale = "" if shared else " on its own scale"
-        axes.set(ylabel="" if place % columns and shared else records["metric"].iloc[0] + scale)
+        axes.set(ylabel=records["metric"].iloc[0] + scale)
         axes.margins(x=0.06)
     _legend(figure, records)
     return figure
@@ -52,20 +54,16 @@ def bars(records: "DataFrame") -> "Figure":
     """Draw a column row by row: the reported point, ours and its interval. Records as for `profile`."""
     parts = _panels(records)
     rows = list(max((part for _, part in parts), key=len)["row"])
-    labels = {row: textwrap.fill(row, LABEL) for row in rows}
-    tallest = max(label.count("\n") + 1 for label in labels.values())
-    figure = canvas(1.1 + len(rows) * (0.14 + 0.14 * tallest))
-    for axes, (_, part) in zip(
-        figure.subplots(1, len(parts), sharey=True, squeeze=False)[0], parts, strict=True
-    ):
+    names, height = row_names(rows)
+    figure, grid, _ = panel_grid(len(parts), 1, (0.3, 0.4 + height * len(rows)))
+    for axes, (_, part) in zip(grid, parts, strict=True):
         # A panel that lacks a row leaves its place empty.
         whole = len(part) == len(rows)
         part = part.set_axis(range(len(rows)) if whole else list(map(rows.index, part["row"])))
         axes.hlines(part.index, part["reported"], part["reproduced"], color=QUIET, linewidth=0.8, zorder=1)
         _beside(axes, part, upright=False)
-        axes.set_yticks(range(len(rows)), [labels[row] for row in rows])
-        name = textwrap.fill(part["metric"].iloc[0], 2 * LABEL // len(parts))
-        axes.set(xlabel=name, ylim=(len(rows) - 0.4, -0.6))
+        axes.set_yticks(range(len(rows)), names)
+        axes.set(xlabel=part["metric"].iloc[0], ylim=(len(rows) - 0.4, -0.6))
     _legend(figure, records)
     return figure
 
@@ -74,24 +72,23 @@ def heat(records: "DataFrame") -> "Figure":
     """Draw a number for each row and column as a shade. Records: row, column, value, metric; first row lowest."""
     rows, columns = (list(dict.fromkeys(records[side])) for side in ("row", "column"))
     grid = records.pivot_table(index="row", columns="column", values="value").loc[rows, columns].to_numpy()
-    figure = canvas(3.6)
+    figure = canvas(2.2)
     axes = figure.subplots()
-    shades = axes.imshow(grid, origin="lower", cmap="cividis", vmin=0, aspect="auto")
+    axes.imshow(grid, origin="lower", cmap="cividis", vmin=0, aspect="auto")
     for (row, column), value in np.ndenumerate(grid):
         ink = "white" if value < np.nanmax(grid) / 2 else INK
-        axes.text(column, row, f"{value:.2f}", ha="center", va="center", fontsize=7.5, color=ink)
+        axes.text(column, row, f"{value:.2f}", ha="center", va="center", color=ink)
     axes.set_xticks(range(len(columns)), columns)
     axes.set_yticks(range(len(rows)), rows)
     axes.tick_params(length=0)
     axes.grid(visible=False)
-    axes.set(xlabel="predicted")
-    figure.colorbar(shades, ax=axes, label=records["metric"].iloc[0])
+    axes.set(xlabel=f"predicted; in each cell the {records['metric'].iloc[0]}")
     return figure
 
 
 # Source, colour, marker, filled: reported is hollow and dashed wherever it stands beside ours.
 LOOKS = (("reported", QUIET, "s", False), ("reproduced", COLOURS[0], "o", True))
-ONE_MORE: dict[str, Any] = {"color": COLOURS[0], "linewidth": 5, "alpha": 0.25}
+ONE_MORE: dict[str, Any] = {"color": COLOURS[0], "linewidth": 4, "alpha": 0.25}
 
 
 def _panels(records: "DataFrame") -> "list[tuple[str, DataFrame]]":
@@ -108,7 +105,7 @@ def _beside(axes: "Axes", records: "DataFrame", upright: bool) -> None:
         axes.plot(*((places, seeds) if upright else (seeds, places)), zorder=2, **ONE_SEED)
     for source, style in _source_styles().items():
         x, y = (records.index, records[source]) if upright else (records[source], records.index)
-        axes.plot(x, y, markersize=6, zorder=3, **style)
+        axes.plot(x, y, zorder=3, **style)
 
 
 def _source_styles() -> dict[str, dict[str, Any]]:

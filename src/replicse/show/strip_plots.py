@@ -1,12 +1,14 @@
 """Strip plots for numbers that do not repeat: a printed number among seeds and reruns, and effects in order."""
 
-from collections.abc import Iterator, Mapping
+import textwrap
+from collections.abc import Iterator
 from itertools import cycle
 from typing import TYPE_CHECKING, Any
 
 from replicse.judge.table import ItemResult
 from replicse.show.canvas import INK, QUIET, canvas
 from replicse.show.content.numbers import tick
+from replicse.show.looks import handle, put_legend, row_names
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -15,27 +17,27 @@ if TYPE_CHECKING:
 BLUE, ORANGE = "#0072B2", "#D55E00"
 # What stands in one line of a strip: a look, and its name in the legend.
 LOOKS: dict[str, dict[str, Any]] = {
-    "print": {"marker": "D", "color": INK, "markersize": 7, "linestyle": "", "label": "printed"},
+    "print": {"marker": "D", "color": INK, "markersize": 5, "linestyle": "", "label": "printed"},
     "rerun": {
         "marker": "o",
         "color": ORANGE,
-        "markersize": 5,
+        "markersize": 3.5,
         "linestyle": "",
         "label": "rerun by somebody else",
     },
-    "ours": {"marker": "s", "color": BLUE, "markersize": 5, "linestyle": "", "label": "ours"},
+    "ours": {"marker": "s", "color": BLUE, "markersize": 3.5, "linestyle": "", "label": "ours"},
 }
 SEEDS: dict[str, Any] = {
     "color": BLUE,
     "alpha": 0.25,
-    "linewidth": 9,
+    "linewidth": 6,
     "label": "published seeds: mean ± 2 sd",
 }
 TWO_SIDES = 2.0
-# Of effects: a colour for each encoder, how far its points are apart in a line, and ticks of the axis.
-ENCODERS = (BLUE, ORANGE, QUIET)
+# Of effects: a colour and a marker for each encoder, how far its points are apart in a line, and ticks of the axis.
+ENCODERS = ((BLUE, "o"), (ORANGE, "D"), (QUIET, "s"))
 APART = 0.22
-TICKS = (-30, -10, -3, -1, 0, 1, 3, 10)
+TICKS = (-30, -5, -1, 0, 1, 5, 30)
 
 
 def strip_records(item: ItemResult) -> Iterator[dict[str, Any]]:
@@ -65,30 +67,24 @@ def strip_plot(records: "DataFrame") -> "Figure":
     Records: group, label, source (print, seeds, rerun, ours), value, sd and count of seeds.
     """
     groups = list(dict.fromkeys(records["group"]))
-    figure = canvas(1.2 + 0.55 * len(groups))
+    names, height = row_names(groups)
+    figure = canvas(0.8 + (0.12 + height) * len(groups))
     axes = figure.subplots()
-    named: set[str] = set()
     for place, group in enumerate(groups):
         part = records[records["group"] == group]
         for _, seeds in part[part["source"] == "seeds"].iterrows():
             ends = (seeds["value"] - TWO_SIDES * seeds["sd"], seeds["value"] + TWO_SIDES * seeds["sd"])
-            axes.hlines(place, *ends, zorder=1, **_once(SEEDS, "seeds", named))
-            axes.plot([seeds["value"]], [place], marker="|", markersize=14, color=BLUE, zorder=2)
+            axes.hlines(place, *ends, zorder=1, **SEEDS)
+            axes.plot([seeds["value"]], [place], marker="|", markersize=9, color=BLUE, zorder=2)
         for kind, look in LOOKS.items():
             values = part[part["source"] == kind]["value"]
             if len(values):
-                axes.plot(values, [place] * len(values), zorder=3, alpha=0.9, **_once(look, kind, named))
-    axes.set_yticks(range(len(groups)), groups)
+                axes.plot(values, [place] * len(values), zorder=3, alpha=0.9, **look)
+    axes.set_yticks(range(len(groups)), names)
     axes.set(xlabel="STS average", ylim=(len(groups) - 0.5, -0.5))
-    figure.legend(loc="outside lower left", ncols=4)
+    shown = [look for kind, look in {"seeds": SEEDS, **LOOKS}.items() if kind in set(records["source"])]
+    put_legend(figure, [handle(**look) for look in shown], columns=2)
     return figure
-
-
-def _once(look: Mapping[str, Any], kind: str, named: set[str]) -> dict[str, Any]:
-    """Return a look whose name is in the legend once."""
-    first = kind not in named
-    named.add(kind)
-    return {**look, "label": look["label"] if first else None}
 
 
 def effect_plot(records: "DataFrame") -> "Figure":
@@ -99,24 +95,31 @@ def effect_plot(records: "DataFrame") -> "Figure":
     """
     groups = list(dict.fromkeys(records["group"]))
     rows = list(records.groupby("row")["value"].mean().sort_values().index)
-    figure = canvas(1.2 + 0.24 * len(rows))
+    names, height = row_names(rows)
+    figure = canvas(0.9 + height * len(rows))
     axes = figure.subplots()
     axes.axvline(0, color=QUIET, linewidth=0.8, zorder=0)
-    for number, (group, color) in enumerate(zip(groups, cycle(ENCODERS))):
+    looks = dict(zip(groups, cycle(ENCODERS)))
+    for number, (group, (color, marker)) in enumerate(looks.items()):
         part = records[records["group"] == group].drop_duplicates("row")
         shift = APART * (number - (len(groups) - 1) / 2)
         places = [rows.index(row) + shift for row in part["row"]]
         axes.hlines(places, part["low"], part["high"], color=color, linewidth=3, alpha=0.3)
-        axes.plot(part["value"], places, "o", color=color, markersize=4, label=group)
-    intervals = records["low"].notna().any()
-    if intervals:
-        axes.plot([], [], color=QUIET, linewidth=3, alpha=0.3, label="95% interval")
-    axes.set_yticks(range(len(rows)), rows, fontsize=7.5)
+        axes.plot(part["value"], places, marker, color=color, markersize=3)
+    axes.set_yticks(range(len(rows)), names)
     axes.set_xscale("symlog", linthresh=1)
-    axes.set_xticks(TICKS, [tick(place) for place in TICKS])
+    low, high = axes.get_xlim()
+    ticks = [place for place in TICKS if low <= place <= high]
+    axes.set_xticks(ticks, list(map(tick, ticks)))
     axes.minorticks_off()
     label = records["metric"].iloc[0] if "metric" in records else "effect in points of the STS average"
-    axes.set(xlabel=f"{label} (linear between \N{MINUS SIGN}1 and 1)", ylim=(len(rows) - 0.4, -0.6))
-    if len(groups) > 1 or intervals:
-        figure.legend(loc="outside lower left", ncols=len(groups) + 1)
+    scale = textwrap.fill(f"{label} (linear between \N{MINUS SIGN}1 and 1)", 36)
+    axes.set(xlabel=scale, ylim=(len(rows) - 0.4, -0.6))
+    handles = [
+        handle(label=group, color=color, marker=marker, markersize=3, linestyle="")
+        for group, (color, marker) in looks.items()
+    ]
+    if records["low"].notna().any():
+        handles.append(handle(label="95% interval", color=QUIET, linewidth=3, alpha=0.3))
+    put_legend(figure, handles, columns=4)
     return figure

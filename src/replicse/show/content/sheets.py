@@ -55,17 +55,15 @@ def verdict_counts(items: Iterable[JudgedItem]) -> Counter[str]:
 
 
 def counts_sheet(papers: Sequence[tuple[str, Sequence[JudgedItem]]]) -> Sheet:
-    """Return the number of cells by verdict, one column per (paper, items) and one for all; no rows without cells."""
-    counts = [verdict_counts(items) for _, items in papers]
-    columns = [*counts, sum(counts, Counter())]
+    """Return the number of cells by verdict, one row per (paper, items) and one for all; no rows without cells."""
+    counts = {name: verdict_counts(items) for name, items in papers}
+    counts["all"] = sum(counts.values(), Counter())
+    names = [name for name in SYMBOLS if counts["all"][name]]
+    header = ("Paper", *(f"{SYMBOLS[name]} {name}" for name in names), "cells")
     rows = [
-        (f"{symbol} {name}", *(str(column[name]) for column in columns))
-        for name, symbol in SYMBOLS.items()
-        if columns[-1][name]
+        (paper, *(str(count[name]) for name in names), str(count.total())) for paper, count in counts.items()
     ]
-    total = ("cells", *(str(column.total()) for column in columns))
-    header = ("Verdict", *(name for name, _ in papers), "all")
-    return Sheet("Cells by verdict", header, (*rows, total) if rows else ())
+    return Sheet("Cells by verdict", header, tuple(rows) if names else ())
 
 
 def legend() -> Sheet:

@@ -37,7 +37,9 @@ def grid_of(item: JudgedItem) -> Grid:
         )
         kind: Kind = "prose" if head.kind == "text" else "result"
         columns.append(Column(_heading(item, head), kind, tuple(shown), head.id, head.average))
-    return Grid(tuple(columns), tuple(body), tuple(notes.values()), f"{item.item} · {item.standing}")
+    seeds = max((cell.n_seeds for cell in item.cells), default=0)
+    made = f"{several(seeds, 'seed')} at {item.standing}" if seeds else item.standing
+    return Grid(tuple(columns), tuple(body), tuple(notes.values()), f"{item.item} · {made}")
 
 
 def folded(grid: Grid) -> tuple[Grid, Grid | None]:

@@ -33,29 +33,31 @@ HEADER = 14
 PARTS: tuple[Part, ...] = ("reported", "reproduced")
 # Physical lines of a table that is kept in one piece.
 WHOLE = 36
-# Where a line may end: behind a space, a hyphen or a slash.
-BREAKS = re.compile(r"(?<=[-/])|[ \n]+")
+# Where a name may break: after a slash, and before a long part of a task's name, as in SprintDuplicateQuestions.
+PARTED = r"(?<=/)|(?<=[a-z])(?=[A-Z][a-z]{6})"
+# Where a line may end: there, and after a space or a hyphen.
+BREAKS = re.compile(rf"{PARTED}|(?<=-)|[ \n]+")
 RAGGED = r">{{\raggedright\arraybackslash{more}}}p{{{width:.0f}pt}}"
 
 
-def grid(table: Grid) -> str:
-    """Return a grid as LaTeX, in as few panels as fit the page; it needs the macros of the report's preamble."""
+def grid(table: Grid, title: str = "") -> str:
+    """Return a grid under its caption, in as few panels as fit the page; it needs the macros of the preamble."""
+    caption = rf"\itemcaption{{{latex_text(': '.join(filter(None, (title, table.caption))))}}}" + "\n"
     room = ROOM - sum(_column_width(column, table) for column in table.columns if column.kind == "label")
     widths = [_column_width(column, table) for column in table.results]
     fitting = len(widths) if sum(widths) <= room else int(room // max(widths))
     cut = panels(table, max(1, fitting))
     notes = [rf"\textsuperscript{{{mark}}}~{latex_inline(text)}\par" for mark, text in table.footnotes]
     footer = [r"{\footnotesize\noindent", *notes, "}", ""] if notes else []
-    return "\\medskip\n".join(_panel(panel) for panel in cut) + "\n".join(footer)
+    return caption + "\\medskip\n".join(_panel(panel) for panel in cut) + "\n".join(footer)
 
 
 def sheet(table: Sheet) -> str:
     """Return a plain table as LaTeX; columns that do not fit share the width by the length of their text."""
     table = replace(table, rows=tuple(tuple(map(kept_whole, row)) for row in table.rows))
     widths = _sheet_widths(table)
-    # Names of cells may break behind a slash.
     rows = [
-        " & ".join(latex_text(text).replace("/", r"/\allowbreak{}") for text in row) + r" \\"
+        " & ".join(re.sub(PARTED, r"\\allowbreak{}", latex_text(text)) for text in row) + r" \\"
         for row in table.rows
     ]
     if any(width is not None for width in widths):
@@ -77,7 +79,7 @@ def table(entry: ItemEntry) -> str:
     name = latex_text(f"{entry.name}, {entry.item.title}")
     said = f"% {entry.item.item}: {name}; \\input{{macros}} goes into the preamble.\n"
     notes = [rf"{{\footnotesize\noindent {latex_inline(note)}\par}}" for note in entry.notes]
-    return said + grid(entry.grid) + "".join(f"{note}\n" for note in notes)
+    return said + grid(entry.grid, entry.item.title) + "".join(f"{note}\n" for note in notes)
 
 
 def macros() -> str:
@@ -114,8 +116,8 @@ def _templates() -> Environment:
 
 
 def _widest(texts: Iterable[str]) -> float:
-    """Return about how wide the widest text is set, in points."""
-    return CHARACTER * max(map(len, texts), default=0)
+    """Return about how wide the widest text is set, in points: a capital takes more than other characters."""
+    return CHARACTER * max((len(text) + 0.4 * sum(map(str.isupper, text)) for text in texts), default=0)
 
 
 def _lines(text: str, width: float | None) -> int:
@@ -159,10 +161,7 @@ def _panel(table: Grid) -> str:
         above = entry
     kinds = [_kind(column, table.stacked) for column in table.columns]
     height = sum(_height(cells, table.stacked) for _, cells in table.rows)
-    whole = rf"\multicolumn{{{len(table.columns)}}}{{@{{}}l@{{}}}}"
-    caption = rf"{whole}{{\itemcaption{{{latex_text(table.caption)}}}}} \\"
-    head = [*([caption] if table.caption else []), r"\toprule", header]
-    return _environment("".join(kinds), head, rows, height)
+    return _environment("".join(kinds), [r"\toprule", header], rows, height)
 
 
 def _kind(column: Column, stacked: bool) -> str:

@@ -174,16 +174,19 @@ def _blocks(tokens: Sequence[Token]) -> Iterator[str]:
         "table_close": "\\bottomrule\n\\end{tabular}\n\n",
         "thead_close": "\\midrule\n",
     }
+    heading = ""
     for place, token in enumerate(tokens):
         if token.type in simple:
             yield simple[token.type]
         elif token.type == "heading_open":
+            heading = latex_inline(tokens[place + 1].content)
             yield {"h1": r"\section{", "h2": r"\subsection{"}.get(token.tag, r"\paragraph{")
         elif token.type == "inline":
             yield "".join(_inline(token.children or []))
         elif token.type in ("fence", "code_block"):
             yield _verbatim(token.content)
         elif token.type == "table_open":
+            yield rf"\itemcaption{{{heading}}}" if heading else ""
             yield f"\\noindent\\begin{{tabular}}{{@{{}}{_column_kinds(tokens[place:])}@{{}}}}\n\\toprule\n"
         elif token.type in ("th_close", "td_close"):
             yield " & " if tokens[place + 1].type in ("th_open", "td_open") else r" \\" + "\n"

@@ -35,7 +35,8 @@ def audit_page(report: Report) -> Page:
     }
     own = tuple(sheet for paper, sheet in sheets.items() if paper in papers)
     further = tuple(sheet for paper, sheet in sheets.items() if paper not in papers)
-    return Page(TITLE, paragraphs("audit", bool(report.audit)), own, file=AUDIT, further=further, lines=True)
+    text, of = paragraphs("audit", bool(report.audit)), "printed numbers, no run"
+    return Page(TITLE, text, own, file=AUDIT, further=further, lines=True, of=of)
 
 
 def audit_parts(rows: Rows) -> dict[str, list[Finding]]:

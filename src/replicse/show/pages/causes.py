@@ -15,7 +15,8 @@ def causes_page(report: Report) -> Page | None:
     if page is None:
         return None
     measured = [measured_sheet(report.measured, page.measured)] if report.measured else []
-    return Page(page.title, page.text, (causes_sheet(report.causes), *measured))
+    of = "published threads and effects measured in committed studies"
+    return Page(page.title, page.text, (causes_sheet(report.causes), *measured), of=of)
 
 
 def causes_sheet(causes: Sequence[Cause]) -> Sheet:
