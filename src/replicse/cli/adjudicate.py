@@ -19,7 +19,6 @@ from replicse.cli.selected_study import selected_items, selected_study
 from replicse.compile.document import study_of
 from replicse.compile.jobs import Jobs
 from replicse.compile.study import Study
-from replicse.errors import BadInput
 from replicse.judge.adjudicate import adjudicate, adjudicated
 from replicse.judge.document import report
 from replicse.judge.judgements import Explained, Judgements
@@ -59,18 +58,16 @@ def run(arguments: Namespace) -> None:
     asked_for = [item for item in adjudicated(plan) if not named or item in named]
     results = {result.item: result for result in results_of(asked_for, measurements)}
     rows = [row for result in results.values() for row in adjudicate(plan.papers, result)]
-    if not rows and committed:
-        raise BadInput(f"{shown.folder}: no variant of {arguments.item or 'an item'} was run in this study")
-    if not rows:
-        papers = dict.fromkeys(item.partition("/")[0] for item in named or plan.items)
-        files = [str(plan.papers[paper].folder / "protocols.yaml") for paper in papers]
-        raise BadInput(
-            f"{arguments.item or 'adjudicate'}: no protocol names a row of it; write one in {' or '.join(files)}"
-        )
     if arguments.json:
         variants = [variant_facts(row, plan) for row in rows]
         document = {"scale": plan.scale.name, "study": shown.folder, "variants": variants}
         print_json(document, share="1", n_seeds="count")
+        return
+    if not rows:
+        papers = dict.fromkeys(item.partition("/")[0] for item in named or plan.items)
+        files = " or ".join(str(plan.papers[paper].folder / "protocols.yaml") for paper in papers)
+        where = f"was run in {shown.folder}" if committed else f"is in {files}"
+        print(f"no variant of {arguments.item or 'an item'} {where}")
         return
     from replicse.show.formats.terminal import page_text
     from replicse.show.pages.adjudication import adjudication_page, headline

@@ -41,10 +41,8 @@ def add_study_arguments(parser: ArgumentParser, example: str) -> None:
 
 def add_study_argument(parser: ArgumentParser) -> None:
     """Add the argument that names a study that there is; `study_file` reads it."""
-    parser.add_argument(
-        "--study",
-        help="a committed study, or the folder or config.json of one that was begun",
-    )
+    text = "a committed study, or the folder or config.json of one that was begun"
+    parser.add_argument("--study", help=text)
 
 
 def add_workflow_argument(parser: ArgumentParser) -> None:
@@ -60,12 +58,8 @@ def add_workflow_argument(parser: ArgumentParser) -> None:
 
 def add_items_argument(parser: ArgumentParser) -> None:
     """Add the argument that asks for some items alone; `chosen_config` reads it."""
-    parser.add_argument(
-        "items",
-        nargs="*",
-        metavar="ITEM",
-        help="paper/item or paper; default: all of the config, or your own",
-    )
+    text = "paper/item or paper; default: all of the config, or your own"
+    parser.add_argument("items", nargs="*", metavar="ITEM", help=text)
 
 
 def study_file(name: str) -> Path:
@@ -122,12 +116,8 @@ def config_layers(arguments: Namespace) -> tuple[list[Path], dict[str, str]]:
             raise BadInput("--row is for an item; name one, as paper/item")
         settings["rows"] = json.dumps({item.replace("_", "/", 1): own for item in arguments.item})
     files = [Path(word) for word in arguments.config if "=" not in word]
-    layers = (
-        [study_file(arguments.study)]
-        if arguments.study
-        else [SHIPPED, *(file for file in files if file != SHIPPED)]
-    )
-    return layers, settings
+    layers = [SHIPPED, *(file for file in files if file != SHIPPED)]
+    return [study_file(arguments.study)] if arguments.study else layers, settings
 
 
 def own_rows(words: Iterable[str]) -> dict[str, dict[str, str]]:

@@ -1,15 +1,16 @@
 """The verb that compares two results folders."""
 
+import re
 from argparse import ArgumentParser, Namespace
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from replicse.cli.answers import add_all_argument, on_a_screen, print_block, print_json, room, wrapped
+from replicse.cli.answers import add_all_argument, on_a_screen, print_block, print_json, room
 from replicse.judge.compare import Comparison, compare
 from replicse.judge.folder import study_folder
-from replicse.judge.result_files import AVERAGED, NUMERICS, Differences, compare_results, read_results
+from replicse.judge.result_files import AVERAGED, BEYOND, NUMERICS, Differences, compare_results, read_results
 from replicse.printable import columns, several, some
 from replicse.registry.suites import unit_of
 from replicse.spec.config import use_all_plugins
@@ -32,7 +33,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(arguments: Namespace) -> None:
     """Say what differs between the numbers of two results folders: of the same runs, or of two models of others."""
     if not _of_a_study(arguments.a) and not _of_a_study(arguments.b):
-        compare_others(arguments.a, arguments.b, as_json=arguments.json)
+        compare_others(arguments, arguments.a, arguments.b)
         return
     a, b = study_folder(arguments.a), study_folder(arguments.b)
     comparison = compare(a, b)
@@ -92,26 +93,28 @@ def _text(number: float | None, sign: str = "") -> str:
     return "" if number is None else f"{number:{sign}.4g}" if abs(number) < 1 else f"{number:{sign}.2f}"
 
 
-def compare_others(a: str, b: str, *, as_json: bool, markdown: bool = False) -> None:
+def compare_others(arguments: Namespace, a: str, b: str, markdown: bool = False) -> None:
     """Print what differs between two results of others, and whether their numbers do."""
     found = compare_results(read_results(Path(a)), read_results(Path(b)))
-    if as_json:
+    if arguments.json:
         print_json({**asdict(found), "numerics": NUMERICS})
-    else:
-        print_block(wrapped(difference_lines(found)), markdown)
+        return
+    rows: list[Sequence[str] | str] = [("score", "A", "B", "B - A", "difference")]
+    for name, score in sorted(found.scores.items(), key=lambda each: each[1]["standing"] != BEYOND):
+        numbers = (f"{score['a']:.2f}", f"{score['b']:.2f}", f"{score['difference']:+.2f}", score["standing"])
+        rows += [(name, *numbers)] if len(name) <= room() - NUMBERS else [name, ("", *numbers)]
+    heading, *lines = columns(rows, numbers=(1, 2, 3))
+    parts = re.findall(r"\S.*(?:\n +.*)*", "\n".join(lines))
+    head = (*difference_lines(found), heading)
+    print_block(on_a_screen(arguments, head, map(str.splitlines, parts), "score"), markdown)
 
 
 def difference_lines(found: Differences) -> Iterator[str]:
-    """Yield a table of the scores of two results, how many differ, what is not compared, and which settings differ."""
+    """Yield how many scores of two results differ, what is not compared, and which settings differ."""
     yield f"A is {found.a}, B is {found.b}"
-    rows: list[Sequence[str] | str] = [("score", "A", "B", "B - A", "difference")]
-    for name, score in found.scores.items():
-        numbers = (f"{score['a']:.2f}", f"{score['b']:.2f}", f"{score['difference']:+.2f}", score["standing"])
-        rows += [(name, *numbers)] if len(name) <= room() - NUMBERS else [name, ("", *numbers)]
-    yield from columns(rows, numbers=(1, 2, 3))
     standings = [score["standing"] for name, score in found.scores.items() if name not in AVERAGED]
     yield (
-        f"{standings.count('beyond numerics')} of {len(standings)} scores differ by more than {NUMERICS:.2f},"
+        f"{standings.count(BEYOND)} of {len(standings)} scores differ by more than {NUMERICS:.2f},"
         " which half precision or another batch may do to one encoder."
     )
     for name, only, remarks in (("A", found.only_a, found.remarks_a), ("B", found.only_b, found.remarks_b)):

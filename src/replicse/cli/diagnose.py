@@ -9,14 +9,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from replicse.cli.answers import print_block, print_json, wrapped
+from replicse.cli.answers import add_all_argument, on_a_screen, print_block, print_json
 from replicse.cli.arguments import add_workflow_argument
 from replicse.cli.compare import compare_others
 from replicse.cli.diagnosis import (
     SIMILARITY,
-    diagnosis_lines,
+    diagnosis_parts,
     plain_variants,
-    variant_lines,
+    standing_lines,
+    variant_parts,
 )
 from replicse.errors import BadInput, check_known, nearest
 from replicse.judge.diagnosis import Diagnosis, check_number, diagnose
@@ -96,6 +97,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--pooler",
         help="--pooling in the words of the authors' evaluation script, as cls_before_pooler",
     )
+    add_all_argument(parser)
     parser.add_argument("--markdown", action="store_true", help="as a block of text to paste into an issue")
     parser.add_argument("--json", action="store_true", help="everything, for a program")
     add_workflow_argument(parser)
@@ -103,8 +105,10 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(arguments: Namespace) -> None:
     """Say whether a number is unusual, which settings are not the paper's, and what to try, the cheapest first."""
+    arguments.all = arguments.all or arguments.markdown
     if len(arguments.words) == 2:
-        compare_others(*arguments.words, as_json=arguments.json, markdown=arguments.markdown)
+        first, second = arguments.words
+        compare_others(arguments, first, second, arguments.markdown)
         return
     if arguments.pooler:
         arguments.pooling = pooling_of(arguments.pooler, arguments.workflow)
@@ -119,8 +123,16 @@ def run(arguments: Namespace) -> None:
     if arguments.json:
         print_json({**found.plain(), **(plain_variants(*checks, found) if checks else {})})
         return
-    lines = [*wrapped(diagnosis_lines(found, arguments.encoder))]
-    print_block([*lines, "", *variant_lines(*checks, found)] if checks else lines, arguments.markdown)
+    answer, *variants = variant_parts(*checks, found) if checks else [[]]
+    parts = [*variants, *diagnosis_parts(found, arguments.encoder, arguments.all)]
+    lines = on_a_screen(
+        arguments,
+        [*standing_lines(found), *answer],
+        parts,
+        "part",
+        short=bool(found.facts) and not found.explained,
+    )
+    print_block(lines, arguments.markdown)
 
 
 def pooling_of(word: str, workflow: Path) -> str:
@@ -138,7 +150,8 @@ def show_variants(arguments: Namespace, checks: Sequence[str]) -> None:
     if arguments.json:
         print_json(plain_variants(scores, task, None))
     else:
-        print_block(variant_lines(scores, task, None), arguments.markdown)
+        _, *parts = variant_parts(scores, task, None)
+        print_block(on_a_screen(arguments, (), parts, "variant"), arguments.markdown)
 
 
 def checks_of(arguments: Namespace) -> tuple[str, ...]:

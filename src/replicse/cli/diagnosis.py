@@ -1,6 +1,6 @@
 """A diagnosis as lines of text, and as plain data."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from replicse.cli.answers import room
@@ -10,6 +10,7 @@ from replicse.registry.suites import AS_READ, VARIANTS, range_of
 
 # Points by which a variant may miss a number that it gives: two roundings of an average of rounded scores.
 GIVES = 0.02
+ORDERED = "What to try, the cheapest first:"
 UNORDERED = "No stated setting differs, so no cause comes before another. What to try, the cheapest first:"
 # The suites whose scores a variant of an evaluation changes.
 SIMILARITY = ("sts",)
@@ -42,9 +43,8 @@ def standing_lines(found: Diagnosis) -> Iterator[str]:
     }[found.standing]
 
 
-def diagnosis_lines(found: Diagnosis, encoder: str = "") -> Iterator[str]:
-    """Yield where a number lies and, unless it needs no explanation, the stated facts and what to try."""
-    yield from standing_lines(found)
+def diagnosis_parts(found: Diagnosis, encoder: str, details: bool) -> Iterator[Sequence[str]]:
+    """Yield, unless a number needs no explanation, the stated facts and what to try, each as its lines."""
     if found.explained:
         return
     groups = (
@@ -52,22 +52,28 @@ def diagnosis_lines(found: Diagnosis, encoder: str = "") -> Iterator[str]:
         ("Stated, the paper's not known:", [fact for fact in found.facts if fact.papers is None]),
     )
     for heading, facts in groups:
-        lines = [line for fact in facts if not fact.agrees for line in _fact_lines(found, fact)]
-        yield from (["", heading, *lines] if lines else [])
+        yield from _below(
+            heading, [[*_fact_lines(found, fact, details)] for fact in facts if not fact.agrees]
+        )
     if struck := [f"{fact.name} {fact.value}" for fact in found.facts if fact.agrees]:
-        yield from ("", f"As in the paper, so struck out: {', '.join(struck)}.")
+        yield "", f"As in the paper, so struck out: {', '.join(struck)}."
     others = [cause.id for cause in found.causes if cause not in found.to_try]
-    yield from ("", "What to try, the cheapest first:" if others else UNORDERED)
-    yield from _trials(found, encoder)
+    yield from _below(ORDERED if others else UNORDERED, [*_trials(found, encoder)])
     if others:
-        yield from ("", f"Nothing stated bears on: {', '.join(others)}.")
+        yield "", f"Nothing stated bears on: {', '.join(others)}."
 
 
-def _fact_lines(found: Diagnosis, fact: Fact) -> Iterator[str]:
+def _below(heading: str, parts: Sequence[Sequence[str]]) -> Iterator[Sequence[str]]:
+    """Yield parts, the first of them below a blank line and a heading."""
+    for place, part in enumerate(parts):
+        yield part if place else ("", heading, *part)
+
+
+def _fact_lines(found: Diagnosis, fact: Fact, details: bool) -> Iterator[str]:
     theirs = "" if fact.papers is None else f" (paper: {fact.papers})"
     bears = ", ".join(cause.id for cause in fact.causes) or "no known cause"
     yield f"- {fact.name} {fact.value}{theirs}: {bears}"
-    for cause in fact.causes:
+    for cause in fact.causes if details else ():
         reported = ", ".join(
             f"{delta:+.4g} in {thread} ({cause.threads[thread]})" for thread, delta in cause.deltas
         )
@@ -78,19 +84,18 @@ def _fact_lines(found: Diagnosis, fact: Fact) -> Iterator[str]:
         yield from ([f"    measured for {cause.id}: {measured}"] if measured else [])
 
 
-def _trials(found: Diagnosis, encoder: str) -> Iterator[str]:
+def _trials(found: Diagnosis, encoder: str) -> Iterator[Sequence[str]]:
     """Yield what to try: variants of an evaluation of the encoder at once, then cause by cause."""
     scores = not encoder and found.published.metric_path.partition("/")[0] in ("", *SIMILARITY)
     if scores:
         yield (
             "1. diagnose with --encoder FOLDER --data DIR: it scores your encoder as others read theirs (two cores"
-            " take ten minutes for 6 layers of 384); a variant that gives your number to rounding is an answer"
+            " take ten minutes for 6 layers of 384); a variant that gives your number to rounding is an answer",
         )
     for place, cause in enumerate(found.to_try, 2 if scores else 1):
-        yield f"{place}. {cause.id}: {cause.title}"
         checked = ", ".join(cause.checks) if encoder else ""
-        yield f"    test: {f'the variants below: {checked}' if checked else found.test_of(cause)}"
-        yield f"    fix: {cause.fix}"
+        test = f"the variants above: {checked}" if checked else found.test_of(cause)
+        yield f"{place}. {cause.id}: {cause.title}", f"    test: {test}", f"    fix: {cause.fix}"
 
 
 def gives(score: float | None, found: Diagnosis | None) -> str:
@@ -102,8 +107,11 @@ def gives(score: float | None, found: Diagnosis | None) -> str:
     return " and ".join(name for name, value in sides if value is not None and abs(score - value) <= GIVES)
 
 
-def variant_lines(scores: Mapping[str, Any], task: str, found: Diagnosis | None) -> Iterator[str]:
-    """Yield an encoder's scores under the variants, each with its difference to the encoder as it was opened."""
+def variant_parts(scores: Mapping[str, Any], task: str, found: Diagnosis | None) -> Iterator[Sequence[str]]:
+    """Yield which variants of reading an encoder give a number, if one is asked for, then the score of each variant.
+
+    A score is next to its difference to that of the encoder as it was opened.
+    """
     variants = plain_variants(scores, task, found)["variants"]
     numbers = {name: one["score"] for name, one in variants.items() if one["score"] is not None}
     rows = [("variant", task, "difference", "what it is")]
@@ -113,14 +121,16 @@ def variant_lines(scores: Mapping[str, Any], task: str, found: Diagnosis | None)
         less = f"{round(score - numbers[AS_READ], 2) + 0.0:+.2f}" if {name, AS_READ} <= numbers.keys() else ""
         given = f"{text}: gives {one['gives']}" if one["gives"] else text
         rows.append((name, "" if score is None else f"{score:.2f}", less, one["reason"] or given))
-    yield from columns(rows, numbers=(1, 2), width=room())
     number = found.number if found else None
     yours = [name for name, one in variants.items() if one["gives"].startswith("your number")]
     if yours:
-        yield f"{' and '.join(yours)}: gives {number:g} to rounding, which is an answer."
+        yield [f"{' and '.join(yours)}: gives {number:g} to rounding, which is an answer."]
     elif number is not None and numbers:
         nearest = min(numbers, key=lambda name: abs(numbers[name] - number))
-        yield f"No variant gives {number:g}; the nearest is {nearest} with {numbers[nearest]:.2f}."
+        yield [f"No variant gives {number:g}; the nearest is {nearest} with {numbers[nearest]:.2f}."]
+    else:
+        yield []
+    yield from ([line] for line in columns(rows, numbers=(1, 2), width=room()))
 
 
 def plain_variants(scores: Mapping[str, Any], task: str, found: Diagnosis | None) -> dict[str, Any]:

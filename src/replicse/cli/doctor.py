@@ -123,9 +123,8 @@ def _gpu(plan: Study) -> Check:
 
     if torch.cuda.is_available():
         cards = [torch.cuda.get_device_properties(place) for place in range(torch.cuda.device_count())]
-        return Check(
-            "GPU", "ok", ", ".join(f"{card.name} {card.total_memory / GIGABYTE:.0f} GB" for card in cards)
-        )
+        names = ", ".join(f"{card.name} {card.total_memory / GIGABYTE:.0f} GB" for card in cards)
+        return Check("GPU", "ok", names)
     build = "a GPU build" if torch.version.cuda else "a CPU build"
     required = plan.scale.needs.gpu == "required"
     remedy = "this scale is meant for a GPU" if required else ""
@@ -148,11 +147,7 @@ def _hub(plan: Study) -> Check:
         except OSError as error:
             reason = str(error.strerror or error)
     needed = plan.source == "hub" or any("hub" in source for source in plan.backbones.values())
-    remedy = (
-        "encoders or data of this study come from it: set HTTPS_PROXY, or fill the cache elsewhere"
-        if needed
-        else ""
-    )
+    remedy = "this study reads encoders or data of it: set HTTPS_PROXY, or fill the cache elsewhere" * needed
     return Check("hub", "missing" if needed else "note", f"{HUB} is not reached ({reason})", remedy)
 
 

@@ -34,9 +34,10 @@ def run(arguments: Namespace) -> None:
     """Say how much of each item is there."""
     shown = own_study(arguments)
     if shown.measurements.paths.kept:
-        raise BadInput(
-            f"--study {arguments.study}: a committed study is complete; replicse show shows its items"
-        )
+        names = list(shown.plan.items)
+        said = f"{shown.folder} is committed and complete: replicse show ITEM --study {arguments.study}"
+        answer(arguments.json, {"study": shown.folder, "items": names, "complete": True}, [said, *names])
+        return
     shown.announce(arguments.json)
     status, begun = status_of(shown.measurements)
     status = {"scale": shown.plan.scale.name, "study": shown.folder, **status}
@@ -97,13 +98,9 @@ def totals_text(status: Mapping[str, Any]) -> str:
     """Return how much of a study is there."""
     total, items = status["total"], status["items"]
     tabulated = sum(row["tabulated"] for row in items)
-    counts = (
-        ("runs trained", total["trained"], total["runs"]),
-        ("evaluations", total["done"], total["evaluations"]),
-        ("tables", tabulated, len(items)),
-    )
-    counted = ", ".join(f"{done:,} of {every:,} {what}" for what, done, every in counts)
-    return f"scale {status['scale']}: {counted}"
+    trained = f"{total['trained']:,} of {total['runs']:,} runs trained"
+    evaluated = f"{total['done']:,} of {total['evaluations']:,} evaluations"
+    return f"scale {status['scale']}: {trained}, {evaluated}, {tabulated:,} of {len(items):,} tables"
 
 
 def next_lines(status: Mapping[str, Any], arguments: Namespace) -> Iterator[str]:

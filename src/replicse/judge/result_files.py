@@ -73,7 +73,7 @@ TOOLS = "mteb, SentEval, SimCSE or RepliCSE"
 KINDS, MODEL_META = (".json", ".txt", ".log", ".out"), "model_meta.json"
 ROUNDING = 0.011
 # Points by which half precision or another batch may move a correlation.
-NUMERICS = 0.1
+NUMERICS, BEYOND = 0.1, "beyond numerics"
 # A metric path, its score x 100 or None for what is passed over, and a remark; all of a file, and its settings.
 Found = tuple[str, float | None, str]
 FileRead = tuple[list[Found], dict[str, str]]
@@ -323,7 +323,7 @@ def compare_results(a: ExternalResults, b: ExternalResults) -> Differences:
 
 def _compared(a: float, b: float) -> dict[str, Any]:
     size = abs(b - a)
-    standing = "equal" if size <= ROUNDING else "within numerics" if size <= NUMERICS else "beyond numerics"
+    standing = "equal" if size <= ROUNDING else "within numerics" if size <= NUMERICS else BEYOND
     return {"a": a, "b": b, "difference": b - a, "standing": standing}
 
 
