@@ -71,7 +71,7 @@ FACTS: dict[str, tuple[Any, str]] = {
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of the verb."""
     parser.epilog = (
-        "example:\n  replicse diagnose 74.84 --item simcse/table5/unsup-simcse-bert-base/avg --devices 2"
+        "example:\n  replicse diagnose 74.84 --item simcse/table5/unsup-simcse-bert-base/avg"
         "\n  replicse diagnose FOLDER --check pooler --data DIR\n  replicse diagnose A.json B.json"
     )
     parser.add_argument("words", nargs="*", help="what you got, x 100; two results; a folder for --check")

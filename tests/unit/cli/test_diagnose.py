@@ -51,9 +51,9 @@ def test_a_check_scores_the_variants_of_its_cause_and_says_which_gives_a_number(
     found = json.loads(said(capsys, f"{mine:.2f}", *item, "--json"))
     assert "your number" in found["variants"]["first-last"]["gives"]
     assert found["variants"]["as-read"]["gives"] == ""
-    text = said(capsys, f"{mine:.2f}", *item)
+    text = said(capsys, f"{mine:.2f}", *item, "--all")
     assert f"gives {mine:.4g} to rounding, which is an answer" in text
-    assert "test: the variants below: cls, cls-head, mean, last2" in text and " -0.00 " not in text
+    assert "test: the variants above: cls, cls-head, mean, last2" in text and " -0.00 " not in text
 
 
 def test_an_encoder_that_declares_its_pooling_is_read_by_it(capsys, world, encoder, tmp_path):
