@@ -12,7 +12,6 @@ from pathlib import Path
 from places import CHECKOUT, WRITTEN
 
 from replicse.compile.compiler import compile_study
-from replicse.compile.jobs import Jobs
 from replicse.compile.paths import Paths
 from replicse.compile.selection import load_scales
 
@@ -24,7 +23,7 @@ def places() -> Iterator[str]:
     for scale in load_scales(CHECKOUT / "workflow"):
         config = {"scale": scale, "papers": "all", "seeds": [0, 1], "adjudicate": "all"}
         plan = compile_study(config, CHECKOUT / "workflow")
-        for job in Jobs(plan).all:
+        for job in plan.jobs.values():
             yield from (*job.outputs, job.log)
         for paths in (plan.paths, Paths(scale, partial=True)):
             for item in plan.items:

@@ -98,8 +98,14 @@ class Checked(BaseModel):
 
     def without(self, *keys: str) -> Self:
         """Return a copy in which some keys are not given."""
-        others = {key: entry for key, entry in self.entries().items() if key not in keys}
-        return typing.cast("Self", type(self).model_construct(**others))
+        fields = type(self).model_fields
+        copied = self.replace(**{key: fields[key].get_default(call_default_factory=True) for key in keys})
+        copied.model_fields_set.difference_update(keys)
+        return copied
+
+    def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
+        """Return itself, which never changes: a default is the same object in all."""
+        return self
 
     def written(self) -> dict[str, Any]:
         """Return as plain data what was given, defaults that were written out included: a layer to lay over another."""
@@ -209,22 +215,14 @@ def _expected(error: ErrorDetails) -> str:
     if kind.startswith(("int_", "float_")):
         return "a whole number" if kind.startswith("int_") else "a number"
     limits = {
-        "greater_than": "above",
-        "greater_than_equal": "at least",
-        "less_than": "below",
-        "less_than_equal": "at most",
-    }
+        "greater_than": "a number above {gt}", "greater_than_equal": "a number at least {ge}",
+        "less_than": "a number below {lt}", "less_than_equal": "a number at most {le}",
+        "too_short": "at least {min_length} of them", "too_long": "at most {max_length} of them",
+    }  # fmt: skip
     if kind in limits:
-        key = {"greater_than": "gt", "greater_than_equal": "ge", "less_than": "lt", "less_than_equal": "le"}[
-            kind
-        ]
-        return f"a number {limits[kind]} {context[key]}"
+        return limits[kind].format_map(context)
     if kind == "string_pattern_mismatch":
         return "letters, digits, dot, dash or underscore, a letter or digit first"
-    if kind.startswith("too_short"):
-        return f"at least {context['min_length']} of them"
-    if kind.startswith("too_long"):
-        return f"at most {context['max_length']} of them"
     return str(error["msg"]).removeprefix("Input should be ").lower()
 
 

@@ -10,7 +10,6 @@ from places import ROOT
 from snakemake_runs import copied, jobs, snakemake
 
 from replicse.compile.compiler import compile_study
-from replicse.compile.jobs import Jobs
 from replicse.spec.config import read_config
 
 
@@ -100,7 +99,7 @@ def test_the_jobs_that_explain_a_failure_are_those_of_the_rules(reduced):
     rules = re.findall(r"    output: (.*)\n    log: (\S+)", reduced)
     ruled = {file: log for outputs, log in rules for file in outputs.split(", ")}
     config = read_config([ROOT / "config.yaml", ROOT / "tests/e2e/reduced.yaml"])
-    jobs = Jobs(compile_study(config, ROOT / "workflow")).all
+    jobs = compile_study(config, ROOT / "workflow").jobs.values()
     assert {job.stage for job in jobs} >= {"data", "tokenizer", "store", "train", "evaluate", "geometry"}
     for job in (job for job in jobs if job.stage != "page"):
         assert {ruled[file] for file in job.outputs} == {job.log}

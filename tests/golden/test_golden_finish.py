@@ -14,7 +14,6 @@ from planned import shipped_audit
 
 from replicse.cli import main
 from replicse.compile.compiler import compile_study
-from replicse.compile.jobs import Jobs
 from replicse.files import write_json
 from replicse.runtime.progress import heartbeat_of
 from replicse.spec.config import read_config
@@ -60,7 +59,7 @@ WORKS = ("data", "tokenizer", "backbone", "store", "train", "evaluate", "geometr
 
 def make_all_but(plan, missing):
     """Make files of all that the jobs up to the evaluations make, where there is none, but for one run's."""
-    for job in Jobs(plan).all:
+    for job in plan.jobs.values():
         if job.stage in WORKS and not any(missing in file for file in job.outputs):
             make(file for file in job.outputs if not Path(file).exists())
 
@@ -72,7 +71,7 @@ def fail(job, text):
 
 def of_a_run(plan, files):
     """Return the first run that the evaluations of Table 3 ask for, and its job."""
-    jobs = {file: job for job in Jobs(plan).all for file in job.outputs}
+    jobs = {file: job for job in plan.jobs.values() for file in job.outputs}
     run = next(need for need in jobs[files[0]].inputs if "/runs/" in need).split("/runs/")[1].split("/")[0]
     return run, jobs[plan.paths.run(run, "metrics.json")], jobs[files[0]]
 
@@ -107,7 +106,7 @@ def test_a_failed_run_leaves_a_report_that_says_which_why_and_what_to_do(study, 
 def test_what_nobody_tried_is_not_run_and_an_old_log_is_no_failure(study, capsys):
     plan, files = study
     Path(files[0]).unlink()
-    job = next(job for job in Jobs(plan).all if files[0] in job.outputs)
+    job = next(job for job in plan.jobs.values() if files[0] in job.outputs)
     make_all_but(plan, files[0])
     assert main(["report", *STUDY, "--json"]) == 1
     (item, *_) = json.loads(capsys.readouterr().out)["incomplete"]

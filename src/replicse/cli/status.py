@@ -70,7 +70,7 @@ def status_of(measurements: Measurements) -> tuple[dict[str, Any], dict[Job, dic
         items.append({"item": item, **counts, "tabulated": tabulated(plan, item)})
     trained = sum(not plan.paths.missing(plan.paths.run(run, METRICS)) for run in plan.runs)
     total = {**counted(states), "runs": len(plan.runs), "trained": trained}
-    begun = {job: jobs.running(job) for job in jobs.all if jobs.began(job)}
+    begun = jobs.begun
     machines = study_machines(measurements)
     status = {
         "items": items,

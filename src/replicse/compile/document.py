@@ -12,7 +12,6 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
-from replicse.compile.compiler import compile_study
 from replicse.compile.job import Job, log_of
 from replicse.compile.paths import Paths
 from replicse.compile.selection import load_scales
@@ -71,7 +70,7 @@ def study_of(
     """Return the study of a config as `compile_study` does, read back where it was compiled from the same before.
 
     With `only` it may hold more than that item. It is kept in the folder .snakemake of a workspace, and the one that
-    is `of_workflow` is left in the results of its scale too. Raises BadInput as `compile_study` does.
+    is `of_workflow` is left in the results of its scale too, with its jobs. Raises BadInput as `compile_study` does.
     """
     config = values if isinstance(values, Config) else checked_config(values, file)
     use_all_plugins(config.plugins, workflow)
@@ -83,13 +82,14 @@ def study_of(
         if study and (not only or only in study.items):
             break
     else:
+        from replicse.compile.compiler import compile_study
+
         place = of_item if only else kept
         study = compile_study(config, workflow, file, only, as_far_as_possible=as_far_as_possible)
         if of_workflow or SHIPPED.is_file():
             _write(place, document_text(study, made_from))
     if of_workflow and place != of_scale:
-        with suppress(BadInput):
-            _write(of_scale, read_text(place))
+        _write(of_scale, document_text(study, made_from, jobs=True))
     return study
 
 
@@ -109,23 +109,21 @@ def inputs_digest(config: Config, workflow: Path, *asked: object) -> str:
     for pattern in READ:
         for file in looked_up(workflow, pattern):
             if file.suffix in SUFFIXES and file.is_file():
-                digest.update(
-                    f"\0{file.relative_to(workflow) if file.is_relative_to(workflow) else file}\0".encode()
-                )
-                digest.update(file.read_bytes())
+                name = file.relative_to(workflow) if file.is_relative_to(workflow) else file
+                digest.update(f"\0{name}\0".encode() + file.read_bytes())
     return digest.hexdigest()
 
 
 # Writing
 
 
-def document_text(study: Study, made_from: str) -> str:
+def document_text(study: Study, made_from: str, jobs: bool = False) -> str:
     """Return a study as the text of its document."""
-    return json.dumps(document_of(study, made_from), ensure_ascii=False, separators=(",", ":"))
+    return json.dumps(document_of(study, made_from, jobs), ensure_ascii=False, separators=(",", ":"))
 
 
-def document_of(study: Study, made_from: str = "") -> dict[str, Any]:
-    """Return a study as plain data, the same for the same inputs in any folder."""
+def document_of(study: Study, made_from: str = "", jobs: bool = False) -> dict[str, Any]:
+    """Return a study as plain data, the same for the same inputs in any folder; without its jobs unless asked."""
     cells = {name: [_cell(cell) for cell in several] for name, several in study.cells.items()}
     return {
         "made_from": made_from,
@@ -142,7 +140,7 @@ def document_of(study: Study, made_from: str = "") -> dict[str, Any]:
         **{name: given(getattr(study, name)) for name in (*SETS, *PLAIN, "suites", "runs", "encoders", "measured")},
         "jobs": [
             [job.stage, job.id, job.inputs, job.named, job.payload, sorted(job.code), job.files, job.texts]
-            for job in study.jobs.values()
+            for job in (study.jobs.values() if jobs else ())
         ],
     }  # fmt: skip
 
@@ -220,6 +218,7 @@ def _study(document: Mapping[str, Any], config: Config, workflow: Path) -> Study
         log = log_of(paths, key[0], *filter(None, key[1:]))
         return Job(*key, tuple(inputs), named, log, payload, frozenset(code), files=read, texts=texts)
 
+    measured, unplanned = document["measured"].items(), document["unplanned"].items()
     items = Built(document["items"], item)
     study = Study(
         config,
@@ -233,21 +232,16 @@ def _study(document: Mapping[str, Any], config: Config, workflow: Path) -> Study
         Built(document["encoders"], lambda _, plain: Encoder.of(plain, DOCUMENT)),
         suites={encoder: set(suites) for encoder, suites in document["suites"].items()},
         read={(encoder, suite): set(below) for encoder, suite, below in document["read"]},
-        measured={
-            run: {path: Spread(*one) for path, one in spreads.items()}
-            for run, spreads in document["measured"].items()
-        },
-        unplanned={
-            name: (OfAnotherScale if other else BadInput)(text)
-            for name, (text, other) in document["unplanned"].items()
-        },
+        measured={run: {path: Spread(*one) for path, one in each.items()} for run, each in measured},
+        unplanned={name: (OfAnotherScale if other else BadInput)(text) for name, (text, other) in unplanned},
         counted=set(document["counted"]),
         unpinned=set(document["unpinned"]),
         without_pooler=set(document["without_pooler"]),
         **{name: document[name] for name in PLAIN},
     )
-    jobs = {(stage, name): rest for stage, name, *rest in document["jobs"]}
-    vars(study).update(jobs=Built(jobs, job), depends=document["depends"])
+    vars(study).update(depends=document["depends"])
+    if jobs := {(stage, name): rest for stage, name, *rest in document["jobs"]}:
+        vars(study).update(jobs=Built(jobs, job))
     return study
 
 

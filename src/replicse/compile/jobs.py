@@ -1,5 +1,6 @@
 """The state of the jobs of a study: done, running, failed, or waiting for one that is."""
 
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +16,20 @@ class Jobs:
     """The jobs of a plan by the files they make; `since` (seconds of the epoch) is when the study was started."""
 
     def __init__(self, plan: Study, since: float = 0.0) -> None:
-        self.since = since
-        self.all = tuple(plan.jobs.values())
-        self._making = {file: job for job in self.all for file in job.outputs}
+        self.plan, self.since = plan, since
         self._states: dict[str, str] = {}
         self._failed: dict[str, tuple[Job, ...]] = {}
+
+    @cached_property
+    def _making(self) -> dict[str, Job]:
+        """Return the job that makes each file; none where no job has left a log, and so none has begun."""
+        logs = Path(self.plan.paths.logs).is_dir()
+        return {file: job for job in self.plan.jobs.values() for file in job.outputs} if logs else {}
+
+    @property
+    def begun(self) -> dict[Job, dict[str, Any] | None]:
+        """Return the jobs that run, with their heartbeats, and those that failed, with none."""
+        return {job: self.running(job) for job in dict.fromkeys(self._making.values()) if self.began(job)}
 
     def began(self, job: Job) -> bool:
         """Return whether a job that is not done was started: it left a log that does not end with what it wrote.

@@ -105,11 +105,9 @@ class SelectionRule(Checked):
 
     @model_validator(mode="after")
     def _is_selectable(self) -> Self:
-        metrics = selectable()
-        if self.metric not in metrics and not any(fnmatchcase(self.metric, path) for path in metrics):
-            raise UserMessage(
-                f'metric is "{self.metric}", no number to select by{nearest(self.metric, metrics)}'
-            )
+        if not any(fnmatchcase(self.metric, path) for path in selectable(self.suite)):
+            near = nearest(self.metric, selectable())
+            raise UserMessage(f'metric is "{self.metric}", no number to select by{near}')
         return self
 
     def prefers(self, value: float, kept: float) -> bool:
@@ -128,11 +126,15 @@ class SelectionRule(Checked):
         return self.metric.split("/")[1] if issubclass(options, HeadsOptions) else ""
 
 
-def selectable() -> tuple[str, ...]:
-    """Return the patterns of the numbers of an encoder without a folder, of a suite with `selects` of those alone."""
+def selectable(only: str = "") -> tuple[str, ...]:
+    """Return the patterns of the numbers of an encoder without a folder, of all suites or one alone.
+
+    Of a suite with `selects` they are the numbers of these names.
+    """
     return tuple(
         f"{name}/{path}"
         for name, suite in current().suites.items()
+        if only in ("", name)
         if suite.selects or "folder" not in suite.options.model_fields
         for path, limits in suite.metrics.items()
         if (path.rpartition("/")[2] in suite.selects if suite.selects else limits)

@@ -11,7 +11,7 @@ import pytest
 from planned import WORKFLOW, shipped_plan
 
 from replicse import cli
-from replicse.compile import document
+from replicse.compile import compiler, document
 from replicse.compile.document import KEPT, Built, document_of, document_text, read_study, study_of
 from replicse.registry.plugins import use_plugins
 
@@ -37,20 +37,20 @@ def workspace(tmp_path, monkeypatch):
 @pytest.fixture
 def compiled(monkeypatch):
     """The list of the configs that are compiled, not read."""
-    calls, compile_study = [], document.compile_study
+    calls, compile_study = [], compiler.compile_study
 
     def noted(config, *others, **more):
         calls.append(config)
         return compile_study(config, *others, **more)
 
-    monkeypatch.setattr(document, "compile_study", noted)
+    monkeypatch.setattr(compiler, "compile_study", noted)
     return calls
 
 
 @pytest.mark.parametrize("scale", ["micro", "paper"])
 def test_what_is_read_is_what_was_compiled(scale, tmp_path):
     study = shipped_plan(scale=scale, papers="all", seeds=[0, 1], adjudicate=["repro/table4"])
-    (tmp_path / "study.json").write_text(document_text(study, "x"))
+    (tmp_path / "study.json").write_text(document_text(study, "x", jobs=True))
     read = read_study(tmp_path / "study.json", "x", study.config, study.workflow)
     for part in dataclasses.fields(study):
         ours, theirs = (getattr(each, part.name) for each in (read, study))
