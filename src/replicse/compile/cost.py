@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from replicse.checked import Checked, Positive, Text
+from replicse.compile.needs import outside
 from replicse.compile.study import Study
 from replicse.errors import BadInput
 from replicse.files import read_json
@@ -137,10 +138,7 @@ def sizes_of(source: Init, sources: Sources) -> tuple[int, int] | None:
 
 def check_frozen_layers(run: Run, runs: Mapping[str, Run], where: str) -> None:
     """Refuse a run that freezes layers which its encoder, where its size is known, does not have."""
-    size = (
-        sizes_of(run.init, {name: other.init for name, other in runs.items()}) if run.freeze.layers else None
-    )
-    if size:
+    if run.freeze.layers and (size := sizes_of(run.init, {name: each.init for name, each in runs.items()})):
         try:
             run.freeze.numbers(size[0])
         except BadInput as error:
@@ -221,15 +219,26 @@ def operations_of(run: Run, rows: int | None, sources: Sources) -> float | None:
     return steps * run.optimisation.batch_size * row + encoding_operations(size, selected)
 
 
+def estimates_of(plan: Study) -> dict[str, Any]:
+    """Return as plain data what costs rest on, so that who asks for them need not read every run.
+
+    Operations by run, layers and width by encoder, and each mapping that may name something outside.
+    """
+    rows = {name: plan.scale.rows(run.corpus["name"]) for name, run in plan.runs.items()}
+    made = {name: plan.sources.get(plan.encoder_folder(each)) for name, each in plan.encoders.items()}
+    return {
+        "operations": {name: operations_of(run, rows[name], plan.sources) for name, run in plan.runs.items()},
+        "sizes": {name: source and sizes_of(source, plan.sources) for name, source in made.items()},
+        "outside": outside(plan),
+    }
+
+
 class Cost:
     """What the parts of a plan cost on a device, named by a part of its name; without one on the newest measured."""
 
     def __init__(self, plan: Study, device: str = "") -> None:
         self.plan, self.speed = plan, speed_of(plan, device)
-        self.operations = {
-            name: operations_of(run, plan.scale.rows(run.corpus["name"]), plan.sources)
-            for name, run in plan.runs.items()
-        }
+        self.operations: Mapping[str, float | None] = plan.estimates["operations"]
 
     def hours(self, runs: Iterable[str]) -> Interval | None:
         """Return the estimated hours of some runs; None where one cannot be estimated."""
@@ -254,9 +263,7 @@ class Cost:
         for name in encoders:
             suites = plan.groups(name)
             others |= {suite for group, each in suites.items() if not sentences.get(group) for suite in each}
-            made = plan.sources.get(plan.encoder_folder(plan.encoders[name]))
-            size = sizes_of(made, plan.sources) if made else None
-            if size is None:
+            if (size := plan.estimates["sizes"][name]) is None:
                 unknown += 1
             else:
                 known.append(encoding_operations(size, sum(sentences.get(group, 0) for group in suites)))

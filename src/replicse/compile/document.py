@@ -137,6 +137,8 @@ def document_of(study: Study, made_from: str = "", jobs: bool = False) -> dict[s
             name: [str(error), isinstance(error, OfAnotherScale)] for name, error in study.unplanned.items()
         },
         "depends": study.depends,
+        # A folder of the data root may come or go without any input of the study.
+        "estimates": {} if any("folder" in each for each in study.backbones.values()) else study.estimates,
         **{name: given(getattr(study, name)) for name in (*SETS, *PLAIN, "suites", "runs", "encoders", "measured")},
         "jobs": [
             [job.stage, job.id, job.inputs, job.named, job.payload, sorted(job.code), job.files, job.texts]
@@ -167,12 +169,10 @@ def _cell(cell: Cell) -> list[Any]:
 
 
 def _paper(paper: Paper, workflow: Path) -> dict[str, Any]:
-    printed = (
-        [cell.item_name, cell.row, cell.column, cell.metric, given(one)]
-        for cell, one in paper.reported.items()
-    )
+    reported = paper.reported.items()
+    printed = [[cell.item_name, cell.row, cell.column, cell.metric, given(one)] for cell, one in reported]
     plain = {part: given(getattr(paper, part)) for part in PARTS}
-    return {"own": not paper.folder.is_relative_to(workflow), "reported": list(printed), **plain}
+    return {"own": not paper.folder.is_relative_to(workflow), "reported": printed, **plain}
 
 
 def _own_folders(backbones: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
@@ -239,7 +239,7 @@ def _study(document: Mapping[str, Any], config: Config, workflow: Path) -> Study
         without_pooler=set(document["without_pooler"]),
         **{name: document[name] for name in PLAIN},
     )
-    vars(study).update(depends=document["depends"])
+    vars(study).update({name: document[name] for name in ("depends", "estimates") if document[name]})
     if jobs := {(stage, name): rest for stage, name, *rest in document["jobs"]}:
         vars(study).update(jobs=Built(jobs, job))
     return study

@@ -1,5 +1,6 @@
 """What a plan reads from outside: data sets and encoders of the hub, files of the data root; sizes and licences."""
 
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -43,11 +44,10 @@ def needs(plan: Study) -> Iterator[Need]:
     named: tuple[tuple[Kind, Iterable[str]], ...] = (("artefact", files), ("file", others))
     for kind, names in named:
         for name in names:
-            size, licence = (
-                (downloads[name].bytes, downloads[name].licence) if name in downloads else (None, "")
-            )
-            copies = 2 if kind == "artefact" or (name in downloads and downloads[name].member) else 1
-            yield Need(kind, name, size, licence, copies, downloads.get(name))
+            known = downloads.get(name)
+            size, licence = (known.bytes, known.licence) if known else (None, "")
+            copies = 2 if kind == "artefact" or (known and known.member) else 1
+            yield Need(kind, name, size, licence, copies, known)
     for part in hub_parts(plan):
         name = f"{part.path} {part.files or f'{part.name or str()} {part.split}'.strip()}"
         yield Need("part", name, part.bytes, part.licence or "", 4, part)
@@ -88,7 +88,7 @@ def hub_parts(plan: Study) -> list[HubPart]:
     }
     wanted = (
         part
-        for one in _read(plan)
+        for one in plan.estimates["outside"]
         if one.get("format") == "hub-dataset"
         for part in HubDataset.of(one, "corpora").parts
     )
@@ -98,12 +98,12 @@ def hub_parts(plan: Study) -> list[HubPart]:
 
 def data_files(plan: Study) -> list[str]:
     """Return the files below the data root that some job reads, by name, evaluation sets apart."""
-    return named_files(_read(plan))
+    return named_files(plan.estimates["outside"])
 
 
 def tables(plan: Study) -> list[str]:
     """Return the files of the working directory that some job reads: corpora and evaluation sets of your own."""
-    return workspace_files(_read(plan))
+    return workspace_files(plan.estimates["outside"])
 
 
 def absent_root(plan: Study) -> str:
@@ -137,10 +137,10 @@ def _key(part: HubPart) -> tuple[str | None, ...]:
     return part.path, part.name, part.split, part.files, part.revision
 
 
-def _read(plan: Study) -> Iterator[Mapping[str, Any]]:
-    """Yield every mapping in the specs of a plan's jobs that may name something outside."""
-    suites = set().union(*plan.suites.values())
-    yield from mappings(
+def outside(plan: Study) -> list[Mapping[str, Any]]:
+    """Return every mapping in the specs of a plan's jobs that may name something outside, each once."""
+    suites = sorted(set().union(*plan.suites.values()))
+    every = mappings(
         [
             list(plan.stores.values()),
             list(plan.tokenizers.values()),
@@ -150,3 +150,4 @@ def _read(plan: Study) -> Iterator[Mapping[str, Any]]:
             plan.count_job(),
         ]
     )
+    return list({json.dumps(each, sort_keys=True): each for each in every}.values())

@@ -225,6 +225,13 @@ class Study:
         """Return the runs that each run depends on."""
         return self._graph.depends
 
+    @cached_property
+    def estimates(self) -> Mapping[str, Any]:
+        """Return as plain data what costs rest on, as `estimates_of` does."""
+        from replicse.compile.cost import estimates_of
+
+        return estimates_of(self)
+
     @property
     def sources(self) -> Mapping[str, Init]:
         """Return what each run and each folder of weights was made from."""

@@ -58,6 +58,7 @@ def test_what_is_read_is_what_was_compiled(scale, tmp_path):
             assert json.dumps(document_of(read, "x")) == json.dumps(document_of(study, "x"))
         elif part.name != "unplanned":
             assert (dict(ours) if isinstance(ours, Built) else ours) == theirs, part.name
+    assert json.dumps(read.estimates) == json.dumps(study.estimates)
     assert read.depends == {run: list(others) for run, others in study.depends.items()}
     for key, job in study.jobs.items():
         names = ("inputs", "outputs", "log", "payload", "code", "files", "texts")
