@@ -7,7 +7,7 @@ from typing import Any
 
 from replicse.checked import Checked, excerpt
 from replicse.compile.lines import Line, described, lines_of
-from replicse.compile.needs import hub_parts
+from replicse.compile.needs import hub_parts, outside
 from replicse.compile.paths import Paths
 from replicse.compile.resolve import Resolver, Seeds
 from replicse.compile.selection import chosen_items, chosen_scale, load_scales, too_large
@@ -64,7 +64,7 @@ def compile_study(
                 raise error
     plan.left_out.extend([] if only else [item.id for item in left_out])
     wanted = [SIMCSE_DATA] if plan.source == "hub" else []
-    plan.unpinned.update(lock.unpinned([*wanted, *(part.path for part in hub_parts(plan))]))
+    plan.unpinned.update(lock.unpinned([*wanted, *(part.path for part in hub_parts(plan, outside(plan)))]))
     if not plan.items and not (plan.unplanned and as_far_as_possible):
         none = BadInput(f'{file}: the study has no item "{only}"{nearest(only, [item.id for item in items])}')
         raise next(iter(plan.unplanned.values()), none)

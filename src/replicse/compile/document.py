@@ -66,6 +66,7 @@ def study_of(
     *,
     as_far_as_possible: bool = False,
     of_workflow: bool = False,
+    papers: Mapping[str, Paper] | None = None,
 ) -> Study:
     """Return the study of a config as `compile_study` does, read back where it was compiled from the same before.
 
@@ -85,7 +86,9 @@ def study_of(
         from replicse.compile.compiler import compile_study
 
         place = of_item if only else kept
-        study = compile_study(config, workflow, file, only, as_far_as_possible=as_far_as_possible)
+        study = compile_study(
+            config, workflow, file, only, papers=papers, as_far_as_possible=as_far_as_possible
+        )
         if of_workflow or SHIPPED.is_file():
             _write(place, document_text(study, made_from))
     if of_workflow and place != of_scale:

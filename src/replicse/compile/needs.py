@@ -48,7 +48,7 @@ def needs(plan: Study) -> Iterator[Need]:
             size, licence = (known.bytes, known.licence) if known else (None, "")
             copies = 2 if kind == "artefact" or (known and known.member) else 1
             yield Need(kind, name, size, licence, copies, known)
-    for part in hub_parts(plan):
+    for part in hub_parts(plan, plan.estimates["outside"]):
         name = f"{part.path} {part.files or f'{part.name or str()} {part.split}'.strip()}"
         yield Need("part", name, part.bytes, part.licence or "", 4, part)
     for key, source in plan.backbones.items():
@@ -81,14 +81,14 @@ def size_text(count: int | None) -> str:
     return f"{count / 1e9:.1f} GB" if count >= 1e9 else f"{count / 1e6:,.1f} MB"
 
 
-def hub_parts(plan: Study) -> list[HubPart]:
-    """Return the parts of hub data sets that some job reads, each once, with what the scale tells of them."""
+def hub_parts(plan: Study, read: Iterable[Mapping[str, Any]]) -> list[HubPart]:
+    """Return the parts of hub data sets among what is `read`, each once, with what the scale tells of them."""
     described = {
         _key(part): part for corpus in plan.scale.corpora.values() for part in getattr(corpus, "parts", ())
     }
     wanted = (
         part
-        for one in plan.estimates["outside"]
+        for one in read
         if one.get("format") == "hub-dataset"
         for part in HubDataset.of(one, "corpora").parts
     )

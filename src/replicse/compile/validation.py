@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from replicse.compile.compiler import compile_study
+from replicse.compile.document import study_of
 from replicse.compile.resolve import check_parts
 from replicse.compile.selection import load_scales
 from replicse.compile.study import Study
@@ -23,18 +23,17 @@ def validate_scales(
     for scale in scales:
         check_parts(scale, papers, workflow)
     items = {key: tuple(paper.items) for key, paper in papers.items()}
-    added = {"corpora": config.corpora, "sets": config.sets}
+    added = {"corpora": config.corpora, "sets": config.sets, "plugins": config.plugins}
     elsewhere: dict[str, list[str]] = {}
     for scale in scales:
         everything = Config(scale=scale.name, papers=items, seeds=(0,), adjudicate="all", **added)
-        study = compile_study(everything, workflow, file, papers=papers, as_far_as_possible=True)
+        study = study_of(everything, workflow, file, papers=papers, as_far_as_possible=True)
         for item, error in study.unplanned.items():
             elsewhere.setdefault(item, []).append(scale.name)
             if not isinstance(error, OfAnotherScale) or len(elsewhere[item]) == len(scales):
                 raise error
-        if scale.comparable:
-            for problem in unchanged_variants(study):
-                raise BadInput(problem)
+        for problem in unchanged_variants(study) if scale.comparable else ():
+            raise BadInput(problem)
     return elsewhere
 
 
@@ -46,10 +45,8 @@ def unchanged_variants(plan: Study) -> Iterator[str]:
         for protocol in paper.protocols:
             variants = [cell for cell in cells if cell.protocol == protocol.id and cell.jobs]
             for row in dict.fromkeys(cell.row.id for cell in variants):
-                same = [
-                    cell.jobs == described[cell.id.described].jobs for cell in variants if cell.row.id == row
-                ]
-                if all(same):
+                own = [cell for cell in variants if cell.row.id == row]
+                if all(cell.jobs == described[cell.id.described].jobs for cell in own):
                     file = paper.folder / "protocols.yaml"
                     where = f"row {row} of {item} at scale {plan.scale.name}"
                     yield f"{file}: {protocol.id} changes nothing in {where}; fix its change or its cells"
