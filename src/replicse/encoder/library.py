@@ -40,7 +40,7 @@ def read_network(folder: Path, changes: Mapping[str, Any] = MappingProxyType({})
     Raises BadInput where the library cannot make the family, and where a weight is absent or left over inside it.
     """
     folder = Path(folder)
-    if (folder / ADAPTER).is_file():
+    if (folder / ADAPTER).is_file() and not changes:
         return _with_adapter(folder)
     values = {**read_config(folder), **changes}
     family = values.get("model_type")

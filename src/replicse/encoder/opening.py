@@ -56,6 +56,8 @@ def _of_others(folder: Path, engine: Engine, changes: Mapping[str, Any] = Mappin
     from replicse.encoder.proof import differs, prove_batches
 
     theirs = read_network(folder, changes)
+    if theirs.added:
+        log.info("%s: %d weights of %s are drawn", folder, len(theirs.added), changes["model_type"])
     check_finite(theirs, folder)
     rows, states = prove_batches(theirs)
     if engine == "transformers":
