@@ -25,6 +25,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from statistics import median
@@ -44,9 +45,12 @@ from replicse.training.job import TrainJob
 from replicse.training.loop import Trainer
 
 BATCH, LENGTH = 64, 32
-# times sentence-transformers, share of the limit; bf16: times sentence-transformers' fp32, where there are instructions
+# times sentence-transformers, share of the limit; bf16: times sentence-transformers' fp32
 GOAL_RATIO, GOAL_SHARE, GOAL_BF16 = 1.25, 0.8, 5.0
 KINDS = {"unsupervised": 2, "supervised": 3}
+# The precisions of our loop: bf16 where the processor multiplies in it, else its products take ten times as long.
+HAS_BF16 = bool({"amx_bf16", "avx512_bf16"} & set(hardware()["kernel_flags"].split()))
+PRECISIONS = {"ours": "fp32"} | ({"ours_bf16": "bf16"} if HAS_BF16 else {})
 PROFILED = "6x384"
 # What torch calls the operations of a step, by what they do; all others are the rest.
 PRODUCTS = "products"
@@ -193,9 +197,8 @@ class Bench:
     def compared(self, layers: int, hidden: int, rounds: int) -> dict[str, Any]:
         """Return rows a second of all loops, the limits, and our shares of them."""
         loops: dict[str, Callable[[], list[float]]] = {
-            "ours": lambda: self.ours("fp32"),
+            **{name: partial(self.ours, precision) for name, precision in PRECISIONS.items()},
             "sentence_transformers": self.sentence_transformers,
-            "ours_bf16": lambda: self.ours("bf16"),
             "plain_transformers": self.plain,
         }
         tokens = sum(self.lengths) // self.steps
@@ -203,14 +206,14 @@ class Bench:
         seconds: dict[str, list[float]] = {name: [] for name in loops}
         for _ in range(rounds):
             for name, loop in loops.items():
-                rates.measure(("fp32", "fp32 medium", "bf16"))
+                rates.measure([*PRECISIONS.values()])
                 seconds[name] += loop()
         found = {name: self.batch / min(values) for name, values in seconds.items()}
         needed, of_all = (
             3 * operations(self.lengths, layers, hidden, first) / self.steps / self.batch
             for first in (True, False)
         )
-        limits = {name: rates.rate(kind) / needed for name, kind in (("ours", "fp32"), ("ours_bf16", "bf16"))}
+        limits = {name: rates.rate(kind) / needed for name, kind in PRECISIONS.items()}
         return {
             "rows_per_second": {name: round(rate, 2) for name, rate in found.items()},
             "seconds_per_step": {
@@ -227,7 +230,7 @@ class Bench:
                 name: round(found[name] / limit * of_all / needed, 3) for name, limit in limits.items()
             },
             "times_sentence_transformers": {
-                name: round(found[name] / found["sentence_transformers"], 2) for name in ("ours", "ours_bf16")
+                name: round(found[name] / found["sentence_transformers"], 2) for name in PRECISIONS
             },
             "times_plain": round(found["ours"] / found["plain_transformers"], 2),
         }
@@ -341,17 +344,12 @@ def work_alone(folder: str, threads: str, steps: str) -> None:
         print(BATCH / median(bench.ours("fp32")))
 
 
-def has_bf16() -> bool:
-    """Return whether this processor multiplies in bf16: AMX or the AVX-512 instructions for it."""
-    return bool({"amx_bf16", "avx512_bf16"} & set(hardware()["kernel_flags"].split()))
-
-
 def lines_of(found: dict[str, Any]) -> list[dict[str, Any]]:
     """Return the lines of the table."""
     lines = []
     for (size, kind), (name, precision) in itertools.product(
         ((size, kind) for size, kinds in found.items() if size in SIZES for kind in kinds),
-        (("ours", "fp32"), ("ours_bf16", "bf16")),
+        PRECISIONS.items(),
     ):
         case = found[size][kind]
         ratio, share = case["times_sentence_transformers"][name], case["share"][name]
@@ -362,7 +360,7 @@ def lines_of(found: dict[str, Any]) -> list[dict[str, Any]]:
                 f"{GOAL_RATIO:g}x, {GOAL_SHARE:.0%}",
                 ratio >= GOAL_RATIO and share >= GOAL_SHARE,
             )
-        if size == "2x128" or (precision == "bf16" and not has_bf16()):
+        if size == "2x128":
             goal, met = "", None
         rates = case["rows_per_second"]
         smaller = f", batch {case['batch']}" if case["batch"] != BATCH else ""
@@ -441,7 +439,7 @@ def main() -> None:
                 bench = Bench(folder, Path(scratch), kind, steps, batch)
                 found.setdefault(size, {})[kind] = bench.compared(layers, hidden, rounds)
                 if size == PROFILED:
-                    profiled = {each: bench.profiled(each) for each in ("fp32", "bf16")}
+                    profiled = {each: bench.profiled(each) for each in PRECISIONS.values()}
                     found[size][kind]["step"] = {each: spent for each, (spent, _) in profiled.items()}
                     found[size][kind]["stacks"] = {each: stack for each, (_, stack) in profiled.items()}
                 print(size, kind, json.dumps(found[size][kind]), flush=True)
@@ -449,7 +447,7 @@ def main() -> None:
             found["both_cores"] = both_cores(Path(scratch) / "6x384", 3 if chosen.quick else 10)
             print(found["both_cores"])
     write_record(chosen.out, found, lines_of(found))
-    if PROFILED in found and has_bf16():
+    if PROFILED in found and HAS_BF16:
         draw(found, chosen.out.with_suffix(".png"))
 
 
