@@ -13,8 +13,7 @@ from replicse.compile.jobs import Jobs
 from replicse.compile.study import Study
 from replicse.errors import BadInput
 from replicse.files import read_json
-from replicse.judge.measurements import Measurements
-from replicse.judge.study import study_machines
+from replicse.judge.measurements import Measurements, study_machines
 from replicse.printable import columns
 from replicse.registry.artefacts import METRICS
 from replicse.registry.digests import digest

@@ -1,5 +1,7 @@
 """Measurements: what was measured of a study's encoders, the only way from evaluation files to the values of cells."""
 
+import logging
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,6 +13,7 @@ from replicse.compile.study import Cell, Study
 from replicse.errors import BadInput
 from replicse.files import read_json
 from replicse.judge.evaluation import checked_record, part_at, read_evaluation
+from replicse.judge.machines import Machine, distinct, recorded
 from replicse.registry.artefacts import PROVENANCE
 from replicse.registry.suites import file_of
 
@@ -115,3 +118,19 @@ class Measurements:
             f"{job} failed: {job.tail[-1] if job.tail else 'its log is empty'} ({job.log})"
             for job in self.jobs.failed(file)
         )
+
+
+def study_machines(measurements: Measurements) -> Counter[Machine]:
+    """Return how many runs and evaluations of a study each machine made, of those that are there.
+
+    A file that is broken is logged and left out.
+    """
+    plan = measurements.study
+    records = [measurements.training_record(run) for run in plan.runs]
+    for encoder in set(plan.suites) - {"data"}:
+        groups = [suites[0] for suites in plan.groups(encoder).values()]
+        groups += ["trajectory"] if "trajectory" in plan.suites[encoder] else []
+        records += [measurements.at(encoder, suite).provenance for suite in groups]
+    for sentence in measurements.broken.values():
+        logging.getLogger(__name__).warning("%s", sentence)
+    return distinct(machine for record in records for machine in recorded(record))

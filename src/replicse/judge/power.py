@@ -72,12 +72,11 @@ def smallest_gap(
     """
     if power(1.0, seeds, of=of, share=share, borrowed=borrowed) is None:
         return None
-    from scipy.optimize import brentq
 
-    def short(gap: float) -> float:
-        return (power(gap, seeds, of=of, share=share, borrowed=borrowed) or 0.0) - POWER
+    def detected(step: int) -> float:
+        return power(step / 1e6, seeds, of=of, share=share, borrowed=borrowed) or 0.0
 
-    return float(brentq(short, 0.0, 200.0, xtol=1e-6))
+    return bisect_left(range(200_000_000), POWER, key=detected) / 1e6
 
 
 def seeds_for(gap: float, *, of: int = 1, share: float | None = None, borrowed: float = 0.0) -> int | None:

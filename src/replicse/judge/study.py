@@ -1,7 +1,6 @@
 """A complete study judged once: claims, adjudicated items and audit, from the items' results and one plan."""
 
 import logging
-from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import fields
 from pathlib import Path
@@ -17,7 +16,6 @@ from replicse.judge.audit import audit, audit_plan
 from replicse.judge.claims import judged_claims, study_claims
 from replicse.judge.csv_rows import TIDY, tidy_rows
 from replicse.judge.judgements import Explained, Finding, JudgedClaim, Judgements
-from replicse.judge.machines import Machine, distinct, recorded
 from replicse.judge.measurements import Measurements
 from replicse.judge.multiplicity import controlled
 from replicse.judge.origins import outdated
@@ -102,22 +100,6 @@ def controlled_item(plan: Study, result: ItemResult) -> ItemResult:
     files = [plan.paths.item(name) for name in beside if name != result.item]
     others = [ItemResult.read(file) for file in files if Path(file).is_file()]
     return controlled([result, *(other for other in others if other.comparable == result.comparable)])[0]
-
-
-def study_machines(measurements: Measurements) -> Counter[Machine]:
-    """Return how many runs and evaluations of a study each machine made, of those that are there.
-
-    A file that is broken is logged and left out.
-    """
-    plan = measurements.study
-    records = [measurements.training_record(run) for run in plan.runs]
-    for encoder in set(plan.suites) - {"data"}:
-        groups = [suites[0] for suites in plan.groups(encoder).values()]
-        groups += ["trajectory"] if "trajectory" in plan.suites[encoder] else []
-        records += [measurements.at(encoder, suite).provenance for suite in groups]
-    for sentence in measurements.broken.values():
-        LOG.warning("%s", sentence)
-    return distinct(machine for record in records for machine in recorded(record))
 
 
 def study_of_others(plan: Study, items: Iterable[str]) -> Study:

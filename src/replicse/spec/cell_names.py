@@ -29,10 +29,10 @@ class CellNames:
         self._cells: dict[str, CellId] = {}
         self._names: dict[CellId, str] = {}
         cells = [cell for paper in papers.values() for cell in _cells_of(paper, chosen)]
-        metrics = Counter(cell.short for cell in cells)
-        for cell in cells:
-            self._names[cell] = cell.short if metrics[cell.short] == 1 else str(cell)
-            self._cells |= {str(cell): cell, self._names[cell]: cell}
+        metrics = Counter(shorts := [cell.short for cell in cells])
+        for cell, short in zip(cells, shorts, strict=True):
+            self._names[cell] = name = short if metrics[short] == 1 else str(cell)
+            self._cells[str(cell)] = self._cells[name] = cell
 
     def cell(self, name: str) -> CellId:
         """Return the cell of a full name."""
