@@ -29,7 +29,7 @@ class Counting:
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory):
-    return dev_root(tmp_path_factory.mktemp("data"))
+    return dev_root(tmp_path_factory.mktemp("root") / "data")
 
 
 def test_a_function_and_an_object_give_the_numbers_of_a_slow_loop(data):

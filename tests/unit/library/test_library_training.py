@@ -56,7 +56,7 @@ def test_a_recipe_of_ones_own_selects_on_a_development_set(start, tmp_path):
         "selection": {"every": 1},
     }
     pairs = [(sentence, sentence) for sentence in SENTENCES]
-    replicse.train(recipe, pairs, start, tmp_path / "run", data=dev_root(tmp_path))
+    replicse.train(recipe, pairs, start, tmp_path / "run", data=dev_root(tmp_path / "data"))
     metrics = json.loads((tmp_path / "run" / "metrics.json").read_text())
     assert [each["step"] for each in metrics["history"]] == [1, 2, 3]
     assert {path.name for path in (tmp_path / "run" / "stores").iterdir()} == {"0-anchor", "1-crop"}
