@@ -9,4 +9,4 @@ __all__ = ["study"]  # a fixture
 @pytest.mark.parametrize("mistake", [*BY_HAND, *{kind_of(each): each for each in MADE}.values()], ids=str)
 def test_a_planted_mistake_is_refused(study, mistake):
     scale = "micro" if "workflow/scales/micro.yaml" in mistake.files else "paper"
-    refused(study, mistake, *(["plan", mistake.item, "--scale", scale] if mistake.item else []))
+    refused(study, mistake, *(["plan", *mistake.item.split(), "--scale", scale] if mistake.item else []))
