@@ -51,7 +51,7 @@ SIGNED = {"right", "left", "weight", "alpha", "beta"}  # numbers that may stand 
 class Mistake:
     """Files that are written over (None: a folder in the place of a file), and what the sentence must name.
 
-    `item` is one whose plan, with the options after it, refuses the mistake too: `validate` plans everything before it does.
+    `item` is one whose plan, with the options after it, refuses the mistake too: `validate` plans everything first.
     """
 
     what: str
