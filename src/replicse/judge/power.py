@@ -13,6 +13,7 @@ from functools import cache
 from replicse.judge.statistics import (
     order_statistic_below,
     order_statistic_interval,
+    t_below,
     t_quantile,
 )
 from replicse.registry.levels import FEWEST_SEEDS
@@ -54,10 +55,9 @@ def _beyond(edge: float, degrees: float, shift: float) -> float:
     """Return how probably a noncentral t is above an edge."""
     if abs(shift) > FARTHEST:
         return float(shift > 0)
-    from scipy.special import nctdtr, ndtr
-
     if math.isinf(degrees):
-        return float(ndtr(shift - edge))
+        return t_below(shift - edge, degrees)
+    from scipy.special import nctdtr
 
     return 1 - float(nctdtr(degrees, shift, edge))
 

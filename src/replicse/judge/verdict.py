@@ -16,6 +16,7 @@ from replicse.judge.statistics import (
     pooled,
     prediction_interval,
     spread_interval,
+    t_below,
 )
 from replicse.judge.table import Verdict
 from replicse.judge.values import finite, reduced
@@ -196,15 +197,15 @@ def p_value(values: Sequence[float], reported: Reported, target: Rounded, spread
 
 def _below(x: float, values: Sequence[float], reported: Reported, spread: Spread) -> float:
     """Return how probably what is printed lies below x, given our values."""
-    from scipy.special import fdtr, stdtr
-
     statistic, count = reported.statistic, reported.seeds or 1
     if statistic == "sd":
+        from scipy.special import fdtr
+
         return float(fdtr(count - 1, spread.degrees, (max(x, 0.0) / spread.sd) ** 2))
     offset = (x - mean_and_spread(values)[0]) / spread.sd
     if statistic in ("single", "mean"):
         others = 1 if statistic == "single" else count
-        return float(stdtr(spread.degrees, offset / math.sqrt(1 / others + 1 / len(values))))
+        return t_below(offset / math.sqrt(1 / others + 1 / len(values)), spread.degrees)
     share = ORDERED.get(statistic, reported.q or 0.0) / 100
     return order_statistic_below(offset, len(values), count, share, spread.degrees)
 
