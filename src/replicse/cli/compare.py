@@ -1,10 +1,10 @@
 """The verb that compares two results folders."""
 
-import re
 from argparse import ArgumentParser, Namespace
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
+from itertools import chain, islice
 from pathlib import Path
 
 from replicse.cli.answers import add_all_argument, on_a_screen, print_block, print_json, room
@@ -99,14 +99,14 @@ def compare_others(arguments: Namespace, a: str, b: str, markdown: bool = False)
     if arguments.json:
         print_json({**asdict(found), "numerics": NUMERICS})
         return
-    rows: list[Sequence[str] | str] = [("score", "A", "B", "B - A", "difference")]
+    scores: list[list[Sequence[str] | str]] = []
     for name, score in sorted(found.scores.items(), key=lambda each: each[1]["standing"] != BEYOND):
         numbers = (f"{score['a']:.2f}", f"{score['b']:.2f}", f"{score['difference']:+.2f}", score["standing"])
-        rows += [(name, *numbers)] if len(name) <= room() - NUMBERS else [name, ("", *numbers)]
-    heading, *lines = columns(rows, numbers=(1, 2, 3))
-    parts = re.findall(r"\S.*(?:\n +.*)*", "\n".join(lines))
-    head = (*difference_lines(found), heading)
-    print_block(on_a_screen(arguments, head, map(str.splitlines, parts), "score"), markdown)
+        scores.append([(name, *numbers)] if len(name) <= room() - NUMBERS else [name, ("", *numbers)])
+    lines = columns([("score", "A", "B", "B - A", "difference"), *chain(*scores)], numbers=(1, 2, 3))
+    head = (*difference_lines(found), next(lines))
+    parts = ([*islice(lines, len(rows))] for rows in scores)
+    print_block(on_a_screen(arguments, head, parts, "score"), markdown)
 
 
 def difference_lines(found: Differences) -> Iterator[str]:
