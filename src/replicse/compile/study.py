@@ -3,7 +3,7 @@
 import os
 from collections.abc import Iterable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, cached_property
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -195,14 +195,14 @@ class Study:
         init = self.inits(init)[-1]
         if init.fresh:
             return self.paths.tokenizer(tokenizer_id(init.fresh.tokenizer))
-        return f"{self.paths.backbone(backbone_id(init.replace(config=None)))}/{TOKENIZER}"
+        return f"{self.paths.backbone(backbone_id(init))}/{TOKENIZER}"
 
     def init_folder(self, run: Run) -> str:
         """Return the folder a run's weights start from; empty for a fresh encoder."""
         if run.init.run:
             which = run.init.checkpoint or kept_checkpoint(self.runs[run.init.run])
             return self.paths.checkpoint(run.init.run, which)
-        return "" if run.init.fresh else self.paths.backbone(backbone_id(run.init.replace(config=None)))
+        return "" if run.init.fresh else self.paths.backbone(backbone_id(run.init))
 
     def count_job(self) -> dict[str, Any]:
         """Return the paths that are counted, the recipes of the corpora among them, and those of runs."""
@@ -328,7 +328,6 @@ def tokenizer_id(recipe: Mapping[str, Any]) -> str:
     return f"{recipe['name']}-{digest(recipe, 8)}"
 
 
-@cache
 def backbone_id(source: EncoderSource | Init) -> str:
     """Return the name of a released encoder and 8 hexadecimal digits of its source."""
     name = source.hub or source.folder or getattr(source, "vectors", None) or ""
