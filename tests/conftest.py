@@ -48,10 +48,16 @@ def _outside_of_the_checkout() -> None:
 
 
 @pytest.fixture(scope="session")
-def studies(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
-    """The folder in which all processes of a test run keep the studies that they compile."""
+def of_all_processes(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
+    """The folder of a test run that all its processes share."""
     base = tmp_path_factory.getbasetemp()
-    folder = (base if worker_id == "master" else base.parent) / "studies"
+    return base if worker_id == "master" else base.parent
+
+
+@pytest.fixture(scope="session")
+def studies(of_all_processes: Path) -> Path:
+    """The folder in which all processes of a test run keep the studies that they compile."""
+    folder = of_all_processes / "studies"
     folder.mkdir(exist_ok=True)
     return folder
 
@@ -74,10 +80,9 @@ def real_data() -> Path:
 
 
 @pytest.fixture(scope="session")
-def whole(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
+def whole(of_all_processes: Path) -> Path:
     """The folder of the small study without any fault, which one process of a test run makes for all; to be read."""
-    base = tmp_path_factory.getbasetemp()
-    folder = (base if worker_id == "master" else base.parent) / "whole"
+    folder = of_all_processes / "whole"
     small_study.undisturbed(folder)
     return folder
 

@@ -191,9 +191,8 @@ def _put_labels(
         first, dark = tuple(to_data.transform(places[0])), tuple(0.6 * part for part in to_rgb(colour))
         label = axes.annotate(text, first, (0, 0), textcoords="offset points", fontsize=SMALL, color=dark)
         label.set(in_layout=False, path_effects=[withStroke(linewidth=1.5, foreground="white")], zorder=5)
-        size = np.array(
-            label.get_window_extent().size
-        )  # the same in every spot; to measure it takes a millisecond
+        # The same in every spot; to measure it takes a millisecond.
+        size = np.array(label.get_window_extent().size)
         spots = [(place, spot, _box(place, spot, size, pixel)) for place in places for spot in SPOTS]
         hidden, within = np.concatenate([*taken, *drawn]), np.array(axes.bbox.extents)
         place, spot, box = min(spots, key=lambda each: _crowding(each[2], within, hidden, each[1]))
