@@ -40,8 +40,8 @@ def read_network(folder: Path, changes: Mapping[str, Any] = MappingProxyType({})
     Raises BadInput where the library cannot make the family, and where a weight is absent or left over inside it.
     """
     folder = Path(folder)
-    if (folder / ADAPTER).is_file() and not changes:
-        return _with_adapter(folder)
+    if (folder / ADAPTER).is_file():
+        return _with_adapter(folder, changes)
     values = {**read_config(folder), **changes}
     family = values.get("model_type")
     if not isinstance(family, str):
@@ -154,7 +154,7 @@ def _unread(
     return tuple(name for name in left if not any(part in name for part in _OF_HEADS))
 
 
-def _with_adapter(folder: Path) -> TransformersBackbone:
+def _with_adapter(folder: Path, changes: Mapping[str, Any]) -> TransformersBackbone:
     """Return an encoder with an adapter of PEFT merged into its weights."""
     settings = folder / ADAPTER
     try:
@@ -167,7 +167,7 @@ def _with_adapter(folder: Path) -> TransformersBackbone:
     named = read_json(settings).get("base_model_name_or_path")
     if not isinstance(named, str):
         raise BadInput(f'{settings}: no "base_model_name_or_path"; name the encoder that it adapts')
-    backbone = read_network(encoder_folder(_beside(folder, named)))
+    backbone = read_network(encoder_folder(_beside(folder, named)), changes)
     inner, base = "base_model.model.", f"{backbone.model.base_model_prefix}."
     with quiet_library(), refusing(f"{settings}: peft cannot merge the adapter", "merge it"):
         adapted = get_peft_model(backbone.model, PeftConfig.from_pretrained(folder))

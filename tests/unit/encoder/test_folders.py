@@ -60,3 +60,10 @@ def test_a_folder_of_a_study_is_of_the_run_and_the_checkpoint_that_it_is_named_b
     (zero / "last" / "checkpoint.json").unlink()
     with pytest.raises(MissingData, match=rf"no checkpoint\.json, so not a checkpoint of run {zero.name}"):
         open_backbone(zero / "last")
+
+
+def test_an_adapter_is_not_passed_over_where_its_encoder_becomes_another(tmp_path):
+    written(tmp_path)
+    (tmp_path / "adapter_config.json").write_text("{}")
+    with pytest.raises(BadInput, match="adapter"):
+        open_backbone(tmp_path, changes={"model_type": "roberta"})
