@@ -1,5 +1,6 @@
 """Figures in the plane of alignment and uniformity, of a column's width: paths over training, encoders by score."""
 
+import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -14,8 +15,11 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 from replicse.show.looks import ONE_SEED, fill_one_axis, handle, method_looks, panel_grid, put_legend
 
+Path = tuple[np.ndarray, int]  # places by checkpoint; how many of them are steps of training
 PALE = "#b9c2ca"
 SMALL = 6.5
+MOST_NAMES, NARROW_TITLE = 3, 20
+LABELS = "uniformity, own scales\n(lower is better)", "uniformity (lower is better)"
 THIN: dict[str, Any] = {"linestyle": "-", "linewidth": 0.4, "alpha": 0.6, "zorder": 1.5}
 CHOSEN: dict[str, Any] = {"linestyle": (0, (1, 1.5)), "linewidth": 0.8, "marker": ""}
 
@@ -23,12 +27,14 @@ CHOSEN: dict[str, Any] = {"linestyle": (0, (1, 1.5)), "linewidth": 0.8, "marker"
 def trajectory(records: "DataFrame") -> "Figure":
     """Draw alignment against uniformity over training, one line per method with arrows along it, its name next to it.
 
+    Narrow panels have no room for more than MOST_NAMES names; the key has them.
+
     Records, in the order of training: method, step, alignment, uniformity, source (reported or reproduced), selected
     (not blank: the checkpoint that was selected, no further step), seed (blank: the mean over seeds).
     """
     looks = method_looks(records["method"].unique())
-    figure, panels = _panels_by_source(records)
-    means: dict[Axes, dict[str, tuple[np.ndarray, int]]] = {axes: {} for axes, _ in panels}
+    figure, panels = _panels_by_source(records, beside=True)
+    means: dict[Axes, dict[str, Path]] = {axes: {} for axes, _ in panels}
     seeds: dict[Axes, list[np.ndarray]] = {axes: [] for axes, _ in panels}
     for axes, part in panels:
         for (method, seed), points in part.groupby(["method", "seed"], sort=False):
@@ -40,15 +46,16 @@ def trajectory(records: "DataFrame") -> "Figure":
             else:
                 _path(axes, path, looks[method], steps)
                 means[axes][method] = path, steps
-    _put_key(figure, records, [place for own in means.values() for place in own.values()])
+    keyed = looks if len(panels) > 1 and len(looks) > MOST_NAMES else {}
+    _put_key(figure, records, [way for own in means.values() for way in own.values()], keyed)
     figure.draw_without_rendering()
     for axes, own in means.items():
         for method, (path, steps) in own.items():
             _arrows(axes, _along(axes, path[:steps]), looks[method]["color"])
-        ways = {method: _along(axes, path) for method, (path, _) in own.items()}
+        ways = [(method, _along(axes, path)) for method, (path, _) in own.items() if method not in keyed]
         labels = [
             (method, looks[method]["color"], way[_shares(way, np.linspace(1, 0.1, 10))], way)
-            for method, way in ways.items()
+            for method, way in ways
         ]
         others = [np.empty((0, 2)), *(_along(axes, path) for path in seeds[axes])]
         _put_labels(axes, labels, np.concatenate(others))
@@ -66,7 +73,7 @@ def scatter(records: "DataFrame") -> "Figure":
 
     scores = records["score"]
     colours = ScalarMappable(Normalize(scores.min(), scores.max()), "cividis")
-    figure, panels = _panels_by_source(records)
+    figure, panels = _panels_by_source(records, beside=False)
     for axes, part in panels:
         faces: list[Any] = [PALE if np.isnan(score) else colours.to_rgba(score) for score in part["score"]]
         look: dict[str, Any] = {"s": 22, "edgecolor": INK, "linewidth": 0.6, "zorder": 3}
@@ -105,18 +112,24 @@ SPOTS = [
 ]
 
 
-def _panels_by_source(records: "DataFrame") -> "tuple[Figure, list[tuple[Axes, DataFrame]]]":
-    """Return a figure with one plane per source, one below the other, on shared axes where the shapes stay readable."""
+def _panels_by_source(records: "DataFrame", beside: bool) -> "tuple[Figure, list[tuple[Axes, DataFrame]]]":
+    """Return a figure with one plane per source, on shared axes where the shapes stay readable.
+
+    Two stand beside each other, which leaves little room for names, or each has the width of the column.
+    """
     parts = list(records.groupby("source", sort=False))
+    narrow = beside and len(parts) > 1
     shared = all(fill_one_axis([part[name].to_numpy() for _, part in parts]) for name in PLANE)
-    figure, grid, _ = panel_grid(len(parts), 1, (0.7, 2.0), sharex=shared, sharey=shared)
-    for axes, (source, _) in zip(grid, parts, strict=True):
+    heights = (1.0, 1.8) if narrow else (0.7, 2.0)
+    figure, grid, columns = panel_grid(len(parts), 1 + narrow, heights, sharex=shared, sharey=shared)
+    for place, (axes, (source, _)) in enumerate(zip(grid, parts, strict=True)):
+        leftmost, lowest = not place % columns, place + columns >= len(parts)
         title = source if source in SOURCES else f"reproduced: {source[0].lower()}{source[1:]}"
-        axes.set_title(title if len(parts) > 1 else "")
-        axes.set_ylabel("alignment (lower is better)")
+        axes.set_title(textwrap.fill(title, NARROW_TITLE) if len(parts) > 1 else "")
+        axes.set(xlabel=LABELS[shared] * lowest, ylabel="alignment (lower is better)" * leftmost)
         axes.margins(0.12, 0.09)
-        axes.tick_params(labelbottom=not shared or axes is grid[-1])
-    grid[-1].set_xlabel("uniformity (lower is better)" + ("" if shared else "; each panel on its own scales"))
+        axes.tick_params(labelbottom=lowest or not shared, labelleft=leftmost or not shared)
+        axes.locator_params(axis="x", nbins=3 + shared if narrow else "auto")
     return figure, [(axes, part) for axes, (_, part) in zip(grid, parts, strict=True)]
 
 
@@ -138,16 +151,17 @@ def _seed_path(axes: "Axes", path: np.ndarray, look: Mapping[str, Any]) -> None:
     axes.plot(*path[-1:].T, **{**look, **THIN, "markersize": 2.5, "markerfacecolor": "none"})
 
 
-def _put_key(figure: "Figure", records: "DataFrame", paths: Sequence[tuple[np.ndarray, int]]) -> None:
-    """Put below the axes what the marks of a trajectory mean; names of methods are next to their lines."""
+def _put_key(figure: "Figure", records: "DataFrame", paths: Sequence[Path], keyed: Mapping[str, Any]) -> None:
+    """Put below the axes what the marks of a trajectory mean, and the looks of methods without a name at their line."""
     ends: dict[str, Any] = {"color": QUIET, "linestyle": "", "marker": "o"}
-    long = any(len(path) > 1 for path, _ in paths)
-    chosen = any(steps < len(path) for path, steps in paths)
+    first = handle(label="first checkpoint", markerfacecolor="white", markersize=5, **ends)
+    chosen = handle(label="to the selected checkpoint", color=QUIET, **CHOSEN)
     handles = [
-        *([handle(label="first checkpoint", markerfacecolor="white", markersize=5, **ends)] if long else []),
+        *(handle(label=method, **look) for method, look in keyed.items()),
+        *[first] * any(len(path) > 1 for path, _ in paths),
         handle(label="selected checkpoint", markeredgecolor=INK, markersize=5.5, **ends),
-        *([handle(label="to the selected checkpoint", color=QUIET, **CHOSEN)] if chosen else []),
-        *([handle(label="one seed", color=QUIET, **THIN)] if records["seed"].any() else []),
+        *[chosen] * any(steps < len(path) for path, steps in paths),
+        *[handle(label="one seed", color=QUIET, **THIN)] * records["seed"].any(),
     ]
     put_legend(figure, handles, columns=4)
 

@@ -75,23 +75,31 @@ def test_mistakes_are_named(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-def test_a_trajectory_is_one_column_with_a_line_by_seed_and_names_that_hide_no_other():
+def test_a_trajectory_has_a_line_by_seed_and_names_that_hide_no_other():
     item = item_of("trajectory")
-    drawn = figures.trajectory(frame(records_of(item)))
-    upper, lower = drawn.axes
-    assert (lower.get_xlabel(), lower.get_ylabel()) == (
-        "uniformity (lower is better)",
-        "alignment (lower is better)",
-    )
+    drawn = figures.trajectory(frame([each for each in records_of(item) if each["source"] == "reproduced"]))
+    (axes,) = drawn.axes
     (row, *_), seeds = item.rows, [0, 1, 2, 3, 4]
     cells = [item.described[item.id_at(row.id, column)] for column in item.columns]
-    ways = [line.get_ydata() for line in upper.lines if line.get_linewidth() < 0.5]
+    ways = [line.get_ydata() for line in axes.lines if line.get_linewidth() < 0.5]
     for seed in seeds:
         values = [cell.values[seed].value for cell in cells if cell.metric == "alignment"]
         assert any(list(way) == values for way in ways)
-    boxes = [text.get_window_extent() for text in upper.texts if text.get_text()]
-    assert [text.get_text() for text in upper.texts if text.get_text()] == [each.label for each in item.rows]
+    boxes = [text.get_window_extent() for text in axes.texts if text.get_text()]
+    assert [text.get_text() for text in axes.texts if text.get_text()] == [each.label for each in item.rows]
     assert not any(one.overlaps(other) for one, other in itertools.combinations(boxes, 2))
+
+
+def test_planes_of_a_trajectory_stand_beside_each_other_and_the_key_names_many_methods():
+    item = item_of("trajectory")
+    drawn = figures.trajectory(frame(records_of(item)))
+    left, right = drawn.axes
+    assert left.get_position().y0 == right.get_position().y0
+    assert {axes.get_xlabel() for axes in drawn.axes} == {"uniformity (lower is better)"}
+    assert (left.get_ylabel(), right.get_ylabel()) == ("alignment (lower is better)", "")
+    rows = [row.label for row in item.rows]
+    assert [text.get_text() for text in drawn.legends[0].get_texts()][: len(rows)] == rows
+    assert not any(text.get_text() for axes in drawn.axes for text in axes.texts)
 
 
 def titles(axes):
