@@ -3,16 +3,16 @@
     python benchmarks/training_limit.py [--quick] [--sizes 2x128 6x384 12x768]
 
 All three train the same folder of random weights on the same real sentences: InfoNCE at temperature 0.05 on position
-0, dropout 0.1, AdamW, batch 64 (12x768 also 16), length 32, one thread; unsupervised (a sentence twice) and supervised (premise,
-entailment, hard negative). They take turns; the first step of each is not counted. The peers tokenise and pad
-each batch as they are used; our tokenising is done before, and its time is added to the steps. A rate is of rows, each
-two or three sentences, and each loop counts at its fastest step, as the products do: what else runs makes others
-longer. The limit is the time of the matrix products that must be computed of the real tokens, forward
-and backward, at the best rate of the machine seen in the same run (`products.py`); our loop leaves out
-what nobody reads of the last layer, and so does its limit. `share_of_all` is what it would be of a limit that leaves
-out nothing. Seconds are those of the CPU, so that what else runs counts little. Of 6x384 some steps of ours are
-profiled: what a step does outside its products says how much of the limit it could reach if these ran at their best.
-One of them is drawn as a flame graph beside the record (`--figure` draws it again), whose stacks are in the record.
+0, dropout 0.1, AdamW, batch 64 (12x768 also 16), length 32, one thread; unsupervised (a sentence twice) and
+supervised (premise, entailment, hard negative). They take turns; the first step of each is not counted. The peers
+tokenise and pad each batch as they are used; our tokenising is done before, and its time is added to the steps. A
+rate is of rows, each two or three sentences, and each loop counts at its fastest step, as the products do: what else
+runs makes others longer. The limit is the time of the matrix products that must be computed of the real tokens,
+forward and backward, at the best rate of the machine seen in the same run (`products.py`); our loop leaves out what
+nobody reads of the last layer, and so does its limit. `share_of_all` is what it would be of a limit that leaves out
+nothing. Seconds are those of the CPU, so that what else runs counts little. Of 6x384 some steps of ours are profiled:
+what a step does outside its products says how much of the limit it could reach if these ran at their best. One of
+them is drawn as a flame graph beside the record (`--figure` draws it again), whose stacks are in the record.
 """
 
 import argparse
