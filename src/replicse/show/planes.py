@@ -115,7 +115,7 @@ SPOTS = [
 def _panels_by_source(records: "DataFrame", beside: bool) -> "tuple[Figure, list[tuple[Axes, DataFrame]]]":
     """Return a figure with one plane per source, on shared axes where the shapes stay readable.
 
-    Two stand beside each other, which leaves little room for names, or each has the width of the column.
+    Two share a row, which leaves little room for names, or each has the width of the column.
     """
     parts = list(records.groupby("source", sort=False))
     narrow = beside and len(parts) > 1

@@ -90,7 +90,7 @@ def test_a_trajectory_has_a_line_by_seed_and_names_that_hide_no_other():
     assert not any(one.overlaps(other) for one, other in itertools.combinations(boxes, 2))
 
 
-def test_planes_of_a_trajectory_stand_beside_each_other_and_the_key_names_many_methods():
+def test_planes_of_a_trajectory_share_a_row_and_the_key_names_many_methods():
     item = item_of("trajectory")
     drawn = figures.trajectory(frame(records_of(item)))
     left, right = drawn.axes
