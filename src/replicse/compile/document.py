@@ -1,60 +1,86 @@
-"""The document of a study: all that was compiled, read back as long as what it was compiled from is the same."""
+"""A study kept: all that was compiled, read back as long as what it was compiled from is the same."""
 
+import copyreg
 import hashlib
+import io
 import json
 import os
+import pickle
 from collections import UserDict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pydantic import BaseModel
+from pydantic import VERSION
 
-from replicse.compile.job import Job, log_of
-from replicse.compile.paths import Paths
-from replicse.compile.selection import load_scales
-from replicse.compile.study import Cell, Study
+from replicse.compile.study import Study
 from replicse.errors import BadInput, Failed
-from replicse.files import read_text, write_text
+from replicse.files import atomic_write
 from replicse.provenance.source import package_sha256
 from replicse.registry.registry import current
-from replicse.registry.runs import Run
-from replicse.spec.cell_id import CellId
-from replicse.spec.claims import Claim
 from replicse.spec.config import SHIPPED, Config, checked_config, use_all_plugins
-from replicse.spec.expression import Expression
-from replicse.spec.models import Encoder, Recipe
-from replicse.spec.papers import About, Corpora, Paper, Sets, printed_of
-from replicse.spec.printed import Reported, Spread
-from replicse.spec.protocols import Protocol
-from replicse.spec.scales import OfAnotherScale, Scale
-from replicse.spec.tables import Item, Row
+from replicse.spec.papers import Paper
 from replicse.workspace import looked_up
 
 # What is read of papers and scales; so many of the newest studies are kept.
 READ = ("papers/*/**/*", "scales/*.yaml", "hub.lock.yaml", "datasets.yaml")
 SUFFIXES = (".yaml", ".yml", ".csv", ".md", ".py")
-PARTS = ("about", "recipes", "items", "protocols", "claims", "corpora", "sets")
-SETS = ("counted", "unpinned", "without_pooler")
-PLAIN = ("run_stores", "backbones", "tokenizers", "stores", "left_out")
-DOCUMENT = "study.json"
 KEPT, MOST_KEPT = Path(".snakemake", "replicse-studies"), 32
 Key = TypeVar("Key")
 Value = TypeVar("Value")
 
 
-class Built(UserDict[Key, Value]):
-    """A mapping whose values are built of plain data when they are first asked for."""
+class _Pickler(pickle.Pickler):
+    """Writes paths of the workflow as they are below it: a workspace may be moved, and given by another name."""
 
-    def __init__(self, plain: Mapping[Key, Any], build: Callable[[Key, Any], Value]) -> None:
+    def __init__(self, stream: io.BytesIO, workflow: Path) -> None:
+        super().__init__(stream, pickle.HIGHEST_PROTOCOL)
+        self.dispatch_table = copyreg.dispatch_table | {type(workflow): partial(_reduced, workflow)}
+
+
+class _Unpickler(pickle.Unpickler):
+    def __init__(self, stream: io.BytesIO, workflow: Path) -> None:
+        super().__init__(stream)
+        self._workflow = workflow
+
+    def find_class(self, module: str, name: str) -> Any:
+        return self._workflow.joinpath if name == below.__name__ else super().find_class(module, name)
+
+
+def below(place: str) -> Path:
+    """Stand for the workflow's `joinpath` in what is pickled."""
+    raise NotImplementedError
+
+
+def _reduced(workflow: Path, path: Path) -> Any:
+    inside = path.is_relative_to(workflow)
+    return (below, (path.relative_to(workflow).as_posix(),)) if inside else path.__reduce__()
+
+
+def _pickled(value: object, workflow: Path) -> bytes:
+    stream = io.BytesIO()
+    _Pickler(stream, workflow).dump(value)
+    return stream.getvalue()
+
+
+def _unpickled(data: bytes, workflow: Path) -> Any:
+    return _Unpickler(io.BytesIO(data), workflow).load()
+
+
+class Built(UserDict[Key, Value]):
+    """A mapping whose values are unpickled when they are first asked for."""
+
+    def __init__(self, values: Mapping[Key, Value], workflow: Path) -> None:
         super().__init__()
-        self.data, self._build, self._built = dict(plain), build, dict[Key, Value]()
+        self.data = {key: _pickled(value, workflow) for key, value in values.items()}  # type: ignore[misc]
+        self._workflow, self._built = workflow, dict[Key, Value]()
 
     def __getitem__(self, key: Key) -> Value:
         if key not in self._built:
-            self._built[key] = self._build(key, self.data[key])
+            self._built[key] = _unpickled(self.data[key], self._workflow)  # type: ignore[arg-type]
         return self._built[key]
 
 
@@ -70,16 +96,15 @@ def study_of(
 ) -> Study:
     """Return the study of a config as `compile_study` does, read back where it was compiled from the same before.
 
-    With `only` it may hold more than that item. It is kept in the folder .snakemake of a workspace, and the one that
-    is `of_workflow` is left in the results of its scale too, with its jobs. Raises BadInput as `compile_study` does.
+    With `only` it may hold more than that item. It is kept in the folder .snakemake of a workspace, the one that is
+    `of_workflow` with its jobs. Raises BadInput as `compile_study` does.
     """
     config = values if isinstance(values, Config) else checked_config(values, file)
     use_all_plugins(config.plugins, workflow)
     made_from = inputs_digest(config, workflow, as_far_as_possible)
-    of_scale, kept = Path(Paths(config.scale).study), KEPT / f"{made_from}.json"
-    of_item = KEPT / f"{made_from}-{only.replace('/', '-')}.json"
-    for place in (of_item, of_scale, kept) if only else (of_scale, kept):
-        study = read_study(place, made_from, config, workflow)
+    kept, of_item = KEPT / made_from, KEPT / f"{made_from}-{only.replace('/', '-')}"
+    for place in (of_item, kept) if only else (kept,):
+        study = read_study(place, config, workflow)
         if study and (not only or only in study.items):
             break
     else:
@@ -89,25 +114,17 @@ def study_of(
         study = compile_study(
             config, workflow, file, only, papers=papers, as_far_as_possible=as_far_as_possible
         )
-        if of_workflow or SHIPPED.is_file():
-            _write(place, document_text(study, made_from))
-    if of_workflow and place != of_scale:
-        _write(of_scale, document_text(study, made_from, jobs=True))
+        if not of_workflow and SHIPPED.is_file():
+            write_study(study, place)
+    if of_workflow and not isinstance(vars(study).get("jobs"), Built):
+        write_study(study, place, jobs=True)
     return study
-
-
-def _write(place: Path, text: str) -> None:
-    """Write a study where that can be written; of those that are kept the newest stay."""
-    with suppress(OSError, Failed, BadInput):
-        write_text(place, text)
-        for old in sorted(KEPT.glob("*.json"), key=os.path.getmtime)[:-MOST_KEPT]:
-            old.unlink(missing_ok=True)
 
 
 def inputs_digest(config: Config, workflow: Path, *asked: object) -> str:
     """Return the digest of what a study is made from: code, plug-ins in use, papers, scales, lock, config."""
     plugins = [plugin.record() for plugin in current().plugins.values()]
-    digest = hashlib.sha256(package_sha256().encode())
+    digest = hashlib.sha256(f"{package_sha256()} {VERSION}".encode())
     digest.update(json.dumps([config.whole(), plugins, asked], sort_keys=True).encode())
     for pattern in READ:
         for file in looked_up(workflow, pattern):
@@ -117,65 +134,47 @@ def inputs_digest(config: Config, workflow: Path, *asked: object) -> str:
     return digest.hexdigest()
 
 
-# Writing
+def write_study(study: Study, place: Path, jobs: bool = False) -> None:
+    """Write a study where that can be written, with its jobs or without; of those that are kept the newest stay."""
+
+    def built(values: Mapping[Key, Value]) -> Built[Key, Value]:
+        return Built(values, study.workflow)
+
+    papers = {
+        key: replace(paper, recipes=built(paper.recipes), items=built(paper.items))
+        for key, paper in study.papers.items()
+    }
+    parts = replace(
+        study,
+        papers=built(papers),
+        items=built(study.items),
+        cells=built(study.cells),
+        runs=built(study.runs),
+        encoders=built(study.encoders),
+    )
+    vars(parts).update(depends=study.depends)
+    # A folder of the data root may come or go without any input of the study.
+    if not any("folder" in source for source in study.backbones.values()):
+        vars(parts).update(estimates=study.estimates)
+    if jobs:
+        named = {key: replace(job, modules=job.code, specs=()) for key, job in study.jobs.items()}
+        vars(parts).update(jobs=built(named))
+    folders = {folder: _listed(folder) for folder in _own_folders(study.backbones)}
+    with suppress(OSError, Failed, BadInput), atomic_write(place) as temporary:
+        temporary.write_bytes(_pickled((folders, parts), study.workflow))
+        for old in sorted(KEPT.iterdir(), key=os.path.getmtime)[:-MOST_KEPT]:
+            old.unlink(missing_ok=True)
 
 
-def document_text(study: Study, made_from: str, jobs: bool = False) -> str:
-    """Return a study as the text of its document."""
-    return json.dumps(document_of(study, made_from, jobs), ensure_ascii=False, separators=(",", ":"))
-
-
-def document_of(study: Study, made_from: str = "", jobs: bool = False) -> dict[str, Any]:
-    """Return a study as plain data, the same for the same inputs in any folder; without its jobs unless asked."""
-    cells = {name: [_cell(cell) for cell in several] for name, several in study.cells.items()}
-    return {
-        "made_from": made_from,
-        "folders": {folder: _listed(folder) for folder in _own_folders(study.backbones)},
-        "scale": given(study.scale),
-        "papers": {key: _paper(paper, study.workflow) for key, paper in study.papers.items()},
-        "items": given(study.items),
-        "cells": cells,
-        "read": [[*key, sorted(paths)] for key, paths in study.read.items()],
-        "unplanned": {
-            name: [str(error), isinstance(error, OfAnotherScale)] for name, error in study.unplanned.items()
-        },
-        "depends": study.depends,
-        # A folder of the data root may come or go without any input of the study.
-        "estimates": {} if any("folder" in each for each in study.backbones.values()) else study.estimates,
-        **{name: given(getattr(study, name)) for name in (*SETS, *PLAIN, "suites", "runs", "encoders", "measured")},
-        "jobs": [
-            [job.stage, job.id, job.inputs, job.named, job.payload, sorted(job.code), job.files, job.texts]
-            for job in (study.jobs.values() if jobs else ())
-        ],
-    }  # fmt: skip
-
-
-def given(value: Any) -> Any:
-    """Return checked data as plain data from which it can be read again: what was given, also what no hash is of."""
-    if isinstance(value, BaseModel):
-        fields = type(value).model_fields
-        kept = (name for name in fields if name in value.model_fields_set)
-        return {fields[name].alias or name: given(getattr(value, name)) for name in kept}
-    if isinstance(value, Expression):
-        return value.text if value.names else json.loads(value.text)
-    if isinstance(value, Mapping):
-        return {key: given(each) for key, each in value.items()}
-    if isinstance(value, set):
-        return sorted(value)
-    return list(map(given, value)) if isinstance(value, list | tuple) else value
-
-
-def _cell(cell: Cell) -> list[Any]:
-    column = next(place for place, each in enumerate(cell.item.columns) if each is cell.column)
-    read = [cell.protocol, cell.metric_path, cell.jobs, cell.seeds, given(cell.subtracted)]
-    return [cell.row.id, column, *read, list(map(_cell, cell.operands))]
-
-
-def _paper(paper: Paper, workflow: Path) -> dict[str, Any]:
-    reported = paper.reported.items()
-    printed = [[cell.item_name, cell.row, cell.column, cell.metric, given(one)] for cell, one in reported]
-    plain = {part: given(getattr(paper, part)) for part in PARTS}
-    return {"own": not paper.folder.is_relative_to(workflow), "reported": printed, **plain}
+def read_study(place: Path, config: Config, workflow: Path) -> Study | None:
+    """Return the study in a file; None where there is none, it is broken, or of other folders of a person's own."""
+    # What can go wrong with a broken file is whatever its bytes say.
+    with suppress(Exception):
+        folders, study = _unpickled(place.read_bytes(), workflow)
+        if all(_listed(folder) == files for folder, files in folders.items()):
+            vars(study).update(config=config)
+            return study
+    return None
 
 
 def _own_folders(backbones: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
@@ -186,109 +185,3 @@ def _own_folders(backbones: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
 
 def _listed(folder: str) -> list[str]:
     return sorted(file.name for file in Path(folder).glob("*") if file.is_file())
-
-
-# Reading
-
-
-def read_study(place: Path, made_from: str, config: Config, workflow: Path) -> Study | None:
-    """Return the study in a file; None where there is none, it is broken, or made from something else."""
-    try:
-        text = read_text(place)
-        document = json.loads(text) if text.startswith(f'{{"made_from":"{made_from}"') else None
-        if document and all(_listed(folder) == files for folder, files in document["folders"].items()):
-            return _study(document, config, workflow)
-    except (BadInput, LookupError, TypeError, ValueError):
-        pass
-    return None
-
-
-def _study(document: Mapping[str, Any], config: Config, workflow: Path) -> Study:
-    scale, files = Scale.of(document["scale"], DOCUMENT), load_scales(workflow)
-    scale._file, scale._files = files[scale.name], files
-    papers, paths = Built(document["papers"], partial(_built_paper, workflow)), Paths(scale.name)
-
-    def item(name: str, plain: Any) -> Item:
-        paper, _, short = name.partition("/")
-        return _item(plain, papers[paper].folder, short)
-
-    def cells(name: str, plain: Any) -> list[Cell]:
-        rows = {row.id: row for row in items[name].rows}
-        return [_built_cell(papers, items[name], rows, *each) for each in plain]
-
-    def job(key: tuple[str, str], plain: Any) -> Job:
-        inputs, named, payload, code, read, texts = plain
-        log = log_of(paths, key[0], *filter(None, key[1:]))
-        return Job(*key, tuple(inputs), named, log, payload, frozenset(code), files=read, texts=texts)
-
-    measured, unplanned = document["measured"].items(), document["unplanned"].items()
-    items = Built(document["items"], item)
-    study = Study(
-        config,
-        workflow,
-        scale,
-        papers,
-        paths,
-        items,
-        Built(document["cells"], cells),
-        Built(document["runs"], lambda _, plain: Run.of(plain, DOCUMENT)),
-        Built(document["encoders"], lambda _, plain: Encoder.of(plain, DOCUMENT)),
-        suites={encoder: set(suites) for encoder, suites in document["suites"].items()},
-        read={(encoder, suite): set(below) for encoder, suite, below in document["read"]},
-        measured={run: {path: Spread(*one) for path, one in each.items()} for run, each in measured},
-        unplanned={name: (OfAnotherScale if other else BadInput)(text) for name, (text, other) in unplanned},
-        counted=set(document["counted"]),
-        unpinned=set(document["unpinned"]),
-        without_pooler=set(document["without_pooler"]),
-        **{name: document[name] for name in PLAIN},
-    )
-    vars(study).update({name: document[name] for name in ("depends", "estimates") if document[name]})
-    if jobs := {(stage, name): rest for stage, name, *rest in document["jobs"]}:
-        vars(study).update(jobs=Built(jobs, job))
-    return study
-
-
-def _built_cell(
-    papers: Mapping[str, Paper], item: Item, rows: Mapping[str, Row], row: str, column: int, protocol: str, path: str,
-    jobs: list[list[str]], seeds: list[int | None], subtracted: Any, operands: list[Any],
-) -> Cell:  # fmt: skip
-    return Cell(
-        item,
-        rows[row],
-        item.columns[column],
-        path,
-        tuple(map(tuple, jobs)),
-        tuple(seeds),
-        printed_of(papers, item, rows[row], item.columns[column]),
-        subtracted and Reported.of(subtracted, DOCUMENT),
-        protocol,
-        tuple(_built_cell(papers, item, rows, *operand) for operand in operands),
-    )
-
-
-def _built_paper(workflow: Path, key: str, plain: Mapping[str, Any]) -> Paper:
-    folder = (Path() if plain["own"] else workflow) / "papers" / key
-    claims = tuple(Claim.of(claim, DOCUMENT) for claim in plain["claims"])
-    for claim in claims:
-        claim._file = folder / "claims.yaml"
-    return Paper(
-        key,
-        folder,
-        About.of(plain["about"], DOCUMENT),
-        Built(plain["recipes"], lambda _, recipe: Recipe.of(recipe, DOCUMENT)),
-        Built(plain["items"], lambda name, item: _item(item, folder, name)),
-        tuple(Protocol.of(protocol, DOCUMENT) for protocol in plain["protocols"]),
-        claims,
-        {
-            CellId(f"{key}/{item}", row, column, metric): Reported.of(printed, DOCUMENT)
-            for item, row, column, metric, printed in plain["reported"]
-        },
-        Corpora.of({"corpora": plain["corpora"]}, DOCUMENT).corpora,
-        Sets.of({"sets": plain["sets"]}, DOCUMENT).sets,
-    )
-
-
-def _item(plain: Any, paper: Path, name: str) -> Item:
-    item = Item.of(plain, DOCUMENT)
-    item._file = paper / "tables" / f"{name}.yaml"
-    return item

@@ -4,7 +4,7 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from replicse.registry.artefacts import AUDIT, CONFIG, DATA, JUDGEMENTS, RECORD, STUDY, TOKENIZER
+from replicse.registry.artefacts import AUDIT, CONFIG, DATA, JUDGEMENTS, RECORD, TOKENIZER
 
 
 @dataclass(frozen=True)
@@ -55,11 +55,6 @@ class Paths:
     def config(self) -> str:
         """Return the config of the study as it was started, for jobs that plan it again."""
         return f"{self.results}/{CONFIG}"
-
-    @property
-    def study(self) -> str:
-        """Return the document of the study as it was compiled."""
-        return f"{self.results}/{STUDY}"
 
     def throughput(self, *parts: str) -> str:
         """Return the folder of what `replicse benchmark` measured, a file per device, or a file in it."""

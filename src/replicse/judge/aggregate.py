@@ -5,14 +5,16 @@ interquartile mean does neither. One run is measured on all tasks, so each seed 
 """
 
 from collections.abc import Iterator, Sequence
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from replicse.judge.judgements import Paired
 from replicse.judge.report import RowAggregate
 from replicse.judge.shape import seed_values
 from replicse.judge.statistics import interval_of_mean
 from replicse.judge.table import CellResult, ColumnHead, ItemResult
+
+if TYPE_CHECKING:
+    import numpy as np
 
 FEWEST_TASKS = 4  # a quarter is cut at each end
 
@@ -46,27 +48,32 @@ def task_columns(item: ItemResult) -> list[ColumnHead]:
 
 def _printed(cells: Sequence[CellResult | None]) -> float | None:
     numbers = [cell.printed if cell else None for cell in cells]
-    return None if None in numbers else float(interquartile_mean(np.array(numbers)))
+    known = [number for number in numbers if number is not None]
+    return float(interquartile_mean(known)) if len(known) == len(numbers) else None
 
 
-def _scores(table: Sequence[Sequence[float | None]]) -> np.ndarray | None:
+def _scores(table: Sequence[Sequence[float | None]]) -> "np.ndarray | None":
     """Return (seeds, tasks) scores from the values of each task; None while one is missing."""
+    import numpy as np
+
     sizes = {len(values) for values in table}
     if sizes == {0} or len(sizes) != 1 or any(value is None for values in table for value in values):
         return None
     return np.array(table, dtype=np.float64).T
 
 
-def interquartile_mean(scores: np.ndarray) -> np.ndarray:
+def interquartile_mean(scores: "np.typing.ArrayLike") -> "np.ndarray":
     """Return the mean of the middle half along the last axis: a quarter, rounded down, is cut per end."""
+    import numpy as np
+
     count = np.shape(scores)[-1]
     cut = count // 4
     return np.sort(scores, axis=-1)[..., cut : count - cut].mean(axis=-1)
 
 
-def aggregate_interval(scores: Sequence[Sequence[float]] | np.ndarray) -> Paired:
+def aggregate_interval(scores: "np.typing.ArrayLike") -> Paired:
     """Return the interquartile mean over tasks in each seed, and their mean with Student's 95% t interval.
 
     Scores are (seeds, tasks): one run is measured on every task, so a seed gives one number.
     """
-    return interval_of_mean(tuple(interquartile_mean(np.asarray(scores)).tolist()))
+    return interval_of_mean(tuple(interquartile_mean(scores).tolist()))

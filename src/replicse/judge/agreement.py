@@ -9,11 +9,13 @@ others. Rows that only one of the two mappings names take no part.
 import itertools
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from replicse.judge.report import BestRow, RankAgreement, RowDifference
 from replicse.judge.statistics import BOUNDS, FEWEST_REDRAWN, mean_and_spread, paired_difference
+
+if TYPE_CHECKING:
+    import numpy as np
 
 Printed = Mapping[str, float]
 Ours = Mapping[str, Sequence[float | None]]
@@ -28,6 +30,8 @@ def rank_agreement(reported: Printed, ours: Ours, *, samples: int = SAMPLES) -> 
     The p-value is that of a random order of our rows: every permutation up to seven rows, 10,000 random ones
     beyond.
     """
+    import numpy as np
+
     by_row = {row: _present(ours.get(row, ())) for row in reported}
     values = {row: present for row, present in by_row.items() if present}
     if len(values) < 2:
@@ -71,8 +75,10 @@ def row_differences(reported: Printed, ours: Ours, baseline: str) -> Iterator[Ro
             yield RowDifference(row, printed, paired)
 
 
-def kendall_tau(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+def kendall_tau(first: "np.ndarray", second: "np.ndarray") -> "np.ndarray":
     """Return Kendall's tau-b of `first` (n, rows) or (rows,) with `second`, (rows,); NaN where a side is constant."""
+    import numpy as np
+
     left, right = np.triu_indices(first.shape[-1], k=1)
     y = np.sign(second[left] - second[right])
     if first.ndim == 1:
@@ -84,7 +90,11 @@ def kendall_tau(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     return np.concatenate(parts)
 
 
-def _tau_of_pairs(first: np.ndarray, y: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+def _tau_of_pairs(
+    first: "np.ndarray", y: "np.ndarray", left: "np.ndarray", right: "np.ndarray"
+) -> "np.ndarray":
+    import numpy as np
+
     x = np.sign(first[..., left] - first[..., right])
     with np.errstate(invalid="ignore", divide="ignore"):
         # One root of the product, so that two untied orders that agree give 1 exactly; all sums are of whole numbers.
@@ -95,17 +105,21 @@ def _present(values: Sequence[float | None]) -> list[float]:
     return [float(value) for value in values if value is not None and math.isfinite(value)]
 
 
-def _means(values: Iterable[Sequence[float]]) -> np.ndarray:
+def _means(values: Iterable[Sequence[float]]) -> "np.ndarray":
+    import numpy as np
+
     return np.array([mean_and_spread(row)[0] for row in values])
 
 
 def _redrawn_means(
-    values: Collection[Sequence[float]], samples: int, generator: np.random.Generator
-) -> np.ndarray | None:
+    values: Collection[Sequence[float]], samples: int, generator: "np.random.Generator"
+) -> "np.ndarray | None":
     """Return (samples, rows) means of redrawn seeds, each row on its own; None where they are too few.
 
     A row with a lone value among others that have seeds is a baseline: it stays where it is.
     """
+    import numpy as np
+
     if min((len(row) for row in values if len(row) > 1), default=1) < FEWEST_REDRAWN:
         return None
     columns = [
@@ -115,9 +129,11 @@ def _redrawn_means(
 
 
 def _permutation_p(
-    means: np.ndarray, target: np.ndarray, tau: float, generator: np.random.Generator
+    means: "np.ndarray", target: "np.ndarray", tau: float, generator: "np.random.Generator"
 ) -> float:
     """Return the share of orders of our rows that agree or disagree at least as much as the one found."""
+    import numpy as np
+
     exact = len(means) <= EXACT_ROWS
     if exact:
         orders = np.array(list(itertools.permutations(range(len(means)))))
