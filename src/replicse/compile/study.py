@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from replicse.compile.graph import Graph
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Cell:
     """One number of an item under one protocol: where it is read, from which encoders, and what is printed.
 
@@ -58,7 +59,7 @@ class Cell:
     def encoders(self) -> tuple[str, ...]:
         """Return the encoders of all jobs and seeds, each once; those of its operands where the cell is derived."""
         groups = [group for cell in self.operands for group in cell.jobs] if self.operands else self.jobs
-        return tuple(dict.fromkeys(encoder for group in groups for encoder in group))
+        return tuple(dict.fromkeys(chain.from_iterable(groups)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,8 +165,8 @@ class Study:
         """Return the JSON files that an item's cells read, each once, in order."""
         cells, place = self.cells[item.id], self.paths.evaluation
         read = (each for cell in cells for each in cell.operands or (cell,) if each.metric_path)
-        files = (place(encoder, file_of(each.metric_path)) for each in read for encoder in each.encoders)
-        return list(dict.fromkeys(files))
+        asked = ((each.encoders, file_of(each.metric_path)) for each in read)
+        return list(dict.fromkeys(place(encoder, file) for encoders, file in asked for encoder in encoders))
 
     def groups(self, encoder: str) -> dict[str, list[str]]:
         """Return the suites of an encoder by the evaluation file that holds them."""

@@ -6,7 +6,7 @@ AS_DESCRIBED = "as-described"  # the protocol of a paper's text
 TEXT_ITEM = "text"  # the pseudo-item of numbers that are printed in the running text
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class CellId:
     """A cell of a table or figure under one protocol, or a number that is printed outside of both.
 
