@@ -37,7 +37,7 @@ PATIENCE = 600.0
 
 @dataclass
 class Kills:
-    """Rounds of one study after another in a folder: a kill in each stage, then to the end, and its results compared.
+    """Rounds of one study after another in a folder: a kill in each stage named, then to the end, its results compared.
 
     `killed` counts (stage, victim); `unequal` names the files of all rounds that were not the expected ones.
     """
@@ -45,6 +45,7 @@ class Kills:
     folder: Path
     expected: Mapping[str, bytes]
     random: random.Random
+    stages: Sequence[str] = tuple(STAGES)
     killed: Counter = field(default_factory=Counter)
     counts: Counter = field(default_factory=Counter)
     unequal: list[str] = field(default_factory=list)
@@ -62,7 +63,7 @@ class Kills:
             shutil.rmtree(self.folder / name, ignore_errors=True)
         before = self.killed.total()
         main = self._start()
-        for stage in STAGES:
+        for stage in self.stages:
             main = self._kill(stage, main)
         assert self.killed.total() > before, "no job was seen"
         while main.wait(timeout=PATIENCE):
