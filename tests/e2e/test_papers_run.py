@@ -1,12 +1,12 @@
 """Papers run at micro in one study: with plug-ins, on an ELECTRA of the user's, with templates for each view."""
 
 import json
-import os
 import shutil
 import sys
 from pathlib import Path
 
 import pytest
+import small_study
 import yaml
 from made_up import plugins_of, write_electra, write_workflow, write_workspace
 from micro import sentences
@@ -44,7 +44,7 @@ def study(tmp_path_factory):
         "--cores",
         "2",
     ]
-    done = ran(*words, cwd=folder, env={**os.environ, "PYTHONPATH": str(ROOT / "src")})
+    done = ran(*words, cwd=folder, env=small_study.environment(folder))
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
     pages = [f"reports/micro/{item}.html" for item in ("electra/table1", *ROWS)]
     assert all(page in done.stdout and (folder / page).is_file() for page in pages), done.stdout
