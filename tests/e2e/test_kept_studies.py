@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from places import ROOT
+from read_once import READ_ONCE
 
 from replicse.cli import run
 from replicse.cli.arguments import chosen_config
@@ -17,6 +18,7 @@ from replicse.cli.render import write_kept
 from replicse.compile.compiler import compile_study
 from replicse.files import read_json, read_rows, write_json
 from replicse.judge.story import find_cell
+from replicse.spec import papers
 
 WORKFLOW = ROOT / "workflow"
 STUDIES = sorted(folder.name for folder in (ROOT / "reports/studies").iterdir() if folder.is_dir())
@@ -40,6 +42,8 @@ def pages(request, clone):
     """A committed study, written again from what is committed of it: its name and its HTML pages of papers."""
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(clone)
+        for reader, once in READ_ONCE.items():
+            patch.setattr(papers, reader, once)
         yield request.param, written_again(patch, request.param)
 
 
