@@ -98,6 +98,7 @@ def test_promptbert_is_read_at_its_mask(study):
     cells = numbers(study, "promptbert")
     averages = {cell: value for cell, value in cells.items() if cell[2] == "avg"}
     assert len(averages) == len(set(averages.values())) == 3
+    assert cells["wording", "this-colon", "gain"] != 0, "a full stop is no part of the text"
     poolings = [each["pooling"] for each in evaluations(study, "promptbert")]
     assert [each["pooling"] for each in poolings] == ["mask"] * 4
     assert sorted(each.get("full_stop", False) for each in poolings) == [False, True, True, True]
