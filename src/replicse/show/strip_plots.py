@@ -23,7 +23,7 @@ LOOKS: dict[str, dict[str, Any]] = {
         "color": ORANGE,
         "markersize": 3.5,
         "linestyle": "",
-        "label": "rerun by somebody else",
+        "label": "rerun by others",
     },
     "ours": {"marker": "s", "color": BLUE, "markersize": 3.5, "linestyle": "", "label": "ours"},
 }
