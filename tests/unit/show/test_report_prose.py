@@ -2,6 +2,7 @@
 
 import re
 
+import pytest
 from cases import cases
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 from replicse.show.formats.prose import (
     html_blocks,
     html_inline,
+    kept_whole,
     latex_address,
     latex_blocks,
     latex_inline,
@@ -66,3 +68,9 @@ def test_links():
     assert latex_inline("[a_b](https://e.org/x_y%20z#l)") == r"\href{https://e.org/x\_y\%20z\#l}{a\_b}"
     assert latex_address("https://e.org/50%#a&b") == r"https://e.org/50\%\#a\&b"
     assert html_inline("[a](https://e.org)") == '<a href="https://e.org">a</a>'
+
+
+@pytest.mark.parametrize("whole", ["[−12.2, −8.4]", "(7 cells)", "3 of 7", "Table 3", "✓ supported"])
+def test_what_belongs_together_does_not_break(whole):
+    assert kept_whole(whole) == whole.replace(" ", "\u00a0")
+    assert kept_whole("a word, then Another") == "a word, then Another"

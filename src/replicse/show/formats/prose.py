@@ -43,12 +43,13 @@ OTHER_FONTS = re.compile(
 
 OPTION = re.compile(r"^( *)([\[*])")
 
-# Whose spaces do not break: an interval or the seeds, [−12.2, −8.4], {+1.2, +1.6}, and what follows a symbol.
-WHOLE = re.compile(r"[\[{][−+\d.,% ]+[\]}]|^[^\w\s] ")
+# Whose spaces do not break: an interval or the seeds, [−12.2, −8.4], {+1.2, +1.6}, counts (7 cells; 3 of 7), places
+# (Table 3), and what follows a symbol.
+WHOLE = re.compile(r"[\[{][−+\d.,% ]+[\]}]|\(\d+ cells?\)|^\d+ of \d+$|\b(Section|Table|Figure) \b|^[^\w\s] ")
 
 
 def kept_whole(text: str) -> str:
-    """Return text whose intervals and symbols do not break."""
+    """Return text whose intervals, counts, places and symbols do not break."""
     return WHOLE.sub(lambda match: match[0].replace(" ", "\u00a0"), text)
 
 
