@@ -31,7 +31,13 @@ def places() -> Iterator[str]:
                 yield from (paths.figure(item, kind) for kind in ("svg", "csv"))
             yield from (paths.judged(what) for what in ("claims", "adjudication", "audit"))
             yield from (paths.report(kind) for kind in ("html", "md", "tex"))
-            yield from (paths.config, paths.record, paths.data, paths.cells, paths.throughput("planted.json"))
+            yield from (
+                paths.config,
+                paths.record,
+                paths.data,
+                paths.judged("cells"),
+                paths.throughput("planted.json"),
+            )
 
 
 def plant(checkout: Path) -> None:

@@ -4,6 +4,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from replicse.cli.answers import (
@@ -75,7 +76,7 @@ def run(arguments: Namespace) -> None:
     absent = [
         name
         for name in ([] if committed else results)
-        if any(map(plan.paths.missing, plan.evaluation_files(plan.items[name])))
+        if not all(Path(file).exists() for file in plan.evaluation_files(plan.items[name]))
     ]
     judged = report(plan.record, list(results.values()), Judgements(adjudication=tuple(rows)))
     page = adjudication_page(judged)

@@ -119,9 +119,7 @@ def _begun(plan: Study, only: str) -> bool:
     """Return whether something of a plan was evaluated, or of a complete study at least begun."""
     items = [plan.items[only]] if only else plan.items.values()
     files = {file for item in items for file in plan.evaluation_files(item)}
-    return any(not plan.paths.missing(file) for file in files) or (
-        not only and Path(plan.paths.config).is_file()
-    )
+    return any(Path(file).exists() for file in files) or (not only and Path(plan.paths.config).is_file())
 
 
 def _committed_like(plan: Study, items: Sequence[str]) -> str:

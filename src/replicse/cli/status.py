@@ -3,6 +3,7 @@
 from argparse import ArgumentParser, Namespace
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from replicse.cli.answers import add_all_argument, answer, command, on_a_screen, room, shortened
@@ -67,7 +68,7 @@ def status_of(measurements: Measurements) -> tuple[dict[str, Any], dict[Job, dic
     for item, evaluations in files.items():
         counts = counted({file: states[file] for file in evaluations})
         items.append({"item": item, **counts, "tabulated": tabulated(plan, item)})
-    trained = sum(not plan.paths.missing(plan.paths.run(run, METRICS)) for run in plan.runs)
+    trained = sum(Path(plan.paths.run(run, METRICS)).exists() for run in plan.runs)
     total = {**counted(states), "runs": len(plan.runs), "trained": trained}
     begun = jobs.begun
     machines = study_machines(measurements)
@@ -84,7 +85,7 @@ def status_of(measurements: Measurements) -> tuple[dict[str, Any], dict[Job, dic
 
 def tabulated(plan: Study, item: str) -> bool:
     """Return whether the table of an item is there, made with the config that the plan has now."""
-    if plan.paths.missing(plan.paths.table(item)):
+    if not Path(plan.paths.table(item)).exists():
         return False
     try:
         made_with = read_json(plan.paths.item(item)).get("config")

@@ -68,7 +68,7 @@ def compile_study(
     if not plan.items and not (plan.unplanned and as_far_as_possible):
         none = BadInput(f'{file}: the study has no item "{only}"{nearest(only, [item.id for item in items])}')
         raise next(iter(plan.unplanned.values()), none)
-    return plan
+    return plan.frozen()
 
 
 class Compiler:

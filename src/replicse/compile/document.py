@@ -6,12 +6,12 @@ import io
 import json
 import os
 import pickle
-from collections import UserDict
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 from pydantic import VERSION
@@ -28,6 +28,7 @@ from replicse.workspace import looked_up
 # What is read of papers and scales; so many of the newest studies are kept.
 READ = ("papers/*/**/*", "scales/*.yaml", "hub.lock.yaml", "datasets.yaml")
 SUFFIXES = (".yaml", ".yml", ".csv", ".md", ".py")
+LARGE = ("items", "cells", "runs", "encoders")  # kept by parts, as papers are
 KEPT, MOST_KEPT = Path(".snakemake", "replicse-studies"), 32
 Key = TypeVar("Key")
 Value = TypeVar("Value")
@@ -38,7 +39,8 @@ class _Pickler(pickle.Pickler):
 
     def __init__(self, stream: io.BytesIO, workflow: Path) -> None:
         super().__init__(stream, pickle.HIGHEST_PROTOCOL)
-        self.dispatch_table = copyreg.dispatch_table | {type(workflow): partial(_reduced, workflow)}
+        own: dict[type, Any] = {type(workflow): partial(_reduced, workflow), MappingProxyType: _thawed}
+        self.dispatch_table = copyreg.dispatch_table | own
 
 
 class _Unpickler(pickle.Unpickler):
@@ -60,6 +62,15 @@ def _reduced(workflow: Path, path: Path) -> Any:
     return (below, (path.relative_to(workflow).as_posix(),)) if inside else path.__reduce__()
 
 
+def read_only(mapping: dict[Any, Any]) -> Mapping[Any, Any]:
+    """Return a mapping that nobody can change, which by itself cannot be pickled."""
+    return MappingProxyType(mapping)
+
+
+def _thawed(mapping: Mapping[Any, Any]) -> Any:
+    return read_only, (dict(mapping),)
+
+
 def _pickled(value: object, workflow: Path) -> bytes:
     stream = io.BytesIO()
     _Pickler(stream, workflow).dump(value)
@@ -70,18 +81,23 @@ def _unpickled(data: bytes, workflow: Path) -> Any:
     return _Unpickler(io.BytesIO(data), workflow).load()
 
 
-class Built(UserDict[Key, Value]):
+class Built(Mapping[Key, Value]):
     """A mapping whose values are unpickled when they are first asked for."""
 
     def __init__(self, values: Mapping[Key, Value], workflow: Path) -> None:
-        super().__init__()
-        self.data = {key: _pickled(value, workflow) for key, value in values.items()}  # type: ignore[misc]
+        self._data = {key: _pickled(value, workflow) for key, value in values.items()}
         self._workflow, self._built = workflow, dict[Key, Value]()
 
     def __getitem__(self, key: Key) -> Value:
         if key not in self._built:
-            self._built[key] = _unpickled(self.data[key], self._workflow)  # type: ignore[arg-type]
+            self._built[key] = _unpickled(self._data[key], self._workflow)
         return self._built[key]
+
+    def __iter__(self) -> Iterator[Key]:
+        return iter(self._data)
+
+    def __len__(self) -> int:
+        return len(self._data)
 
 
 def study_of(
@@ -144,14 +160,8 @@ def write_study(study: Study, place: Path, jobs: bool = False) -> None:
         key: replace(paper, recipes=built(paper.recipes), items=built(paper.items))
         for key, paper in study.papers.items()
     }
-    parts = replace(
-        study,
-        papers=built(papers),
-        items=built(study.items),
-        cells=built(study.cells),
-        runs=built(study.runs),
-        encoders=built(study.encoders),
-    )
+    large: dict[str, Any] = {name: built(getattr(study, name)) for name in LARGE}
+    parts = replace(study, papers=built(papers), **large)
     vars(parts).update(depends=study.depends)
     # A folder of the data root may come or go without any input of the study.
     if not any("folder" in source for source in study.backbones.values()):

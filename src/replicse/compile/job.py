@@ -133,7 +133,7 @@ OUTPUTS: dict[str, Callable[..., Outputs]] = {
     "tabulate": lambda paths, item: {"result": paths.item(item), "table": paths.table(item)},
     "judge": lambda paths: {
         **{what: paths.judged(what) for what in JUDGED},
-        "cells": paths.cells,
+        "cells": paths.judged("cells"),
         "judgements": paths.judgements,
     },
     "figures": _drawn,

@@ -61,7 +61,7 @@ class Paths:
         return "/".join([self.results, "throughput", *parts])
 
     def judged(self, what: str) -> str:
-        """Return what is drawn from all tables together: `claims`, `adjudication` or `audit`."""
+        """Return what is drawn from all tables: `claims`, `adjudication`, `audit`, or the values of all `cells`."""
         return f"{self.results}/{what}.csv"
 
     @property
@@ -101,11 +101,6 @@ class Paths:
         """Return an item's result: all that figures, claims, adjudication and report know of it."""
         return f"{self.results}/items/{item}.json"
 
-    @property
-    def cells(self) -> str:
-        """Return the tidy CSV of all values of all cells."""
-        return f"{self.results}/cells.csv"
-
     def table(self, item: str) -> str:
         """Return an item's tabulated cells."""
         return f"{self.results}/tables/{item}.csv"
@@ -139,10 +134,6 @@ class Paths:
     def printed(self, name: str, kind: str) -> str:
         """Return a table of the report as a file of its own, or the macros of those in LaTeX."""
         return f"{self.reports}/tables/{name}.{kind}"
-
-    def missing(self, path: str) -> bool:
-        """Return whether a declared file is not there."""
-        return not Path(path).exists()
 
 
 def drop_partial(scale: str) -> None:

@@ -2,11 +2,12 @@
 
 import os
 from collections.abc import Iterable, Mapping, MutableMapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Self
 
 from replicse.compile.job import Job
 from replicse.compile.paths import Paths
@@ -64,7 +65,7 @@ class Cell:
 
 @dataclass(frozen=True, eq=False)
 class Study:
-    """A study: every cell, run, encoder and store, each once. Its compiler fills it; afterwards nothing of it changes.
+    """A study: every cell, run, encoder and store, each once. Its compiler fills it; then it is `frozen`.
 
     Its jobs, and what its runs are made from, are worked out when they are first asked for.
     """
@@ -97,6 +98,13 @@ class Study:
     left_out: list[str] = field(default_factory=list)
     # items that cannot be planned, where that is no reason to stop -> why
     unplanned: dict[str, BadInput] = field(default_factory=dict)
+
+    def frozen(self) -> Self:
+        """Return the study as its readers have it: its mappings, sets and lists refuse every change."""
+        kinds: dict[Any, Any] = {MutableMapping: MappingProxyType, set: frozenset, list: tuple}
+        filled = ((name, value, kind) for name, value in vars(self).items() for kind in kinds)
+        made = {name: kinds[kind](value) for name, value, kind in filled if isinstance(value, kind)}
+        return replace(self, **made)
 
     @property
     def seeds(self) -> tuple[int, ...]:
@@ -219,7 +227,7 @@ class Study:
         """Return every job by stage and id."""
         from replicse.compile.outcomes import outcomes
 
-        return {(job.stage, job.id): job for job in (*self._graph, *outcomes(self))}
+        return MappingProxyType({(job.stage, job.id): job for job in (*self._graph, *outcomes(self))})
 
     @cached_property
     def depends(self) -> Mapping[str, Sequence[str]]:
@@ -272,10 +280,6 @@ class Study:
         single = [cell for cell in cells if all(len(group) == 1 for group in cell.jobs)]
         return self.chain(self.trained_runs(cells)) - self.chain(self.trained_runs(single))
 
-    def downloaded(self) -> list[str]:
-        """Return the encoders that are evaluated as others released them."""
-        return [name for name, encoder in self.encoders.items() if encoder.source.hub]
-
     def chain(self, runs: Iterable[str]) -> set[str]:
         """Return some runs and all that they depend on."""
         chain: set[str] = set()
@@ -317,11 +321,6 @@ class Study:
 def kept_checkpoint(run: Run) -> Checkpoint:
     """Return `best` where a run selects by a metric, `last` where it does not."""
     return "best" if run.selection.every else "last"
-
-
-def item_curve(item: Item) -> bool:
-    """Return whether an item's figure draws curves of the evaluations, not its own cells."""
-    return item.figure in ("spectrum", "density", "density-own-scales")
 
 
 def tokenizer_id(recipe: Mapping[str, Any]) -> str:

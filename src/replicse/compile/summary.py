@@ -99,7 +99,7 @@ def summary_of(study: Study, device: str = "") -> Summary:
         training=cost.training(study.runs),
         searched=cost.training(searched),
         not_searched=cost.training(study.runs.keys() - searched),
-        released=cost.evaluation(study.downloaded()),
+        released=cost.evaluation([name for name, each in study.encoders.items() if each.source.hub]),
         evaluation=cost.evaluation(study.encoders),
         needs=tuple(needs(study)),
     )

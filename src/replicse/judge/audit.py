@@ -52,7 +52,7 @@ def audit_plan(workflow: Path, cell: Cell | None = None, study: Config | None = 
     if cell:
         named = _beside(plan.papers, cell, load_datasets(workflow))
         items = {name: item for name, item in plan.items.items() if name in named}
-        plan = replace(plan, items=items, cells={name: plan.cells[name] for name in items})
+        plan = replace(plan, items=items, cells={name: plan.cells[name] for name in items}).frozen()
     if plan.unplanned:
         LOG.warning("not audited: %s (%s)", ", ".join(plan.unplanned), next(iter(plan.unplanned.values())))
     return plan

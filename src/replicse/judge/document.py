@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from replicse.judge.aggregate import aggregates
 from replicse.judge.effects import effects_of
 from replicse.judge.gaps import adjudicated_items, gap_explained, gaps_known
 from replicse.judge.highlights import orders_kept, strong_effects, strong_protocols, tested
@@ -61,7 +60,6 @@ def report(
         protocols=tuple(strong_protocols(judged.adjudication, by_item)),
         shapes=columns,
         orders=orders_kept(columns),
-        aggregates=tuple(row for item in items for row in aggregates(item)),
         tests=tested(items),
         seconds=seconds,
         machines=tuple(distinct(each for item in items for cell in item.cells for each in cell.machines)),

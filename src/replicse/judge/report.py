@@ -133,18 +133,6 @@ class ColumnShape:
     signs: tuple[RowDifference, ...]
 
 
-@dataclass(frozen=True)
-class RowAggregate:
-    """The interquartile means of one row over its tasks, in print (None where a number is missing) and ours."""
-
-    item: str
-    row: str
-    label: str
-    n_tasks: int
-    reported: float | None
-    ours: Paired
-
-
 class JudgedItem(ItemResult):
     """An item with what its rows change, and how many of its cells show each verdict."""
 
@@ -281,7 +269,6 @@ class Report(Checked):
     protocols: tuple[StrongProtocol, ...] = ()
     shapes: tuple[ColumnShape, ...] = ()
     orders: Orders | None = None
-    aggregates: tuple[RowAggregate, ...] = ()
     tests: Tests | None = None
     seconds: Seconds | None = None
     machines: tuple[Machine, ...] = ()

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterator
 from typing import Any
 
 from replicse.compile.remarks import cut_searches
-from replicse.compile.study import Study, item_curve
+from replicse.compile.study import Study
 from replicse.judge.cells import cell_result
 from replicse.judge.crossed import crossed_notes
 from replicse.judge.measurements import Measurements
@@ -14,6 +14,9 @@ from replicse.spec.cell_id import AS_DESCRIBED, CellId
 from replicse.spec.columns import AnyColumn, StepScore
 from replicse.spec.protocols import AS_RUN, ON_BACKBONE
 from replicse.spec.tables import OWN, Item
+
+# Figures of curves that evaluations hold, not of cells.
+CURVES = ("spectrum", "density", "density-own-scales")
 
 
 def item_result(item: Item, measurements: Measurements, only: Collection[CellId] | None = None) -> ItemResult:
@@ -54,7 +57,7 @@ def item_result(item: Item, measurements: Measurements, only: Collection[CellId]
         variants=_variant_titles(plan, item),
         notes=item.notes,
         deviations=plan.papers[item.paper].deviations.get(item.name, ""),
-        curves=_curves(item, measurements) if item_curve(item) else {},
+        curves=_curves(item, measurements) if item.figure in CURVES else {},
         config=digest(plan.config.bearing_on(item.id)),
     )
     cut = cut_searches(plan, item)

@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import MutableMapping
 from pathlib import Path
 
 import pytest
@@ -56,6 +57,7 @@ def test_what_is_read_is_what_was_compiled(scale, tmp_path):
         ours, theirs = (getattr(each, part.name) for each in (read, study))
         if part.name not in ("papers", "unplanned"):  # claims hold expressions, of which each is its own
             assert (dict(ours) if isinstance(ours, Built) else ours) == theirs, part.name
+        assert not any(isinstance(each, MutableMapping | list | set) for each in (ours, theirs)), part.name
     for key, paper in study.papers.items():
         assert all(dict(paper.items) == dict(each.items) for each in (paper, read.papers[key]))
         assert read.papers[key].reported == paper.reported and read.papers[key].folder == paper.folder

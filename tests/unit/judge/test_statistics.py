@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from replicse.evaluation import bootstrap
-from replicse.judge import aggregate
 from replicse.judge import statistics as study
 from replicse.spec.printed import Spread
 
@@ -152,8 +151,6 @@ def test_below_three_seeds_nothing_has_an_interval_of_its_own():
         found = study.paired_difference(values, [70.0])
         assert (found.low, found.high, found.n, found.resolved) == (None, None, len(values), False)
         assert found.by_seed == tuple(value - 70.0 for value in values)
-        pooled = aggregate.aggregate_interval([[value] * 4 for value in values])
-        assert (pooled.low, pooled.high) == (None, None)
     assert study.prediction_interval([75.0, 76.0], spread=Spread(0.84)) is not None, (
         "a spread known beforehand is one"
     )
@@ -169,17 +166,6 @@ def test_spearman_interval_against_a_slow_bootstrap():
     assert estimate.value == pytest.approx(slow_spearman(first, gold), abs=1e-12)
     expected = slow_bootstrap(slow_spearman, (first, gold), 41, 0.95, seed=3)
     assert (estimate.low, estimate.high) == pytest.approx(tuple(expected), abs=1e-12)
-
-
-# Aggregates
-
-
-@pytest.mark.parametrize("count", [1, 3, 4, 7, 8, 35])
-def test_interquartile_mean_against_scipy(count):
-    from scipy.stats import trim_mean
-
-    scores = np.random.default_rng(count).normal(size=count)
-    assert aggregate.interquartile_mean(scores) == pytest.approx(trim_mean(scores, 0.25))
 
 
 # A crossed design

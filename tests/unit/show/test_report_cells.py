@@ -34,7 +34,7 @@ def test_the_reproduced_number_is_rounded_like_the_printed_one(printed, value, t
 @given(st.none() | NUMBERS, st.none() | NUMBERS, st.sampled_from(["", *VERDICTS]), st.booleans())
 def test_what_is_missing_is_blank(reproduced, low, verdict, quoted):
     shown = show(result(reported="82.5", reproduced=reproduced, low=low, verdict=verdict), quoted=quoted)
-    for text in (shown.text, shown.words):
+    for text in (shown.text, shown.detail):
         assert text == " ".join(text.split())
         assert "None" not in text and "nan" not in text and "()" not in text
     assert (shown.reproduced == "") == (reproduced is None or quoted)
@@ -67,8 +67,9 @@ def test_the_difference_is_that_of_the_two_numbers_shown(digits, value, decimals
 
 def test_a_quoted_cell_shows_the_printed_number_and_its_mark_only():
     cell = result(reported="55.14", reproduced=51.0, delta=-4.14, low=50, high=52, verdict="lower")
-    assert show(cell, scale="micro", quoted=True).words == "55.14 † quoted"
-    assert show(result(), quoted=True).words == ""
+    shown = show(cell, scale="micro", quoted=True)
+    assert (shown.text, shown.word) == ("55.14 †", "quoted")
+    assert show(result(), quoted=True).text == ""
 
 
 def test_a_spread_that_would_read_as_none_gets_more_decimals():

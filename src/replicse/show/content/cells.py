@@ -100,11 +100,6 @@ class Shown:
         """Return `82.5 → 75.4 ±0.6 (−7.1) ▼`."""
         return _joined(self.numbers, self.detail, self.symbol)
 
-    @property
-    def words(self) -> str:
-        """Return the text with the verdict spelt out after its symbol."""
-        return _joined(self.text, self.word)
-
 
 def show(cell: CellResult | None, *, scale: str = "", quoted: bool = False) -> Shown:
     """Return a judged cell as text; a `scale` is given where it is not the papers', and shows no verdict.

@@ -1,4 +1,4 @@
-"""The page that says what reproduces: verdicts by item, shapes of the tables, aggregates over tasks."""
+"""The page that says what reproduces: verdicts by item, shapes of the tables, differences to baseline rows."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -6,9 +6,8 @@ from dataclasses import replace
 from functools import partial
 from operator import attrgetter
 
-from replicse.judge.report import JudgedItem, Report, RowAggregate
+from replicse.judge.report import JudgedItem, Report
 from replicse.judge.table import standing
-from replicse.printable import number
 from replicse.show.content.cells import SYMBOLS
 from replicse.show.content.contents import Page
 from replicse.show.content.numbers import effect_text, printed_difference
@@ -27,7 +26,6 @@ def reproduces_page(report: Report) -> Page | None:
         (verdict_sheet(report.items), comparable),
         (shape_sheet(report), comparable or orders),
         (difference_sheet(report.items), comparable or orders),
-        (aggregate_sheet(report.aggregates), comparable),
     )
     text = paragraphs("reproduces", comparable, orders)
     titled = [
@@ -65,16 +63,3 @@ def difference_sheet(items: Iterable[JudgedItem]) -> Sheet:
     }
     effects = (effect for item in items for effect in item.effects)
     return Sheet.of("Differences to the baseline row", effects, columns, *paragraphs("paired"))
-
-
-def aggregate_sheet(aggregates: Iterable[RowAggregate]) -> Sheet:
-    """Return one line per row that prints an average over tasks."""
-    columns: Columns = {
-        "Item": attrgetter("item"),
-        "Row": attrgetter("label"),
-        "Tasks": lambda entry: str(entry.n_tasks),
-        "Seeds": lambda entry: str(entry.ours.n),
-        "Printed": lambda entry: "" if entry.reported is None else number(entry.reported),
-        "Ours": lambda entry: effect_text(entry.ours, number),
-    }
-    return Sheet.of("Aggregates over tasks", aggregates, columns, *paragraphs("aggregates"))
