@@ -11,7 +11,9 @@ from replicse.show.content.tables import grid_of
 from replicse.show.formats import html, latex, markdown
 from replicse.show.formats.terminal import item_text, page_text
 
-FORMATS = {"md": markdown.grid, "tex": latex.grid, "html": html.grid}
+HTML = html._environment().get_template("table.html.j2").module
+FORMATS = {"md": markdown.grid, "tex": latex.grid, "html": HTML.grid}
+SHEETS = {"md": markdown.sheet, "tex": latex.sheet, "html": HTML.sheet}
 CLAIMS = Sheet(
     "Claims",
     ("Paper", "Claim", "Seeds", "Holds"),
@@ -27,7 +29,7 @@ PAGE = Page("What the papers state", ("Each sentence under three sets of *number
 @pytest.mark.parametrize("name", example.REPORTED)
 @pytest.mark.parametrize("suffix", FORMATS)
 def test_table(golden, name, suffix):
-    golden(f"{name}.{suffix}", FORMATS[suffix](grid_of(example.item(name))))
+    golden(f"{name}.{suffix}", str(FORMATS[suffix](grid_of(example.item(name)))))
 
 
 @pytest.mark.parametrize("name", example.REPORTED)
@@ -41,17 +43,15 @@ def test_what_a_figure_is_drawn_from(golden, name):
     golden(f"{name}.csv", DataFrame(as_csv(records)).to_csv(index=False, float_format="%.4f"))
 
 
-@pytest.mark.parametrize("suffix", ("md", "tex", "html"))
+@pytest.mark.parametrize("suffix", SHEETS)
 def test_sheet(golden, suffix):
-    render = {"md": markdown.sheet, "tex": latex.sheet, "html": html.sheet}[suffix]
-    golden(f"claims.{suffix}", render(CLAIMS))
+    golden(f"claims.{suffix}", str(SHEETS[suffix](CLAIMS)))
 
 
-@pytest.mark.parametrize("suffix", ("md", "tex", "html"))
+@pytest.mark.parametrize("suffix", SHEETS)
 def test_adjudication(golden, suffix):
-    render = {"md": markdown.sheet, "tex": latex.sheet, "html": html.sheet}[suffix]
     (sheet,) = example.adjudication().sheets
-    golden(f"adjudication.{suffix}", render(sheet))
+    golden(f"adjudication.{suffix}", str(SHEETS[suffix](sheet)))
 
 
 @pytest.mark.parametrize("scale", ("paper", "micro", "compact"))

@@ -90,10 +90,10 @@ class Resolver:
     ) -> list[Encoder]:
         """Return the encoders of a recipe's runs, as they were trained; note the spreads that are printed of them."""
         spec = self.recipes.run(use, request, chain)
+        spreads = {} if chain.stages else self.recipes.spreads(spec)
         runs = self.runs(spec, chain, seeds)
-        if not chain.stages and (spreads := self.recipes.spreads(spec)):
-            for run in runs:
-                self.plan.measured[run.run_id] = {**self.plan.measured.get(run.run_id, {}), **spreads}
+        for run in runs if spreads else ():
+            self.plan.measured[run.run_id] = {**self.plan.measured.get(run.run_id, {}), **spreads}
         return [
             Encoder(
                 source=EncoderSource(run=run.run_id),

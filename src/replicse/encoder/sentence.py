@@ -73,7 +73,6 @@ class SentenceEncoder:
         tokenizer: Path | Tokenizer | CalledTokenizer,
         pooling: PoolingParameters,
         max_length: int = MAX_LENGTH,
-        batch_tokens: int | None = None,
         normalised: bool = False,
     ) -> None:
         self.backbone, self.head, self.normalised = backbone, head if pooling.head else None, normalised
@@ -96,7 +95,7 @@ class SentenceEncoder:
                 f"{backbone.vocabulary}; use the tokenizer that belongs to the encoder"
             )
         self.device = backbone.input_embeddings.device
-        self.batch_tokens = batch_tokens or BATCH_TOKENS.get(self.device.type, BATCH_TOKENS["cpu"])
+        self.batch_tokens = BATCH_TOKENS.get(self.device.type, BATCH_TOKENS["cpu"])
         self._batches = 0
         self._tokens: dict[str, bytes] = {}
         self._vectors: dict[bytes, np.ndarray] = {}
@@ -108,7 +107,6 @@ class SentenceEncoder:
         pooling: str | Mapping[str, Any] | PoolingParameters | None = None,
         max_length: int | None = None,
         device: str | None = None,
-        batch_tokens: int | None = None,
         engine: Engine = "auto",
     ) -> "SentenceEncoder | LibraryEncoder":
         """Open the encoder of a folder or a hub id (`name/model[@revision]`) as its own library reads it.
@@ -125,14 +123,14 @@ class SentenceEncoder:
             asked = None
         original = folder / ORIGINAL if (folder / ORIGINAL / MODULES).is_file() else folder
         if asked is None and (original / MODULES).is_file():
-            return cls._as_declared(original, max_length, device, batch_tokens, engine)
+            return cls._as_declared(original, max_length, device, engine)
         if original != folder and asked == pooling_of("cls"):
             # What a row of a study reads where it names no pooling.
             raise BadInput(f"{folder}: declares a pooling of its own; write pooling: own, or another by name")
         if asked is not None and (folder / MODULES).is_file():
             log.info("%s: read by pooling %s as asked for, not by its own %s", folder, asked, MODULES)
         transformer = transformer_folder(folder)
-        return cls._of(transformer, asked or pooling_of("cls"), max_length, device, batch_tokens, engine)
+        return cls._of(transformer, asked or pooling_of("cls"), max_length, device, engine)
 
     @classmethod
     def _of(
@@ -141,7 +139,6 @@ class SentenceEncoder:
         pooling: PoolingParameters,
         max_length: int | None,
         device: str | None,
-        batch_tokens: int | None,
         engine: Engine,
         normalised: bool = False,
     ) -> "SentenceEncoder":
@@ -157,7 +154,7 @@ class SentenceEncoder:
             )
         backbone.to(device_for(device))
         length = min(MAX_LENGTH, longest) if max_length is None else max_length
-        encoder = cls(backbone, None, tokenizer, pooling, length, batch_tokens, normalised)
+        encoder = cls(backbone, None, tokenizer, pooling, length, normalised)
         encoder._open_head(folder)
         return encoder
 
@@ -167,7 +164,6 @@ class SentenceEncoder:
         folder: Path,
         max_length: int | None,
         device: str | None,
-        batch_tokens: int | None,
         engine: Engine,
     ) -> "SentenceEncoder | LibraryEncoder":
         """Return a folder of sentence-transformers as that library reads it, by an engine that gives its vectors."""
@@ -175,7 +171,7 @@ class SentenceEncoder:
         declared, why = declared_by(model), "its modules are more than a pooling"
         if declared is not None:
             length = max_length or declared.max_length
-            rest = length, device, batch_tokens, engine, declared.normalised
+            rest = length, device, engine, declared.normalised
             try:
                 encoder = cls._of(transformer_folder(folder), pooling_of(declared.pooling), *rest)
                 if equal(encoder(PROBE), encoded(model, PROBE)):

@@ -49,16 +49,9 @@ def judged_tables(judgements: Judgements, results: Sequence[ItemResult]) -> dict
     return {**tables, "cells": (TIDY, list(tidy_rows(results)))}
 
 
-def read_results(plan: Study, paths: Paths | None = None) -> list[ItemResult]:
-    """Return the results of a study's items as `tabulate` wrote them; those that are not there are left out.
-
-    They are read from the plan's own `paths`, or from those of a committed study.
-    """
-    files = {item: Path((paths or plan.paths).item(item)) for item in plan.items}
-    absent = [item for item, file in files.items() if not file.exists()]
-    if absent:
-        LOG.warning("not tabulated: %s", ", ".join(absent))
-    return [ItemResult.read(file) for item, file in files.items() if item not in absent]
+def read_results(plan: Study) -> list[ItemResult]:
+    """Return the results of a study's items as `tabulate` wrote them."""
+    return [ItemResult.read(plan.paths.item(item)) for item in plan.items]
 
 
 def committed_item(plan: Study, paths: Paths, item: str) -> ItemResult:

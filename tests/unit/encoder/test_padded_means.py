@@ -64,7 +64,8 @@ def test_at_test_time_a_longer_sentence_is_cut_and_each_vector_depends_on_its_ow
     assert max(map(len, rows)) == 12
     expected = reference(folder, [row.tolist() for row in rows], 12)[-1].mean(1).numpy()
     np.testing.assert_allclose(vectors, expected, rtol=1e-4, atol=1e-5)
-    small = SentenceEncoder.open(folder, {"pooling": "mean", "pad_to": 12}, device="cpu", batch_tokens=36)
+    small = SentenceEncoder.open(folder, {"pooling": "mean", "pad_to": 12}, device="cpu")
+    small.batch_tokens = 36
     assert {len(some) for some in small.batches(sorted(rows, key=len))} <= {1, 2, 3}, (
         "padding fills a batch too"
     )

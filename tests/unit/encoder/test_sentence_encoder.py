@@ -55,7 +55,8 @@ def test_vectors_come_in_order_and_agree_with_encoding_one_by_one(folder, poolin
 
 
 def test_every_distinct_token_sequence_is_encoded_once_and_sorted_by_length(folder):
-    encoder = SentenceEncoder.open(folder, "cls", batch_tokens=40)
+    encoder = SentenceEncoder.open(folder, "cls")
+    encoder.batch_tokens = 40
     seen = counted(encoder)
     vectors = encoder(SENTENCES)
     lengths = [length for batch in seen for length in batch]

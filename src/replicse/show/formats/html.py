@@ -17,7 +17,6 @@ from replicse.printable import MINUS
 from replicse.show.content.cell_facts import cell_address, run_command
 from replicse.show.content.contents import Document, ItemEntry, Page, Section, Waterfall
 from replicse.show.content.grids import Column, Grid, GridCell, GridLine, panels
-from replicse.show.content.sheets import Sheet
 from replicse.show.formats import templates
 from replicse.show.formats.pictures import deltas_svg, effects_svg, slopes_svg, waterfall_svg
 from replicse.show.formats.prose import html_blocks, html_inline, kept_whole
@@ -34,16 +33,6 @@ UNQUOTED = " /:;,.=()+-'!?*@_~"
 ARROW = 2.0
 # A name of an item or a cell, such as simcse/table3/p0.1/stsb-dev.
 NAME = re.compile(r"([a-z0-9]+/[A-Za-z0-9-]+(?:/[^\s/,;:()]+)*)")
-
-
-def grid(table: Grid) -> str:
-    """Return a grid as an HTML fragment; its looks come from the report's style sheet."""
-    return _macro("grid", table)
-
-
-def sheet(table: Sheet) -> str:
-    """Return a plain table as an HTML fragment."""
-    return _macro("sheet", table)
 
 
 def document(report: Document) -> str:
@@ -200,8 +189,3 @@ def _column_widths(column: Column, place: int, stacked: bool) -> str:
 
 def _slug(text: str) -> str:
     return "-".join("".join(letter if letter.isalnum() else " " for letter in text.lower()).split())
-
-
-def _macro(name: str, table: Grid | Sheet) -> str:
-    """Return what a macro of the template makes of a table."""
-    return str(getattr(_environment().get_template("table.html.j2").module, name)(table))
