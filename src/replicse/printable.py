@@ -25,6 +25,11 @@ def several(count: int, what: str) -> str:
     return f"{count:,} {what}{'s' * (count != 1)}"
 
 
+def standing(scale: str, comparable: bool) -> str:
+    """Return what a caption says of a scale: `scale paper`, or `micro: not comparable`."""
+    return f"scale {scale}" if comparable else f"{scale}: not comparable"
+
+
 def some(names: Sequence[str]) -> str:
     """Return the first few of some names, and how many more there are."""
     return ", ".join(names[:SHOWN]) + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")

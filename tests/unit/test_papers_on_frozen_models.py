@@ -137,7 +137,7 @@ def test_a_teacher_is_a_chain_of_its_own_for_each_seed():
         rows = ("teacher", "student", "second-generation", "of-two")
         teacher, student, second, of_two = (run_of(plan, "teacher", row, seed) for row in rows)
         best, last = (
-            plan.paths.checkpoint(run.run_id, name) for run, name in ((teacher, "best"), (student, "last"))
+            plan.paths.run(run.run_id, name) for run, name in ((teacher, "best"), (student, "last"))
         )
         (model,) = frozen_models(student.terms)
         assert model.folder == best and str(model.pooling) == "cls"

@@ -44,7 +44,7 @@ class Graph:
     @cached_property
     def checkpoints(self) -> Mapping[str, str]:
         """Return the run of each folder of weights that another run may depend on."""
-        return {self.paths.checkpoint(run, which): run for run in self.plan.runs for which in CHECKPOINTS}
+        return {self.paths.run(run, which): run for run in self.plan.runs for which in CHECKPOINTS}
 
     @cached_property
     def depends(self) -> Mapping[str, Sequence[str]]:

@@ -99,7 +99,7 @@ def _by_name(files: Iterable[str]) -> Outputs:
 
 
 def _trained(paths: Paths, run: str) -> Outputs:
-    weights = {which: f"{paths.checkpoint(run, which)}/{WEIGHTS}" for which in CHECKPOINTS}
+    weights = {which: f"{paths.run(run, which)}/{WEIGHTS}" for which in CHECKPOINTS}
     return weights | _by_name(paths.run(run, record) for record in (METRICS, PROVENANCE))
 
 

@@ -82,16 +82,12 @@ class Paths:
         return "/".join([self.results, "stores", store_id, *parts])
 
     def run(self, run_id: str, *parts: str) -> str:
-        """Return the folder of a training run, or a file in it."""
+        """Return the folder of a training run, that of its best or last checkpoint, or a file in it."""
         return "/".join([self.results, "runs", run_id, *parts])
 
     def state(self, run_id: str) -> str:
         """Return the folder of a run's resume state: never a declared output."""
         return f"{self.results}/state/{run_id}"
-
-    def checkpoint(self, run_id: str, which: str) -> str:
-        """Return the encoder folder of a run's best or last checkpoint."""
-        return self.run(run_id, which)
 
     def evaluation(self, encoder_id: str, what: str) -> str:
         """Return a JSON of an encoder: a group of suites, `trajectory`, or `counts`."""

@@ -192,7 +192,7 @@ class Study:
     def encoder_folder(self, encoder: Encoder) -> str:
         """Return the folder that holds an encoder's weights."""
         if encoder.source.run:
-            return self.paths.checkpoint(encoder.source.run, encoder.checkpoint)
+            return self.paths.run(encoder.source.run, encoder.checkpoint)
         return self.paths.backbone(backbone_id(encoder.source))
 
     def inits(self, init: Init) -> list[Init]:
@@ -210,7 +210,7 @@ class Study:
         """Return the folder a run's weights start from; empty for a fresh encoder."""
         if run.init.run:
             which = run.init.checkpoint or kept_checkpoint(self.runs[run.init.run])
-            return self.paths.checkpoint(run.init.run, which)
+            return self.paths.run(run.init.run, which)
         return "" if run.init.fresh else self.paths.backbone(backbone_id(run.init))
 
     def count_job(self) -> dict[str, Any]:

@@ -15,7 +15,6 @@ from replicse.judge.report import (
     StrongProtocol,
     Tests,
     Turned,
-    excludes_zero,
 )
 from replicse.judge.statistics import among
 from replicse.registry.suites import is_percentage
@@ -42,7 +41,7 @@ def strong_effects(items: Sequence[JudgedItem]) -> Iterator[StrongEffect]:
     # Of a row the column in which its effect is largest.
     largest: dict[tuple[str, str], tuple[Effect, Measured]] = {}
     # What stays different from zero among all of them comes first.
-    for each in sorted(apart, key=lambda each: (not excludes_zero(bounds(each[0])), -abs(each[0].ours.mean))):
+    for each in sorted(apart, key=lambda each: (_holds_zero(bounds(each[0])), -abs(each[0].ours.mean))):
         largest.setdefault((each[0].item, each[0].row), each)
     for effect, what in [*filter(None, chosen), *list(largest.values())[:MOST_UNPRINTED]]:
         same = [other for other, measured in decided if measured == what]
@@ -53,6 +52,10 @@ def strong_effects(items: Sequence[JudgedItem]) -> Iterator[StrongEffect]:
             candidates=candidates,
             bounds=bounds(effect),
         )
+
+
+def _holds_zero(bounds: tuple[float, float] | None) -> bool:
+    return bounds is None or bounds[0] <= 0 <= bounds[1]
 
 
 def _measured(item: JudgedItem, effect: Effect) -> Measured:

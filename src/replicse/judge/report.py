@@ -94,11 +94,6 @@ class Effect(RowDifference):
         return f"{self.ours.n} pairs of backbone and seed" if self.backbones else f"{self.ours.n} seeds"
 
 
-def excludes_zero(bounds: tuple[float, float] | None) -> bool:
-    """Return whether there are bounds, and zero is outside of them."""
-    return bounds is not None and (bounds[0] > 0 or bounds[1] < 0)
-
-
 @dataclass(frozen=True)
 class StrongEffect:
     """An effect chosen as one of the strongest of `candidates`, with bounds that hold for all together, if any.

@@ -11,6 +11,7 @@ from pydantic import model_validator
 from replicse.checked import Checked, UserMessage
 from replicse.files import read_json
 from replicse.judge.machines import Machine, mixture
+from replicse.printable import standing
 from replicse.registry.levels import FEWEST_SEEDS
 from replicse.registry.mteb import NOT_LOCAL
 from replicse.spec.cell_id import AS_DESCRIBED, CellId
@@ -26,11 +27,6 @@ QUOTED, NOT_COMPARABLE, ABSENT = "quoted", "not comparable", "data absent"
 FACTS = ("failed", "not run", ABSENT)
 # Numbers are kept in full: only the order of a sum may differ.
 ROUNDING = 1e-6
-
-
-def standing(scale: str, comparable: bool) -> str:
-    """Return what a caption says of a scale: `scale paper`, or `micro: not comparable`."""
-    return f"scale {scale}" if comparable else f"{scale}: not comparable"
 
 
 class ColumnHead(Checked):

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from replicse.judge.judgements import Finding, JudgedClaim
-from replicse.judge.report import JudgedItem, Orders, Report, StrongEffect, StrongProtocol, excludes_zero
+from replicse.judge.report import JudgedItem, Orders, Report, StrongEffect, StrongProtocol
 from replicse.printable import several
 from replicse.show.content.contents import Headline, Surroundings
 from replicse.show.content.numbers import effect_text, plus_minus, printed_difference
@@ -61,9 +61,9 @@ def _chosen(bounds: tuple[float, float] | None, candidates: int) -> str:
     """Return the interval of an effect that was chosen as the strongest of several; blank without one."""
     if bounds is None or candidates == 1:
         return ""
-    low, high = map(plus_minus, bounds)
-    among = f"; as one of {candidates} [{low}, {high}], Bonferroni"
-    return among if excludes_zero(bounds) else f"{among}, which includes zero"
+    low, high = bounds
+    zero = "" if low > 0 or high < 0 else ", which includes zero"
+    return f"; as one of {candidates} [{plus_minus(low)}, {plus_minus(high)}], Bonferroni{zero}"
 
 
 def _points(mean: float, column: str) -> str:

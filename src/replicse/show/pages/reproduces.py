@@ -7,7 +7,7 @@ from functools import partial
 from operator import attrgetter
 
 from replicse.judge.report import JudgedItem, Report
-from replicse.judge.table import standing
+from replicse.printable import standing
 from replicse.show.content.cells import SYMBOLS
 from replicse.show.content.contents import Page
 from replicse.show.content.numbers import effect_text, printed_difference
