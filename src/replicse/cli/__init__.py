@@ -113,6 +113,7 @@ def set_up_output() -> None:
         format=f"{CLEARED * sys.stderr.isatty()}%(asctime)s %(levelname)s %(message)s",
         datefmt="%H:%M:%S",
     )
+    logging.getLogger("fontTools").setLevel(logging.WARNING)  # it tells each glyph of a PDF's font
 
 
 def answered(words: Sequence[str]) -> int:

@@ -17,6 +17,7 @@ from typing import Any
 from psutil import NoSuchProcess, Process
 
 from replicse.checked import read_yaml
+from replicse.cli.answers import wrapped
 from replicse.cli.arguments import add_study_arguments, chosen_config, config_layers, own_papers
 from replicse.compile.compiler import compile_study
 from replicse.compile.document import study_of
@@ -85,8 +86,8 @@ def run(arguments: Namespace) -> int:
     plan = of_items(whole, items)
     refuse_absent(plan, items)
     left_out = (f"{item} is left out: {error}" for item, error in plan.unplanned.items())
-    for sentence in filter(None, (unpinned_text(plan), absent_root(plan), *left_out)):
-        print(sentence, file=sys.stderr)
+    for line in wrapped(filter(None, (unpinned_text(plan), absent_root(plan), *left_out))):
+        print(line, file=sys.stderr)
     command = snakemake_words(
         arguments,
         [each if isinstance(each, str) else each.target for each in items],

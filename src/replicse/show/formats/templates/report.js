@@ -113,7 +113,7 @@
   function words(row) {
     return Array.from(row.cells).map(function (cell) {
       return cell.matches("td.cell") ? cell.className.replace(/-/g, " ") : cell.textContent;
-    }).join(" ").toLowerCase();
+    }).join(" ").replace(/\s+/g, " ").toLowerCase();
   }
 
   all(".filter").forEach(function (filter) {
