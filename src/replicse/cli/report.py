@@ -39,8 +39,7 @@ def run(arguments: Namespace) -> int:
         return 0
     plan = chosen_study(arguments)
     lacking, written = report_partly(plan, list(plan.items.values()))
-    keys = ("item", "state", "why", "remedy")
-    rows = [{key: getattr(one, key) for key in keys} for one in lacking]
+    rows = [{key: getattr(one, key) for key in ("item", "state", "why", "remedy")} for one in lacking]
     lines = partial_lines(lacking, len(plan.items), written)
     answer(arguments.json, {"report": str(written), "incomplete": rows}, lines)
     return 1 if lacking else 0
