@@ -52,12 +52,14 @@ class Mistake:
     """Files that are written over (None: a folder in the place of a file), and what the sentence must name.
 
     `item` is one whose plan, with the options after it, refuses the mistake too: `validate` plans everything first.
+    What is `late` only `validate` finds, once it has planned everything: `make check` plants it.
     """
 
     what: str
     files: dict[str, Callable[[], bytes] | bytes | None]
     told: tuple[str, ...]
     item: str = ""
+    late: bool = False
 
     def __str__(self) -> str:
         return self.what
@@ -250,19 +252,20 @@ def written() -> Iterator[Mistake]:
             if "add" in entry:
                 yield added(file, entry["add"], entry["told"])
             else:
-                yield edited(file, entry["replace"], entry["by"], entry["told"], entry.get("item", ""))
+                further = {key: entry[key] for key in ("item", "late") if key in entry}
+                yield edited(file, entry["replace"], entry["by"], entry["told"], **further)
     for name in ("recipes", "tables/table3"):
         told = (f"{Path(name).name}.yaml",)
         for what, content in NO_DOCUMENTS.items():
             yield Mistake(f"{name}.yaml: {what}", {f"{simcse}/{name}.yaml": content}, told)
 
 
-def edited(file: str, old: str, new: str, told: list[str], item: str = "") -> Mistake:
+def edited(file: str, old: str, new: str, told: list[str], item: str = "", late: bool = False) -> Mistake:
     """Return the mistake of replacing text in a file, and words that must be told."""
     text = (ROOT / file).read_text(encoding="utf-8")
     assert old in text, f"{file} has no {old!r}"
     what = f"{file}: {old.strip()!r} -> {new.strip()[:60]!r}"
-    return Mistake(what, {file: text.replace(old, new, 1).encode()}, (Path(file).name, *told), item)
+    return Mistake(what, {file: text.replace(old, new, 1).encode()}, (Path(file).name, *told), item, late)
 
 
 def added(file: str, text: str, told: list[str], item: str = "") -> Mistake:
