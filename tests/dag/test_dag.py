@@ -13,6 +13,16 @@ from replicse.compile.compiler import compile_study
 from replicse.spec.config import read_config
 
 
+# One study of a table and a figure, which all who ask for parts of it compile once.
+WORDS = ("-n", "--config", "seeds=[0]", "papers={simcse: [figure2, table3]}")
+
+
+@pytest.fixture(scope="module")
+def checkout(tmp_path_factory):
+    """A copy of the checkout without results, for all that only plan."""
+    return copied(tmp_path_factory.mktemp("checkout"))
+
+
 @pytest.fixture(scope="module")
 def reduced(tmp_path_factory):
     """What a dry-run of the reduced study prints."""
@@ -35,7 +45,7 @@ def test_a_dry_run_plans_each_shared_run_once(reduced):
 
 def test_an_item_alone_brings_in_only_what_it_needs(checkout):
     """By its name as everywhere else: `snakemake simcse/table3` once ended in a bare MissingRuleException."""
-    done = snakemake(checkout, "-n", "--config", "seeds=[0]", "papers=[simcse]", "--", "simcse/figure2")
+    done = snakemake(checkout, *WORDS, "--", "simcse/figure2")
     assert done.returncode == 0, done.stderr
     found = jobs(done.stdout)
     assert found["train"] == 5, "four methods, one seed, one backbone"
@@ -45,11 +55,10 @@ def test_an_item_alone_brings_in_only_what_it_needs(checkout):
 
 def test_the_key_of_a_paper_is_a_target(checkout):
     """It ended in MissingRuleException."""
-    words = ("--config", "seeds=[0]", "papers={simcse: [figure2, table3]}")
-    done = snakemake(checkout, "-n", *words, "--", "simcse")
+    done = snakemake(checkout, *WORDS, "--", "simcse")
     assert done.returncode == 0, done.stderr
     assert jobs(done.stdout)["page"] == 2 and "report" not in jobs(done.stdout)
-    assert snakemake(checkout, "simcse", "--rulegraph", *words).stdout.startswith("digraph")
+    assert snakemake(checkout, "simcse", "--rulegraph", *WORDS[1:]).stdout.startswith("digraph")
 
 
 @pytest.mark.parametrize(
@@ -62,7 +71,7 @@ def test_the_key_of_a_paper_is_a_target(checkout):
 )
 def test_what_snakemake_cannot_make_is_refused_with_what_to_write(checkout, words, said):
     """The first ended in "BUG: Out of jobs", the others in MissingRuleException."""
-    done = snakemake(checkout, "-n", "--config", "seeds=[0]", "papers={simcse: [table3]}", *words)
+    done = snakemake(checkout, *WORDS, *words)
     assert done.returncode == 1 and done.stderr.endswith(f"{said}\n"), done.stdout + done.stderr
     assert "Traceback" not in done.stderr and "Exception" not in done.stderr
 
@@ -73,12 +82,12 @@ def test_as_a_module_it_leaves_the_other_workflow_its_target(checkout):
     rules = "use rule * from package as package_*\n"
     mine = 'rule mine:\n    output: "mine.txt"\n    shell: "touch {output}"\n'
     (checkout / "theirs.smk").write_text(f'configfile: "config.yaml"\n{mine}{module}{rules}')
-    done = snakemake(checkout, "-n", "-s", "theirs.smk", "--config", "papers=[simcse]")
+    done = snakemake(checkout, "-s", "theirs.smk", *WORDS)
     assert done.returncode == 0 and jobs(done.stdout) == {"mine": 1, "total": 1}, done.stdout + done.stderr
     (checkout / "theirs.smk").write_text(
         f'configfile: "config.yaml"\n{mine}{module}    prefix: "sub"\n{rules}'
     )
-    done = snakemake(checkout, "-n", "-s", "theirs.smk", "--config", "papers=[simcse]")
+    done = snakemake(checkout, "-s", "theirs.smk", *WORDS)
     assert done.returncode == 1 and "prefix is not supported" in done.stdout + done.stderr
 
 
