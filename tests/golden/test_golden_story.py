@@ -53,8 +53,7 @@ def write_bounded_scores(plan):
 
 
 @pytest.mark.parametrize("scale", CALLS)
-def test_the_story_of_a_cell(golden, tmp_path, monkeypatch, capsys, scale):
-    monkeypatch.chdir(tmp_path)
+def test_the_story_of_a_cell(golden, monkeypatch, capsys, scale):
     config = {**CONFIG, "scale": scale}
     plan = shipped_plan(**config)
     write_bounded_scores(plan) if scale == "paper" else write_scores(plan, ["repro/table4"], score)
