@@ -12,7 +12,6 @@ from snakemake_runs import copied, jobs, snakemake
 from replicse.compile.compiler import compile_study
 from replicse.spec.config import read_config
 
-
 # One study of a table and a figure, which all who ask for parts of it compile once.
 WORDS = ("-n", "--config", "seeds=[0]", "papers={simcse: [figure2, table3]}")
 

@@ -1,6 +1,7 @@
 """A folder of one's own: what init and new write, and that its papers, scales and pins come before the package's."""
 
 import json
+import re
 import runpy
 import shutil
 
@@ -140,6 +141,7 @@ def test_a_backbone_of_ones_own_scale_is_no_mistake_at_others_and_its_folder_is_
     monkeypatch.setenv("REPLICSE_DATA", str(workspace / "given"))
     assert main(["validate"]) == 0
     told = " ".join(capsys.readouterr().out.split())
+    assert re.match(r"ok: \d+ papers, \d+ items, [\d,]+ cells, \d+ runs, \d+ claims", told)
     assert "mine/table1 has no encoder at compact, micro, paper, short" in told and "those of own do" in told
     assert main(["plan", "simcse/table3", "--scale", "compact"]) == 0
     assert main(["run", "-n", "mine/table1", "--scale", "compact"]) == 2
@@ -150,7 +152,7 @@ def test_a_backbone_of_ones_own_scale_is_no_mistake_at_others_and_its_folder_is_
     absent = f"encoder {workspace}/given/models/mine: no such folder; put it there, or correct backbones.mine.folder"
     assert main(["run", "-n", "mine", "--scale", "own"]) == 2 and absent in capsys.readouterr().err
     (workspace / "scales" / "own.yaml").write_text(yaml.safe_dump({**own, "backbones": {}}))
-    assert main(["validate"]) == 2
+    assert main(["plan", "mine/table1", "--scale", "own"]) == 2
     assert 'hold no "mine"; known: ' in capsys.readouterr().err
 
 

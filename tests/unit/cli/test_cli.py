@@ -82,11 +82,6 @@ def test_a_reader_that_has_enough_ends_the_output_and_nothing_is_said_of_it(monk
     sys.stdout.close()
 
 
-def test_validate_says_what_there_is(capsys):
-    assert main(["validate", *STUDY]) == 0
-    assert re.match(r"ok: \d+ papers, \d+ items, \d+ cells, 20 runs, \d+ claims", capsys.readouterr().out)
-
-
 def test_config_files_are_laid_over_each_other_as_snakemake_lays_them(capsys, tmp_path, monkeypatch):
     """`--config` once stood instead of config.yaml, and `--configfile` over it."""
     monkeypatch.chdir(tmp_path)
