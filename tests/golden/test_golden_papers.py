@@ -63,6 +63,6 @@ def test_what_is_trained_for_each_cell_and_how_it_is_read(golden, paper):
 def test_what_print_says_of_every_claim(golden):
     papers = load_papers(WORKFLOW)
     names = CellNames(papers)
-    claims = study_claims(papers, list(papers))
+    claims = study_claims(names, list(papers))
     rows = [(claim.name, judged_in_print(claim, names).outcome) for claim in claims]
     golden("claims-in-print.csv", text_of(["claim", "print"], rows))

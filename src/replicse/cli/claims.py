@@ -30,13 +30,13 @@ def run(arguments: Namespace) -> None:
     """Judge every claim in print, in the numbers of the study that repeated its paper, and in ours."""
     shown = selected_study(arguments)
     plan = shown.plan
-    claims = study_claims(plan.papers, plan.studied)
+    claims = study_claims(plan.names, plan.studied)
     if (name := arguments.name) is not None:
         known = [*plan.studied, *(claim.name for claim in claims)]
         check_known(name, known, f'no paper or claim "{name}" in this study')
         claims = [claim for claim in claims if name in (claim.paper, claim.name)]
     shown.announce(arguments.json)
-    read = cells_read(claims, plan.papers)
+    read = cells_read(claims, plan.names)
     results = results_of({cell.item for cell in read}, shown.measurements, read)
     rows = list(judged_claims(plan, claims, results))
     document = {"scale": plan.scale.name, "study": shown.folder, "claims": [row.facts() for row in rows]}

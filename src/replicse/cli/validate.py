@@ -10,6 +10,7 @@ from replicse.compile.selection import chosen_items, chosen_scale
 from replicse.compile.validation import validate_scales
 from replicse.judge.claims import study_claims
 from replicse.printable import several
+from replicse.spec.cell_names import CellNames
 from replicse.spec.config import (
     checked_config,
     read_config,
@@ -35,7 +36,7 @@ def run(arguments: Namespace) -> None:
     papers = load_papers(workflow, config.plugins)
     numbers_in_text(papers, load_datasets(workflow))
     check_configs(arguments, papers)
-    claims = study_claims(papers, papers)
+    claims = study_claims(CellNames(papers), papers)
     elsewhere = validate_scales(config, papers, workflow, file)
     plan = chosen_study(arguments)
     check_tables(plan.scale.corpora.values(), plan.scale.options.get("sets", {}).get("sets", {}))

@@ -49,11 +49,11 @@ def cell_story_of(shown: SelectedStudy, cell: Cell) -> tuple[dict[str, list[str]
     papers = plan.papers if asked_for == "all" else [key for key, items in asked_for.items() if items]
     naming = [
         claim
-        for claim in study_claims(plan.papers, plan.papers)
+        for claim in study_claims(plan.names, plan.papers)
         if {str(cell.id.described), cell.id.described.short} & set(claim.cells)
     ]
     claims = [claim for claim in naming if claim.paper in papers]
-    read = cells_read(claims, plan.papers)
+    read = cells_read(claims, plan.names)
     others = {each.item for each in read} - {cell.item.id}
     beside = study_of_others(plan, others)
     made = measurements if measurements.paths.kept else Measurements(beside, Jobs(beside))

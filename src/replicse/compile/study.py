@@ -20,6 +20,7 @@ from replicse.registry.registry import current
 from replicse.registry.runs import Init, Run
 from replicse.registry.suites import file_of
 from replicse.spec.cell_id import AS_DESCRIBED, CellId
+from replicse.spec.cell_names import CellNames
 from replicse.spec.columns import AnyColumn
 from replicse.spec.config import Config
 from replicse.spec.models import Encoder, EncoderSource
@@ -221,6 +222,11 @@ class Study:
         runs = {f"{path[1]}/{path[2]}" for path in parts if path[0] == "parameters" and path[3:]}
         recipes = {name: recipe_of(self.papers, "", name, "data counts").plain() for name in sorted(runs)}
         return {"read": sorted(self.counted), "corpora": corpora, **({"recipes": recipes} if recipes else {})}
+
+    @cached_property
+    def names(self) -> CellNames:
+        """Return the names of the cells of all papers."""
+        return CellNames(self.papers)
 
     @cached_property
     def jobs(self) -> Mapping[tuple[str, str], Job]:

@@ -20,7 +20,6 @@ from replicse.judge.judgements import CERTAIN, NOT_AUDITED, Finding
 from replicse.judge.rules_of_tables import RULES
 from replicse.judge.rules_of_text import RULES_OF_TEXT
 from replicse.spec.cell_id import TEXT_ITEM
-from replicse.spec.cell_names import CellNames
 from replicse.spec.claims import Claim
 from replicse.spec.config import Config, checked_config
 from replicse.spec.counterparts import differences
@@ -108,7 +107,7 @@ def audit(plan: Study, sentences: Sequence[Claim] | None = None) -> list[Finding
     numbers = numbers_in_text(plan.papers, datasets)
     findings = [finding for rule in RULES for finding in rule(plan, datasets)]
     findings += [finding for rule in RULES_OF_TEXT for finding in rule(plan, datasets, numbers)]
-    findings += claims(plan, study_claims(plan.papers, plan.papers) if sentences is None else sentences)
+    findings += claims(plan, study_claims(plan.names, plan.papers) if sentences is None else sentences)
     findings += unplanned(plan)
     order = list(plan.papers)
     return sorted(
@@ -143,7 +142,7 @@ def _naming(findings: Iterable[Finding], names: Sequence[str]) -> list[Finding]:
 
 def claims(plan: Study, sentences: Iterable[Claim]) -> Iterator[Finding]:
     """Yield sentences of the papers that their own printed numbers contradict."""
-    names = CellNames(plan.papers)
+    names = plan.names
     items = {item.id: item for paper in plan.papers.values() for item in paper.items.values()}
     for claim in sentences:
         outcome = judged_in_print(claim, names)

@@ -19,11 +19,10 @@ from replicse.spec.papers import Paper
 SMALLER = {"supported": "for", "contradicted": "against"}
 
 
-def study_claims(papers: Mapping[str, Paper], keys: Iterable[str]) -> list[Claim]:
+def study_claims(names: CellNames, keys: Iterable[str]) -> list[Claim]:
     """Return the claims of some papers, names resolved over all of them; BadInput for a contradiction of no claim."""
-    names = CellNames(papers)
-    _contradictions(papers)
-    return [resolved(claim, names) for key in keys for claim in papers[key].claims]
+    _contradictions(names.papers)
+    return [resolved(claim, names) for key in keys for claim in names.papers[key].claims]
 
 
 def _contradictions(papers: Mapping[str, Paper]) -> dict[str, tuple[str, ...]]:
@@ -36,9 +35,8 @@ def judged_in_print(claim: Claim, names: CellNames) -> ClaimOutcome:
     return replace(outcome, outcome="contradicted", reason=claim.against) if claim.against else outcome
 
 
-def cells_read(claims: Iterable[Claim], papers: Mapping[str, Paper]) -> set[CellId]:
+def cells_read(claims: Iterable[Claim], names: CellNames) -> set[CellId]:
     """Return the cells that some claims read."""
-    names = CellNames(papers)
     return {names.cell(name) for claim in claims for name in claim.cells}
 
 
@@ -46,7 +44,7 @@ def judged_claims(
     plan: Study, claims: Iterable[Claim], results: Iterable[ItemResult]
 ) -> Iterator[JudgedClaim]:
     """Yield each claim with its outcome in print, in the reproduction study's numbers and in ours."""
-    names = CellNames(plan.papers)
+    names = plan.names
     counterpart = _Counterpart(plan.papers, names)
     numbers = OurNumbers(plan, names, OurCells(results, len(plan.seeds)))
     contradicting = _contradictions(plan.papers)

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import Any
@@ -34,7 +35,9 @@ def averages(plan: Study, datasets: Datasets) -> Iterator[Finding]:
     The papers' code averages two-decimal scores (methods 2.2), so the mean of the printed parts is exact; an
     average of unrounded scores has room for their rounding, as has one of parts printed coarser than itself.
     """
-    everywhere = list(measured(plan))
+    of_encoders = defaultdict(list)
+    for printed in measured(plan):
+        of_encoders[printed.cell.item.paper, printed.cell.encoders].append(printed)
     for item in plan.items:
         cells = list(measured(plan, item))
         for printed in cells:
@@ -49,7 +52,7 @@ def averages(plan: Study, datasets: Datasets) -> Iterator[Finding]:
                 if other.cell.row.id == cell.row.id
                 and other.statistic == printed.statistic
                 and other.cell.metric_path in wanted.paths
-            ] or _parts_elsewhere(printed, wanted, everywhere)
+            ] or _parts_elsewhere(printed, wanted, of_encoders[cell.item.paper, cell.encoders])
             if len(parts) != wanted.parts:
                 continue
             mean = sum((part.number.exact for part in parts), Fraction()) / len(parts)
@@ -67,12 +70,11 @@ def averages(plan: Study, datasets: Datasets) -> Iterator[Finding]:
 def _parts_elsewhere(
     printed: PrintedCell, wanted: TaskAverage, cells: Sequence[PrintedCell]
 ) -> list[PrintedCell]:
-    """Return the parts of an average that its paper prints in other tables: one of each, of the same encoder."""
+    """Return the parts of an average that its paper prints in other tables, one of each, among its encoder's cells."""
     parts = {
         other.cell.metric_path: other
         for other in cells
         if other.cell.metric_path in wanted.paths
-        and (other.cell.item.paper, other.cell.encoders) == (printed.cell.item.paper, printed.cell.encoders)
         and other.cell.encoders
         and other.statistic == printed.statistic
     }

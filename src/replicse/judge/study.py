@@ -33,7 +33,7 @@ def judge_study(plan: Study, results: Sequence[ItemResult]) -> Judgements:
     Nothing but the items' results is read; the cells of an item without a result are missing.
     """
     return Judgements(
-        claims=tuple(judged_claims(plan, study_claims(plan.papers, plan.studied), results)),
+        claims=tuple(judged_claims(plan, study_claims(plan.names, plan.studied), results)),
         adjudication=tuple(row for result in results for row in adjudicate(plan.papers, result)),
         audit=tuple(audit(audit_plan(plan.workflow, study=plan.config))),
     )

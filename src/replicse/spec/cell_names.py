@@ -25,7 +25,7 @@ class CellNames:
     """
 
     def __init__(self, papers: Mapping[str, Paper], chosen: bool = False) -> None:
-        self._papers = papers
+        self.papers = papers
         self._cells: dict[str, CellId] = {}
         self._names: dict[CellId, str] = {}
         cells = [cell for paper in papers.values() for cell in _cells_of(paper, chosen)]
@@ -44,11 +44,11 @@ class CellNames:
 
     def reported(self, name: str) -> Reported | None:
         """Return what is printed in the cell of a full name."""
-        return printed_in(self._papers, self._cells[name])
+        return printed_in(self.papers, self._cells[name])
 
     def words(self, cell: CellId, home: str = "") -> str:
         """Return a cell in a reader's words."""
-        return words(self._papers, cell, home)
+        return words(self.papers, cell, home)
 
     def spelt_out(self, text: str, home: str) -> str:
         """Return a text with every name of a cell in a reader's words, in brackets."""
@@ -64,8 +64,8 @@ class CellNames:
         print (a figure without numbers).
         """
         first = name.partition("/")[0]
-        own = home in self._papers and first in self._papers[home].items
-        full = name if first in self._papers and not own else f"{home}/{name}"
+        own = home in self.papers and first in self.papers[home].items
+        full = name if first in self.papers and not own else f"{home}/{name}"
         item, starred, rest = full.partition(ROWS)
         if starred:
             same = [

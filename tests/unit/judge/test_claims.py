@@ -85,7 +85,7 @@ def test_ours_by_paired_seeds_and_at_another_scale_no_numbers(tmp_path, monkeypa
         plan = shipped_plan(scale=scale, papers={"simcse": ["table3"], "repro": ["table5"]}, seeds=[0, 1, 2])
         write_scores(plan, plan.items, lambda cell, seed: peaked(cell.row.id, seed))
         results = results_of(plan.items, Measurements(plan))
-        claims = study_claims(plan.papers, plan.studied)
+        claims = study_claims(plan.names, plan.studied)
         rows[scale] = {row.claim: row for row in judged_claims(plan, claims, results)}
     best, ours = (
         rows["paper"]["simcse/default-dropout-best"],
