@@ -92,13 +92,15 @@ class Checked(BaseModel):
     def replace(self, **values: Any) -> Self:
         """Return a copy with other values, unchecked, and without what was computed of the original."""
         copied = self.model_copy(update=values)
-        for key in copied.__dict__.keys() - type(self).model_fields.keys():
+        for key in copied.__dict__.keys() - type(self).__pydantic_fields__.keys():
             del copied.__dict__[key]
         return copied
 
     def without(self, *keys: str) -> Self:
-        """Return a copy in which some keys are not given."""
-        fields = type(self).model_fields
+        """Return data in which some keys are not given: itself where none is."""
+        if self.model_fields_set.isdisjoint(keys):
+            return self
+        fields = type(self).__pydantic_fields__
         copied = self.replace(**{key: fields[key].get_default(call_default_factory=True) for key in keys})
         copied.model_fields_set.difference_update(keys)
         return copied

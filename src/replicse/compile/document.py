@@ -131,7 +131,8 @@ def study_of(
             config, workflow, file, only, papers=papers, as_far_as_possible=as_far_as_possible
         )
         if not of_workflow and SHIPPED.is_file():
-            write_study(study, place)
+            # Of what is planned as far as possible nothing is run, and nobody asks for its costs.
+            write_study(study, place, costs=not as_far_as_possible)
     if of_workflow and not isinstance(vars(study).get("jobs"), Built):
         write_study(study, place, jobs=True)
     return study
@@ -150,8 +151,8 @@ def inputs_digest(config: Config, workflow: Path, *asked: object) -> str:
     return digest.hexdigest()
 
 
-def write_study(study: Study, place: Path, jobs: bool = False) -> None:
-    """Write a study where that can be written, with its jobs or without; of those that are kept the newest stay."""
+def write_study(study: Study, place: Path, jobs: bool = False, costs: bool = True) -> None:
+    """Write a study where that can be written, with its jobs and what costs rest on; the newest of all stay."""
 
     def built(values: Mapping[Key, Value]) -> Built[Key, Value]:
         return Built(values, study.workflow)
@@ -162,14 +163,15 @@ def write_study(study: Study, place: Path, jobs: bool = False) -> None:
     }
     large: dict[str, Any] = {name: built(getattr(study, name)) for name in LARGE}
     parts = replace(study, papers=built(papers), **large)
-    vars(parts).update(depends=study.depends)
     # A folder of the data root may come or go without any input of the study.
-    if not any("folder" in source for source in study.backbones.values()):
-        vars(parts).update(estimates=study.estimates)
+    if costs and not any("folder" in source for source in study.backbones.values()):
+        vars(parts).update(depends=study.depends, estimates=study.estimates)
     if jobs:
         named = {key: replace(job, modules=job.code, specs=()) for key, job in study.jobs.items()}
         vars(parts).update(jobs=built(named))
-    folders = {folder: _listed(folder) for folder in _own_folders(study.backbones)}
+    # A person's own encoders, whose files are inputs of jobs.
+    own = (source.get("folder", "") for source in study.backbones.values())
+    folders = {folder: _listed(folder) for folder in own if folder.startswith((".", "/"))}
     with suppress(OSError, Failed, BadInput), atomic_write(place) as temporary:
         temporary.write_bytes(_pickled((folders, parts), study.workflow))
         for old in sorted(KEPT.iterdir(), key=os.path.getmtime)[:-MOST_KEPT]:
@@ -185,12 +187,6 @@ def read_study(place: Path, config: Config, workflow: Path) -> Study | None:
             vars(study).update(config=config)
             return study
     return None
-
-
-def _own_folders(backbones: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
-    """Yield the folders of encoders of a person's own, whose files are inputs of jobs."""
-    folders = (source.get("folder", "") for source in backbones.values())
-    return (folder for folder in folders if folder.startswith((".", "/")))
 
 
 def _listed(folder: str) -> list[str]:
