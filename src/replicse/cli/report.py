@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from replicse.cli.answers import answer
+from replicse.cli.answers import add_all_argument, answer, on_a_screen
 from replicse.cli.arguments import add_study_arguments, chosen_study
 from replicse.cli.render import draw_item, study_facts, write_all, write_judgements, write_kept
 from replicse.compile.jobs import Jobs
@@ -30,6 +30,7 @@ log = logging.getLogger(__name__)
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of the verb."""
     add_study_arguments(parser, "replicse report\n  replicse report --study compact")
+    add_all_argument(parser)
 
 
 def run(arguments: Namespace) -> int:
@@ -40,8 +41,9 @@ def run(arguments: Namespace) -> int:
     plan = chosen_study(arguments)
     lacking, written = report_partly(plan, list(plan.items.values()))
     rows = [{key: getattr(one, key) for key in ("item", "state", "why", "remedy")} for one in lacking]
-    lines = partial_lines(lacking, len(plan.items), written)
-    answer(arguments.json, {"report": str(written), "incomplete": rows}, lines)
+    head, *lines, foot = partial_lines(lacking, len(plan.items), written)
+    shown = on_a_screen(arguments, [head], [[line] for line in lines], "line", [foot])
+    answer(arguments.json, {"report": str(written), "incomplete": rows}, shown)
     return 1 if lacking else 0
 
 
@@ -51,11 +53,6 @@ def report_partly(plan: Study, items: Sequence[Item], since: float = 0.0) -> tup
     lacking = incomplete_items(items, measurements)
     with warnings_alone():
         return lacking, write_partial(plan, items, measurements, lacking)
-
-
-def partial_lines(lacking: Sequence[Incomplete], planned: int, written: Path) -> list[str]:
-    """Return lines that say which items are not complete, and where the report of what there is is."""
-    return [*incomplete_lines(lacking, planned), f"report of what there is: {written}"]
 
 
 @contextmanager
@@ -99,12 +96,14 @@ def draw_if_possible(item: ItemResult, out: Path) -> None:
         log.warning("%s is not drawn: %s", item.item, error)
 
 
-def incomplete_lines(lacking: Sequence[Incomplete], planned: int) -> Iterator[str]:
-    """Yield what a terminal shows of the items that are not complete: which, why, and what to do."""
-    if not lacking:
-        yield f"no evaluation of the {planned} items is missing"
-        return
-    yield f"{len(lacking)} of {planned} items incomplete"
+def partial_lines(lacking: Sequence[Incomplete], planned: int, written: Path) -> Iterator[str]:
+    """Yield what a terminal shows of a report: which items are not complete, why, what to do, and where it is."""
+    whole = f"no evaluation of the {planned} items is missing"
+    yield f"{len(lacking)} of {planned} items incomplete" if lacking else whole
+    for job in dict.fromkeys(job for one in lacking for job in one.failed):
+        yield f"{SYMBOLS['failed']} {job.name} failed, the end of {job.log}:"
+        yield from (f"    {line}" for line in job.tail or ("(empty)",))
+        yield f"  {job.remedy}"
     yield from columns(
         (
             f"  {SYMBOLS[one.state]} {one.item}",
@@ -112,7 +111,4 @@ def incomplete_lines(lacking: Sequence[Incomplete], planned: int) -> Iterator[st
         )
         for one in lacking
     )
-    for job in dict.fromkeys(job for one in lacking for job in one.failed):
-        yield f"{SYMBOLS['failed']} {job.name} failed, the end of {job.log}:"
-        yield from (f"    {line}" for line in job.tail or ("(empty)",))
-        yield f"  {job.remedy}"
+    yield f"report of what there is: {written}"
