@@ -39,6 +39,8 @@ def kind(facts: Mapping[str, Any]) -> str:
 # A folder for each kind of processor: a record of one replaces none of another.
 RECORDS = ROOT / "benchmarks" / "results"
 RESULTS = RECORDS / kind(hardware())
+# Whether the processor multiplies in bf16: without, products take ten times as long and more.
+HAS_BF16 = bool({"amx_bf16", "avx512_bf16"} & set(hardware()["kernel_flags"].split()))
 
 # Taken before anything is measured: what else runs, not the benchmark itself.
 _LOAD = round(os.getloadavg()[0] / (os.cpu_count() or 1), 1)

@@ -36,11 +36,21 @@ import torch
 import transformers
 from peer import SentenceTransformersPeer
 from products import Rates, operations
-from record import RESULTS, SIZES, Clock, data_name, row, sentences, triples, write_encoder, write_record
+from record import (
+    HAS_BF16,
+    RESULTS,
+    SIZES,
+    Clock,
+    data_name,
+    row,
+    sentences,
+    triples,
+    write_encoder,
+    write_record,
+)
 
 from replicse.data.store import open_store, write_store
 from replicse.registry.runs import Run
-from replicse.runtime.machine import hardware
 from replicse.training.job import TrainJob
 from replicse.training.loop import Trainer
 
@@ -48,8 +58,7 @@ BATCH, SMALL, LENGTH = 64, 16, 32
 # times sentence-transformers, share of the limit; bf16: times sentence-transformers' fp32
 GOAL_RATIO, GOAL_SHARE, GOAL_BF16 = 1.25, 0.8, 5.0
 KINDS = {"unsupervised": 2, "supervised": 3}
-# The precisions of our loop: bf16 where the processor multiplies in it, else its products take ten times as long.
-HAS_BF16 = bool({"amx_bf16", "avx512_bf16"} & set(hardware()["kernel_flags"].split()))
+# The precisions of our loop.
 PRECISIONS = {"ours": "fp32"} | ({"ours_bf16": "bf16"} if HAS_BF16 else {})
 PROFILED = "6x384"
 # What torch calls the operations of a step, by what they do; all others are the rest.
