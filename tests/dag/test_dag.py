@@ -1,5 +1,6 @@
 """The DAG by dry-run: job counts, items asked for alone, errors; what runs for minutes is in tests/e2e."""
 
+import os
 import re
 import shutil
 import subprocess
@@ -70,7 +71,7 @@ def test_the_key_of_a_paper_is_a_target(checkout):
 )
 def test_what_snakemake_cannot_make_is_refused_with_what_to_write(checkout, words, said):
     """The first ended in "BUG: Out of jobs", the others in MissingRuleException."""
-    done = snakemake(checkout, *WORDS, *words)
+    done = snakemake(checkout, *WORDS, *words, env={**os.environ})  # what a process says as it ends
     assert done.returncode == 1 and done.stderr.endswith(f"{said}\n"), done.stdout + done.stderr
     assert "Traceback" not in done.stderr and "Exception" not in done.stderr
 

@@ -21,7 +21,7 @@ def study(tmp_path_factory):
     shutil.copytree(ROOT / "tests" / "papers" / "sets", folder / "workflow" / "papers" / "sets")
     config = {**small_study.CONFIG, "papers": {"simcse": ["table3"], "sets": "all"}}
     (folder / "config.yaml").write_text(yaml.safe_dump(config), encoding="utf-8")
-    done = snakemake(folder)
+    done = snakemake(folder, env=small_study.environment(folder))
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
     return folder
 

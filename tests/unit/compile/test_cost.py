@@ -94,7 +94,7 @@ def test_the_plan_takes_hours_from_the_newest_record_or_from_a_device_by_name(tm
 
 def left_out(papers, **changes):
     config = {"scale": "paper", "papers": papers, "seeds": [0], **changes}
-    return shipped_plan(**config).left_out
+    return [*shipped_plan(**config).left_out]
 
 
 def test_a_large_search_is_run_only_where_it_is_asked_for_by_name():
