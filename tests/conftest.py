@@ -1,6 +1,7 @@
 """Fixtures shared by all tests."""
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -21,7 +22,7 @@ LONG = {"cluster", "e2e", "faults"}
 FIRST = (
     "test_slurm", "test_faults", "test_rehearsal", "test_wheel", "test_example_notebook", "test_self_test",
     "test_papers_run", "test_snakemake", "test_public_encoder", "test_kept_studies", "test_docs_commands",
-    "test_study", "test_dag", "test_planted_mistakes", "test_workspace", "test_golden_finish", "test_parts", "test_cli",
+    "test_study", "test_dag", "test_workspace", "test_golden_finish", "test_parts", "test_cli",
     "test_fidelity",
 )  # fmt: skip
 
@@ -98,3 +99,15 @@ def undisturbed(whole: Path) -> dict[str, bytes]:
 def checkout(tmp_path: Path) -> Path:
     """A copy of the checkout without results."""
     return copied(tmp_path)
+
+
+@pytest.fixture
+def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder that `replicse init` has filled."""
+    from replicse.cli import main
+
+    monkeypatch.delenv("REPLICSE_WORKFLOW", raising=False)
+    monkeypatch.chdir(tmp_path)
+    assert main(["init"]) == 0
+    yield tmp_path
+    use_plugins([])

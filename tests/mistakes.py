@@ -1,8 +1,8 @@
 """One mistake at a time, planted in every kind of file that a person writes: `validate` must refuse each of them.
 
 The mistakes are made from the files of the repository: for every place in a kind of file its key is misspelt, its
-name replaced and its type changed; what a machine does not think of is in mistakes.yaml. `make test` plants the latter
-and ten of the former, those that planning alone finds in the plan of one item; `make check` all, in `validate`.
+name replaced and its type changed; what a machine does not think of is in mistakes.yaml. `make test` plants one of the
+latter for each file, and one of the former for each kind of file; `make check` plants all.
 """
 
 import contextlib
@@ -349,3 +349,9 @@ def refused(study: Path, mistake: Mistake, *verb: str) -> None:
     missing = [word for word in mistake.told if word not in sentence]
     assert not missing, f"{mistake}: {sentence!r} does not name {missing}"
     assert len(sentence) < 400 and "{'" not in sentence.partition("; expected")[0], sentence
+
+
+def refused_early(study: Path, mistake: Mistake) -> None:
+    """Assert that the plan of the item that a mistake names refuses it, or `validate` where it names none."""
+    scale = "micro" if "workflow/scales/micro.yaml" in mistake.files else "paper"
+    refused(study, mistake, *(["plan", *mistake.item.split(), "--scale", scale] if mistake.item else []))

@@ -1,6 +1,7 @@
 """Every command that README and documentation print runs in a bare clone, and prints what is shown below it."""
 
 import doctest
+import json
 import re
 import shlex
 import shutil
@@ -94,3 +95,24 @@ def test_the_python_of_the_readme_prints_what_is_shown(clone, monkeypatch):
     here = [each for each in examples if not re.search("scores|task =", each.source)]
     assert len(here) == 4
     assert doctest.DocTestRunner().run(doctest.DocTest(here, {}, "README.md", None, None, None)).failed == 0
+
+
+def test_the_page_on_the_paper_scale_prints_what_plan_gives(capsys, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    page = (ROOT / "docs" / "paper-scale.md").read_text(encoding="utf-8")
+    lines, encoding = {}, []
+    for seeds in ("1", "5"):
+        assert main(["plan", "--json", "--scale", "paper", "--seeds", seeds]) == 0
+        told = json.loads(capsys.readouterr().out)
+        (table3,) = (item for item in told["items"] if item["item"] == "simcse/table3")
+        encoding.append(f"{told['evaluation']['hours']:.0f}")
+        released = {"runs": 0, **told["released"]}
+        parts = {"released": released, "table3": table3, "no searches": told["not_searched"], "all": told}
+        for name, part in parts.items():
+            hours = part["hours"]
+            lines[name] = lines.get(name, "") + f" {part['runs']:,} | {hours:,.{int(hours < 10)}f} |"
+    assert [line for line in lines.values() if f"|{line}\n" not in page] == []
+    page = " ".join(page.split())
+    encoded = f"{told['released']['encoders']} encoders as their authors released them"
+    size = f"{told['download_bytes'] / 1e9:.0f} GB and take {told['disk_bytes'] / 1e9:.0f} GB on disk"
+    assert encoded in page and size in page and f"another {' and '.join(encoding)}" in page

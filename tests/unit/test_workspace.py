@@ -1,7 +1,5 @@
 """A folder of one's own: what init and new write, and that its papers, scales and pins come before the package's."""
 
-import json
-import re
 import runpy
 import shutil
 
@@ -21,15 +19,6 @@ from replicse.spec.papers import load_papers
 from replicse.workspace import packaged, workflow_folder
 
 WORKFLOW = ROOT / "workflow"
-
-
-@pytest.fixture
-def workspace(tmp_path, monkeypatch):
-    monkeypatch.delenv("REPLICSE_WORKFLOW", raising=False)
-    monkeypatch.chdir(tmp_path)
-    assert main(["init"]) == 0
-    yield tmp_path
-    use_plugins([])
 
 
 def test_nothing_in_a_workspace_is_overwritten(workspace, capsys):
@@ -123,37 +112,6 @@ def test_without_a_name_the_papers_of_the_folder_are_meant(workspace, capsys, mo
     assert main(["run", "-n"]) == main(["run", "-n", "all"]) == 0
     assert "papers of this folder: mine; replicse run all" in capsys.readouterr().err
     assert 'papers={"mine": "all"}' in words[0] and words[1][-1] == "all" and "--config" not in words[1]
-
-
-def test_a_backbone_of_ones_own_scale_is_no_mistake_at_others_and_its_folder_is_needed(
-    workspace, capsys, monkeypatch
-):
-    """validate stopped at the first packaged scale; an absent folder was told by a job, and cost `?`."""
-    for folder in ("scales", "given/models/mine"):
-        (workspace / folder).mkdir(parents=True)
-    row = {"id": "own", "label": "Own", "encoder": {"use": "own"}}
-    column = {"id": "stsb", "label": "STS-B", "metric": "spearman", "metric_path": "sts/STS-B/all"}
-    recipe = {"like": "simcse/unsup", "init": {"backbone": "mine"}}
-    write_paper(workspace, "mine", {"table1": {"columns": [column], "rows": [row]}}, recipes={"own": recipe})
-    own = {"extends": "compact", "name": "own", "backbones": {"mine": {"folder": "models/mine"}}}
-    (workspace / "scales" / "own.yaml").write_text(yaml.safe_dump(own))
-    (workspace / "given/models/mine/config.json").write_text('{"num_hidden_layers": 2, "hidden_size": 32}')
-    monkeypatch.setenv("REPLICSE_DATA", str(workspace / "given"))
-    assert main(["validate"]) == 0
-    told = " ".join(capsys.readouterr().out.split())
-    assert re.match(r"ok: \d+ papers, \d+ items, [\d,]+ cells, \d+ runs, \d+ claims", told)
-    assert "mine/table1 has no encoder at compact, micro, paper, short" in told and "those of own do" in told
-    assert main(["plan", "simcse/table3", "--scale", "compact"]) == 0
-    assert main(["run", "-n", "mine/table1", "--scale", "compact"]) == 2
-    assert 'hold no "mine", but those of own do; use it at that scale' in capsys.readouterr().err
-    assert main(["plan", "mine/table1", "--scale", "own", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["hours"] > 0
-    (workspace / "given/models/mine").rename(workspace / "given/models/ours")
-    absent = f"encoder {workspace}/given/models/mine: no such folder; put it there, or correct backbones.mine.folder"
-    assert main(["run", "-n", "mine", "--scale", "own"]) == 2 and absent in capsys.readouterr().err
-    (workspace / "scales" / "own.yaml").write_text(yaml.safe_dump({**own, "backbones": {}}))
-    assert main(["plan", "mine/table1", "--scale", "own"]) == 2
-    assert 'hold no "mine"; known: ' in capsys.readouterr().err
 
 
 def test_a_key_of_the_command_line_may_have_dots_and_an_absent_root_is_told(workspace, capsys, monkeypatch):

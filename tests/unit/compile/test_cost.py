@@ -1,13 +1,9 @@
 """Cost estimates by hand, and those that the documentation prints."""
 
-import json
-
 import pytest
 from cases import cases
-from places import ROOT
 from planned import WORKFLOW, shipped_plan
 
-from replicse.cli import main
 from replicse.compile.compiler import compile_study
 from replicse.compile.cost import Cost, Speed, operations_of, passes
 from replicse.errors import BadInput
@@ -111,24 +107,3 @@ def test_a_large_search_is_run_only_where_it_is_asked_for_by_name():
         plan.item("diffcse/table12")
     assert plan.record["left_out"].startswith("diffcse/table12, diffcse/table13: ")
     assert "diffcse/table12" in compile_study(values, WORKFLOW, only="diffcse/table12").items
-
-
-def test_the_page_on_the_paper_scale_prints_what_plan_gives(capsys, monkeypatch):
-    monkeypatch.chdir(ROOT)
-    page = (ROOT / "docs" / "paper-scale.md").read_text(encoding="utf-8")
-    lines, encoding = {}, []
-    for seeds in ("1", "5"):
-        assert main(["plan", "--json", "--scale", "paper", "--seeds", seeds]) == 0
-        told = json.loads(capsys.readouterr().out)
-        (table3,) = (item for item in told["items"] if item["item"] == "simcse/table3")
-        encoding.append(f"{told['evaluation']['hours']:.0f}")
-        released = {"runs": 0, **told["released"]}
-        parts = {"released": released, "table3": table3, "no searches": told["not_searched"], "all": told}
-        for name, part in parts.items():
-            hours = part["hours"]
-            lines[name] = lines.get(name, "") + f" {part['runs']:,} | {hours:,.{int(hours < 10)}f} |"
-    assert [line for line in lines.values() if f"|{line}\n" not in page] == []
-    page = " ".join(page.split())
-    encoded = f"{told['released']['encoders']} encoders as their authors released them"
-    size = f"{told['download_bytes'] / 1e9:.0f} GB and take {told['disk_bytes'] / 1e9:.0f} GB on disk"
-    assert encoded in page and size in page and f"another {' and '.join(encoding)}" in page

@@ -1,0 +1,40 @@
+"""A scale of one's own beside the package's: all are planned, and what only one of them has is no mistake."""
+
+import json
+import re
+
+import yaml
+from made_up import write_paper
+
+from replicse.cli import main
+
+
+def test_a_backbone_of_ones_own_scale_is_no_mistake_at_others_and_its_folder_is_needed(
+    workspace, capsys, monkeypatch
+):
+    """validate stopped at the first packaged scale; an absent folder was told by a job, and cost `?`."""
+    for folder in ("scales", "given/models/mine"):
+        (workspace / folder).mkdir(parents=True)
+    row = {"id": "own", "label": "Own", "encoder": {"use": "own"}}
+    column = {"id": "stsb", "label": "STS-B", "metric": "spearman", "metric_path": "sts/STS-B/all"}
+    recipe = {"like": "simcse/unsup", "init": {"backbone": "mine"}}
+    write_paper(workspace, "mine", {"table1": {"columns": [column], "rows": [row]}}, recipes={"own": recipe})
+    own = {"extends": "compact", "name": "own", "backbones": {"mine": {"folder": "models/mine"}}}
+    (workspace / "scales" / "own.yaml").write_text(yaml.safe_dump(own))
+    (workspace / "given/models/mine/config.json").write_text('{"num_hidden_layers": 2, "hidden_size": 32}')
+    monkeypatch.setenv("REPLICSE_DATA", str(workspace / "given"))
+    assert main(["validate"]) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert re.match(r"ok: \d+ papers, \d+ items, [\d,]+ cells, \d+ runs, \d+ claims", told)
+    assert "mine/table1 has no encoder at compact, micro, paper, short" in told and "those of own do" in told
+    assert main(["plan", "simcse/table3", "--scale", "compact"]) == 0
+    assert main(["run", "-n", "mine/table1", "--scale", "compact"]) == 2
+    assert 'hold no "mine", but those of own do; use it at that scale' in capsys.readouterr().err
+    assert main(["plan", "mine/table1", "--scale", "own", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["hours"] > 0
+    (workspace / "given/models/mine").rename(workspace / "given/models/ours")
+    absent = f"encoder {workspace}/given/models/mine: no such folder; put it there, or correct backbones.mine.folder"
+    assert main(["run", "-n", "mine", "--scale", "own"]) == 2 and absent in capsys.readouterr().err
+    (workspace / "scales" / "own.yaml").write_text(yaml.safe_dump({**own, "backbones": {}}))
+    assert main(["plan", "mine/table1", "--scale", "own"]) == 2
+    assert 'hold no "mine"; known: ' in capsys.readouterr().err
