@@ -2,9 +2,6 @@
 
 import os
 import re
-import shutil
-import subprocess
-import sys
 
 import pytest
 from places import ROOT
@@ -89,18 +86,6 @@ def test_as_a_module_it_leaves_the_other_workflow_its_target(checkout):
     )
     done = snakemake(checkout, "-s", "theirs.smk", *WORDS)
     assert done.returncode == 1 and "prefix is not supported" in done.stdout + done.stderr
-
-
-def test_run_plans_and_makes_the_papers_of_one_workflow(checkout, tmp_path_factory):
-    """`replicse run` planned those of --workflow, and Snakemake then asked for them in the folder's own."""
-    other = tmp_path_factory.mktemp("other") / "papers and scales"
-    shutil.copytree(ROOT / "workflow", other)
-    shutil.copytree(ROOT / "tests/papers/freezing", other / "papers/freezing")
-    words = [
-        sys.executable, "-m", "replicse", "run", "freezing", "-n", "--scale", "micro", "--workflow", str(other),
-    ]  # fmt: skip
-    done = subprocess.run(words, cwd=checkout, capture_output=True, text=True, check=False)
-    assert done.returncode == 0 and "evaluate" in done.stderr, done.stderr
 
 
 def test_the_jobs_that_explain_a_failure_are_those_of_the_rules(reduced):

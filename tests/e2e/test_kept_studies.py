@@ -1,6 +1,7 @@
 """The committed studies: commands of their pages, and what they were made from."""
 
 import html
+import importlib.util
 import json
 import re
 import shlex
@@ -131,3 +132,10 @@ def test_a_study_whose_runs_are_no_longer_planned_says_so_and_prints_no_command(
     )
     assert page.count(ANOTHER) == 1 and note in page
     assert note in Path("reports/studies/causes/report.md").read_text(encoding="utf-8")
+
+
+def test_the_committed_page_of_causes_is_current():
+    spec = importlib.util.spec_from_file_location("causes_generator", ROOT / "workflow" / "causes.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    assert (ROOT / "docs" / "causes.md").read_text() == module.page(), "run python workflow/causes.py"

@@ -7,10 +7,12 @@ import re
 import shutil
 import signal
 import subprocess
+import sys
 import time
 
 import pytest
 import yaml
+from places import ROOT
 from snakemake_runs import SNAKEMAKE, copied, jobs, snakemake
 
 from replicse.errors import BadInput
@@ -181,3 +183,15 @@ def test_every_profile_plans(checkout, profile):
     planned = snakemake(checkout, *words, cores=None)
     assert planned.returncode == 0, planned.stdout + planned.stderr
     assert jobs(planned.stdout)["train"] >= 8
+
+
+def test_run_plans_and_makes_the_papers_of_one_workflow(checkout, tmp_path_factory):
+    """`replicse run` planned those of --workflow, and Snakemake then asked for them in the folder's own."""
+    other = tmp_path_factory.mktemp("other") / "papers and scales"
+    shutil.copytree(ROOT / "workflow", other)
+    shutil.copytree(ROOT / "tests/papers/freezing", other / "papers/freezing")
+    words = [
+        sys.executable, "-m", "replicse", "run", "freezing", "-n", "--scale", "micro", "--workflow", str(other),
+    ]  # fmt: skip
+    done = subprocess.run(words, cwd=checkout, capture_output=True, text=True, check=False)
+    assert done.returncode == 0 and "evaluate" in done.stderr, done.stderr
