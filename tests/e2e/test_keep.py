@@ -7,11 +7,15 @@ import pytest
 from golden import example_report as example
 from made_up import write_scores
 from planned import WORKFLOW, shipped_audit, shipped_plan
+from read_once import papers_read_once
 
 from replicse.cli import keep as keep_verb
 from replicse.cli import report as report_verb
 from replicse.errors import BadInput
 from replicse.files import read_json, write_json
+
+pytestmark = pytest.mark.usefixtures("papers_read_once")
+__all__ = ["papers_read_once"]
 
 
 def run(verb, *words):

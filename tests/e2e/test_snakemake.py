@@ -13,9 +13,10 @@ import time
 import pytest
 import yaml
 from places import ROOT
-from snakemake_runs import SNAKEMAKE, copied, jobs, snakemake
+from snakemake_runs import SNAKEMAKE, copied, jobs, ran, snakemake
 
 from replicse.errors import BadInput
+from replicse.runtime.forking.server import PRELOADED, THREADS
 from replicse.runtime.locks import free
 
 # Every job of a study leaves the files it should, all empty.
@@ -195,3 +196,24 @@ def test_run_plans_and_makes_the_papers_of_one_workflow(checkout, tmp_path_facto
     ]  # fmt: skip
     done = subprocess.run(words, cwd=checkout, capture_output=True, text=True, check=False)
     assert done.returncode == 0 and "evaluate" in done.stderr, done.stderr
+
+
+def test_the_server_of_a_study_stands_in_for_the_command_line(tmp_path):
+    """With all that is imported before: a fork of it must be safe, or it would be gone."""
+    assert "replicse.training.loop" in PRELOADED
+    environment = {**os.environ, **dict.fromkeys(THREADS, "1"), "PYTHONPATH": str(ROOT / "src")}
+    ask = """
+import os, subprocess, sys
+from replicse.runtime.forking.server import start
+os.mkdir('.snakemake')
+start(1)
+words = ["job", "train", "{}", "--data", "d", "--state", "s", "--out", "o"]
+job = [sys.executable, "-X", "importtime", "-m", "replicse", *words]
+done = subprocess.run(job, capture_output=True, text=True)
+print(done.returncode, "torch" in done.stderr, done.stderr.splitlines()[-1])
+"""
+    done = ran(sys.executable, "-c", ask, env=environment, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    code, imported, message = done.stdout.split(maxsplit=2)
+    assert (code, imported) == ("2", "False"), "refused there, with torch imported by nobody here"
+    assert message.startswith("replicse job train: ")

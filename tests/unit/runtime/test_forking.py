@@ -10,12 +10,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from places import ROOT
-from snakemake_runs import ran
 from until import until
 
 from replicse.runtime.forking import delegate
-from replicse.runtime.forking.server import PRELOADED, THREADS
 
 pytestmark = pytest.mark.skipif(
     not hasattr(os, "pidfd_open"), reason="servers need Linux's process descriptors"
@@ -150,24 +147,3 @@ def test_a_server_finishes_its_jobs_and_ends_after_its_parent(server, tmp_path):
         job.kill()
         assert process.wait(20) == 0
     assert not Path(address).exists()
-
-
-def test_the_server_of_a_study_stands_in_for_the_command_line(tmp_path):
-    """With all that is imported before: a fork of it must be safe, or it would be gone."""
-    assert "replicse.training.loop" in PRELOADED
-    environment = {**os.environ, **dict.fromkeys(THREADS, "1"), "PYTHONPATH": str(ROOT / "src")}
-    ask = """
-import os, subprocess, sys
-from replicse.runtime.forking.server import start
-os.mkdir('.snakemake')
-start(1)
-words = ["job", "train", "{}", "--data", "d", "--state", "s", "--out", "o"]
-job = [sys.executable, "-X", "importtime", "-m", "replicse", *words]
-done = subprocess.run(job, capture_output=True, text=True)
-print(done.returncode, "torch" in done.stderr, done.stderr.splitlines()[-1])
-"""
-    done = ran(sys.executable, "-c", ask, env=environment, cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    code, imported, message = done.stdout.split(maxsplit=2)
-    assert (code, imported) == ("2", "False"), "refused there, with torch imported by nobody here"
-    assert message.startswith("replicse job train: ")

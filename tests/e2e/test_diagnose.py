@@ -3,10 +3,14 @@
 import json
 
 import pytest
+from read_once import papers_read_once
 from tiny_encoders import saved_tiny
 
 from replicse.cli import main
 from replicse.world.world import write_world
+
+pytestmark = pytest.mark.usefixtures("papers_read_once")
+__all__ = ["papers_read_once"]
 
 UNSUP = "simcse/table5/unsup-simcse-bert-base/avg"
 

@@ -5,11 +5,15 @@ import json
 import pytest
 import torch
 from places import ROOT
+from read_once import papers_read_once
 
 from replicse.cli import main
 from replicse.compile.cost import Speed
 from replicse.registry.runs import Run
 from replicse.training.benchmark import Bench
+
+pytestmark = pytest.mark.usefixtures("papers_read_once")
+__all__ = ["papers_read_once"]
 
 WORDS = ("--scale", "micro", "--workflow", str(ROOT / "workflow"))
 
