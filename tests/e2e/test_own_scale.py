@@ -3,10 +3,15 @@
 import json
 import re
 
+import pytest
 import yaml
 from made_up import write_paper
+from read_once import papers_read_once
 
 from replicse.cli import main
+
+pytestmark = pytest.mark.usefixtures("papers_read_once")
+__all__ = ["papers_read_once"]
 
 
 def test_a_backbone_of_ones_own_scale_is_no_mistake_at_others_and_its_folder_is_needed(
