@@ -1,9 +1,11 @@
 """Where the tests find the checkout, without what studies have written into it."""
 
 import atexit
+import importlib.util
 import shutil
 import tempfile
 from pathlib import Path
+from types import ModuleType
 
 from replicse.compile.document import KEPT
 
@@ -31,3 +33,12 @@ def linked(folder: Path, checkout: Path = CHECKOUT, studies: Path | None = None)
 
 ROOT = linked(Path(tempfile.mkdtemp(prefix="replicse-tests-")).resolve())
 atexit.register(shutil.rmtree, ROOT, ignore_errors=True)
+
+
+def workflow_script(name: str) -> ModuleType:
+    """Return a script of the workflow as a module."""
+    spec = importlib.util.spec_from_file_location(name, ROOT / "workflow" / f"{name}.py")
+    assert spec and spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module

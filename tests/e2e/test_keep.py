@@ -8,6 +8,7 @@ from golden import example_report as example
 from made_up import write_scores
 from planned import WORKFLOW, shipped_audit, shipped_plan
 from read_once import papers_read_once
+from verbs import run
 
 from replicse.cli import keep as keep_verb
 from replicse.cli import report as report_verb
@@ -16,14 +17,6 @@ from replicse.files import read_json, write_json
 
 pytestmark = pytest.mark.usefixtures("papers_read_once")
 __all__ = ["papers_read_once"]
-
-
-def run(verb, *words):
-    from argparse import ArgumentParser
-
-    parser = ArgumentParser()
-    verb.add_arguments(parser)
-    verb.run(parser.parse_args(words))
 
 
 def test_a_committed_study_is_kept_with_all_it_is_written_from(tmp_path, monkeypatch):

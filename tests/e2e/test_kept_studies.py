@@ -1,7 +1,6 @@
 """The committed studies: commands of their pages, and what they were made from."""
 
 import html
-import importlib.util
 import json
 import re
 import shlex
@@ -10,7 +9,7 @@ from argparse import ArgumentParser
 from pathlib import Path
 
 import pytest
-from places import ROOT
+from places import ROOT, workflow_script
 from read_once import READ_ONCE
 
 from replicse.cli import run
@@ -135,7 +134,5 @@ def test_a_study_whose_runs_are_no_longer_planned_says_so_and_prints_no_command(
 
 
 def test_the_committed_page_of_causes_is_current():
-    spec = importlib.util.spec_from_file_location("causes_generator", ROOT / "workflow" / "causes.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    assert (ROOT / "docs" / "causes.md").read_text() == module.page(), "run python workflow/causes.py"
+    page = workflow_script("causes").page()
+    assert (ROOT / "docs" / "causes.md").read_text() == page, "run python workflow/causes.py"

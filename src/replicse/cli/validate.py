@@ -39,7 +39,7 @@ def run(arguments: Namespace) -> None:
     check_configs(arguments, papers)
     claims = study_claims(CellNames(papers), papers)
     elsewhere = validate_scales(config, papers, workflow, file)
-    plan = study_of(values, workflow, file, papers=papers)
+    plan = study_of(config, workflow, file, papers=papers)
     check_tables(plan.scale.corpora.values(), plan.scale.options.get("sets", {}).get("sets", {}))
     counts = {
         "papers": len(papers),

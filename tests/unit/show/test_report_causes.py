@@ -1,10 +1,8 @@
 """The page of causes: what it says of each, that the committed one is current, and its two drawings."""
 
-import importlib.util
-
 import pytest
 from golden import example_report as example
-from places import ROOT
+from places import ROOT, workflow_script
 
 from replicse.judge.document import report
 from replicse.show.figures import draw
@@ -32,24 +30,19 @@ PAIRED = Measured(
 )  # fmt: skip
 
 
-def generator():
-    spec = importlib.util.spec_from_file_location("causes_generator", ROOT / "workflow" / "causes.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 def test_a_cause_has_what_people_saw_what_was_measured_a_test_and_a_remedy():
     checked = [{"thread": "a/b#1", "cause": "one", "agreed": True, "stated": True, "listed_by": ["batch"]}]
     checked += [{**checked[0], "thread": "a/b#3", "agreed": False, "stated": False, "listed_by": []}]
-    text = generator().markdown([CAUSE], [EXACT, PAIRED], checked, {"strip": "s.svg", "effects": "e.svg"})
+    text = workflow_script("causes").markdown(
+        [CAUSE], [EXACT, PAIRED], checked, {"strip": "s.svg", "effects": "e.svg"}
+    )
     assert "| [One](#one) | 3, 1 suspected | −2.00 to −1.25 | −2.00 to −1.50 |" in text
     assert "[a/b#1](https://github.com/a/b/issues/1) (76.25 → 75, STS, m)." in text
     assert "Confirmed by reporter: [a/b#2]" in text and "[a/b#3](https://github.com/a/b/issues/3)." in text
     assert "(−2 from print, STS, m)" in text and "`replicse doctor`" in text and "Mend it." in text
     assert "| `mean`: mean of the last layer over the tokens | −1.50 |  |" in text
     assert "lists it in 1 of 1 (0 state nothing)" in text and "![Measured effects" in text
-    bare = generator().markdown([CAUSE], [], checked, {"strip": "s.svg", "effects": "e.svg"})
+    bare = workflow_script("causes").markdown([CAUSE], [], checked, {"strip": "s.svg", "effects": "e.svg"})
     assert "![Measured effects" not in bare and "| −2.00 to −1.25 | - |" in bare
 
 
@@ -74,7 +67,7 @@ def test_a_drawing_is_made_of_its_records(tmp_path, kind):
             {"group": "A", "label": "s", "source": "seeds", "value": 75.11, "sd": 0.84, "count": 50},
             {"group": "A", "label": "r", "source": "rerun", "value": 74.84, "sd": None, "count": None},
         ],
-        "effects": generator().effect_records([EXACT, PAIRED]),
+        "effects": workflow_script("causes").effect_records([EXACT, PAIRED]),
     }
     files = draw(kind, records[kind], tmp_path / kind)
     assert {file.suffix for file in files} == {".svg", ".png", ".pdf", ".csv"}

@@ -4,6 +4,7 @@ import json
 
 import pytest
 from golden import example_report as example
+from verbs import run
 
 from replicse.cli import job
 from replicse.errors import BadInput
@@ -67,14 +68,6 @@ def study(tmp_path, monkeypatch):
     write_json("results/paper/record.json", record)
     write_json("results/paper/data.json", {"root": "data", "files": example.STUDY["data"]})
     return record, items, judgements
-
-
-def run(verb, *words):
-    from argparse import ArgumentParser
-
-    parser = ArgumentParser()
-    verb.add_arguments(parser)
-    verb.run(parser.parse_args(words))
 
 
 def test_the_pages_of_a_study_from_its_files(study):
