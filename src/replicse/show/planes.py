@@ -104,7 +104,7 @@ def scatter(records: "DataFrame") -> "Figure":
 
 
 def _in_brackets(scores: Any) -> str:
-    """Return one or several scores as they stand behind a name, nothing where none is there."""
+    """Return one or several scores in brackets, to follow a name; nothing where every score is missing."""
     known = ", ".join(f"{score:.1f}" for score in np.ravel(scores) if not np.isnan(score))
     return known and f" ({known})"
 
