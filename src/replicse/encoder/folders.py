@@ -21,6 +21,8 @@ def encoder_folder(folder_or_hub_id: str | Path) -> Path:
     name = str(folder_or_hub_id)
     if Path(name).is_dir():
         return Path(name)
+    if Path(name).is_file():
+        raise BadInput(f"{name}: a file; name its folder")
     hub_id = _HUB_ID.fullmatch(name)
     if hub_id is None:
         raise MissingData(f"{name}: no such folder, and no hub id (name/model or name/model@revision) either")

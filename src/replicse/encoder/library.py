@@ -196,12 +196,20 @@ def _beside(folder: Path, named: str) -> str:
     return str(folder / named) if (folder / named).is_dir() else named
 
 
-def check_marks(folder: Path) -> None:
-    """Raise BadInput for a JSON file that begins with a byte order mark, which the libraries do not read."""
+@contextmanager
+def opening(folder: Path) -> Iterator[None]:
+    """Raise BadInput for the JSON file that a library, kept quiet in the block, cannot read and does not name."""
     for file in sorted(folder.glob("*.json")):
         with file.open("rb") as stream:
             if stream.read(len(BOM_UTF8)) == BOM_UTF8:
                 raise BadInput(f"{file}: begins with a byte order mark; save it as UTF-8 without one")
+    try:
+        with quiet_library():
+            yield
+    except Exception:
+        for file in sorted(folder.rglob("*.json")):
+            read_json(file)
+        raise
 
 
 @contextmanager

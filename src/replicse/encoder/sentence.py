@@ -143,8 +143,8 @@ class SentenceEncoder:
         normalised: bool = False,
     ) -> "SentenceEncoder":
         """Return the encoder of a transformer's folder."""
-        tokenizer, special, longest = folder_tokenizer(folder)
         backbone = open_backbone(folder, engine)
+        tokenizer, special, longest = folder_tokenizer(folder)
         if special is not None:
             backbone.special = special
         if backbone.unread:

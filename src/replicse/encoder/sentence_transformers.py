@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from replicse.encoder.library import check_marks, quiet_library
+from replicse.encoder.library import opening
 from replicse.encoder.tokenizer import PROBE
 from replicse.encoder.vectors import CallableVectors
-from replicse.errors import BadInput, refusing
+from replicse.errors import BadInput, one_line, refusing
 from replicse.files import below, read_json
 
 log = logging.getLogger(__name__)
@@ -62,8 +62,8 @@ def open_model(folder: Path, device: str, max_length: int | None) -> Any:
     """Return a folder's model; BadInput where the library cannot read it, or cannot encode with it."""
     from sentence_transformers import SentenceTransformer
 
-    check_marks(folder)
-    with quiet_library(), refusing(f"{folder}: sentence-transformers cannot open it"):
+    problem = f"{folder}: sentence-transformers cannot open it"
+    with refusing(problem, f"copy all that {MODULES} names"), opening(folder):
         model = SentenceTransformer(str(folder), device=device)
         if max_length is not None:
             model.max_seq_length = max_length
@@ -74,7 +74,7 @@ def open_model(folder: Path, device: str, max_length: int | None) -> Any:
         lacks = "" if "Pooling" in kinds else "; there is no Pooling among them: give --pooling"
         raise BadInput(
             f"{folder}: sentence-transformers cannot encode with its modules {', '.join(kinds)}"
-            f" ({type(error).__name__}){lacks}"
+            f" ({one_line(error)}){lacks}"
         ) from None
     return model
 

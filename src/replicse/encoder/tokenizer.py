@@ -8,8 +8,8 @@ from typing import Any
 from tokenizers import Tokenizer
 
 from replicse.data.tokenizer import SpecialIds
-from replicse.encoder.library import check_marks, quiet_library
-from replicse.errors import BadInput, one_line
+from replicse.encoder.library import opening, quiet_library
+from replicse.errors import BadInput, refusing
 from replicse.registry.artefacts import TOKENIZER, TOKENIZER_CONFIG
 
 # What a tokenizer is tried on: cases, accents, scripts, digits, marks, blanks, special tokens, long words, nothing.
@@ -37,6 +37,7 @@ PROBE = (
     "",
     "two people are riding a red bike in the big green park near the water " * 4,
 )  # fmt: skip
+COPIED = "copy that of the encoder it was trained from into it"
 CUT = 8  # tokens to which the probe is cut once more: from which end, and what stays
 
 
@@ -95,23 +96,19 @@ def read_tokenizer(folder: Path) -> Any:
     """
     from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
-    check_marks(folder)
-    with quiet_library():
+    with refusing(f"{folder}: transformers cannot open its tokenizer", COPIED), opening(folder):
         try:
             theirs = AutoTokenizer.from_pretrained(folder)
         # Each family raises what it likes for a broken file.
-        except Exception as error:
+        except Exception:
             if not (folder / TOKENIZER).is_file() or (folder / TOKENIZER_CONFIG).is_file():
-                raise BadInput(
-                    f"{folder}: transformers cannot open its tokenizer ({one_line(error)})"
-                ) from None
+                raise
             # Without settings the library expects the kind of tokenizer that the family usually has.
             theirs = PreTrainedTokenizerFast(tokenizer_file=str(folder / TOKENIZER))
     files = {*type(theirs).vocab_files_names.values()}
     if files and not any((folder / name).is_file() for name in files | {TOKENIZER}):
         raise BadInput(
-            f"{folder}: no tokenizer is there ({' or '.join(sorted(files | {TOKENIZER}))}); copy that of the encoder"
-            " it was trained from into it"
+            f"{folder}: no tokenizer is there ({' or '.join(sorted(files | {TOKENIZER}))}); {COPIED}"
         )
     return theirs
 
@@ -122,7 +119,11 @@ def usable_tokenizer(theirs: Any) -> Tokenizer | CalledTokenizer:
     if isinstance(backend, Tokenizer):
         own = Tokenizer.from_str(backend.to_str())
         own.no_padding()
-        with quiet_library():  # it warns of rows that are longer than an encoder takes, which are cut here
+        unusable = refusing(f"{theirs.name_or_path}: its tokenizer reads no text", COPIED)
+        with (
+            unusable,
+            quiet_library(),
+        ):  # it warns of rows that are longer than an encoder takes, which are cut here
             theirs_by_length = {longest: rows_of(theirs, PROBE, longest) for longest in (None, CUT)}
         for longest, rows in theirs_by_length.items():
             own.no_truncation() if longest is None else own.enable_truncation(longest)

@@ -129,10 +129,22 @@ def with_a_gap(folder):
     (folder / "tokenizer.json").write_text(json.dumps(tokenizer))
 
 
+def without_unknown(folder):
+    tokenizer = json.loads((folder / "tokenizer.json").read_text())
+    del tokenizer["model"]["vocab"]["[UNK]"]
+    (folder / "tokenizer.json").write_text(json.dumps(tokenizer))
+
+
+def without_settings(folder):
+    (folder / "config.json").unlink()
+
+
 @pytest.mark.parametrize(
     ("change", "options", "problem"),
     [
         (without_head, {"pooling": "cls-head"}, "no head"),
+        (without_unknown, {}, "its tokenizer reads no text .*copy that of the encoder"),
+        (without_settings, {}, "config.json: no such file; name a folder with a Hugging Face encoder"),
         (without_head, {"pooling": "means"}, "known: .*mean"),
         (with_a_gap, {}, "token ids up to 4000, but the encoder knows 120"),
     ],
@@ -144,6 +156,8 @@ def test_what_cannot_be_read_is_refused(folder, tmp_path, change, options, probl
         SentenceEncoder.open(tmp_path, **{"pooling": "cls", **options})
     with pytest.raises(BadInput, match="max_length is 2, but a row has 2 special tokens; give at least 3"):
         SentenceEncoder.open(folder, "mean", max_length=2)
+    with pytest.raises(BadInput, match=r"config\.json: a file; name its folder"):
+        SentenceEncoder.open(folder / "config.json")
 
 
 def test_a_vocabulary_stands_in_for_a_missing_tokenizer_json(folder, tmp_path):

@@ -99,3 +99,24 @@ def test_modules_without_a_pooling_are_refused_with_what_to_give(plain, tmp_path
         (folder / "modules.json").write_text(broken)
         with pytest.raises(BadInput, match=r"modules\.json"):
             SentenceEncoder.open(folder, "mean")
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "problem"),
+    [
+        ("modules.json", "[", r"modules\.json: not JSON"),
+        ("modules.json", "[]", r"copy all that modules\.json names"),
+        ("1_Pooling/config.json", None, r"Pooling.* copy all that modules\.json names"),
+        ("1_Pooling/config.json", "{", r"1_Pooling/config\.json: not JSON"),
+        ("config.json", "", r"config\.json: not JSON"),
+        ("tokenizer.json", "{", r"tokenizer\.json: not JSON"),
+        ("tokenizer_config.json", "[]", "cannot open"),
+    ],
+)
+def test_a_broken_file_is_named(plain, tmp_path, file, text, problem):
+    folder = saved(plain, tmp_path)
+    (folder / file).unlink()
+    if text is not None:
+        (folder / file).write_text(text)
+    with pytest.raises(BadInput, match=problem):
+        SentenceEncoder.open(folder)
