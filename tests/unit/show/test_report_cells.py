@@ -31,6 +31,10 @@ def test_the_reproduced_number_is_rounded_like_the_printed_one(printed, value, t
     assert show(result(reported=printed, reproduced=value)).reproduced == text
 
 
+def test_a_count_that_is_not_printed_has_no_decimals():
+    assert show(result(reproduced=109482240.0, metric_path="data/sts/STS-B/test")).reproduced == "109,482,240"
+
+
 @given(st.none() | NUMBERS, st.none() | NUMBERS, st.sampled_from(["", *VERDICTS]), st.booleans())
 def test_what_is_missing_is_blank(reproduced, low, verdict, quoted):
     shown = show(result(reported="82.5", reproduced=reproduced, low=low, verdict=verdict), quoted=quoted)

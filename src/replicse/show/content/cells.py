@@ -5,6 +5,7 @@ from typing import Literal
 
 from replicse.judge.table import ABSENT, NOT_COMPARABLE, QUOTED, CellResult
 from replicse.printable import minus
+from replicse.registry.suites import unit_of
 from replicse.show.content.numbers import (
     Rounding,
     half_width,
@@ -113,6 +114,8 @@ def show(cell: CellResult | None, *, scale: str = "", quoted: bool = False) -> S
     if quoted:
         return Shown(reported=reported, verdict=cell.shown_verdict(not scale, quoted))
     rounding = rounding_of(printed, cell.reproduced or 0)
+    if not parsed(printed) and unit_of(cell.metric_path) == "count":
+        rounding = Rounding(0, commas=True)
     return Shown(
         reported=reported,
         reproduced=cell.text if cell.reproduced is None else rounded(cell.reproduced, rounding),
