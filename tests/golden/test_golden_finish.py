@@ -13,8 +13,11 @@ from places import ROOT
 from planned import shipped_audit
 
 from replicse.cli import main
+from replicse.cli.render import draw_item
+from replicse.cli.report import draw_if_possible
 from replicse.compile.compiler import compile_study
 from replicse.files import write_json
+from replicse.judge.table import ItemResult
 from replicse.runtime.progress import heartbeat_of
 from replicse.spec.config import read_config
 
@@ -161,6 +164,11 @@ def ended_process():
     return process.pid
 
 
-def test_a_whole_study_has_nothing_incomplete(study, capsys):
+def test_a_whole_study_has_nothing_incomplete(study, capsys, caplog, monkeypatch):
     assert main(["report", *STUDY]) == 0
     assert "no evaluation of the 2 items is missing" in capsys.readouterr().out
+    # A figure of which nothing has run is in no log; its item is listed as incomplete.
+    item = ItemResult.read("results/micro/partial/items/repro/figure1.json")
+    monkeypatch.setattr("replicse.cli.report.draw_item", draw_item)
+    draw_if_possible(item.model_copy(update={"cells": ()}), Path("nothing.svg"))
+    assert not Path("nothing.svg").exists() and "is not drawn" not in caplog.text

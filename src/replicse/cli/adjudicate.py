@@ -91,7 +91,7 @@ def run(arguments: Namespace) -> None:
         headline(judged),
     ]
     if absent:
-        head.append(f"not all is run, of {several(len(absent), 'item')}: {run_text(absent[0])}")
+        head += [f"not all is run, of {several(len(absent), 'item')}; the first:", run_text(absent[0])]
     parts = (cell_lines(cell, results[cell[0].item]) for cell in cells)
     print("\n".join(on_a_screen(arguments, filter(None, head), parts, "cell", short=True)))
 

@@ -36,7 +36,9 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(arguments: Namespace) -> int:
     """Report what there is of a study, and say what is missing and why; or write a committed study's report again."""
     if arguments.study in committed():
-        write_kept(arguments.study, arguments.workflow)
+        with warnings_alone():
+            write_kept(arguments.study, arguments.workflow)
+        print(f"report of the committed study: {Paths('', arguments.study).report('html')}")
         return 0
     plan = chosen_study(arguments)
     lacking, written = report_partly(plan, list(plan.items.values()))
@@ -89,9 +91,13 @@ def write_partial(
 
 def draw_if_possible(item: ItemResult, out: Path) -> None:
     """Draw what there is of an item's figure, or log why that cannot be done."""
+    from replicse.show.figures import NothingToDraw
+
     out.unlink(missing_ok=True)
     try:
         draw_item(item, out)
+    except NothingToDraw:
+        pass  # the item is listed as incomplete
     except Exception as error:  # whatever it is: the report of what there is does not stop at one figure
         log.warning("%s is not drawn: %s", item.item, error)
 

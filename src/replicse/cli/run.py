@@ -18,7 +18,7 @@ from psutil import NoSuchProcess, Process
 
 from replicse.checked import read_yaml
 from replicse.cli.answers import wrapped
-from replicse.cli.arguments import add_study_arguments, chosen_config, config_layers, own_papers
+from replicse.cli.arguments import add_study_arguments, chosen_config, config_layers, own_papers, own_rows
 from replicse.compile.compiler import compile_study
 from replicse.compile.document import study_of
 from replicse.compile.needs import absent, absent_root, unpinned_text
@@ -86,7 +86,9 @@ def run(arguments: Namespace) -> int:
     plan = of_items(whole, items)
     refuse_absent(plan, items)
     left_out = (f"{item} is left out: {error}" for item, error in plan.unplanned.items())
-    for line in wrapped(filter(None, (unpinned_text(plan), absent_root(plan), *left_out))):
+    for line in wrapped(
+        filter(None, (from_hub(arguments), unpinned_text(plan), absent_root(plan), *left_out))
+    ):
         print(line, file=sys.stderr)
     command = snakemake_words(
         arguments,
@@ -104,6 +106,12 @@ def run(arguments: Namespace) -> int:
     elif code == 0 and not DRY & {*arguments.further}:
         tell_pages(items, config["scale"])
     return 1 if code else 0
+
+
+def from_hub(arguments: Namespace) -> str:
+    """Return which rows of `--row` are no folder, so that a misspelt one is no surprise; blank for none."""
+    names = ", ".join(row["hub"] for row in own_rows(arguments.row).values() if "hub" in row)
+    return f"no such folder here, so read as a hub id: {names}" if names else ""
 
 
 def tell_pages(items: Sequence[Item | str], scale: str) -> None:

@@ -26,17 +26,21 @@ METADATA: dict[str, dict[str, str | None]] = {
 }
 
 
+class NothingToDraw(BadInput):
+    """No cell of a figure has a number."""
+
+
 def draw(kind: str, records: Records, stem: Path, title: str = "") -> list[Path]:
     """Draw tidy records and return the files written: `stem` with .svg, .png, .pdf and .csv.
 
     The columns of each kind are described in its function. The title names the scale, such as `micro: not comparable`;
     the files carry it as theirs, and the figure shows none: a paper has a caption. Raises BadInput for an unknown kind
-    or no records.
+    and NothingToDraw for no records.
     """
     if kind not in DRAWERS:
         raise BadInput(f'figure "{kind}" is unknown{nearest(kind, DRAWERS)}')
     if not records:
-        raise BadInput(f"{stem}: nothing to draw; no cell of the figure has a number")
+        raise NothingToDraw(f"{stem}: nothing to draw; no cell of the figure has a number")
     import matplotlib
 
     with matplotlib.rc_context(fname=STYLE):

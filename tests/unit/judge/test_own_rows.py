@@ -1,10 +1,13 @@
 """Rows of a person's own: in any item, at every scale, by a folder or a hub id; the printed rows are not run."""
 
+from argparse import Namespace
+
 import pytest
 from cases import cases
 
 from replicse.cli import main
 from replicse.cli.arguments import own_rows
+from replicse.cli.run import from_hub
 from replicse.compile.compiler import compile_study
 from replicse.errors import BadInput
 from replicse.workspace import packaged
@@ -71,3 +74,5 @@ def test_the_command_line_gives_rows_as_a_config_does(folder, capsys):
     assert "--row is for an item; name one" in capsys.readouterr().err
     assert main(["run", ITEM, "--row", "mine=./models/none", "-n"]) == 2
     assert "no folder models/none here" in capsys.readouterr().err
+    rows = Namespace(row=["base=org/model@main", "mine=models/mine"])
+    assert from_hub(rows) == "no such folder here, so read as a hub id: org/model@main"
