@@ -80,7 +80,7 @@ KIND_OF = {name: kind for kind, names in OPERATIONS.items() for name in names}
 PHASES = ("forward", "backward", "update")
 NODE = "autograd::engine::evaluate_function: "
 # Stacks of fewer milliseconds are left out; a flame as wide as the figure has room for so many letters.
-LEAST, LETTERS = 0.05, 190
+LEAST, LETTERS = 0.05, 60
 
 
 class Measured(Trainer):
@@ -284,7 +284,7 @@ def draw(found: Mapping[str, Any], out: Path) -> None:
 
     cases = {kind: found[PROFILED][kind] for kind in KINDS if kind in found[PROFILED]}
     figure, axes = pyplot.subplots(
-        len(cases), 1, figsize=(11, 2.4 * len(cases) + 1.4), squeeze=False, layout="constrained"
+        len(cases), 1, figsize=(6.5, 1.9 * len(cases) + 1.1), squeeze=False, layout="constrained"
     )
     shades = [f"C{number}" for number in (0, 1, 2, 3, 4, 5, 6)] + ["gold", "C8", "C9", "0.6"]
     colours = dict(zip((*OPERATIONS, REST), shades, strict=True))
@@ -294,7 +294,7 @@ def draw(found: Mapping[str, Any], out: Path) -> None:
         limit = 1000 * case["batch"] / case["limit"]["ours_bf16"]
         axis.barh(-1, limit, height=0.9, color="0.9")
         axis.text(
-            limit / 2, -1, f"its products at the limit: {limit:.0f} ms", ha="center", va="center", fontsize=7
+            limit / 2, -1, f"its products at the limit: {limit:.0f} ms", ha="center", va="center", fontsize=8
         )
         axis.set_title(
             f"a step of {kind} training, {PROFILED}, bf16: {sum(tree.values()):.0f} ms", fontsize=9
@@ -304,8 +304,8 @@ def draw(found: Mapping[str, Any], out: Path) -> None:
         axis.tick_params(labelsize=8)
         axis.margins(x=0)
     handles = [pyplot.Rectangle((0, 0), 1, 1, color=colour) for colour in colours.values()]
-    figure.legend(handles, colours, loc="outside lower center", ncols=4, fontsize=7, frameon=False)
-    figure.savefig(out, dpi=110, metadata={"Software": None})
+    figure.legend(handles, colours, loc="outside lower center", ncols=3, fontsize=8, frameon=False)
+    figure.savefig(out, dpi=190, metadata={"Software": None})
 
 
 def _flames(
@@ -326,7 +326,7 @@ def _flames(
         colour = "0.85" if has_parts else colours[KIND_OF.get(name, REST)]
         axis.barh(depth, spent, left=left, height=0.95, color=colour, edgecolor="white", linewidth=0.4)
         if len(name) < spent / sum(tree.values()) * LETTERS:
-            axis.text(left + spent / 2, depth, name, ha="center", va="center", fontsize=6, clip_on=True)
+            axis.text(left + spent / 2, depth, name, ha="center", va="center", fontsize=8, clip_on=True)
         _flames(axis, tree, (*path, name), left, colours)
         left += spent
 
