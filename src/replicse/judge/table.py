@@ -50,8 +50,8 @@ class ColumnHead(Checked):
 
     @property
     def is_score(self) -> bool:
-        """Return whether the numbers have an order of their own, which texts and differences have not."""
-        return self.kind in ("score", "derived")
+        """Return whether one of the numbers is the best, which texts, differences and counts have not."""
+        return self.kind in ("score", "derived") and self.metric != "count"
 
 
 class RowHead(Checked):
