@@ -40,7 +40,7 @@ class Measured(Trainer):
         self.seconds = getattr(self, "seconds", {"state": [], "best": []})
         if step:
             best = {"step": step, "dev": 0.0}
-            self.seconds["best"].append(timed(lambda: self.state.save_best(self.model, step))[0])
+            self.seconds["best"].append(timed(lambda: self.state.save_best(step))[0])
             self.seconds["state"].append(
                 timed(lambda: self.state.save(step, best, history=[], machines=self.machines))[0]
             )

@@ -1,8 +1,10 @@
-"""Wall and processor time of the verbs that only plan and judge: best of three after one that is not counted.
+"""Processor time of the verbs that only plan and judge: the least of some turns, after one that is not counted.
 
-Goals, so that nobody waits at a terminal: `plan` of the paper scale at five seeds with all protocols under 2 s,
-`claims` and `why` under 1 s.
-Byte code is kept as Python does for any user; an environment that switches that off adds about 0.4 s to each.
+    python benchmarks/study_layer.py [--rounds 3] [--before COMMIT]
+
+Goals, so that nobody waits at a terminal, in CPU seconds: reading verbs 0.5, `plan` of the paper scale at five seeds
+1.2, `validate` 3. A compiled study is kept, so `validate` is measured again after a change to a paper. What runs
+is a clone of the last commit, in turns with one of `--before`. Byte code is kept as Python does for any user.
 """
 
 import argparse
@@ -11,66 +13,94 @@ import os
 import resource
 import subprocess
 import sys
-import time
+import tempfile
+from pathlib import Path
+from typing import Any
 
 from record import ROOT, row, write_record
 
 ROUNDS = 3
 CELL = "simcse/table5/unsup-simcse-bert-base/avg"
-VERBS = {
-    "plan": ["plan", "--scale", "paper", "--seeds", "5"],
-    "plan_all_protocols": ["plan", "--scale", "paper", "--seeds", "5", "--config", "adjudicate=all"],
-    "claims": ["claims"],
-    "why": ["why", CELL],
-    "why_at_paper_scale": ["why", CELL, "--scale", "paper"],
-    "validate": ["validate"],
-    "help": ["--help"],
+READING, CHANGED = 0.5, "validate, after a change"
+# What is run, and its goal in CPU seconds.
+VERBS: dict[str, tuple[list[str], float]] = {
+    "plan": (["plan"], READING),
+    "status": (["status"], READING),
+    "show": (["show", "simcse/table5"], READING),
+    "why": (["why", CELL], READING),
+    "claims": (["claims"], READING),
+    "audit": (["audit"], READING),
+    "plan_paper": (["plan", "--scale", "paper", "--seeds", "5"], 1.2),
+    "validate": (["validate"], 3.0),
+    CHANGED: (["validate"], 3.0),
+    "help": (["--help"], 0.05),
 }
-GOALS = {"plan": 2.0, "plan_all_protocols": 2.0, "claims": 1.0, "why": 1.0, "why_at_paper_scale": 1.0}
+PAPER = Path("workflow", "papers", "simcse", "paper.yaml")
 
 
-def seconds(words: list[str]) -> tuple[float, float]:
-    """Return wall and processor seconds of one verb."""
+def seconds(place: Path, words: list[str]) -> float:
+    """Return the processor seconds of one verb of a checkout."""
     kept = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
-    before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run(
         [sys.executable, "-m", "replicse", *words],
-        cwd=ROOT,
-        env={**kept, "PYTHONPATH": str(ROOT / "src")},
+        cwd=place,
+        env={**kept, "PYTHONPATH": str(place / "src")},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         check=True,
     )
-    wall, after = time.perf_counter() - start, resource.getrusage(resource.RUSAGE_CHILDREN)
-    return wall, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def measured(places: dict[str, Path], rounds: int) -> dict[str, dict[str, float]]:
+    """Return the least seconds of each verb by checkout, which take turns."""
+    times: dict[str, dict[str, list[float]]] = {name: {which: [] for which in places} for name in VERBS}
+    for turn in range(rounds + 1):
+        for name, (words, _) in VERBS.items():
+            for which, place in places.items():
+                if name == CHANGED:
+                    with (place / PAPER).open("a", encoding="utf-8") as paper:
+                        paper.write("# changed\n")
+                found = seconds(place, words)
+                if turn:
+                    times[name][which].append(found)
+    return {
+        name: {which: round(min(found), 2) for which, found in each.items()} for name, each in times.items()
+    }
+
+
+def lines_of(verbs: dict[str, dict[str, float]]) -> list[dict[str, Any]]:
+    """Return the lines of the table."""
+    return [
+        row(
+            f"`replicse {' '.join(words)}`{name.removeprefix('validate') if name == CHANGED else ''}: CPU seconds",
+            f"{verbs[name]['now']:.2f}",
+            peer=f"{verbs[name]['before']:.2f} (before)" if "before" in verbs[name] else "",
+            goal=f"{goal:g}",
+            met=verbs[name]["now"] <= goal,
+        )
+        for name, (words, goal) in VERBS.items()
+    ]
 
 
 def main() -> None:
     """Measure the verbs in turn and write the least of each."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--rounds", type=int, default=ROUNDS)
+    parser.add_argument("--before", metavar="COMMIT", help="take turns with an earlier commit")
     chosen = parser.parse_args()
-    times: dict[str, list[tuple[float, float]]] = {name: [] for name in VERBS}
-    for turn in range(chosen.rounds + 1):
-        for name, words in VERBS.items():
-            found = seconds(words)
-            if turn:
-                times[name].append(found)
-    verbs = {}
-    for name, found in times.items():
-        wall, processor = (round(min(each), 2) for each in zip(*found, strict=True))
-        verbs[name] = {"wall_seconds": wall, "cpu_seconds": processor, "goal": GOALS.get(name)}
-    rows = [
-        row(
-            f"`replicse {' '.join(VERBS[name])}`: seconds",
-            f"{found['wall_seconds']:.2f}",
-            goal=f"{found['goal']:g}",
-            met=found["wall_seconds"] <= found["goal"],
-        )
-        for name, found in verbs.items()
-        if found["goal"]
-    ]
-    write_record("study_layer", {"verbs": verbs}, rows)
+    revisions = {"now": "HEAD"} | ({"before": chosen.before} if chosen.before else {})
+    with tempfile.TemporaryDirectory() as scratch:
+        places = {which: Path(scratch, which) for which in revisions}
+        for which, revision in revisions.items():
+            subprocess.run(["git", "clone", "--quiet", str(ROOT), str(places[which])], check=True)
+            subprocess.run(["git", "checkout", "--quiet", revision], cwd=places[which], check=True)
+        verbs = measured(places, chosen.rounds)
+    write_record("study_layer", {"verbs": verbs}, lines_of(verbs))
     print(json.dumps(verbs, indent=1))
 
 

@@ -25,6 +25,8 @@ DASHES = ("-", (0, (5, 1.5)), (0, (2.5, 1.2)), (0, (6, 1.5, 1.5, 1.5)))
 FILLS = ("full", "left", "bottom", "right")
 # Characters of a panel's title, and of the name of a row, in a line.
 TITLE, LABEL = 24, 27
+# Inches of a line of a legend.
+LINE = 0.15
 # Panels share an axis where each of them fills at least this part of it.
 LEAST_SHARE = 0.2
 ONE_SEED: dict[str, Any] = {
@@ -102,9 +104,13 @@ def handle(**style: Any) -> Any:
 
 
 def put_legend(figure: "Figure", handles: list[Any], columns: int) -> None:
-    """Put a legend below the axes, in at most so many columns and in as many as the figure is wide enough for."""
+    """Put a legend below the axes, in at most so many columns and in as many as the figure is wide enough for.
+
+    The figure has room for two lines of it, and grows by the others.
+    """
     for most in range(columns, 0, -1):
         legend = figure.legend(handles=handles, loc="outside lower left", ncols=most)
         if most == 1 or legend.get_window_extent().width <= figure.bbox.width:
-            return
+            break
         legend.remove()
+    figure.set_figheight(figure.get_figheight() + LINE * max(0, -(-len(handles) // most) - 2))

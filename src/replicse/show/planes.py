@@ -18,7 +18,7 @@ from replicse.show.looks import ONE_SEED, fill_one_axis, handle, method_looks, p
 Path = tuple[np.ndarray, int]  # places by checkpoint; how many of them are steps of training
 PALE = "#b9c2ca"
 SMALL = 6.5
-MOST_NAMES, NARROW_TITLE = 3, 20
+MOST_NAMES, MOST_LABELS, NARROW_TITLE = 3, 6, 20
 LABELS = "uniformity, own scales\n(lower is better)", "uniformity (lower is better)"
 THIN: dict[str, Any] = {"linestyle": "-", "linewidth": 0.4, "alpha": 0.6, "zorder": 1.5}
 CHOSEN: dict[str, Any] = {"linestyle": (0, (1, 1.5)), "linewidth": 0.8, "marker": ""}
@@ -63,38 +63,50 @@ def trajectory(records: "DataFrame") -> "Figure":
 
 
 def scatter(records: "DataFrame") -> "Figure":
-    """Draw encoders in the plane of alignment and uniformity, coloured by score.
+    """Draw encoders in the plane of alignment and uniformity, coloured by score, each next to its name and score.
+
+    Of more than MOST_LABELS encoders only numbers are next to the points, with a key below.
 
     Records: label, alignment, uniformity, score (None where missing), metric (of the score), source, seeds: where they
     are too few for an interval, the place of each, uniformity and alignment.
     """
-    from matplotlib.cm import ScalarMappable
-    from matplotlib.colors import Normalize
+    from matplotlib import colormaps
 
     scores = records["score"]
-    colours = ScalarMappable(Normalize(scores.min(), scores.max()), "cividis")
+    shades = colormaps["cividis"].with_extremes(bad=PALE)
+    look: dict[str, Any] = {"s": 22, "edgecolor": INK, "linewidth": 0.6, "zorder": 3, "plotnonfinite": True}
+    look |= {"cmap": shades, "vmin": scores.min(), "vmax": scores.max()}
     figure, panels = _panels_by_source(records, beside=False)
     for axes, part in panels:
-        faces: list[Any] = [PALE if np.isnan(score) else colours.to_rgba(score) for score in part["score"]]
-        look: dict[str, Any] = {"s": 22, "edgecolor": INK, "linewidth": 0.6, "zorder": 3}
-        axes.scatter(part["uniformity"], part["alignment"], c=faces, **look)
+        points = axes.scatter(part["uniformity"], part["alignment"], c=part["score"], **look)
         for x, y in (place for seeds in part["seeds"] for place in seeds):
             axes.plot([x], [y], zorder=2, **ONE_PLACE)
     if scores.notna().any():
-        bar = figure.colorbar(
-            colours, ax=[axes for axes, _ in panels], location="bottom", aspect=40, pad=0.02
-        )
-        bar.set_label(records["metric"].iloc[0])
+        bar: dict[str, Any] = {"location": "bottom", "aspect": 40, "pad": 0.02}
+        figure.colorbar(points, ax=[axes for axes, _ in panels], label=records["metric"].iloc[0], **bar)
+    encoders = scores.groupby(records["label"], sort=False).agg(_in_brackets)
+    numbers = {name: str(number) for number, name in enumerate(encoders.index, start=1)}
+    many = len(encoders) > MOST_LABELS
+    key = [f"{numbers[name]} {name}{own}" for name, own in encoders.items()] if many else []
+    handles = [handle(label=each, linestyle="") for each in key]
     if records["seeds"].map(bool).any():
-        put_legend(figure, [handle(label="one seed", **ONE_PLACE)], columns=1)
+        handles.append(handle(label="one seed", **ONE_PLACE))
+    if handles:
+        put_legend(figure, handles, columns=2)
     figure.draw_without_rendering()
     for axes, part in panels:
-        scores = part["score"].map(lambda score: "" if np.isnan(score) else f" ({score:.1f})")
         dots = axes.transData.transform(part[["uniformity", "alignment"]].to_numpy())[:, None]
         seeds = np.array([place for each in part["seeds"] for place in each], dtype=float).reshape(-1, 2)
-        labels = [(name, INK, dot, dot) for name, dot in zip(part["label"] + scores, dots, strict=True)]
+        names = part["label"].map(numbers) if many else part["label"] + part["score"].map(_in_brackets)
+        labels = [(name, INK, dot, dot) for name, dot in zip(names, dots, strict=True)]
         _put_labels(axes, labels, axes.transData.transform(seeds))
     return figure
+
+
+def _in_brackets(scores: Any) -> str:
+    """Return one or several scores in brackets, to follow a name; nothing where every score is missing."""
+    known = ", ".join(f"{score:.1f}" for score in np.ravel(scores) if not np.isnan(score))
+    return known and f" ({known})"
 
 
 ONE_PLACE: dict[str, Any] = {**ONE_SEED, "color": QUIET, "markersize": 2.5, "markeredgewidth": 0.6}

@@ -43,7 +43,7 @@ def profile(records: "DataFrame") -> "Figure":
         axes.set_xticks(part.index, part["row"].str.removeprefix(name).map(wrap))
         axes.set_xlabel(name.rstrip(" ="))
         axes.set_title(group)
-        scale = "" if shared else " on its own scale"
+        scale = "" if shared else "\non its own scale"
         axes.set(ylabel=records["metric"].iloc[0] + scale)
         axes.margins(x=0.06)
     _legend(figure, records)

@@ -18,13 +18,7 @@ BLUE, ORANGE = "#0072B2", "#D55E00"
 # What stands in one line of a strip: a look, and its name in the legend.
 LOOKS: dict[str, dict[str, Any]] = {
     "print": {"marker": "D", "color": INK, "markersize": 5, "linestyle": "", "label": "printed"},
-    "rerun": {
-        "marker": "o",
-        "color": ORANGE,
-        "markersize": 3.5,
-        "linestyle": "",
-        "label": "rerun by others",
-    },
+    "rerun": {"marker": "o", "color": ORANGE, "markersize": 3.5, "linestyle": "", "label": "rerun by others"},
     "ours": {"marker": "s", "color": BLUE, "markersize": 3.5, "linestyle": "", "label": "ours"},
 }
 SEEDS: dict[str, Any] = {
@@ -98,6 +92,8 @@ def effect_plot(records: "DataFrame") -> "Figure":
     names, height = row_names(rows)
     figure = canvas(0.9 + height * len(rows))
     axes = figure.subplots()
+    # Before anything is drawn: margins are shares of this scale.
+    axes.set_xscale("symlog", linthresh=1)
     axes.axvline(0, color=QUIET, linewidth=0.8, zorder=0)
     looks = dict(zip(groups, cycle(ENCODERS)))
     for number, (group, (color, marker)) in enumerate(looks.items()):
@@ -107,7 +103,6 @@ def effect_plot(records: "DataFrame") -> "Figure":
         axes.hlines(places, part["low"], part["high"], color=color, linewidth=3, alpha=0.3)
         axes.plot(part["value"], places, marker, color=color, markersize=3)
     axes.set_yticks(range(len(rows)), names)
-    axes.set_xscale("symlog", linthresh=1)
     low, high = axes.get_xlim()
     ticks = [place for place in TICKS if low <= place <= high]
     axes.set_xticks(ticks, list(map(tick, ticks)))

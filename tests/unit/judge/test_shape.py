@@ -58,7 +58,10 @@ def test_rows_that_did_not_run_take_no_part_and_two_rows_are_no_order():
 
 
 def test_counts_have_no_order():
-    assert list(shapes(table(lambda row, seed: PRINTED[row], [{"id": "n", "label": "n", "metric": "count"}]))) == []
+    assert (
+        list(shapes(table(lambda row, seed: PRINTED[row], [{"id": "n", "label": "n", "metric": "count"}])))
+        == []
+    )
 
 
 def test_an_average_stands_for_its_parts_and_the_end_for_a_trajectory():

@@ -189,3 +189,47 @@ def test_labels_of_people_are_text_and_no_formulas(label, tmp_path):
     first, *others = records_of(item_of("bars"))
     records = [{**first, "row": label}, *others]
     draw("bars", records, tmp_path / "table", title=label)
+
+
+def boxes_of(texts):
+    """Return the extents of texts as they are drawn."""
+    return [text.get_window_extent() for text in texts if text.get_text()]
+
+
+def test_many_encoders_of_a_scatter_have_numbers_and_a_key():
+    one = {**PLACE, "metric": "spearman", "seeds": ()}
+    records = [
+        {**one, "label": f"Encoder {n}", "alignment": 0.2 + n / 500, "score": 70.0 + n} for n in range(10)
+    ]
+    drawn = figures.scatter(frame([*records, {**records[0], "alignment": 0.9, "source": "other"}]))
+    assert [text.get_text() for text in drawn.axes[0].texts] == [str(n) for n in range(1, 11)]
+    key = [text.get_text() for text in drawn.legends[0].get_texts()]
+    assert (key[0], key[9]) == ("1 Encoder 0 (70.0, 70.0)", "10 Encoder 9 (79.0)")
+    boxes = boxes_of(drawn.axes[0].texts)
+    assert not any(one.overlaps(other) for one, other in itertools.combinations(boxes, 2))
+    few = figures.scatter(frame(records[:6]))
+    assert few.axes[0].texts[5].get_text() == "Encoder 5 (75.0)" and not few.legends
+
+
+def test_panels_on_their_own_scales_say_so_within_their_height():
+    numbers = {"reported": None, "low": None, "high": None, "seeds": (), "metric": "STS-B dev (spearman)"}
+    rows = [(group, str(place), 10.0**group + place) for group in range(3) for place in range(3)]
+    records = [
+        {**numbers, "group": str(group), "row": row, "reproduced": value} for group, row, value in rows
+    ]
+    drawn = figures.profile(frame(records))
+    drawn.draw_without_rendering()
+    labels = boxes_of(axes.yaxis.label for axes in drawn.axes)
+    assert "own scale" in drawn.axes[0].get_ylabel()
+    assert not any(one.overlaps(other) for one, other in itertools.combinations(labels, 2))
+
+
+def test_effects_keep_away_from_the_ends_of_their_axis():
+    values = {"a": -9.0, "b": 0.5, "c": 25.0}
+    records = [
+        {"group": "STS", "row": row, "value": value, "low": None, "high": None}
+        for row, value in values.items()
+    ]
+    (axes,) = figures.effect_plot(frame(records)).axes
+    places = axes.transData.transform([(value, 0) for value in values.values()])[:, 0]
+    assert min(places) > axes.bbox.x0 + 5 and max(places) < axes.bbox.x1 - 5

@@ -23,13 +23,7 @@ class Sheet:
     note: str = ""
 
     @classmethod
-    def of(
-        cls,
-        title: str,
-        entries: Iterable[object],
-        columns: Columns,
-        note: str = "",
-    ) -> Self:
+    def of(cls, title: str, entries: Iterable[object], columns: Columns, note: str = "") -> Self:
         """Return a sheet of one row per entry; `columns` say its texts, those without any are left out."""
         rows = [tuple(text(entry) for text in columns.values()) for entry in entries]
         kept = [place for place in range(len(columns)) if not rows or any(row[place] for row in rows)]

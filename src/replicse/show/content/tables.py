@@ -114,9 +114,7 @@ def _letter(place: int) -> str:
 
 
 def _body(
-    item: ItemResult,
-    heads: Sequence[ColumnHead],
-    results: Mapping[CellId, CellResult],
+    item: ItemResult, heads: Sequence[ColumnHead], results: Mapping[CellId, CellResult]
 ) -> list[GridLine | Heading]:
     """Return headings and lines: each row under every protocol that has a cell of it; an empty row keeps one line."""
     protocols = dict.fromkeys([AS_DESCRIBED, *(cell.protocol for cell in item.cells)])

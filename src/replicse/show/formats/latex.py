@@ -70,7 +70,11 @@ def sheet(table: Sheet) -> str:
         for place, width in enumerate(widths)
     ]
     lines = sum(max(map(_lines, row, widths)) for row in table.rows)
-    note = f"\\par\\nopagebreak\\smallskip{{\\footnotesize {latex_inline(table.note)}\\par}}\n" if table.note else ""
+    note = (
+        f"\\par\\nopagebreak\\smallskip{{\\footnotesize {latex_inline(table.note)}\\par}}\n"
+        if table.note
+        else ""
+    )
     return _environment("".join(kinds), [r"\toprule", header], rows, lines) + note
 
 
