@@ -107,11 +107,16 @@ def test_without_a_name_the_papers_of_the_folder_are_meant(workspace, capsys, mo
     for words in (["status"], ["status", "mine"]):
         assert main(words) == 0
         assert "0 of 3 evaluations" in (told := capsys.readouterr().out) and "simcse" not in told
+    assert main(["report"]) == 1
+    assert "1 of 1 item incomplete" in capsys.readouterr().out
     words = []
     monkeypatch.setattr("replicse.cli.run.exit_code", lambda line, *_: words.append(line) or 0)
-    assert main(["run", "-n"]) == main(["run", "-n", "all"]) == 0
+    assert main(["run", "-n"]) == main(["run", "-n", "all"]) == main(["run", "-n", "mine/table1"]) == 0
     assert "papers of this folder: mine; replicse run all" in capsys.readouterr().err
     assert 'papers={"mine": "all"}' in words[0] and words[1][-1] == "all" and "--config" not in words[1]
+    assert 'papers={"mine": "all"}' in words[2], (
+        "the record of a named run is about the papers of the folder too"
+    )
 
 
 def test_a_key_of_the_command_line_may_have_dots_and_an_absent_root_is_told(workspace, capsys, monkeypatch):

@@ -57,7 +57,7 @@ def add_workflow_argument(parser: ArgumentParser) -> None:
 
 
 def add_items_argument(parser: ArgumentParser) -> None:
-    """Add the argument that asks for some items alone; `chosen_config` reads it."""
+    """Add the argument that asks for some items alone; `chosen_config` reads it, an empty list as all of your own."""
     text = "paper/item or paper; default: all of the config, or your own"
     parser.add_argument("items", nargs="*", metavar="ITEM", help=text)
 

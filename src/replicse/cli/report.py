@@ -20,7 +20,7 @@ from replicse.judge.measurements import Measurements
 from replicse.judge.report import Incomplete
 from replicse.judge.study import results_of
 from replicse.judge.table import ItemResult
-from replicse.printable import columns
+from replicse.printable import columns, several
 from replicse.show.content.cells import SYMBOLS
 from replicse.spec.tables import Item
 
@@ -31,6 +31,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of the verb."""
     add_study_arguments(parser, "replicse report\n  replicse report --study compact")
     add_all_argument(parser)
+    parser.set_defaults(items=[])
 
 
 def run(arguments: Namespace) -> int:
@@ -104,8 +105,9 @@ def draw_if_possible(item: ItemResult, out: Path) -> None:
 
 def partial_lines(lacking: Sequence[Incomplete], planned: int, written: Path) -> Iterator[str]:
     """Yield what a terminal shows of a report: which items are not complete, why, what to do, and where it is."""
-    whole = f"no evaluation of the {planned} items is missing"
-    yield f"{len(lacking)} of {planned} items incomplete" if lacking else whole
+    planned_items = several(planned, "item")
+    whole = f"no evaluation of the {planned_items} is missing"
+    yield f"{len(lacking)} of {planned_items} incomplete" if lacking else whole
     for job in dict.fromkeys(job for one in lacking for job in one.failed):
         yield f"{SYMBOLS['failed']} {job.name} failed, the end of {job.log}:"
         yield from (f"    {line}" for line in job.tail or ("(empty)",))

@@ -74,7 +74,7 @@ def run(arguments: Namespace) -> int:
     if arguments.cores and not re.fullmatch(r"all|0*[1-9]\d*", arguments.cores):
         raise BadInput(f'--cores is {arguments.cores}; expected "all" or a number at least 1')
     config, file = chosen_config(arguments)
-    own = {} if arguments.item else own_settings(config, arguments)
+    own = own_settings(config, arguments)
     checked = checked_config({**config, **own}, file)
     if arguments.profile:
         arguments.profile = profile_named(arguments.profile, arguments.workflow)
@@ -131,8 +131,11 @@ def tell_pages(items: Sequence[Item | str], scale: str) -> None:
 
 
 def own_settings(config: Mapping[str, Any], arguments: Namespace) -> dict[str, Any]:
-    """Return the papers of this folder, which are run where nothing is named, and say so; nothing for none."""
-    if own := own_papers(config, arguments):
+    """Return the papers of this folder where no other is named, and say so where none is; nothing for others."""
+    own = own_papers(config, arguments)
+    if {item.partition("/")[0] for item in arguments.item} - own.get("papers", {}).keys():
+        return {}
+    if own and not arguments.item:
         names = ", ".join(own["papers"])
         print(f"papers of this folder: {names}; replicse run all runs the package's too", file=sys.stderr)
     return own
