@@ -141,7 +141,7 @@ def _panels_by_source(records: "DataFrame", beside: bool) -> "tuple[Figure, list
         axes.set(xlabel=LABELS[shared] * lowest, ylabel="alignment (lower is better)" * leftmost)
         axes.margins(0.12, 0.09)
         axes.tick_params(labelbottom=lowest or not shared, labelleft=leftmost or not shared)
-        axes.locator_params(axis="x", nbins=3 + shared if narrow else "auto")
+        axes.locator_params(axis="x", nbins=2 + 2 * shared if narrow else "auto")
     return figure, [(axes, part) for axes, (_, part) in zip(grid, parts, strict=True)]
 
 

@@ -168,7 +168,7 @@ def _machine(report: Report, around: Surroundings) -> Iterator[Headline]:
     )
     yield Headline(
         f"{works}: {several(numbers, 'number')} in {several(len(items), 'item')}.",
-        f"Scale {report.study['scale']} shows the machine only; its numbers say nothing about the papers",
+        f"Scale {report.study['scale']} shows that the workflow works; its numbers say nothing about the papers",
         "papers",
     )
     if report.seconds:
