@@ -339,7 +339,7 @@ def checked_yaml(path: Path, model: type[Model]) -> Model:
 
 def checked_entries(path: Path, model: type[Model]) -> list[Model]:
     """Return the models of a YAML file that holds a list of them, no id twice; none where there is no such file."""
-    document = read_yaml(path) if path.exists() else []
+    document = (read_yaml(path) if path.exists() else None) or []  # of a file of comments too
     if not isinstance(document, list):
         raise BadInput(f"{path}: the document is no list; give every entry a dash")
     ids = [entry.get("id") if isinstance(entry, Mapping) else None for entry in document]

@@ -115,7 +115,7 @@ def numbered_rows(path: Path | str) -> Iterator[tuple[int, dict[str, str]]]:
         raise BadInput(f"{path}:{reader.line_num}: not CSV ({error}); fix it, or make it again") from None
 
 
-def read_text(path: Path, remedy: str = "fix it, or make it again") -> str:
+def read_text(path: Path, remedy: str = "save it as UTF-8, or make it again") -> str:
     """Return the UTF-8 text of a file, line ends as they are.
 
     Raises MissingData where it is absent, BadInput where it cannot be read or is no UTF-8.

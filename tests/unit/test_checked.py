@@ -3,7 +3,7 @@
 import pytest
 import yaml
 
-from replicse.checked import read_yaml
+from replicse.checked import Checked, Id, checked_entries, read_yaml
 from replicse.errors import BadInput
 
 
@@ -44,3 +44,17 @@ def test_what_is_no_plain_data_is_refused(tmp_path, text, told):
     with pytest.raises(BadInput) as caught:
         read(tmp_path, text)
     assert told in str(caught.value)
+
+
+class Entry(Checked):
+    """An entry of a list."""
+
+    id: Id
+
+
+def test_a_list_whose_entries_are_commented_out_is_empty(tmp_path):
+    (tmp_path / "a.yaml").write_text("# - id: x\n")
+    assert checked_entries(tmp_path / "a.yaml", Entry) == []
+    (tmp_path / "a.yaml").write_text("id: x\n")
+    with pytest.raises(BadInput, match="the document is no list; give every entry a dash"):
+        checked_entries(tmp_path / "a.yaml", Entry)

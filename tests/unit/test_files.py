@@ -26,7 +26,7 @@ def test_what_cannot_be_read_is_named(tmp_path, read):
     with pytest.raises(BadInput, match=r"cannot be read \(Is a directory\)"):
         read(tmp_path)
     (tmp_path / "latin").write_bytes(b'"caf\xe9"')
-    with pytest.raises(BadInput, match=r"latin: byte 5 is not UTF-8"):
+    with pytest.raises(BadInput, match=r"latin: byte 5 is not UTF-8; save it as UTF-8"):
         read(tmp_path / "latin")
 
 

@@ -134,6 +134,8 @@ def read_results(place: Path) -> ExternalResults:
     results = _gathered(place, read)
     if results.scores:
         return results
+    if any(file.suffix in (".safetensors", ".bin") for file in inside):
+        raise BadInput(f"{place}: an encoder; replicse evaluate --encoder {place} --out FILE scores it")
     below = [each for each in inside if each.is_dir() and any(each.rglob("*.json"))]
     if len(below) == 1:
         return read_results(below[0])

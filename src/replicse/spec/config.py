@@ -169,7 +169,7 @@ def read_config(
             check_there(file, "go to a folder with a study, or make one with replicse init")
         document = read_json(file) if file.suffix == ".json" else read_yaml(file)
         if not isinstance(document, dict):
-            raise BadInput(f"{file}: the document is no mapping; see config.yaml")
+            raise BadInput(f"{file}: the document is no mapping of keys, such as scale: micro")
         config = merged(config, document)
     for key, text in (settings or {}).items():
         try:

@@ -1,6 +1,7 @@
 """Results files of mteb, SentEval, SimCSE and ours: what each says, what is passed over, how two differ."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -105,6 +106,12 @@ def test_a_folder_is_read_past_what_it_lacks(tmp_path):
     }
     for name, document in files.items():
         written(revision / f"{name}.json", document)
+    written(model / "1_Pooling" / "config.json", {"pooling_mode": "mean"})
+    (model / "model.safetensors").touch()
+    with pytest.raises(BadInput, match="an encoder; replicse evaluate --encoder"):
+        read_results(model)
+    (model / "model.safetensors").unlink()
+    shutil.rmtree(model / "1_Pooling")
     results = read_results(model)
     assert results.place == revision and results.scores == {"mteb/STS12": pytest.approx(70)}
     assert results.settings["model/name"] == "a" and results.settings["STS12: mteb_version"] == "1.14.17"
