@@ -7,6 +7,7 @@ from operator import attrgetter
 
 from replicse.judge.judgements import JudgedClaim
 from replicse.judge.report import Report
+from replicse.judge.table import NOT_COMPARABLE
 from replicse.printable import MINUS
 from replicse.show.content.contents import Page
 from replicse.show.content.sheets import Columns, Sheet
@@ -81,7 +82,7 @@ def claims_sheet(rows: Iterable[JudgedClaim], title: str = TITLE, among: Iterabl
         "Reproduction study": lambda row: marked(row.reproduction),
         OURS: lambda row: marked(row.ours),
         "Cells run": attrgetter("cells_run"),
-        "P(weakest part holds)": lambda row: probability_text(row.probability),
+        "P(weakest part holds)": lambda row: probability_text(row.probability) * (row.ours != NOT_COMPARABLE),
     }
     return Sheet.of(title, rows, columns)
 
