@@ -23,6 +23,7 @@ from mteb.models.abs_encoder import AbsEncoder
 from mteb.models.model_meta import ModelMeta, ScoringFunction
 from mteb.types import EncodeKwargs
 
+from replicse.data.hub import check_reached
 from replicse.data.sts import STS_SPLITS, StsSubset, load_sts
 from replicse.errors import MissingData
 from replicse.evaluation.suites import Vectors
@@ -67,9 +68,14 @@ class VectorEncoder(AbsEncoder):
 
 
 class Library:
-    """The library with an encoder, the place of its data, `hub` or `local`, and the folder of its result files."""
+    """The library with an encoder, the place of its data, `hub` or `local`, and the folder of its result files.
+
+    Raises MissingData where the hub cannot be reached.
+    """
 
     def __init__(self, root: Path, vectors: Vectors, data: str, results: str, model: str) -> None:
+        if data == "hub":
+            check_reached()
         self.root, self.data = root, data
         self.encoder = VectorEncoder(vectors, model, forgets=data == "hub")
         self.store = mteb.ResultCache(results) if results else None

@@ -8,6 +8,7 @@ from functools import cache
 import numpy as np
 import pytest
 from datasets import Dataset
+from huggingface_hub import constants
 from small_stsb import RandomVectors, write_stsb
 from tiny_encoders import tiny
 
@@ -16,7 +17,7 @@ from replicse.data.corpora import read_corpus
 from replicse.data.sts import load_sts
 from replicse.data.tokenizer import train_tokenizer
 from replicse.data.transfer import load_transfer
-from replicse.errors import BadInput
+from replicse.errors import BadInput, MissingData
 from replicse.evaluation import mteb as suite
 from replicse.evaluation import suites
 from replicse.evaluation.mteb_miniature import CANDIDATES, MEASURES, ROWS, captions
@@ -114,6 +115,13 @@ def test_without_the_library_miniatures_run_and_all_else_says_how_to_install_it(
     for data in ("local", "hub"):
         with pytest.raises(BadInput, match=told):
             score(data)
+
+
+def test_a_hub_that_cannot_be_reached_is_told_once_before_any_task(world, monkeypatch):
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
+    monkeypatch.setattr(constants, "ENDPOINT", "http://127.0.0.1:9")
+    with pytest.raises(MissingData, match=r"127\.0\.0\.1:9 cannot be reached"):
+        suite.evaluate(world, Vectors(8))
 
 
 # Miniatures beside the tasks of the library over the same rows
