@@ -30,10 +30,14 @@ def test_nothing_in_a_workspace_is_overwritten(workspace, capsys):
     assert main(["init"]) == 2
     assert "README.md: is there already" in capsys.readouterr().err
     assert (workspace / "README.md").read_text() == "mine"
+    (workspace / "config.yaml").unlink()
+    assert main(["init", "paper", "mine"]) == 0
+    assert "next: replicse init, replicse validate" in capsys.readouterr().out
 
 
 def test_a_paper_that_was_begun_plans_and_borrows_from_the_packaged_ones(workspace, capsys):
     assert main(["init", "paper", "mine"]) == 0 and main(["init", "paper", "mine"]) == 2
+    assert "next: replicse validate, then replicse run mine" in capsys.readouterr().out
     plan = compile_study({"scale": "micro", "papers": {"mine": "all"}, "seeds": [0]}, WORKFLOW)
     simcse = compile_study({"scale": "micro", "papers": {"simcse": ["table3"]}, "seeds": [0]}, WORKFLOW)
     assert plan.studied == ["mine"]

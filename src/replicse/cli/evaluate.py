@@ -1,5 +1,6 @@
 """The verb that evaluates an encoder on suites and tables of your own."""
 
+import os
 import re
 import sys
 from argparse import ArgumentParser, Namespace
@@ -69,8 +70,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--data",
         type=Path,
-        default=Path(),
-        help="data root, SentEval folder or data record; default: .",
+        default=Path(os.environ.get("REPLICSE_DATA") or "."),
+        help="data root or record; default: REPLICSE_DATA, else .",
     )
     parser.add_argument(
         "--out",

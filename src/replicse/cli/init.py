@@ -68,7 +68,8 @@ def begin_paper(name: str) -> None:
     if (workflow_folder() / "papers" / name).exists():
         raise BadInput(f'"{name}" is a paper of the package; choose another key')
     print(*write_skeleton("paper", Path("papers", name), {"KEY": name}), sep="\n")
-    print(f"next: replicse validate, then replicse run {name}")
+    study = "" if SHIPPED.is_file() else "replicse init, "
+    print(f"next: {study}replicse validate, then replicse run {name}")
 
 
 def begin_plugin(kind: str, name: str) -> None:

@@ -59,7 +59,9 @@ def test_the_papers_scale_runs_on_a_folder_of_evaluation_sets_alone(tmp_path):
 
 
 @pytest.mark.parametrize("change", ["replaced", "gone"])
-def test_a_set_that_changed_behind_its_record_is_refused_where_it_is_read(tmp_path, capsys, change):
+def test_a_set_that_changed_behind_its_record_is_refused_where_it_is_read(
+    tmp_path, capsys, monkeypatch, change
+):
     root = write_stsb(tmp_path / "data", {"dev": PAIRS})
     record = tmp_path / "data.json"
     assert data(root, record, {}) == 0
@@ -68,8 +70,8 @@ def test_a_set_that_changed_behind_its_record_is_refused_where_it_is_read(tmp_pa
         file.unlink()
     else:
         file.write_text(file.read_text().replace("1.5", "2.5"))
-    words = ["evaluate", "--encoder", "none", "--suite", "sts-dev", "--data", str(record), "--out", "x.json"]
-    assert main(words) == 2
+    monkeypatch.setenv("REPLICSE_DATA", str(record))
+    assert main(["evaluate", "--encoder", "none", "--suite", "sts-dev", "--out", "x.json"]) == 2
     assert f"{file}: not the file that {record} recorded; put it back" in capsys.readouterr().err
 
 
