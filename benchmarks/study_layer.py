@@ -60,10 +60,11 @@ def measured(places: dict[str, Path], rounds: int) -> dict[str, dict[str, float]
     for turn in range(rounds + 1):
         for name, (words, _) in VERBS.items():
             for which, place in places.items():
+                before = (place / PAPER).read_text(encoding="utf-8")
                 if name == CHANGED:
-                    with (place / PAPER).open("a", encoding="utf-8") as paper:
-                        paper.write("# changed\n")
+                    (place / PAPER).write_text(f"{before}# turn {turn}\n", encoding="utf-8")
                 found = seconds(place, words)
+                (place / PAPER).write_text(before, encoding="utf-8")
                 if turn:
                     times[name][which].append(found)
     return {
