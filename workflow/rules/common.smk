@@ -5,7 +5,7 @@ import os
 import shlex
 import sys
 from difflib import get_close_matches
-from functools import cache, partial
+from functools import cache
 from itertools import chain, takewhile
 from pathlib import Path
 
@@ -116,13 +116,14 @@ def inputs(stage):
 
 def given(stage, *names):
     """Return the parameters of a stage by name, each a function that reads it of a job."""
-    return {name: partial(GIVEN[name], stage) for name in names}
+    return {name: GIVEN[name](stage) for name in names}
 
 
 def param(read):
-    """Return a parameter of a stage: what is read of a job, worked out once for each."""
+    """Return the function that gives a stage's parameter: what is read of a job, worked out once for each."""
     kept = cache(read)
-    return lambda stage, wildcards: kept(job_of(stage, wildcards))
+    # No partial: Snakemake asks each function for its signature, job by job, and that of a partial takes three times as long.
+    return lambda stage: lambda wildcards: kept(job_of(stage, wildcards))
 
 
 def compact_json(value):
@@ -150,8 +151,8 @@ GIVEN = {
     "out": param(lambda job: str(job.out)),
     # Snakemake compares no parameter that is derived from the input: neither the machine's share, nor, a second time,
     # what a job is made from.
-    "slots": lambda stage, wildcards, input: gpu_slots(),
-    "made": lambda stage, wildcards, input: compact_json(
+    "slots": lambda stage: lambda wildcards, input: gpu_slots(),
+    "made": lambda stage: lambda wildcards, input: compact_json(
         made_from(job_of(stage, wildcards))
     ),
 }
