@@ -122,7 +122,7 @@ def test_a_broken_checkpoint_leaves_a_report_of_the_rest_and_the_next_run_is_who
     evaluation.unlink()
     failed = snakemake(study, "--keep-going")
     assert failed.returncode != 0
-    assert "1 of 1 items incomplete" in failed.stdout
+    assert "1 of 1 item incomplete" in failed.stdout
     told = f"{weights.name}: another sha256 than checkpoint.json says; delete "
     assert told in failed.stdout
     partial = study / "reports/micro/partial"
