@@ -120,10 +120,8 @@ def usable_tokenizer(theirs: Any) -> Tokenizer | CalledTokenizer:
         own = Tokenizer.from_str(backend.to_str())
         own.no_padding()
         unusable = refusing(f"{theirs.name_or_path}: its tokenizer reads no text", COPIED)
-        with (
-            unusable,
-            quiet_library(),
-        ):  # it warns of rows that are longer than an encoder takes, which are cut here
+        # The library warns of rows that are longer than an encoder takes, which are cut here.
+        with unusable, quiet_library():
             theirs_by_length = {longest: rows_of(theirs, PROBE, longest) for longest in (None, CUT)}
         for longest, rows in theirs_by_length.items():
             own.no_truncation() if longest is None else own.enable_truncation(longest)
