@@ -18,6 +18,7 @@ from rich.text import Text
 from snakemake_interface_logger_plugins.base import LogHandlerBase
 from snakemake_interface_logger_plugins.common import LogEvent
 
+from replicse.compile.jobs import NO_FAILURE
 from replicse.runtime.progress import alive, progress_text, span
 
 STAGES = {
@@ -145,13 +146,15 @@ class LogHandler(LogHandlerBase):
     def _failure(self, said: Mapping[str, Any]) -> None:
         logs = [str(file) for file in said.get("log") or ()]
         name = self.jobs.get(said["jobid"], ("", said.get("rule_name", "job")))[1]
+        texts = (
+            Path(file).read_text(encoding="utf-8", errors="replace") for file in logs if Path(file).is_file()
+        )
+        lines = [line for text in texts for line in text.splitlines()[-TAIL:]]
+        if lines and NO_FAILURE.search(lines[-1]):
+            self.console.print(f"{name}: interrupted")
+            return
         self.console.print(f"✗ {name} failed{': ' + ', '.join(logs) if logs else ''}", style="red")
-        for file in logs:
-            try:
-                lines = Path(file).read_text(encoding="utf-8", errors="replace").splitlines()
-            except OSError:
-                continue
-            self.console.print("\n".join(f"    {line}" for line in lines[-TAIL:]))
+        self.console.print("\n".join(f"    {line}" for line in lines))
 
     def _show(self) -> None:
         """Draw the table while a job runs, so that nothing is in the way of what else is printed."""

@@ -120,10 +120,15 @@ def test_what_nobody_tried_is_not_run_and_an_old_log_is_no_failure(study, capsys
     assert "not run yet" in capsys.readouterr().out
     assert main(["report", *STUDY]) == 1
     assert "memory or time" in capsys.readouterr().out
-    # Deleted since: `status` showed the line of its success as that of a failure.
-    fail(job, f"12:00:00 INFO wrote={files[0]} seconds=1.0\n")
-    assert main(["report", *STUDY, "--json"]) == 1
-    assert json.loads(capsys.readouterr().out)["incomplete"][0]["state"] == "not run"
+    # Deleted since, or interrupted: `status` showed such lines as those of a failure.
+    ended = (
+        f"12:00:00 INFO wrote={files[0]} seconds=1.0",
+        "replicse job evaluate: interrupted; start it again",
+    )
+    for line in (*ended, "KeyboardInterrupt"):
+        fail(job, f"{line}\n")
+        assert main(["report", *STUDY, "--json"]) == 1
+        assert json.loads(capsys.readouterr().out)["incomplete"][0]["state"] == "not run", line
 
 
 def test_status_knows_what_runs_on_any_machine_that_shares_the_folder(study, capsys, golden, monkeypatch):

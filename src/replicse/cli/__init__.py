@@ -7,6 +7,7 @@ import io
 import logging
 import os
 import shutil
+import signal
 import sys
 from collections.abc import Iterable, Sequence
 
@@ -14,6 +15,7 @@ from replicse.cli.parser import Parser, usage
 from replicse.errors import BadInput, Failed, nearest
 from replicse.files import FULL, not_written
 from replicse.printable import columns
+from replicse.runtime.forking import INTERRUPTED
 from replicse.runtime.progress import CLEARED, heartbeat
 
 # A disk that is full or not to be written.
@@ -141,6 +143,8 @@ def main(words: Sequence[str] | None = None) -> int:
     gc.set_threshold(50_000, 20, 50)
     words = list(sys.argv[1:] if words is None else words)
     set_up_output()
+    if words[:1] == ["job"]:  # as Ctrl-C: its log says that nothing is wrong with it
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
     program = " ".join(["replicse", *words[: 1 + (words[:1] == ["job"])]])
     try:
         try:
@@ -158,7 +162,7 @@ def main(words: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except KeyboardInterrupt:
-        print(f"{program}: interrupted; start it again", file=sys.stderr)
+        print(f"{program}: {INTERRUPTED}", file=sys.stderr)
         return 130
     except OSError as error:
         if error.strerror is None:

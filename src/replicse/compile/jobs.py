@@ -1,15 +1,17 @@
 """The state of the jobs of a study: done, running, failed, or waiting for one that is."""
 
+import re
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from replicse.compile.job import Job
 from replicse.compile.study import Study
+from replicse.runtime.forking import INTERRUPTED
 from replicse.runtime.progress import alive
 
-# How the log of every job that ended well ends.
-WROTE = " INFO wrote="
+# In the last line of a log: of a job that ended well, after the time, and of one that was interrupted, at its end.
+NO_FAILURE = re.compile(rf" INFO wrote=|: {INTERRUPTED}$|^KeyboardInterrupt$")
 
 
 class Jobs:
@@ -32,13 +34,14 @@ class Jobs:
         return {job: self.running(job) for job in dict.fromkeys(self._making.values()) if self.began(job)}
 
     def began(self, job: Job) -> bool:
-        """Return whether a job that is not done was started: it left a log that does not end with what it wrote.
+        """Return whether a job that is not done runs or failed: its log does not end with what it wrote.
 
-        What a failed job had made is taken away; one that ended well is not done where somebody deleted that.
+        What a failed job had made is taken away; one that ended well is not done where somebody deleted that. One that
+        was interrupted waits to be started again.
         """
         log = Path(job.log)
         started = not job.done and log.exists() and log.stat().st_mtime >= self.since
-        return started and not (job.tail and WROTE in job.tail[-1])
+        return started and not (job.tail and NO_FAILURE.search(job.tail[-1]))
 
     def running(self, job: Job) -> dict[str, Any] | None:
         """Return the heartbeat of a job that runs, here or on another machine."""

@@ -1,6 +1,5 @@
 """Resume state of a run: everything that the next step depends on, in a folder no workflow tool deletes."""
 
-import os
 import shutil
 import signal
 from collections.abc import Mapping
@@ -141,6 +140,6 @@ class StopSignal:
         self.asked = True
 
     def leave_if_asked(self, step: int, steps: int) -> None:
-        """Exit as a temporary failure after a signal, unless the run is done anyway."""
+        """Raise KeyboardInterrupt after a signal, unless the run is done anyway."""
         if self.asked and step < steps:
-            raise SystemExit(os.EX_TEMPFAIL)
+            raise KeyboardInterrupt

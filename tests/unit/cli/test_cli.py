@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 
@@ -46,6 +47,10 @@ def test_ctrl_c_is_one_sentence(capsys, monkeypatch):
     monkeypatch.setattr("replicse.cli.verb_parser", pressed)
     assert main(["plan"]) == 130
     assert capsys.readouterr().err == "replicse plan: interrupted; start it again\n"
+    # What asks a job to end, as a scheduler does.
+    monkeypatch.setattr("replicse.cli.verb_parser", lambda _: os.kill(os.getpid(), signal.SIGTERM))
+    assert main(["job", "data"]) == 130
+    assert capsys.readouterr().err == "replicse job data: interrupted; start it again\n"
 
 
 @pytest.mark.parametrize("scale", ["micro", "paper"])

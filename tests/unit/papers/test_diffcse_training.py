@@ -61,7 +61,7 @@ def test_a_killed_run_resumes_bit_for_bit(tmp_path, root, generator, monkeypatch
         return update(self, step, *batch)
 
     monkeypatch.setattr(Trainer, "_update", update_then_kill)
-    with pytest.raises(SystemExit):
+    with pytest.raises(KeyboardInterrupt):
         trained(job, root, tmp_path / "cut")
     monkeypatch.setattr(Trainer, "_update", update)
     resumed = trained(job, root, tmp_path / "cut")

@@ -122,7 +122,8 @@ def test_a_job_whose_client_is_killed_ends_and_others_run_beside_it(shared, tmp_
     job, process = sleeping(shared, tmp_path / "pid")
     assert client(shared, "say", "0", WORD="quick").wait() == 0
     assert not gone(process)
-    job.send_signal(signal.SIGKILL)
+    job.send_signal(signal.SIGTERM)
+    assert "sleep" in (said := job.communicate()[1]) and said.endswith("interrupted; start it again\n")
     until(lambda: gone(process))
 
 

@@ -85,7 +85,7 @@ def test_a_killed_run_resumes_to_the_same_weights(tmp_path, root, monkeypatch):
             os.kill(os.getpid(), signal.SIGTERM)
         return update()
 
-    with monkeypatch.context() as patch, pytest.raises(SystemExit):
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
         disturb(patch, killed)
         trained(job, root, tmp_path / "cut")
     assert done[-1] == 12 and list((tmp_path / "cut" / "state").glob("state-13-*"))

@@ -10,6 +10,7 @@ This module is the client's half and imports little: it is read by every job.
 
 import json
 import os
+import signal
 import socket
 import struct
 import sys
@@ -19,6 +20,8 @@ from collections.abc import Sequence
 ADDRESS = ".snakemake/replicse-server"
 LENGTH = struct.Struct("!Q")
 TAKEN, DECLINED = b"t", b"d"
+# How the last line of a job's log ends that was asked to end.
+INTERRUPTED = "interrupted; start it again"
 # What the kernel calls a job of a server; a server without jobs is no work in a folder.
 JOB, SERVER = "replicse-job", "replicse.runtime.forking.server"
 
@@ -46,9 +49,13 @@ def delegate(address: str, words: Sequence[str]) -> int | None:
                 return None
         except OSError:
             return None
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
         try:
             answer = connection.recv(1)
-        except (OSError, KeyboardInterrupt):
+        except KeyboardInterrupt:
+            print(f"replicse {' '.join(words[:2])}: {INTERRUPTED}", file=sys.stderr)
+            return 130
+        except OSError:
             answer = b""
     if not answer:
         print("the process that ran this job has ended; run it again", file=sys.stderr)
