@@ -77,7 +77,7 @@ class Submitted:
             self.process.terminate()
             self.process.wait(timeout=60)
         self.log.close()
-        # Without control groups a Snakemake of a job whose time was over may live on, waiting.
+        # What a test that failed left at work.
         for process in psutil.process_iter():
             with suppress(psutil.Error):
                 if process.cwd() == str(self.folder):

@@ -70,6 +70,7 @@ JobAcctGatherType=jobacct_gather/linux
 JobAcctGatherParams=OverMemoryKill
 JobAcctGatherFrequency=1
 KillWait=2
+Epilog=$dir/epilog
 MinJobAge=3600
 ReturnToService=2
 GresTypes=gpu
@@ -78,6 +79,16 @@ PartitionName=cpu Nodes=ALL Default=YES MaxTime=INFINITE State=UP
 PartitionName=gpu Nodes=ALL MaxTime=INFINITE State=UP
 END
   echo "NodeName=$host Name=gpu File=/dev/null" >"$dir/gres.conf"
+  # What control groups do, which are not here: of a job that has ended nothing lives on, also no orphan.
+  cat >"$dir/epilog" <<'END'
+#!/bin/sh
+for place in $(grep -lsz "^SLURM_JOB_ID=$SLURM_JOB_ID$" /proc/[0-9]*/environ); do
+  process=${place%/environ} process=${process#/proc/}
+  [ "$process" = $$ ] || kill -KILL "$process" 2>/dev/null
+done
+exit 0
+END
+  chmod +x "$dir/epilog"
   [ -f "$dir/munge.key" ] || (umask 077 && head -c 1024 /dev/urandom >"$dir/munge.key")
   munged --force --key-file="$dir/munge.key" --socket="$dir/munge.socket" --pid-file="$dir/munged.pid" \
     --log-file="$dir/munged.log" --seed-file="$dir/munged.seed"
