@@ -214,6 +214,13 @@ def test_a_digest_takes_all_of_a_plugin_but_no_comment():
         seen.add(digest())
 
 
+def test_unchanged_plugins_stay_in_use_as_they_are():
+    use_plugins([written("nearness.py", TERM)])
+    before = current()
+    use_plugins(["nearness.py"])
+    assert current() is before
+
+
 def test_a_paper_of_the_workspace_brings_its_method_and_nobody_names_it():
     term = TERM.replace(
         "    term:", '    implementation: ClassVar[str] = "papers.mine.losses:Near"\n    term:'

@@ -26,7 +26,7 @@ from replicse.runtime.forking import server
 def main(words):
     sys.stdout.reconfigure(errors="backslashreplace")
     if words[0] == "say":
-        print("out", os.environ["WORD"], os.path.basename(os.getcwd()))
+        print("out", os.environ["WORD"], os.path.basename(os.getcwd()), "papers.simcse.method" in sys.modules)
         print("err", file=sys.stderr)
         return int(words[1])
     with open(words[1], "w") as file:
@@ -92,10 +92,10 @@ def gone(process):
     return not stat.exists() or stat.read_text().rpartition(")")[2].split()[0] == "Z"
 
 
-def test_a_job_has_its_clients_folder_environment_output_and_exit_code(shared, tmp_path):
+def test_a_job_has_its_clients_folder_environment_output_exit_code_and_the_papers_methods(shared, tmp_path):
     job = client(shared, "say", "2", folder=tmp_path, WORD="word")
     out, err = job.communicate()
-    assert out.splitlines()[0] == f"out word {tmp_path.name}"
+    assert out.splitlines()[0] == f"out word {tmp_path.name} True"
     assert (err, job.returncode) == ("err\n", 2)
 
 

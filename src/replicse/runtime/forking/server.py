@@ -21,6 +21,7 @@ from typing import Any
 
 from replicse.cli.stages import STAGES
 from replicse.provenance.record import software
+from replicse.registry.plugins import use_plugins
 from replicse.runtime.forking import ADDRESS, DECLINED, JOB, LENGTH, TAKEN, identity
 from replicse.runtime.machine import SETTINGS
 
@@ -28,15 +29,11 @@ log = logging.getLogger(__name__)
 
 # With what these import: torch, scipy, pandas, tokenizers and the others.
 PRELOADED = (
-    "sklearn.cluster",
-    "matplotlib.backends.backend_pdf",
-    "matplotlib.backends.backend_svg",
+    "sklearn.cluster", "matplotlib.backends.backend_pdf", "matplotlib.backends.backend_svg", "replicse.cli.job",
     *(f"replicse.cli.stages.{stage}" for stage in STAGES),
-    "replicse.encoder.packed.checkpoints",
-    "replicse.training.loop",
-    "replicse.evaluation.model",
-    "replicse.show.figures",
-)
+    "replicse.encoder.packed.checkpoints", "replicse.library.training", "replicse.library.evaluation",
+    "replicse.evaluation.model", "replicse.show.figures",
+)  # fmt: skip
 # As Snakemake sets them for a job.
 THREADS = (
     "OMP_NUM_THREADS",
@@ -175,6 +172,7 @@ def serve(descriptor: int, parent: int, address: str) -> None:
                 importlib.import_module(name)
             _optimise_nothing()
             software()
+            use_plugins(())
             if len(list(Path("/proc/self/task").iterdir())) > 1:
                 log.warning("an import has started threads: jobs run as processes of their own")
                 return
