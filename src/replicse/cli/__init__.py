@@ -11,6 +11,7 @@ import signal
 import sys
 from collections.abc import Iterable, Sequence
 
+from replicse.cli.answers import print_error
 from replicse.cli.parser import Parser, usage
 from replicse.errors import BadInput, Failed, nearest
 from replicse.files import FULL, not_written
@@ -85,7 +86,7 @@ def without_verb(words: Sequence[str]) -> int:
 
         print(f"replicse {__version__}")
     else:
-        print(f'replicse: no verb "{words[0]}"{nearest(words[0], VERBS)}', file=sys.stderr)
+        print_error(f'replicse: no verb "{words[0]}"{nearest(words[0], VERBS)}')
         return 2
     return 0
 
@@ -152,17 +153,17 @@ def main(words: Sequence[str] | None = None) -> int:
         finally:
             sys.stdout.flush()
     except BadInput as error:
-        print(f"{program}: {error}", file=sys.stderr)
+        print_error(f"{program}: {error}")
         return 2
     except Failed as error:
-        print(f"{program}: {error}", file=sys.stderr)
+        print_error(f"{program}: {error}")
         return 1
     except BrokenPipeError:
         # As in `replicse show ITEM | head`: what is left is for nobody, and Python would complain of it at its end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except KeyboardInterrupt:
-        print(f"{program}: {INTERRUPTED}", file=sys.stderr)
+        print_error(f"{program}: {INTERRUPTED}")
         return 130
     except OSError as error:
         if error.strerror is None:
@@ -171,7 +172,7 @@ def main(words: Sequence[str] | None = None) -> int:
         problem = (
             not_written(place, error) if full else f"{place}: {error.strerror}; put it right and start again"
         )
-        print(f"{program}: {problem}", file=sys.stderr)
+        print_error(f"{program}: {problem}")
         return 1
 
 

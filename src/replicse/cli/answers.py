@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shlex
 import shutil
 import sys
@@ -14,6 +15,8 @@ from typing import Any
 from replicse.printable import several
 
 WIDTH = 80  # columns of what goes to no terminal
+# A command in a sentence: verb, options with their values, items, settings and placeholders.
+COMMAND = re.compile(r"replicse [a-z]+(?: (?:--[a-z-]+(?: [^\s;,)]+)?|[^\s;,)]*[/=][^\s;,)]*|[A-Z]+\b))+")
 SCREEN = 23  # lines of an answer: those of a terminal of 24 but for the prompt below it
 
 
@@ -88,16 +91,20 @@ def coloured() -> bool:
 
 
 def wrapped(lines: Iterable[str]) -> Iterator[str]:
-    """Yield lines that fit the terminal, the rest of each indented below it; a line that is a command stays one."""
+    """Yield lines that fit the terminal, the rest of each indented below it; a command in one is not broken."""
     for line in lines:
         indent = line[: len(line) - len(line.lstrip())] + "    "
-        yield from (
-            textwrap.wrap(
-                line, room(), subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
-            )
-            if len(line) > room() and not line.lstrip().startswith("replicse ")
-            else [line]
+        fits = len(line) <= room() or re.match(r"\s*replicse [a-z]+( |$)", line)
+        whole = COMMAND.sub(lambda found: found[0].replace(" ", "\0"), line)
+        parts = textwrap.wrap(
+            whole, room(), subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
         )
+        yield from [line] if fits else (part.replace("\0", " ") for part in parts)
+
+
+def print_error(sentence: str) -> None:
+    """Print a sentence to stderr: as one line, which a terminal gets in lines that fit it."""
+    print("\n".join(wrapped([sentence])) if sys.stderr.isatty() else sentence, file=sys.stderr)
 
 
 def shortened(line: str, width: int) -> str:

@@ -25,6 +25,8 @@ def standing_lines(found: Diagnosis) -> Iterator[str]:
         yield f"{number:g} next to {printed} in print ({published.words}){by}."
     elif published.reported or published.name:
         yield f"Printed is {printed}: {published.words.removesuffix('.')}."
+    else:
+        yield "No number and no cell is given: these are the known causes."
     if number is None:
         return
     for spread in published.spreads:

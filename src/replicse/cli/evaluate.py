@@ -5,7 +5,6 @@ import re
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from unicodedata import normalize
@@ -169,8 +168,12 @@ def sets_of(asked: Sequence[Sequence[str]]) -> dict[str, EvaluationSet]:
         path, where = Path(file), f"--set {file}"
         keys: dict[str, Any] = {key: value for key, _, value in (word.partition("=") for word in words)}
         if "range" in keys:
-            with suppress(ValueError):
-                keys["range"] = [float(bound) for bound in keys["range"].split(",")]
+            problem = f'range is "{keys["range"]}"; write the lowest and the highest score, as range=0,5'
+            try:
+                low, high = map(float, keys["range"].split(","))
+            except ValueError:
+                raise BadInput(f"{where}: {problem}") from None
+            keys["range"] = [low, high]
         if (name := set_name(path.stem)) in sets:
             raise BadInput(f'{where}: another file gives a set "{name}"; rename one')
         sets[name] = EvaluationSet.of({"file": file, **keys}, where)

@@ -91,8 +91,8 @@ class SentenceEncoder:
         largest = max(self.tokenizer.get_vocab().values(), default=0)
         if largest >= backbone.vocabulary:
             raise BadInput(
-                f"the tokenizer has token ids up to {largest}, but the encoder knows "
-                f"{backbone.vocabulary}; use the tokenizer that belongs to the encoder"
+                f"{backbone.tokenizer_file.parent}: the tokenizer has token ids up to {largest}, but the encoder"
+                f" knows {backbone.vocabulary}; use the tokenizer that belongs to the encoder"
             )
         self.device = backbone.input_embeddings.device
         self.batch_tokens = BATCH_TOKENS.get(self.device.type, BATCH_TOKENS["cpu"])

@@ -11,6 +11,7 @@ from replicse.data.tokenizer import SpecialIds
 from replicse.encoder.library import opening, quiet_library
 from replicse.errors import BadInput, refusing
 from replicse.registry.artefacts import TOKENIZER, TOKENIZER_CONFIG
+from replicse.registry.digests import digest
 
 # What a tokenizer is tried on: cases, accents, scripts, digits, marks, blanks, special tokens, long words, nothing.
 PROBE = (
@@ -137,6 +138,12 @@ def checked_fast(tokenizer: Tokenizer | CalledTokenizer, folder: Path) -> Tokeni
     if isinstance(tokenizer, Tokenizer):
         return tokenizer
     raise BadInput(f"{folder}: its tokenizer is none of the library tokenizers; add its {TOKENIZER}")
+
+
+def tokenizer_digest(tokenizer: Tokenizer | CalledTokenizer) -> str:
+    """Return a digest of the vocabulary of a tokenizer and of what it makes of the probe."""
+    ids = [each.ids for each in tokenizer.encode_batch_fast(list(PROBE))]
+    return digest([tokenizer.get_vocab(), ids])
 
 
 def special_ids_of(theirs: Any) -> SpecialIds | None:

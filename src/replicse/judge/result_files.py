@@ -40,7 +40,8 @@ PLACES = (
     ("SimCSE", r"eval_" + TRANSFER, "transfer-dev/{task}/dev_accuracy", 1),
 )
 SETTINGS = (
-    r"(provenance/)?(?P<name>encoder|pooling|max_length|step|(postprocess|device|versions|precision).*)"
+    r"(provenance/)?"
+    r"(?P<name>encoder|pooling|max_length|tokenizer|step|(postprocess|device|versions|precision).*)"
 )
 NUMBER = r"-?\d+(?:\.\d+)?(?:e-?\d+)?"
 # What is read of a file of mteb without main_score; mappings there that are no subsets; parts that are no settings.
@@ -212,10 +213,11 @@ def _by_place(pairs: Iterable[tuple[str, Any]]) -> FileRead:
             if "task" in names:
                 names["task"] = _task(names["task"])
             if all(names.values()):
-                number = value[0] if isinstance(value, list) and value else value
+                name, number = path.format(**names), value[0] if isinstance(value, list) and value else value
                 known = (COSINE if factor == 100 else ANY).holds(number)
-                remark = "" if known else f"passed over, {number or 'null'}"
-                found.append((path.format(**names), factor * number if known else None, remark))
+                remark = "" if known else "not measured" if number is None else f"passed over, {number}"
+                if known or name not in AVERAGED:  # that of some tasks is blank
+                    found.append((name, factor * number if known else None, remark))
                 settings["tool"] = tool
     return found, settings
 

@@ -11,7 +11,7 @@ import pytest
 from places import ROOT
 
 from replicse.cli import GROUPS, VERBS, main
-from replicse.cli.answers import SCREEN
+from replicse.cli.answers import SCREEN, print_error
 
 CONFIG = ROOT / "tests" / "e2e" / "reduced.yaml"
 STUDY = ["--study", str(CONFIG), "--workflow", str(ROOT / "workflow")]
@@ -98,6 +98,20 @@ def test_config_files_are_laid_over_each_other_as_snakemake_lays_them(capsys, tm
     layers = ["--config", "more.yaml", "--config", "seeds.yaml"]
     assert planned(*layers)[1] == [0, 1] and len(planned(*layers)[2]) == 2
     assert planned(*layers, "--scale", "paper", "--seeds", "3")[:2] == ("paper", [0, 1, 2])
+
+
+def test_an_error_in_a_terminal_is_broken_at_words_and_its_command_is_not(capsys, monkeypatch):
+    sentence = (
+        "replicse show: results/micro has no table of simcse/table3, for it was not run; {}; then show it"
+    )
+    command = "replicse run simcse/table3 --scale micro"
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    print_error(sentence.format(command))
+    first, *lines = capsys.readouterr().err.splitlines()
+    assert max(map(len, (first, *lines))) <= 80 and lines[0] == f"    {command}; then show it"
+    monkeypatch.setattr("sys.stderr.isatty", lambda: False)
+    print_error(sentence.format(command))
+    assert capsys.readouterr().err == f"{sentence.format(command)}\n"
 
 
 def test_an_output_that_the_caller_closed_is_no_error():

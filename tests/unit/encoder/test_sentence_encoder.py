@@ -14,6 +14,7 @@ from tiny_encoders import other_family, tiny, written
 
 from replicse.encoder.batch import TokenBatch
 from replicse.encoder.sentence import SentenceEncoder
+from replicse.encoder.tokenizer import tokenizer_digest
 from replicse.errors import BadInput, MissingData
 from replicse.registry.poolings import Cls, PoolingParameters
 
@@ -146,7 +147,7 @@ def without_settings(folder):
         (without_unknown, {}, "its tokenizer reads no text .*copy that of the encoder"),
         (without_settings, {}, "config.json: no such file; name a folder with a Hugging Face encoder"),
         (without_head, {"pooling": "means"}, "known: .*mean"),
-        (with_a_gap, {}, "token ids up to 4000, but the encoder knows 120"),
+        (with_a_gap, {}, "/.*: the tokenizer has token ids up to 4000, but the encoder knows 120"),
     ],
 )
 def test_what_cannot_be_read_is_refused(folder, tmp_path, change, options, problem):
@@ -168,6 +169,16 @@ def test_a_vocabulary_stands_in_for_a_missing_tokenizer_json(folder, tmp_path):
     (tmp_path / "tokenizer_config.json").unlink()
     expected = SentenceEncoder.open(folder, "cls")(SENTENCES)
     assert np.array_equal(SentenceEncoder.open(tmp_path, "cls")(SENTENCES), expected)
+
+
+def test_the_digest_of_a_tokenizer_is_of_what_it_does(folder, tmp_path):
+    """Two results of encoders that differ in lower-casing alone did not say so."""
+    shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
+    digests = [tokenizer_digest(SentenceEncoder.open(each, "cls").tokenizer) for each in (folder, tmp_path)]
+    file = tmp_path / "tokenizer.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"normalizer": None}))
+    digests.append(tokenizer_digest(SentenceEncoder.open(tmp_path, "cls").tokenizer))
+    assert digests[0] == digests[1] != digests[2]
 
 
 def test_a_hub_id_is_read_from_the_cache_of_the_hub(folder, monkeypatch):

@@ -122,6 +122,18 @@ def test_a_folder_is_read_past_what_it_lacks(tmp_path):
         read_results(model)
 
 
+def test_two_encoders_of_other_tokenizers_and_some_tasks_say_so(tmp_path, capsys, monkeypatch):
+    """The blank averages of a row of some tasks were passed over, "null"."""
+    monkeypatch.chdir(tmp_path)
+    for name in "ab":
+        sts = {"STS12": {"all": 68.4}, "STS13": {"all": None}, "avg": None}
+        written(tmp_path / f"{name}.json", {"suites": {"sts": sts}, "tokenizer": f"of {name}"})
+    assert main(["compare", "a.json", "b.json"]) == 0
+    text = capsys.readouterr().out
+    assert "tokenizer: of a in A, of b in B" in text and "A: not measured: sts/STS13/all\n" in text
+    assert "null" not in text and "avg" not in text
+
+
 def test_one_table_compares_each_task_once(tmp_path, capsys, monkeypatch):
     """The best of the aggregations that both have stands for a task; what numerics may do is told from more."""
     monkeypatch.chdir(tmp_path)

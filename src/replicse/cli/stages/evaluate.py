@@ -86,10 +86,14 @@ def opened(job: EncoderJob, folder: str, device: str | None) -> Any:
 
 def reading(source: Any, job: EncoderJob) -> dict[str, Any]:
     """Return how sentences were read: what the encoder has, where it says so, else what was asked for."""
+    from replicse.encoder.tokenizer import tokenizer_digest
+
     pooling, backbone = getattr(source, "pooling", None), getattr(source, "backbone", source)
+    tokenizer = getattr(source, "tokenizer", None)
     return {
         "pooling": pooling.spelling if pooling else job.pooling,
         "max_length": getattr(source, "max_length", job.max_length or MAX_LENGTH),
+        "tokenizer": tokenizer_digest(tokenizer) if tokenizer else None,
         "engine": getattr(backbone, "engine", None),
         "unread": list(getattr(backbone, "unread", ())),
     }
