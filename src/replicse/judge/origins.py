@@ -9,6 +9,7 @@ from typing import Any
 from replicse.compile.records import CurrentDigests, record_of
 from replicse.files import read_json
 from replicse.judge.table import ItemResult
+from replicse.printable import some
 from replicse.registry.artefacts import PROVENANCE
 from replicse.registry.suites import file_of
 
@@ -43,11 +44,12 @@ def records_of(items: Iterable[ItemResult], folder: Path) -> tuple[Records, Reco
 def outdated(
     items: Iterable[ItemResult], folder: Path, workflow: Path, tables: bool = False
 ) -> Iterator[str]:
-    """Yield a sentence for each item of a results folder that was made with other code than is there now.
+    """Yield which items of a results folder were made with other code than is there now, a sentence for each kind.
 
     Where `tables` are read, as they were tabulated, they are compared too: with code, printed numbers and texts.
     """
     present: CurrentDigests | None = None
+    found: dict[str, list[str]] = {}
     for item in items:
         places = [
             folder / "encoders" / encoder / f"{file_of(cell.metric_path)}.json"
@@ -68,7 +70,9 @@ def outdated(
                 *map(present.differ, records.values())
             )
             if what := " and ".join(NAMED[name] for name in sorted(differ)):
-                yield f"{item.item}: made with other {what} than there is now; replicse run makes it again"
+                found.setdefault(what, []).append(item.item)
+    for what, names in found.items():
+        yield f"{some(names)}: made with other {what} than there is now; replicse run makes them again"
 
 
 def _runs_read(record: Mapping[str, Any]) -> list[str]:

@@ -104,5 +104,9 @@ def test_numbers_of_a_run_of_other_code_are_loaded_with_a_warning(results, caplo
     replicse.load(results)
     assert not caplog.text
     write_json(results / "runs/r1/made.json", made | {"code": "other"})
+    write_item(results, "diffcse/table5", NONE, NA)
     replicse.load(results)
-    assert "simcse/table3: made with other code than there is now; replicse run makes it again" in caplog.text
+    said = (
+        "diffcse/table5, simcse/table3: made with other code than there is now; replicse run makes them again"
+    )
+    assert [record.getMessage() for record in caplog.records] == [said]

@@ -72,11 +72,10 @@ def claims_sheet(rows: Iterable[JudgedClaim], title: str = TITLE, among: Iterabl
 
     def sentence(row: JudgedClaim) -> str:
         remarks = "; ".join([*filter(None, [row.remark]), *contradicted(row, among)])
-        return f"{row.claim}: {row.text}" + (f" ({remarks})" if remarks else "")
+        return f"{row.claim} ({row.place}): {row.text}" + (f" ({remarks})" if remarks else "")
 
     columns: Columns = {
         "Claim": sentence,
-        "Place": attrgetter("place"),
         "Cells": lambda row: cells_text(row.cells),
         "In print": lambda row: marked(row.reported),
         "Reproduction study": lambda row: marked(row.reproduction),
