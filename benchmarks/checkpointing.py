@@ -92,10 +92,11 @@ def main() -> None:
     parser.add_argument("--sizes", nargs="+", choices=SIZES, default=list(SIZES))
     chosen = parser.parse_args().sizes
     torch.set_num_threads(1)
-    found = {"save_every_seconds": SAVE_EVERY_SECONDS, "goal_share": 0.03, "saves": SAVES, "sizes": {}}
+    sizes = {}
     for name in chosen:
         with tempfile.TemporaryDirectory(prefix="replicse-checkpointing-") as scratch:
-            found["sizes"][name] = measure(SIZES[name], Path(scratch))
+            sizes[name] = measure(SIZES[name], Path(scratch))
+    found = {"save_every_seconds": SAVE_EVERY_SECONDS, "goal_share": 0.03, "saves": SAVES, "sizes": sizes}
     write_record("checkpointing", found, list(lines_of(found)))
     print(found)
 

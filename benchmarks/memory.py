@@ -157,7 +157,9 @@ def main() -> int:
     if sys.argv[1:2] == ["--worker"]:
         name, work, quick = sys.argv[2:]
         case = CASES[name]
-        ((int(quick) and case.quick) or case.do)(Path(work))
+        do = case.quick if int(quick) and case.quick else case.do
+        assert do, f"{name}: a study, which no worker runs"
+        do(Path(work))
         print(json.dumps({"peak_mib": round(peak_mib())}))
         return 0
     parser = argparse.ArgumentParser(

@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from statistics import median
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "src"), str(ROOT / "tests")]
@@ -24,6 +24,9 @@ sys.path[:0] = [str(ROOT / "src"), str(ROOT / "tests")]
 from replicse.files import write_json  # noqa: E402
 from replicse.provenance.record import commit, versions  # noqa: E402
 from replicse.runtime.machine import hardware  # noqa: E402
+
+if TYPE_CHECKING:
+    from replicse.encoder.sentence import SentenceEncoder
 
 
 def kind(facts: Mapping[str, Any]) -> str:
@@ -148,15 +151,25 @@ def sentences(count: int) -> list[str]:
     return list(itertools.islice(itertools.cycle(found), count))
 
 
+def opened(folder: Path, pooling: str) -> "SentenceEncoder":
+    """Return the encoder of a folder that our own engine reads."""
+    from replicse.encoder.sentence import SentenceEncoder
+
+    encoder = SentenceEncoder.open(folder, pooling)
+    assert isinstance(encoder, SentenceEncoder), f"{folder} is read by its own library"
+    return encoder
+
+
 def triples(count: int) -> list[tuple[str, str, str]]:
     """Return premise, entailment and contradiction of NLI, over again where they are few."""
     return list(itertools.islice(itertools.cycle(_triples()), count))
 
 
-def _triples() -> list[tuple[str, ...]]:
+def _triples() -> list[tuple[str, str, str]]:
     file = sorted((data_root() / "nli").glob("*tripl*.csv"))[0]
     with file.open(encoding="utf-8", newline="") as stream:
-        return [tuple(line[:3]) for line in itertools.islice(csv.reader(stream), 1, None)]
+        rows = itertools.islice(csv.reader(stream), 1, None)
+        return [(premise, entailed, contradicted) for premise, entailed, contradicted, *_ in rows]
 
 
 def write_encoder(folder: Path, layers: int, hidden: int, heads: int) -> Path:

@@ -213,6 +213,7 @@ class SelfTest:
         )
         padded = batch.filled(0)
         mask = padded.attention_mask
+        assert mask is not None
         ids = padded.tokens.view(batch.rows, -1)
         wanted = batch.unpad(theirs(input_ids=ids, attention_mask=mask.long()).last_hidden_state)
         (wanted * noise).sum().backward()
@@ -221,7 +222,8 @@ class SelfTest:
         ours.set_dropout(0, 0)
         found = ours.train()(batch, ALL_TOKENS).last
         (found * noise).sum().backward()
-        pairs = ((found, wanted), (ours.input_embeddings.grad, gradient))
+        own: Any = ours.input_embeddings
+        pairs = ((found, wanted), (own.grad, gradient))
         error = max(relative_error(one.detach().cpu(), other.detach().cpu().double()) for one, other in pairs)
         yield within("encoder against transformers, training", error, EQUAL)
         with torch.inference_mode():

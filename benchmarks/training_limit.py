@@ -101,6 +101,7 @@ class Profiled(Measured):
     def _visit(self, step: int, loss: torch.Tensor | None) -> None:
         if step == 0:
             self.spent: list[dict[str, float]] = []
+            self.profile: torch.profiler.profile
         if step > 1:
             self.profile.stop()
             events = self.profile.key_averages()
@@ -316,11 +317,12 @@ def _flames(
     colours: Mapping[str, Any],
 ) -> None:
     """Draw what is below a path, its widest part first; phases are in their order."""
-    depth, inner = len(path), Counter[str]()
-    below = {name: spent for name, spent in tree.items() if name[:depth] == path and len(name) > depth}
-    for name, spent in below.items():
-        inner[name[depth]] += spent
-    for name in sorted(inner, key=PHASES.index) if not depth else dict(inner.most_common()):
+    depth = len(path)
+    inner: dict[str, float] = {}
+    below = {place: spent for place, spent in tree.items() if place[:depth] == path and len(place) > depth}
+    for place, spent in below.items():
+        inner[place[depth]] = inner.get(place[depth], 0.0) + spent
+    for name in sorted(inner, key=(lambda name: -inner[name]) if depth else PHASES.index):
         spent = inner[name]
         has_parts = any(each[depth] == name and len(each) > depth + 1 for each in below)
         colour = "0.85" if has_parts else colours[KIND_OF.get(name, REST)]

@@ -13,13 +13,15 @@ import argparse
 import copy
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from statistics import mean, stdev
+from typing import Any
 from unittest import mock
 
 import numpy as np
 import torch
-from record import RESULTS, data_name, data_root, row, timed, write_record
+from record import RESULTS, data_name, data_root, opened, row, timed, write_record
 
 from replicse.data.transfer import TRANSFER_TASKS, TransferTask, load_transfer
 from replicse.encoder.sentence import SentenceEncoder
@@ -128,7 +130,7 @@ def to_the_end(
 
 def compared(
     task: TransferTask, vectors: SentenceEncoder, setting: ProbeSetting, seeds: int, theirs: int
-) -> dict[str, float]:
+) -> dict[str, Any]:
     """Return the accuracies of a task: means over seeds, their spread, and what is not stopped early."""
     features = np.concatenate([transfer._features(split, vectors) for split in task.splits.values()])
     labels = np.concatenate([split.labels for split in task.splits.values()])
@@ -137,15 +139,17 @@ def compared(
     ours = []
     for seed in range(SEED, SEED + seeds):
         with mock.patch.object(transfer, "SEED", seed):
-            ours.append(transfer.run_task(task, vectors, setting)[0])
+            accuracies = transfer.run_task(task, vectors, setting)
+        assert accuracies, "a sentence vector is not finite"
+        ours.append(accuracies[0])
     senteval = [
         SentEval(features, labels, setting, seed).accuracy(rows) for seed in range(SEED, SEED + theirs)
     ]
-    ends = [
+    last = [
         to_the_end(features, labels, rows, setting, seed)
         for seed in range(SEED, SEED + (seeds if "all" in rows else 1))
     ]
-    regression, unstopped = (max(each) for each in np.mean(ends, axis=0))
+    regression, unstopped = (max(each) for each in np.mean(last, axis=0))
     found = {
         "ours": mean(ours),
         "spread": stdev(ours),
@@ -204,7 +208,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=RESULTS / "transfer_reference.json")
     options = parser.parse_args()
     setting = replace(transfer.SETTINGS["test"], folds=options.folds)
-    vectors = SentenceEncoder.open(options.encoder or public_encoder(), options.pooling)
+    vectors = opened(options.encoder or public_encoder(), options.pooling)
     vectors.prepare(transfer.sentences(data_root(), tasks=options.tasks))
     record = {
         "encoder": options.encoder.name if options.encoder else "all-MiniLM-L6-v2",
@@ -214,7 +218,7 @@ def main() -> None:
     for name in options.tasks:
         task = load_transfer(data_root(), name)
         seconds, found = timed(
-            lambda task=task: compared(task, vectors, setting, options.seeds, options.seeds_of_senteval)
+            partial(compared, task, vectors, setting, options.seeds, options.seeds_of_senteval)
         )
         record["tasks"][name] = found
         print(name, found, f"{seconds:.0f} s", flush=True)
