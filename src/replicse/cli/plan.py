@@ -7,7 +7,6 @@ from replicse.cli.answers import add_all_argument, answer, command, on_a_screen,
 from replicse.cli.arguments import add_items_argument, add_study_arguments, chosen_study
 from replicse.compile.cost import duration_text
 from replicse.compile.needs import amounts_text
-from replicse.compile.remarks import remarks
 from replicse.compile.summary import PartSummary, Summary, summary_of
 from replicse.judge.evidence import detectable_differences, detects
 from replicse.printable import columns, several
@@ -40,7 +39,7 @@ def run(arguments: Namespace) -> None:
 
 def plan_lines(summary: Summary, detectable: Mapping[str, float], arguments: Namespace) -> Iterator[str]:
     """Yield what a study takes, then a line a paper, or of few items or one paper a line an item."""
-    study, notes, items = summary.study, list(remarks(summary.study)), summary.items
+    study, notes, items = summary.study, list(summary.notes), summary.items
     if study.left_out:
         notes.insert(0, f"left out: {', '.join(study.left_out)}: {study.left_out_text}")
     by_paper = len(items) > FEW_ITEMS and len(summary.papers) > 1 and not arguments.all

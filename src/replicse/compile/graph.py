@@ -155,22 +155,12 @@ class Graph:
             specs = (*map(self.scale.suite_options, suites), *self._specs(encoder))
             yield self._job("evaluate", (name, group), payload, modules, specs, weights, read)
         if "trajectory" in self.plan.suites[name]:
-            run = encoder.source.run or ""
-            payload = {
-                "encoder": self.paths.run(run),
-                "pooling": encoder.pooling.spelling,
-                "engine": encoder.engine,
-            }
+            run, pooling = encoder.source.run or "", encoder.pooling
+            payload = {"encoder": self.paths.run(run), "pooling": pooling.spelling, "engine": encoder.engine}
             modules = {"replicse.encoder.sentence", *self._suite_modules(["geometry"]), *families}
             kept = (outputs_of(self.paths, "train", run)["metrics"],)
-            yield self._job(
-                "geometry",
-                (name,),
-                payload,
-                modules,
-                (self.scale.suite_options("geometry"), encoder.pooling),
-                kept,
-            )
+            specs = (self.scale.suite_options("geometry"), pooling)
+            yield self._job("geometry", (name,), payload, modules, specs, kept)
 
     def _families(self, *encoders: str) -> set[str]:
         """Return the plug-ins that bring families and heads of some encoders, each a run or a folder of weights."""
@@ -201,10 +191,7 @@ class Graph:
 
     @staticmethod
     def _suite_modules(suites: list[str]) -> set[str]:
-        return {
-            "replicse.evaluation.suites",
-            *map(suite_code, suites),
-        }
+        return {"replicse.evaluation.suites", *map(suite_code, suites)}
 
     @staticmethod
     def _specs(encoder: Encoder) -> tuple[object, ...]:

@@ -1,10 +1,17 @@
 """Where everything of a study lies, relative to the working directory."""
 
 import shutil
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from replicse.registry.artefacts import AUDIT, CONFIG, DATA, JUDGEMENTS, RECORD, TOKENIZER
+from replicse.registry.digests import digest
+from replicse.registry.runs import Init
+from replicse.spec.models import EncoderSource
+
+FROM = ("hub", "revision", "folder", "vectors", "words")  # what names a released encoder
 
 
 @dataclass(frozen=True)
@@ -69,13 +76,13 @@ class Paths:
         """Return claims, adjudication and audit as the report reads them."""
         return f"{self.results}/{JUDGEMENTS}"
 
-    def tokenizer(self, tokenizer_id: str) -> str:
+    def tokenizer(self, name: str) -> str:
         """Return a trained tokenizer's file."""
-        return f"{self.results}/tokenizers/{tokenizer_id}/{TOKENIZER}"
+        return f"{self.results}/tokenizers/{name}/{TOKENIZER}"
 
-    def backbone(self, backbone_id: str, *parts: str) -> str:
+    def backbone(self, name: str, *parts: str) -> str:
         """Return the folder of a released encoder, or a file in it."""
-        return "/".join([self.results, "backbones", backbone_id, *parts])
+        return "/".join([self.results, "backbones", name, *parts])
 
     def store(self, store_id: str, *parts: str) -> str:
         """Return the folder of a tokenised column, or a file in it."""
@@ -137,3 +144,15 @@ def drop_partial(scale: str) -> None:
     partial = Paths(scale, partial=True)
     for folder in (partial.results, partial.figures, Path(partial.report("html")).parent):
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def tokenizer_id(recipe: Mapping[str, Any]) -> str:
+    """Return the name of a trained tokenizer and 8 hexadecimal digits of its recipe."""
+    return f"{recipe['name']}-{digest(recipe, 8)}"
+
+
+def backbone_id(source: EncoderSource | Init) -> str:
+    """Return the name of a released encoder and 8 hexadecimal digits of its source."""
+    name = source.hub or source.folder or getattr(source, "vectors", None) or ""
+    recipe = {key: entry for key, entry in source.plain().items() if key in FROM}
+    return f"{name.rstrip('/').rsplit('/', 1)[-1]}-{digest(recipe, 8)}"

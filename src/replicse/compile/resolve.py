@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from replicse.compile.cost import check_frozen_layers
-from replicse.compile.paths import Paths
+from replicse.compile.paths import Paths, backbone_id, tokenizer_id
 from replicse.compile.recipes import Chain, Recipes
 from replicse.compile.stores import Stores
-from replicse.compile.study import Study, backbone_id, kept_checkpoint, tokenizer_id
+from replicse.compile.study import Study, kept_checkpoint
 from replicse.errors import BadInput, MissingData, check_known
 from replicse.registry.corpora import Labelled
 from replicse.registry.encoders import Engine, can_keep

@@ -4,16 +4,15 @@ import os
 from collections.abc import Iterable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import chain
+from itertools import chain, starmap
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from replicse.compile.job import Job
-from replicse.compile.paths import Paths
+from replicse.compile.paths import Paths, backbone_id, tokenizer_id
 from replicse.errors import BadInput, nearest
 from replicse.registry.artefacts import TOKENIZER
-from replicse.registry.digests import digest
 from replicse.registry.encoders import Checkpoint, Precision
 from replicse.registry.poolings import Own
 from replicse.registry.registry import current
@@ -23,7 +22,7 @@ from replicse.spec.cell_id import AS_DESCRIBED, CellId
 from replicse.spec.cell_names import CellNames
 from replicse.spec.columns import AnyColumn
 from replicse.spec.config import Config
-from replicse.spec.models import Encoder, EncoderSource
+from replicse.spec.models import Encoder
 from replicse.spec.papers import Paper, recipe_of
 from replicse.spec.printed import Reported, Spread
 from replicse.spec.scales import Scale
@@ -62,6 +61,18 @@ class Cell:
         """Return the encoders of all jobs and seeds, each once; those of its operands where the cell is derived."""
         groups = [group for cell in self.operands for group in cell.jobs] if self.operands else self.jobs
         return tuple(dict.fromkeys(chain.from_iterable(groups)))
+
+
+class Extent(NamedTuple):
+    """How much an item asks for: how many cells, the files that they read, each once, in order, and runs by id.
+
+    Chained runs are included; `single` are those that not only a search over hyper-parameters asks for.
+    """
+
+    cells: int
+    files: tuple[str, ...]
+    runs: frozenset[str]
+    single: frozenset[str]
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,12 +181,21 @@ class Study:
             part = getattr(run, section, None)
         return getattr(part, rest[-1], None)
 
-    def evaluation_files(self, item: Item) -> list[str]:
-        """Return the JSON files that an item's cells read, each once, in order."""
-        cells, place = self.cells[item.id], self.paths.evaluation
+    @cached_property
+    def extents(self) -> Mapping[str, Extent]:
+        """Return how much each item asks for."""
+        return {item: self._extent(cells) for item, cells in self.cells.items()}
+
+    def _extent(self, cells: Sequence[Cell]) -> Extent:
         read = (each for cell in cells for each in cell.operands or (cell,) if each.metric_path)
-        asked = ((each.encoders, file_of(each.metric_path)) for each in read)
-        return list(dict.fromkeys(place(encoder, file) for encoders, file in asked for encoder in encoders))
+        asked = {(encoder, file_of(each.metric_path)): 0 for each in read for encoder in each.encoders}
+        single = [cell for cell in cells if all(len(group) == 1 for group in cell.jobs)]
+        runs, others = (frozenset(self.chain(self.trained_runs(each))) for each in (cells, single))
+        return Extent(len(cells), tuple(starmap(self.paths.evaluation, asked)), runs, others)
+
+    def evaluation_files(self, item: Item) -> tuple[str, ...]:
+        """Return the JSON files that an item's cells read, each once, in order."""
+        return self.extents[item.id].files
 
     def groups(self, encoder: str) -> dict[str, list[str]]:
         """Return the suites of an encoder by the evaluation file that holds them."""
@@ -276,15 +296,14 @@ class Study:
         encoders = {encoder for cell in cells for encoder in cell.encoders}
         return {run for encoder in encoders if (run := self.encoders[encoder].source.run)}
 
-    def runs_of(self, item: Item) -> set[str]:
+    def runs_of(self, item: Item) -> frozenset[str]:
         """Return the ids of all runs an item needs, chained ones included."""
-        return self.chain(self.trained_runs(self.cells[item.id]))
+        return self.extents[item.id].runs
 
     def searched(self) -> set[str]:
         """Return the runs that only cells with several jobs per seed ask for: grids and random searches."""
-        cells = [cell for each in self.cells.values() for cell in each]
-        single = [cell for cell in cells if all(len(group) == 1 for group in cell.jobs)]
-        return self.chain(self.trained_runs(cells)) - self.chain(self.trained_runs(single))
+        extents = self.extents.values()
+        return set().union(*(each.runs for each in extents)).difference(*(each.single for each in extents))
 
     def chain(self, runs: Iterable[str]) -> set[str]:
         """Return some runs and all that they depend on."""
@@ -327,19 +346,3 @@ class Study:
 def kept_checkpoint(run: Run) -> Checkpoint:
     """Return `best` where a run selects by a metric, `last` where it does not."""
     return "best" if run.selection.every else "last"
-
-
-def tokenizer_id(recipe: Mapping[str, Any]) -> str:
-    """Return the name of a trained tokenizer and 8 hexadecimal digits of its recipe."""
-    return f"{recipe['name']}-{digest(recipe, 8)}"
-
-
-def backbone_id(source: EncoderSource | Init) -> str:
-    """Return the name of a released encoder and 8 hexadecimal digits of its source."""
-    name = source.hub or source.folder or getattr(source, "vectors", None) or ""
-    recipe = {
-        key: entry
-        for key, entry in source.plain().items()
-        if key in ("hub", "revision", "folder", "vectors", "words")
-    }
-    return f"{name.rstrip('/').rsplit('/', 1)[-1]}-{digest(recipe, 8)}"

@@ -46,6 +46,7 @@ class Summary:
     released: TimeEstimate
     evaluation: TimeEstimate
     needs: tuple[Need, ...]
+    notes: tuple[str, ...]
 
     def plain(self) -> dict[str, Any]:
         """Return the summary as plain data, without its items and papers."""
@@ -67,7 +68,7 @@ class Summary:
             "disk_bytes": disk,
             "left_out": study.left_out,
             "unpinned": sorted(study.unpinned),
-            "notes": list(remarks(study)),
+            "notes": self.notes,
         }
 
 
@@ -81,7 +82,7 @@ def summary_of(study: Study, device: str = "") -> Summary:
             name,
             title,
             len(items),
-            sum(len(study.cells[item.id]) for item in items),
+            sum(study.extents[item.id].cells for item in items),
             cost.training(runs := set().union(*map(study.runs_of, items))),
             len(runs & searched),
             len({file for item in items for file in study.evaluation_files(item)}),
@@ -102,4 +103,5 @@ def summary_of(study: Study, device: str = "") -> Summary:
         released=cost.evaluation([name for name, each in study.encoders.items() if each.source.hub]),
         evaluation=cost.evaluation(study.encoders),
         needs=tuple(needs(study)),
+        notes=tuple(remarks(study)),
     )
