@@ -57,7 +57,7 @@ def add_workflow_argument(parser: ArgumentParser) -> None:
 
 
 def add_items_argument(parser: ArgumentParser) -> None:
-    """Add the argument that asks for some items alone; `chosen_config` reads it, an empty list as all of your own."""
+    """Add the argument that asks for some items alone; `chosen_config` reads it."""
     text = "paper/item or paper; default: all of the config, or your own"
     parser.add_argument("items", nargs="*", metavar="ITEM", help=text)
 
@@ -76,12 +76,15 @@ def check_here(record: Path, paths: Paths) -> None:
         raise BadInput(f"{record}: not {paths.config} of this folder; start replicse where the study was run")
 
 
-def chosen_config(arguments: Namespace) -> tuple[dict[str, Any], str]:
-    """Return the chosen config and the file that contains a mistake in it."""
+def chosen_config(arguments: Namespace, own: bool = False) -> tuple[dict[str, Any], str]:
+    """Return the chosen config and the file that contains a mistake in it.
+
+    Where no items are asked for, it has those of all papers, or of this folder's `own` alone.
+    """
     files, settings = config_layers(arguments)
     config = read_config(files, arguments.scale, arguments.seeds, settings)
-    own = own_papers(config, arguments) if getattr(arguments, "items", None) == [] else {}
-    return {**asked(config, arguments), **own}, str(files[-1])
+    papers = own_papers(config, arguments) if own else {}
+    return asked({**config, **papers}, arguments), str(files[-1])
 
 
 def asked(config: dict[str, Any], arguments: Namespace) -> dict[str, Any]:
@@ -138,6 +141,6 @@ def own_rows(words: Iterable[str]) -> dict[str, dict[str, str]]:
 
 
 def chosen_study(arguments: Namespace, only: str = "") -> Study:
-    """Return the chosen study, or one that holds an item of it."""
-    config, file = chosen_config(arguments)
+    """Return the chosen study, of all papers or of this folder's own, or one that holds an item of it."""
+    config, file = chosen_config(arguments, own=True)
     return study_of(config, arguments.workflow, file, only)

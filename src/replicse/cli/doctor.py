@@ -57,7 +57,6 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of the verb."""
     add_study_arguments(parser, "replicse doctor --scale paper")
     add_all_argument(parser)
-    parser.set_defaults(items=[])
 
 
 def run(arguments: Namespace) -> int:

@@ -35,7 +35,6 @@ def add_arguments(parser: ArgumentParser) -> None:
         metavar="FILE.zip",
         help="write a committed study to a crate, with papers, plug-ins and pins",
     )
-    parser.set_defaults(items=[])
 
 
 def run(arguments: Namespace) -> None:

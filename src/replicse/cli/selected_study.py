@@ -76,8 +76,11 @@ def selected_items(arguments: Namespace, name: str) -> tuple[SelectedStudy, list
     return shown, items
 
 
-def own_study(arguments: Namespace, only: str = "") -> SelectedStudy:
-    """Return the study, or the one of an item, that is asked for, whether or not anything of it is there."""
+def own_study(arguments: Namespace, only: str = "", own: bool = False) -> SelectedStudy:
+    """Return the study, or the one of an item, that is asked for, whether or not anything of it is there.
+
+    `own` is that of `chosen_config`.
+    """
     if arguments.study:
         file = study_file(arguments.study)
         names = [
@@ -93,7 +96,7 @@ def own_study(arguments: Namespace, only: str = "") -> SelectedStudy:
             )
         kept = replace(committed()[names[0]], scale=plan.scale.name)
         return SelectedStudy(Measurements(plan, paths=kept))
-    values, named = chosen_config(arguments)
+    values, named = chosen_config(arguments, own)
     chosen = checked_config(values, named)
     record = Path(Paths(chosen.scale).config)
     if not arguments.config and record.is_file():
@@ -118,8 +121,8 @@ def _kept(arguments: Namespace, name: str, only: str) -> SelectedStudy:
 def _begun(plan: Study, only: str) -> bool:
     """Return whether something of a plan was evaluated, or of a complete study at least begun."""
     items = [plan.items[only]] if only else plan.items.values()
-    files = {file for item in items for file in plan.evaluation_files(item)}
-    return any(Path(file).exists() for file in files) or (not only and Path(plan.paths.config).is_file())
+    files = (file for item in items for file in plan.evaluation_files(item))
+    return (not only and Path(plan.paths.config).is_file()) or any(Path(file).exists() for file in {*files})
 
 
 def _committed_like(plan: Study, items: Sequence[str]) -> str:

@@ -32,7 +32,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(arguments: Namespace) -> None:
     """Say how much of each item is there."""
-    shown = own_study(arguments)
+    shown = own_study(arguments, own=True)
     if shown.measurements.paths.kept:
         names = list(shown.plan.items)
         said = f"{shown.folder} is committed and complete: replicse show ITEM --study {arguments.study}"
