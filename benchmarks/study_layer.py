@@ -54,17 +54,22 @@ def seconds(place: Path, words: list[str]) -> float:
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
+def after_change(place: Path, turn: int, words: list[str]) -> float:
+    """Return the processor seconds of one verb after a paper was changed, which is then as it was."""
+    before = (place / PAPER).read_text(encoding="utf-8")
+    (place / PAPER).write_text(f"{before}# turn {turn}\n", encoding="utf-8")
+    found = seconds(place, words)
+    (place / PAPER).write_text(before, encoding="utf-8")
+    return found
+
+
 def measured(places: dict[str, Path], rounds: int) -> dict[str, dict[str, float]]:
     """Return the least seconds of each verb by checkout, which take turns."""
     times: dict[str, dict[str, list[float]]] = {name: {which: [] for which in places} for name in VERBS}
     for turn in range(rounds + 1):
         for name, (words, _) in VERBS.items():
             for which, place in places.items():
-                before = (place / PAPER).read_text(encoding="utf-8")
-                if name == CHANGED:
-                    (place / PAPER).write_text(f"{before}# turn {turn}\n", encoding="utf-8")
-                found = seconds(place, words)
-                (place / PAPER).write_text(before, encoding="utf-8")
+                found = after_change(place, turn, words) if name == CHANGED else seconds(place, words)
                 if turn:
                     times[name][which].append(found)
     return {
