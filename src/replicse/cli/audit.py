@@ -9,7 +9,7 @@ from replicse.cli.arguments import add_study_argument, add_workflow_argument, st
 from replicse.judge.audit import audit, audit_plan, findings_on, of_items
 from replicse.judge.judgements import Finding
 from replicse.printable import several
-from replicse.show.pages.audit import audit_parts, audit_text
+from replicse.show.content.audited import audit_parts, audit_text
 from replicse.spec.config import SHIPPED, checked_config, read_config
 
 

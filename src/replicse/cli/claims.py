@@ -13,7 +13,7 @@ from replicse.judge.claims import cells_read, judged_claims, study_claims
 from replicse.judge.judgements import JudgedClaim
 from replicse.judge.study import results_of
 from replicse.printable import several
-from replicse.show.pages.claims import FOR_OR_AGAINST, SYMBOLS, contradicted, marked, probability_text
+from replicse.show.content.outcomes import FOR_OR_AGAINST, SYMBOLS, contradicted, marked, probability_text
 from replicse.spec.counterparts import counterparts
 
 FEW_CLAIMS = 3  # as many are shown with all that is known of them

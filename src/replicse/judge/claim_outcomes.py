@@ -142,20 +142,21 @@ def _missing(parts: Sequence[_Part]) -> str:
 def _judged(relation: Relation, values: Readings) -> _Part:
     readings = {name: values(name) for name in relation.cells}
     missing = {name: reading.failure for name, reading in readings.items() if reading.missing}
+    text = str(relation)
     if missing:
-        return _Part(relation, str(relation), missing=missing)
-    columns = paired([reading.values for reading in readings.values()], str(relation))
+        return _Part(relation, text, missing=missing)
+    columns = paired([reading.values for reading in readings.values()], text)
     by_seed = [dict(zip(readings, numbers, strict=True)) for numbers in zip(*columns, strict=True)]
     left, right = zip(*(relation.numbers(numbers) for numbers in by_seed), strict=True)
     slacks = [relation.slack(*pair) for pair in zip(left, right, strict=True)]
     slack = mean_and_spread(slacks)[0]
-    shown = f"{relation} ({_shown(relation.left[0], left)}{_shown(relation.right[0], right, ' and ')})"
+    shown = f"{text} ({_shown(relation.left[0], left)}{_shown(relation.right[0], right, ' and ')})"
     part = _Part(relation, shown, slack)
     if math.isnan(slack):
         return replace(part, doubt="undefined share: the denominator is zero")
     seedless = all(reading.seedless for reading in readings.values())
     seeds = 0 if seedless else len(slacks)
-    if _same_run(relation, readings):
+    if any(reading.runs for reading in readings.values()) and _same_run(relation, readings):
         return replace(part, n_seeds=seeds, doubt=SAME_RUN)
     if seedless:
         printed = by_seed[0]

@@ -92,6 +92,7 @@ def cell_facts(
     """Return what `cell_story` tells as plain data, numbers as numbers; `result` is the cell as it was judged."""
     plan, ours = measurements.study, _cell_result(cell, result)
     printed, is_number = _printed_numbers(plan, cell), cell.column.kind != "text"
+    trained = sorted(plan.trained_runs([cell])) if _as_planned(cell, ours) else []
     return {
         "cell": str(cell.id.described),
         "protocol": cell.protocol,
@@ -109,9 +110,7 @@ def cell_facts(
         "variants": [variant.line() for variant in _explained(plan, cell, result)],
         "claims": [claim.facts() for claim in _naming(cell, claims)],
         "audit": [asdict(finding) for finding in _on(cell, findings)],
-        "runs": {
-            run: plan.runs[run].canonical() for run in plan.trained_runs([cell]) if _as_planned(cell, ours)
-        },
+        "runs": {run: plan.runs[run].canonical() for run in trained},
         "files": _files(cell, measurements),
     }
 

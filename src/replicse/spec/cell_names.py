@@ -31,8 +31,9 @@ class CellNames:
         cells = [cell for paper in papers.values() for cell in _cells_of(paper, chosen)]
         metrics = Counter(shorts := [cell.short for cell in cells])
         for cell, short in zip(cells, shorts, strict=True):
-            self._names[cell] = name = short if metrics[short] == 1 else str(cell)
-            self._cells[str(cell)] = self._cells[name] = cell
+            full = str(cell)
+            self._names[cell] = name = short if metrics[short] == 1 else full
+            self._cells[full] = self._cells[name] = cell
 
     def cell(self, name: str) -> CellId:
         """Return the cell of a full name."""

@@ -35,12 +35,12 @@ class Rounded(NamedTuple):
     @property
     def exact(self) -> Fraction:
         """Return the number without the error of binary fractions."""
-        return Fraction(repr(self.value))
+        return _exact(self.value)
 
     @property
     def half(self) -> Fraction:
         """Return half a unit of its last digit without the error of binary fractions."""
-        return Fraction(repr(self.half_digit))
+        return _exact(self.half_digit)
 
     def text(self, value: Fraction) -> str:
         """Return another number with as many decimals as this one is printed with."""
@@ -56,6 +56,11 @@ class Rounded(NamedTuple):
         """Return whether a whole number of `items` is this percentage."""
         nearest_count = round(self.exact * items / 100)
         return abs(Fraction(100 * nearest_count, items) - self.exact) <= self.half
+
+
+@cache
+def _exact(number: float) -> Fraction:
+    return Fraction(repr(number))
 
 
 class Spread(NamedTuple):

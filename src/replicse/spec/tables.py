@@ -161,12 +161,8 @@ class Item(Checked):
                 raise ValueError(f'no {what} twice; "{twice if what == "row" else twice[0]}" is')
         column_ids = [column.id for column in self.columns]
         for row in self.rows:
-            for key, by_column in (
-                ("metric_paths", row.metric_paths),
-                ("cells", row.cells),
-                ("printed", row.printed),
-            ):
-                for name in by_column:
+            for key in ("metric_paths", "cells", "printed"):
+                for name in getattr(row, key):
                     problem = f'columns of the item in {key} of row {row.id}, not "{name}"'
                     check_known(name, column_ids, problem, ValueError)
         if self.baseline or self.figure == "effects":

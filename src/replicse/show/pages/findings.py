@@ -6,12 +6,12 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from replicse.judge.judgements import Finding, JudgedClaim
 from replicse.judge.report import JudgedItem, Orders, Report, StrongEffect, StrongProtocol
 from replicse.printable import several
+from replicse.show.content.audited import audit_parts
 from replicse.show.content.contents import Headline, Surroundings
 from replicse.show.content.numbers import effect_text, plus_minus, printed_difference
+from replicse.show.content.outcomes import probability_text
 from replicse.show.content.sheets import verdict_counts
 from replicse.show.pages.adjudication import headline
-from replicse.show.pages.audit import audit_parts
-from replicse.show.pages.claims import probability_text
 from replicse.show.pages.costs import seconds_picture
 
 TESTED = ("supported", "contradicted", "for", "against", "undetermined")
