@@ -277,7 +277,10 @@ def stacks(events: Sequence[Any]) -> dict[str, float]:
 
 
 def draw(found: Mapping[str, Any], out: Path) -> None:
-    """Draw a step of 6x384 in bf16 as a flame graph, for each kind of training, over what its products need at best."""
+    """Draw a step of 6x384 as a flame graph, for each kind of training, over what its products need at best.
+
+    It is in bf16 where the processor multiplies in it, else in fp32.
+    """
     import matplotlib
 
     matplotlib.use("Agg")
@@ -290,15 +293,16 @@ def draw(found: Mapping[str, Any], out: Path) -> None:
     shades = [f"C{number}" for number in (0, 1, 2, 3, 4, 5, 6)] + ["gold", "C8", "C9", "0.6"]
     colours = dict(zip((*OPERATIONS, REST), shades, strict=True))
     for axis, (kind, case) in zip(axes.flat, cases.items(), strict=True):
-        tree = {tuple(path.split(";")): spent for path, spent in case["stacks"]["bf16"].items()}
+        ours, precision = ("ours_bf16", "bf16") if "bf16" in case["stacks"] else ("ours", "fp32")
+        tree = {tuple(path.split(";")): spent for path, spent in case["stacks"][precision].items()}
         _flames(axis, tree, (), 0.0, colours)
-        limit = 1000 * case["batch"] / case["limit"]["ours_bf16"]
+        limit = 1000 * case["batch"] / case["limit"][ours]
         axis.barh(-1, limit, height=0.9, color="0.9")
         axis.text(
             limit / 2, -1, f"its products at the limit: {limit:.0f} ms", ha="center", va="center", fontsize=8
         )
         axis.set_title(
-            f"a step of {kind} training, {PROFILED}, bf16: {sum(tree.values()):.0f} ms", fontsize=9
+            f"a step of {kind} training, {PROFILED}, {precision}: {sum(tree.values()):.0f} ms", fontsize=9
         )
         axis.set_yticks([])
         axis.set_xlabel("milliseconds", fontsize=8)
@@ -461,7 +465,7 @@ def main() -> None:
             found["both_cores"] = both_cores(Path(scratch) / "6x384", 3 if chosen.quick else 10)
             print(found["both_cores"])
     write_record(chosen.out, found, lines_of(found))
-    if PROFILED in found and HAS_BF16:
+    if PROFILED in found:
         draw(found, chosen.out.with_suffix(".png"))
 
 
