@@ -51,7 +51,7 @@ ENVIRONMENT = formatted(HOME / "environment.yml")
 
 # A job runs with the Python of this Snakemake, unless Snakemake made it an environment of its own.
 shell.prefix(
-    'set -euo pipefail; case "$(printenv CONDA_PREFIX || true)" in */.snakemake/conda/*) ;;'
+    'set -euo pipefail; case "${{CONDA_PREFIX:-}}" in */.snakemake/conda/*) ;;'
     f' *) export PATH={quoted(Path(sys.executable).parent)}:"$PATH" ;; esac;'
     f' export PYTHONPATH={quoted(LIBRARY)}"${{{{PYTHONPATH:+:$PYTHONPATH}}}}"'
     f" REPLICSE_WORKFLOW={quoted(WORKFLOW)}; "

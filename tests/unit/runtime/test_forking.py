@@ -1,6 +1,7 @@
 """One process that forks for all jobs of a small study: as plain processes to all who look on, or not at all."""
 
 import os
+import platform
 import signal
 import socket
 import subprocess
@@ -20,15 +21,21 @@ pytestmark = pytest.mark.skipif(
 
 # A server with nothing imported before, whose jobs do what their first word says.
 MADE_UP = """
-import os, sys, time, types
+import os, resource, sys, time, types
 from replicse.runtime.forking import server
 
 def main(words):
     sys.stdout.reconfigure(errors="backslashreplace")
     if words[0] == "say":
         print("out", os.environ["WORD"], os.path.basename(os.getcwd()), "papers.simcse.method" in sys.modules)
+        built = [kind.__pydantic_complete__ for kind in sys.modules["replicse.checked"].Checked.__subclasses__()]
+        print("models", len(built) > 5 and all(built))
         print("err", file=sys.stderr)
         return int(words[1])
+    if words[0] == "grow":
+        for size in range(1, 17):
+            b"x" * (size << 20)
+        return resource.getrusage(resource.RUSAGE_SELF).ru_minflt < 3 * (16 << 20) // resource.getpagesize()
     with open(words[1], "w") as file:
         file.write(str(os.getpid()))
     time.sleep(60)
@@ -92,11 +99,19 @@ def gone(process):
     return not stat.exists() or stat.read_text().rpartition(")")[2].split()[0] == "Z"
 
 
-def test_a_job_has_its_clients_folder_environment_output_exit_code_and_the_papers_methods(shared, tmp_path):
+def test_a_job_has_its_clients_folder_environment_output_exit_code_and_what_its_server_has_made(
+    shared, tmp_path
+):
     job = client(shared, "say", "2", folder=tmp_path, WORD="word")
     out, err = job.communicate()
-    assert out.splitlines()[0] == f"out word {tmp_path.name} True"
+    assert out.splitlines()[:2] == [f"out word {tmp_path.name} True", "models True"]
     assert (err, job.returncode) == ("err\n", 2)
+
+
+def test_a_job_keeps_the_memory_that_it_frees_for_its_next_block(shared):
+    if platform.libc_ver()[0] != "glibc":
+        pytest.skip("other C libraries have their own ways")
+    assert client(shared, "grow").wait() == 1
 
 
 def sleeping(address, note):

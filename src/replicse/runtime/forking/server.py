@@ -1,16 +1,15 @@
 """The server's half: it imports what jobs share, forks for each, and tells their clients how they ended."""
 
+import ast
 import contextlib
 import gc
 import importlib
-import json
 import logging
 import os
 import select
 import signal
 import socket
 import socketserver
-import struct
 import subprocess
 import sys
 import threading
@@ -19,11 +18,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from replicse.checked import Checked
 from replicse.cli.stages import STAGES
 from replicse.provenance.record import software
 from replicse.registry.plugins import use_plugins
-from replicse.runtime.forking import ADDRESS, DECLINED, JOB, LENGTH, TAKEN, identity
+from replicse.runtime.forking import ADDRESS, DECLINED, JOB, TAKEN, identity
 from replicse.runtime.machine import SETTINGS
+from replicse.runtime.memory import USUAL, set_thresholds
 
 log = logging.getLogger(__name__)
 
@@ -36,12 +37,8 @@ PRELOADED = (
 )  # fmt: skip
 # As Snakemake sets them for a job.
 THREADS = (
-    "OMP_NUM_THREADS",
-    "OPENBLAS_NUM_THREADS",
-    "GOTO_NUM_THREADS",
-    "MKL_NUM_THREADS",
-    "NUMEXPR_NUM_THREADS",
-)
+    "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "GOTO_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS",
+)  # fmt: skip
 # Arrow, which pandas imports, would start a thread of its memory allocator.
 QUIET = {"JE_ARROW_MALLOC_CONF": "background_thread:false"}
 DIE_WITH_PARENT, SET_NAME = 1, 15  # PR_SET_PDEATHSIG and PR_SET_NAME of Linux
@@ -100,13 +97,13 @@ class ForkedJob(socketserver.BaseRequestHandler):
         _set_apart()
         self.request.settimeout(PATIENCE)
         try:
-            header, descriptors, _, _ = socket.recv_fds(self.request, LENGTH.size, 2)
+            start, descriptors, _, _ = socket.recv_fds(self.request, 1, 2)
             with self.request.makefile("rb") as stream:
-                asked = json.loads(stream.read(LENGTH.unpack(header)[0]))
+                asked = ast.literal_eval((start + stream.readline()).decode())
             settings = _settings(asked["environment"])
             fits = asked["identity"] == identity() and settings == _settings(os.environ)
             self.request.sendall(TAKEN if fits else DECLINED)
-        except (OSError, ValueError, KeyError, struct.error):
+        except (OSError, ValueError, KeyError, SyntaxError):
             return
         if fits:
             self.request.settimeout(None)
@@ -173,9 +170,11 @@ def serve(descriptor: int, parent: int, address: str) -> None:
             _optimise_nothing()
             software()
             use_plugins(())
+            _build_models()
             if len(list(Path("/proc/self/task").iterdir())) > 1:
                 log.warning("an import has started threads: jobs run as processes of their own")
                 return
+            set_thresholds(USUAL)
             gc.collect()
             gc.freeze()
             Server(listener).serve_until(watched)
@@ -183,6 +182,14 @@ def serve(descriptor: int, parent: int, address: str) -> None:
         with contextlib.suppress(OSError):  # the next study of the folder may have put its own there
             if Path(address).stat().st_ino == own:
                 Path(address).unlink()
+
+
+def _build_models() -> None:
+    """Build what checks each kind of data, which pydantic does where it is first used."""
+    kinds = [Checked]
+    for kind in kinds:
+        kind.model_rebuild()
+        kinds += kind.__subclasses__()
 
 
 def _optimise_nothing() -> None:
