@@ -99,7 +99,7 @@ def run(arguments: Namespace) -> None:
         raise BadInput("no --suite and no --set is given; name what the encoder is evaluated on")
     for name in (*suites, *options):
         suite(name, options.get(name))
-    if not arguments.data.exists():
+    if arguments.suite and not arguments.data.exists():
         raise MissingData(f"--data {arguments.data}: not there; name one that is, also in REPLICSE_DATA")
     check_whole(arguments.data, {name: options.get(name, {}) for name in suites})
     given = {name: getattr(arguments, name) for name in ("encoder", "pooling", "engine", "max_length")}
