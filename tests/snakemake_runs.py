@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import traceback
 from pathlib import Path
 
 from places import ROOT
@@ -44,6 +45,8 @@ def planned(folder, words):
                 snakemake_cli.main(words)
             except SystemExit as ended:
                 code = ended.code
+            except Exception:
+                traceback.print_exc()
             finally:
                 sys.stdout.flush()
                 sys.stderr.flush()
