@@ -3,16 +3,19 @@
 from collections.abc import Iterator
 from functools import partial
 
-from replicse.judge.agreement import best_row, rank_agreement, row_differences
+from replicse.judge.agreement import best_row, row_differences
 from replicse.judge.report import ColumnShape
 from replicse.judge.statistics import mean_and_spread
 from replicse.judge.table import CellResult, ColumnHead, ItemResult
+from replicse.registry.suites import unit_of
 
 FEWEST_ROWS = 3  # an order of two rows is one sign
 
 
 def shapes(item: ItemResult) -> Iterator[ColumnShape]:
     """Yield the agreement of every column that has printed numbers and ours in at least three rows."""
+    from replicse.judge.kendall import rank_agreement
+
     columns = shape_columns(item)
     labels = [column.label for column in columns]
     for column in columns:
@@ -40,8 +43,13 @@ def shapes(item: ItemResult) -> Iterator[ColumnShape]:
 
 
 def shape_columns(item: ItemResult) -> list[ColumnHead]:
-    """Return the columns whose shape is judged: an average stands for its parts, the end for a trajectory."""
-    numbers = [column for column in item.columns if column.is_score and not column.chosen]
+    """Return the columns whose shape is judged: an average stands for its parts, the end for a trajectory.
+
+    Texts, differences, counts and chosen hyper-parameters have none.
+    """
+    counts = {(cell.column, cell.metric) for cell in item.cells if unit_of(cell.metric_path) == "count"}
+    scores = (each for each in item.columns if each.kind in ("score", "derived") and not each.chosen)
+    numbers = [column for column in scores if (column.id, column.metric) not in counts]
     averages = [column for column in numbers if column.average]
     return averages or [column for column in numbers if column.step in (None, -1)]
 

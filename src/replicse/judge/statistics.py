@@ -155,15 +155,22 @@ def order_statistic_below(
     the probability of a beta distribution at the normal probability of x.
     `shift` is by how many standard deviations the mean of the `count` draws is above that of the others.
     """
-    import numpy as np
-    from scipy.special import betainc, chdtri, ndtr
+    from scipy.special import betainc, ndtr
 
     place = 1 + share * (count - 1)
     offsets, weights = _normal_nodes()
-    middles = (np.arange(200) + 0.5) / 200
-    spreads = np.ones(1) if math.isinf(degrees) else np.sqrt(chdtri(degrees, middles) / degrees)
-    places = ndtr(offsets[:, None] / math.sqrt(size) + x * spreads - shift)
+    places = ndtr(offsets[:, None] / math.sqrt(size) + x * _spreads(degrees) - shift)
     return float(weights @ betainc(place, count + 1 - place, places).mean(axis=1)) / math.sqrt(2 * math.pi)
+
+
+@cache
+def _spreads(degrees: float) -> Any:
+    """Return 200 equally likely ratios of a standard deviation to its estimate with some degrees of freedom."""
+    import numpy as np
+    from scipy.special import chdtri
+
+    middles = (np.arange(200) + 0.5) / 200
+    return np.ones(1) if math.isinf(degrees) else np.sqrt(chdtri(degrees, middles) / degrees)
 
 
 @cache

@@ -48,11 +48,6 @@ class ColumnHead(Checked):
     statistic: str = "mean"
     chosen: str = ""
 
-    @property
-    def is_score(self) -> bool:
-        """Return whether one of the numbers is the best, which texts, differences and counts have not."""
-        return self.kind in ("score", "derived") and self.metric != "count"
-
 
 class RowHead(Checked):
     """A row as it is shown; `merged` names the rows above that it shares all of its runs with at this scale."""

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replicse.judge.agreement import BestRow, best_row, kendall_tau, rank_agreement, row_differences
+from replicse.judge.agreement import BestRow, best_row, row_differences
+from replicse.judge.kendall import kendall_tau, rank_agreement
 from replicse.judge.statistics import Paired, paired, paired_difference
 
 REPORTED = {"none": 82.5, "crop": 77.8, "deletion": 75.9, "mlm": 62.2}

@@ -159,7 +159,7 @@ def _numbers(cell: CellResult) -> dict[Part, float | None]:
 def _best(item: ItemResult, head: ColumnHead, cells: Iterable[CellResult]) -> dict[Part, float]:
     """Return the best printed and the best reproduced number of a column; none of what is no score, or all alike."""
     scored = is_percentage(head.metric_path) or head.metric_path.rpartition("/")[2] in PLANE
-    if item.kind != "table" or not head.is_score or head.chosen or not scored:
+    if item.kind != "table" or head.kind != "score" or head.chosen or not scored:
         return {}
     extreme = max if head.better == "higher" else min
     sides: dict[Part, list[float]] = {"reported": [], "reproduced": []}
