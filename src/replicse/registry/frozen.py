@@ -85,8 +85,8 @@ def with_frozen(part: Any, change: Callable[[FrozenModel], FrozenModel]) -> Any:
     if isinstance(part, Checked):
         changed = {
             key: new
-            for key, old in part
-            if isinstance(old, Checked | tuple | dict) and (new := with_frozen(old, change)) is not old
+            for key, old in vars(part).items()
+            if isinstance(old, (Checked, tuple, dict)) and (new := with_frozen(old, change)) is not old
         }
         return part.replace(**changed) if changed else part
     if isinstance(part, tuple):
