@@ -35,7 +35,7 @@ def run(arguments: Namespace) -> None:
     values, file = chosen_config(arguments)
     config = checked_config(values, file)
     papers = load_papers(workflow, config.plugins)
-    numbers_in_text(papers, load_datasets(workflow))
+    numbers_in_text(CellNames(papers, chosen=True), load_datasets(workflow))
     check_configs(arguments, papers)
     claims = study_claims(CellNames(papers), papers)
     elsewhere = validate_scales(config, papers, workflow, file)

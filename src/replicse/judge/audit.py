@@ -20,6 +20,7 @@ from replicse.judge.judgements import CERTAIN, NOT_AUDITED, Finding
 from replicse.judge.rules_of_tables import RULES
 from replicse.judge.rules_of_text import RULES_OF_TEXT
 from replicse.spec.cell_id import TEXT_ITEM
+from replicse.spec.cell_names import CellNames
 from replicse.spec.claims import Claim
 from replicse.spec.config import Config, checked_config
 from replicse.spec.counterparts import differences
@@ -104,9 +105,10 @@ def audit(plan: Study, sentences: Sequence[Claim] | None = None) -> list[Finding
     Of what the papers state all is judged, or some `sentences`, whose names are resolved.
     """
     datasets = load_datasets(plan.workflow)
-    numbers = numbers_in_text(plan.papers, datasets)
+    names = CellNames(plan.papers, chosen=True)
+    numbers = numbers_in_text(names, datasets)
     findings = [finding for rule in RULES for finding in rule(plan, datasets)]
-    findings += [finding for rule in RULES_OF_TEXT for finding in rule(plan, datasets, numbers)]
+    findings += [finding for rule in RULES_OF_TEXT for finding in rule(plan, datasets, names, numbers)]
     findings += claims(plan, study_claims(plan.names, plan.papers) if sentences is None else sentences)
     findings += unplanned(plan)
     order = list(plan.papers)

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 
 from replicse.judge.readings import Reading
 from replicse.judge.statistics import mean_and_spread, paired, t_below
@@ -85,7 +86,8 @@ def judge_parts(relations: Sequence[Relation], values: Readings) -> ClaimOutcome
     hold together is less probable than that it does. A part that fails after Holm decides even where others are
     missing. Not run: none can be judged; failed: and a cell failed.
     """
-    parts = [_judged(relation, values) for relation in relations]
+    read = cache(values)  # a cell is in many relations
+    parts = [_judged(relation, read) for relation in relations]
     judged = [part for part in parts if not part.missing]
     tested = [(part.probability, part) for part in judged if part.probability is not None]
     n_seeds = min((part.n_seeds for part in judged if part.n_seeds), default=0)

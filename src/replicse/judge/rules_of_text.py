@@ -19,12 +19,11 @@ from replicse.spec.papers import printed_in
 from replicse.spec.printed import Reported, Rounded
 from replicse.spec.running_text import COUNTED, NumberInText
 
+Entries = Mapping[CellId, NumberInText]
 
-def running_text(
-    plan: Study, datasets: Datasets, entries: Mapping[CellId, NumberInText]
-) -> Iterator[Finding]:
+
+def running_text(plan: Study, datasets: Datasets, names: CellNames, entries: Entries) -> Iterator[Finding]:
     """Yield numbers of the running text that are not what the numbers come to of which they speak (text.yaml)."""
-    names = CellNames(plan.papers, chosen=True)
     for cell, entry in entries.items():
         if entry.formula is None:
             continue
@@ -78,7 +77,7 @@ def computed(formula: Expression, operands: Mapping[str, Rounded]) -> Rounded:
     return Rounded(*(float(f"{number:.12g}") for number in (formula(values), room)))
 
 
-def searched(plan: Study, datasets: Datasets, entries: Mapping[CellId, NumberInText]) -> Iterator[Finding]:
+def searched(plan: Study, datasets: Datasets, names: CellNames, entries: Entries) -> Iterator[Finding]:
     """Yield tables that print as best a value of a parameter that the printed search over it does not have.
 
     A table of several values is an ablation, which may leave the values that were searched.

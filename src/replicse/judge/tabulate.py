@@ -22,7 +22,7 @@ CURVES = ("spectrum", "density", "density-own-scales")
 def item_result(item: Item, measurements: Measurements, only: Collection[CellId] | None = None) -> ItemResult:
     """Return everything that is known of an item: its heads, and a judged cell per row, protocol and column.
 
-    Of the cells, `only` some where the others are not asked for.
+    Of the cells, `only` some where the others are not asked for; what is noted of all is then left out.
     """
     # The protocols of a row stand by name, so that adjudicating one more item moves no other line.
     plan = measurements.study
@@ -60,6 +60,8 @@ def item_result(item: Item, measurements: Measurements, only: Collection[CellId]
         curves=_curves(item, measurements) if item.figure in CURVES else {},
         config=digest(plan.config.bearing_on(item.id)),
     )
+    if only is not None:
+        return result
     cut = cut_searches(plan, item)
     # Scores on made-up sentences are not set beside print's.
     own = own_notes(result) if plan.source != "embedded" else ()

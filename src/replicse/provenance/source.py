@@ -236,8 +236,8 @@ def _forms(cache: Path | None) -> dict[str, Any]:
 
 
 def _files(folder: Path) -> list[Path]:
-    files = sorted(path for path in folder.rglob("*") if path.is_file())
-    return [path for path in files if "__pycache__" not in path.parts]
+    files = (path for path in folder.rglob("*") if "__pycache__" not in path.parts)
+    return sorted(filter(Path.is_file, files))
 
 
 def _add_code(node: object, words: list[str]) -> None:

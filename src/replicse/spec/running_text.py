@@ -1,7 +1,7 @@
 """Numbers of the running text: what each of them is about, so that the two can be compared."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Self
 
 from pydantic import Field, model_validator
@@ -49,13 +49,13 @@ class NumberInText(Checked):
         return self
 
 
-def numbers_in_text(papers: Mapping[str, Paper], datasets: Datasets) -> dict[CellId, NumberInText]:
+def numbers_in_text(names: CellNames, datasets: Datasets) -> dict[CellId, NumberInText]:
     """Return what each printed number of the running texts speaks of, the names in formulas in full.
 
     BadInput names a number without an entry or with two, and a misspelt number, cell, size or claim.
     """
-    names = CellNames(papers, chosen=True)
-    return {cell: entry for paper in papers.values() for cell, entry in _of_paper(paper, names, datasets)}
+    papers = names.papers.values()
+    return {cell: entry for paper in papers for cell, entry in _of_paper(paper, names, datasets)}
 
 
 def _of_paper(paper: Paper, names: CellNames, datasets: Datasets) -> Iterator[tuple[CellId, NumberInText]]:

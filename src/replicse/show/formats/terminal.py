@@ -9,7 +9,6 @@ from io import StringIO
 
 from rich import box
 from rich.console import Console, Group, JustifyMethod, RenderableType
-from rich.markdown import Markdown
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
@@ -44,8 +43,8 @@ def item_text(item: JudgedItem, width: int = 100, colour: bool = False, columns:
 
     Averages come first; `columns` are the ids of those that are shown, all where there are none.
     """
-    grid, _ = folded(grid_of(item))
-    below = Group(*(part for _, part in _below(item)))
+    grid, _ = folded(whole := grid_of(item))
+    below = Group(*(part for _, part in _below(item, whole)))
     spaced: list[RenderableType] = [_title(item), *_panels(_chosen(grid, columns), width), below]
     return "\n".join(rendered(part, width, colour) for part in spaced)
 
@@ -54,9 +53,9 @@ def item_screen(
     item: JudgedItem, width: int, lines: int, colour: bool = False, columns: Sequence[str] = ()
 ) -> tuple[str, list[str]]:
     """Return as much of an item as fits so many lines, its first columns and rows, and what that leaves out."""
-    every = folded(grid_of(item))[0]
+    every = folded(whole := grid_of(item))[0]
     grid = _chosen(every, columns)
-    title, below = rendered(_title(item), width, colour), _below(item)
+    title, below = rendered(_title(item), width, colour), _below(item, whole)
     texts = [rendered(part, width, colour) for _, part in below]
     needed = [text for (what, _), text in zip(below, texts, strict=True) if not what]
     room = lines - sum(text.count("\n") for text in (title, *needed)) - 1 - bool(needed)
@@ -87,9 +86,8 @@ def item_screen(
     return "\n".join(texts), [f"{several(count, what)}" for what, count in left.items() if count]
 
 
-def _below(item: JudgedItem) -> list[tuple[str, RenderableType]]:
+def _below(item: JudgedItem, whole: Grid) -> list[tuple[str, RenderableType]]:
     """Return what is said below the table of an item, each part with what it is: blank for what it needs."""
-    whole = grid_of(item)
     grid, rest = folded(whole)
     used = {cell.shown.word for column in grid.columns for cell in column.cells}
     key = "   ".join(f"{symbol} {name}" for name, symbol in SYMBOLS.items() if name in used)
@@ -98,12 +96,14 @@ def _below(item: JudgedItem) -> list[tuple[str, RenderableType]]:
         *remarks(item),
         *([folded_note(rest)] if rest else []),
     ]
-    deviations = Group(Text("Deviations:"), Padding(_prose(item.deviations), (0, 2)))
+    deviations = [
+        Group(Text("Deviations:"), Padding(_prose(text), (0, 2))) for text in [item.deviations] if text
+    ]
     return [
         *([("", Text(key))] if key else []),
         *(("", Text(line)) for line in _failures(whole)),
         *(("note", _prose(note)) for note in notes),
-        *([("list of deviations", deviations)] if item.deviations else []),
+        *(("list of deviations", each) for each in deviations),
     ]
 
 
@@ -166,7 +166,9 @@ def _console(width: int, stream: StringIO | None = None, colour: bool = False) -
     )
 
 
-def _prose(markdown: str) -> Markdown:
+def _prose(markdown: str) -> RenderableType:
+    from rich.markdown import Markdown  # takes as long to import as the rest of rich
+
     return Markdown(markdown, hyperlinks=False)
 
 
