@@ -145,6 +145,10 @@ def test_status_knows_what_runs_on_any_machine_that_shares_the_folder(study, cap
         assert main(["status", *STUDY, *more]) == 0
         lines.append(f"# {what}\n{capsys.readouterr().out.replace(host, 'HOST')}")
 
+    Path(plan.paths.item("simcse/table3")).parent.mkdir(parents=True)
+    make(
+        [plan.paths.table("simcse/table3"), plan.paths.item("simcse/table3")], "null"
+    )  # by hand: a traceback
     tell("nothing has begun")
     fail(train, "step=1\n")
     write_json(beat, {"host": "another", "pid": 1, **facts})

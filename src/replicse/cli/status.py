@@ -13,8 +13,8 @@ from replicse.compile.job import Job
 from replicse.compile.jobs import Jobs
 from replicse.compile.study import Study
 from replicse.errors import BadInput
-from replicse.files import read_json
 from replicse.judge.measurements import Measurements, study_machines
+from replicse.judge.table import ItemResult
 from replicse.printable import columns
 from replicse.registry.artefacts import METRICS
 from replicse.registry.digests import digest
@@ -88,10 +88,9 @@ def tabulated(plan: Study, item: str) -> bool:
     if not Path(plan.paths.table(item)).exists():
         return False
     try:
-        made_with = read_json(plan.paths.item(item)).get("config")
+        return ItemResult.read(plan.paths.item(item)).config == digest(plan.config.bearing_on(item))
     except BadInput:
         return False
-    return made_with == digest(plan.config.bearing_on(item))
 
 
 def totals_text(status: Mapping[str, Any]) -> str:

@@ -1,7 +1,7 @@
 """One evaluation file, held to the place it lies in, to its own parts, and to where each metric lies."""
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -19,14 +19,22 @@ PARTS = ("failures", "pairs", "provenance")
 ROUNDING, REORDERED = 0.0101, 0.05
 
 
-def read_evaluation(path: str, place: Mapping[str, Any], sets: Mapping[str, Any]) -> dict[str, Any]:
+def read_evaluation(
+    path: str,
+    place: Mapping[str, Any],
+    sets: Mapping[str, Any],
+    asked: Iterable[str] = (),
+    partly: bool = False,
+) -> dict[str, Any]:
     """Return the content of an evaluation file.
 
-    `place` is what a file in this place says of its encoder, `sets` are a study's own sets by name. BadInput names what
-    contradicts them, what is no evaluation, and numbers that no encoder has or that other parts of the file contradict.
+    `place` is what a file in this place says of its encoder, `sets` are a study's own sets by name, `asked` the metric
+    paths that are read of it, `partly` whether a suite may still be to come. BadInput names what contradicts them, what
+    is absent, what is no evaluation, and numbers that no encoder has or that other parts of the file contradict.
     """
     evaluation = read_json(path)
-    if problem := _misshapen(evaluation) or next(_problems(evaluation, place), ""):
+    problem = _misshapen(evaluation) or next(_problems(evaluation, place), "")
+    if problem := problem or next(_absent(evaluation, asked, partly), ""):
         raise BadInput(f"{path}: {problem}; delete it and evaluate again")
     checked_record(evaluation.get("provenance", {}), path, "delete it and evaluate again")
     for name, numbers in evaluation["suites"].get("sets", {}).items():
@@ -78,6 +86,16 @@ def _says(entry: object, expected: object) -> bool:
     if isinstance(expected, Mapping) and isinstance(entry, Mapping):
         return all(key in entry and _says(entry[key], value) for key, value in expected.items())
     return entry == expected
+
+
+def _absent(evaluation: Mapping[str, Any], asked: Iterable[str], partly: bool) -> Iterator[str]:
+    """Yield which metric paths an evaluation has no place for: neither a number, nor null, nor a reason."""
+    suites, failures = evaluation["suites"], evaluation.get("failures", {})
+    for path in asked:
+        above, _, last = path.rpartition("/")
+        waits = partly and path.partition("/")[0] not in suites
+        if not (waits or path in failures or last in (part_at(suites, above) or ())):
+            yield f"holds no {path}"
 
 
 def part_at(node: Any, path: str) -> Any:

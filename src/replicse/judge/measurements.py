@@ -4,6 +4,8 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,7 @@ from replicse.judge.machines import Machine, distinct, recorded
 from replicse.registry.artefacts import PROVENANCE
 from replicse.registry.suites import file_of
 
+LOG = logging.getLogger(__name__)
 Record = Mapping[str, Any]
 
 
@@ -98,8 +101,23 @@ class Measurements:
         if file not in self._evaluations:
             place = self.study.evaluated(Path(file).parent.name, Path(file).stem)
             sets = self.study.scale.options.get("sets", {}).get("sets", {})
-            self._evaluations[file] = self._checked(file, lambda: read_evaluation(file, place, sets))
+            asked = self._asked.get((Path(file).parent.name, Path(file).stem), ())
+            partly = self.jobs is not None
+            self._evaluations[file] = self._checked(
+                file, lambda: read_evaluation(file, place, sets, asked, partly)
+            )
         return self._evaluations[file]
+
+    @cached_property
+    def _asked(self) -> dict[tuple[str, str], set[str]]:
+        """Return the metric paths that cells read of each encoder, by its name and the group of suites."""
+        asked: dict[tuple[str, str], set[str]] = {}
+        for cell in chain.from_iterable(self.study.cells.values()):
+            for operand in cell.operands or (cell,):
+                for encoder in operand.encoders if operand.metric_path else ():
+                    key = encoder, file_of(operand.metric_path)
+                    asked.setdefault(key, set()).add(operand.metric_path)
+        return asked
 
     def _checked(self, file: str, read: Callable[[], Record]) -> Record | None:
         try:
@@ -108,6 +126,7 @@ class Measurements:
             if self.jobs is None:
                 raise
             self.broken[file] = str(error)
+            LOG.warning("%s", error)
             return None
 
     def _why_absent(self, file: str) -> str:
@@ -121,16 +140,11 @@ class Measurements:
 
 
 def study_machines(measurements: Measurements) -> Counter[Machine]:
-    """Return how many runs and evaluations of a study each machine made, of those that are there.
-
-    A file that is broken is logged and left out.
-    """
+    """Return how many runs and evaluations of a study each machine made, of those that are there and not broken."""
     plan = measurements.study
     records = [measurements.training_record(run) for run in plan.runs]
     for encoder in set(plan.suites) - {"data"}:
         groups = [suites[0] for suites in plan.groups(encoder).values()]
         groups += ["trajectory"] if "trajectory" in plan.suites[encoder] else []
         records += [measurements.at(encoder, suite).provenance for suite in groups]
-    for sentence in measurements.broken.values():
-        logging.getLogger(__name__).warning("%s", sentence)
     return distinct(machine for record in records for machine in recorded(record))

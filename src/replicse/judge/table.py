@@ -4,9 +4,9 @@ import math
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
 from replicse.checked import Checked, UserMessage
 from replicse.files import read_json
@@ -60,6 +60,9 @@ class RowHead(Checked):
     merged: tuple[str, ...] = ()
 
 
+Finite = Annotated[float, Field(strict=True, allow_inf_nan=False)]
+
+
 class SeedValue(Checked):
     """What one seed gave in one cell: a number or a text, None where it is missing; `run` is blank without training.
 
@@ -67,7 +70,7 @@ class SeedValue(Checked):
     """
 
     seed: int | None = None
-    value: float | str | None = None
+    value: Finite | str | None = None
     encoder: str = ""
     run: str = ""
     group: str = ""
@@ -95,23 +98,23 @@ class CellResult(Checked):
     values: tuple[SeedValue, ...] = ()
     seedless: bool = False
     failure: str = ""
-    reproduced: float | None = None
+    reproduced: Finite | None = None
     text: str = ""
-    delta: float | None = None
-    low: float | None = None
-    high: float | None = None
+    delta: Finite | None = None
+    low: Finite | None = None
+    high: Finite | None = None
     n_seeds: int = 0
     verdict: Verdict = ""
     reason: str = ""
     borrowed: bool = False
-    pairs_low: float | None = None
-    pairs_high: float | None = None
+    pairs_low: Finite | None = None
+    pairs_high: Finite | None = None
     precision: str = ""
     machines: tuple[Machine, ...] = ()
     packages: tuple[str, ...] = ()
-    published_sd: float | None = None
-    p: float | None = None
-    p_adjusted: float | None = None
+    published_sd: Finite | None = None
+    p: Finite | None = None
+    p_adjusted: Finite | None = None
     if_best: Verdict = ""
     encoders: tuple[str, ...] = ()
 
@@ -248,9 +251,9 @@ def _contradictions(cell: CellResult, statistic: str) -> Iterator[str]:
     for name, low, high in (("low", cell.low, cell.high), ("pairs_low", cell.pairs_low, cell.pairs_high)):
         if low is not None and high is not None and low > high:
             yield f"{name} is {low}, above {name.replace('low', 'high')}, which is {high}"
+    numbers = [each.value for each in cell.values if isinstance(each.value, float)]
     if cell.reproduced is None:
         return
-    numbers = [each.value for each in cell.values if isinstance(each.value, float)]
     if cell.values and cell.n_seeds != len(numbers):
         yield f"n_seeds is {cell.n_seeds}, but it holds numbers of {len(numbers)}"
     elif (

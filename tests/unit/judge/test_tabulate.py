@@ -11,6 +11,7 @@ from cases import cases
 from made_up import made_plan, write_evaluation, write_paper
 from places import ROOT
 
+from replicse.compile.jobs import Jobs
 from replicse.errors import BadInput
 from replicse.judge.csv_rows import TIDY, tidy_rows
 from replicse.judge.measurements import Measurements
@@ -90,6 +91,19 @@ def test_what_is_no_number_or_contradicts_its_own_file_is_refused(planned, suite
     write_evaluation(plan, file_of(plan), suites, pairs=packed)
     with pytest.raises(BadInput, match=re.escape(problem)):
         result_of(plan)
+
+
+def test_a_metric_that_was_taken_out_of_an_evaluation_is_named_and_a_suite_is_still_to_come(planned):
+    """A study with a cell that nobody had measured was kept, and its status was complete."""
+    plan = planned()
+    for suites, named in (({"sts/STS13/all": 70.0}, True), ({"transfer/MR/accuracy": 70.0}, False)):
+        write_evaluation(plan, file_of(plan), suites)
+        with pytest.raises(
+            BadInput, match=r"fast\.json: holds no sts/STS12/all; delete it and evaluate again"
+        ):
+            result_of(plan)
+        some = Measurements(plan, Jobs(plan))
+        assert some.evaluation(str(file_of(plan))) is None if named else not some.broken
 
 
 def test_every_value_of_every_cell_is_a_row_of_the_tidy_table(planned):
