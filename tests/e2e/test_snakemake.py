@@ -200,7 +200,7 @@ def test_run_plans_and_makes_the_papers_of_one_workflow(checkout, tmp_path_facto
 
 def test_the_server_of_a_study_stands_in_for_the_command_line(tmp_path):
     """With all that is imported before: a fork of it must be safe, or it would be gone."""
-    assert "replicse.training.loop" in PRELOADED
+    assert "replicse.library.training" in PRELOADED
     environment = {**os.environ, **dict.fromkeys(THREADS, "1"), "PYTHONPATH": str(ROOT / "src")}
     ask = """
 import os, subprocess, sys

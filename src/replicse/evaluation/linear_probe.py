@@ -77,6 +77,7 @@ def with_bias(parts: Sequence[np.ndarray]) -> torch.Tensor:
     return torch.from_numpy(features)
 
 
+@torch.inference_mode()
 def train_together(
     features: torch.Tensor, labels: np.ndarray, fits: Sequence[Fit], setting: ProbeSetting
 ) -> list[list[Trained]]:
@@ -131,8 +132,7 @@ def _bundles(runs: Sequence[_Run], features: torch.Tensor, setting: ProbeSetting
     alike = defaultdict(list)
     for run in runs:
         alike[len(run.problems), _steps(run.fit, setting)].append(run)
-    run_bytes = setting.batch_size * features.shape[1] * features.element_size()
-    size = max(1, BUNDLE_BYTES // run_bytes)
+    size = max(1, BUNDLE_BYTES // (setting.batch_size * features.shape[1] * features.element_size()))
     for members in alike.values():
         for start in range(0, len(members), size):
             yield members[start : start + size]
