@@ -145,13 +145,8 @@ def why_not_comparable(plan: Study, cell: Cell) -> str:
 
 def borrowed_spread(plan: Study, cell: Cell) -> Spread | None:
     """Return the published spread of a cell whose runs were all trained in the setting it was measured in."""
-    if (
-        not plan.scale.comparable
-        or cell.protocol != AS_DESCRIBED
-        or cell.column.kind not in ("score", "difference")
-    ):
-        return None
-    if cell.column.over.jobs is not None:
+    described = plan.scale.comparable and cell.protocol == AS_DESCRIBED
+    if not described or cell.column.kind not in ("score", "difference") or cell.column.over.jobs:
         return None
     spreads = {_published(plan, encoder, cell.metric_path) for encoder in cell.encoders}
     return spreads.pop() if len(spreads) == 1 else None

@@ -7,6 +7,7 @@ from functools import cache
 
 from replicse.judge.readings import Reading
 from replicse.judge.statistics import mean_and_spread, paired, t_below
+from replicse.printable import several
 from replicse.registry.levels import FEWEST_SEEDS
 from replicse.spec.claims import STRICT, Claim, Relation
 from replicse.spec.expression import Expression
@@ -38,15 +39,26 @@ class ClaimOutcome:
 
 @dataclass(frozen=True)
 class _Part:
-    """One judged relation of two sides; `doubt` says why there is no probability, `missing` why cells have no value."""
+    """One judged relation of two sides, with the numbers of both.
+
+    `doubt` says why there is no probability, `missing` why cells have no value.
+    """
 
     relation: Relation
-    shown: str
+    left: Sequence[float] = ()
+    right: Sequence[float] = ()
     slack: float = 0.0
     probability: float | None = None
     n_seeds: int = 0
     doubt: str = ""
     missing: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def shown(self) -> str:
+        """Return the relation with its numbers, and with its probability where that is over seeds."""
+        (left, *_), (right, *_) = self.relation.left, self.relation.right
+        p = f", p = {self.probability:.3f}" if self.n_seeds and self.probability is not None else ""
+        return f"{self.relation} ({_shown(left, self.left)}{_shown(right, self.right, ' and ')}){p}"
 
 
 def judge_claim(claim: Claim, values: Readings) -> ClaimOutcome:
@@ -98,14 +110,16 @@ def judge_parts(relations: Sequence[Relation], values: Readings) -> ClaimOutcome
         return _undecided(parts, n_seeds)
     probability, weakest = min(tested, key=lambda each: (each[0], each[1].slack))
     if failing := _failing([each for each, _ in tested]):
-        reason = f"{failing} of {_counting(parts)} fail{'s' if failing == 1 else ''}: {weakest.shown}"
+        reason = (
+            f"{failing} of {several(len(parts), 'part')} fail{'s' if failing == 1 else ''}: {weakest.shown}"
+        )
         return ClaimOutcome("contradicted", probability, n_seeds, reason, weakest.relation.cells)
     if len(tested) < len(parts):
         return _undecided(parts, n_seeds)
     outcome = "supported" if probability >= SURE else "undetermined"
-    reason = f"the closest of {_counting(parts)}: {weakest.shown}"
+    reason = f"the closest of {several(len(parts), 'part')}: {weakest.shown}"
     if probability <= 1 - SURE:
-        reason += f", which may be chance among {_counting(parts)} (Holm)"
+        reason += f", which may be chance among {several(len(parts), 'part')} (Holm)"
     return ClaimOutcome(outcome, probability, n_seeds, reason, weakest.relation.cells)
 
 
@@ -130,10 +144,6 @@ def _undecided(parts: Sequence[_Part], n_seeds: int) -> ClaimOutcome:
     return ClaimOutcome("undetermined", None, n_seeds, "; ".join(doubts), decided_by)
 
 
-def _counting(parts: Sequence[_Part]) -> str:
-    return f"{len(parts)} part{'s' if len(parts) > 1 else ''}"
-
-
 def _missing(parts: Sequence[_Part]) -> str:
     failures = {name: failure for part in parts for name, failure in part.missing.items()}
     names = [f"{name} ({failure})" if failure else name for name, failure in failures.items()]
@@ -144,16 +154,14 @@ def _missing(parts: Sequence[_Part]) -> str:
 def _judged(relation: Relation, values: Readings) -> _Part:
     readings = {name: values(name) for name in relation.cells}
     missing = {name: reading.failure for name, reading in readings.items() if reading.missing}
-    text = str(relation)
     if missing:
-        return _Part(relation, text, missing=missing)
-    columns = paired([reading.values for reading in readings.values()], text)
+        return _Part(relation, missing=missing)
+    columns = paired([reading.values for reading in readings.values()], relation)
     by_seed = [dict(zip(readings, numbers, strict=True)) for numbers in zip(*columns, strict=True)]
     left, right = zip(*(relation.numbers(numbers) for numbers in by_seed), strict=True)
     slacks = [relation.slack(*pair) for pair in zip(left, right, strict=True)]
     slack = mean_and_spread(slacks)[0]
-    shown = f"{text} ({_shown(relation.left[0], left)}{_shown(relation.right[0], right, ' and ')})"
-    part = _Part(relation, shown, slack)
+    part = _Part(relation, left, right, slack)
     if math.isnan(slack):
         return replace(part, doubt="undefined share: the denominator is zero")
     seedless = all(reading.seedless for reading in readings.values())
@@ -163,17 +171,15 @@ def _judged(relation: Relation, values: Readings) -> _Part:
     if seedless:
         printed = by_seed[0]
         halves = {name: reading.half_digit for name, reading in readings.items()}
-        half = max(side.room(printed, halves) for side in relation.left) + relation.right[0].room(
-            printed, halves
-        )
+        half = max(side.room(printed, halves) for side in relation.left)
+        half += relation.right[0].room(printed, halves)
         tied = slack == 0 and relation.op not in STRICT
         if abs(slack) < round(half, 10) and not tied:
             return replace(part, doubt="within rounding")
         return replace(part, probability=_certain(slack, relation.op))
     if seeds < FEWEST_SEEDS:
         return replace(part, n_seeds=seeds, doubt=_pointing(slacks, relation.op))
-    probability = _probability(slacks, relation.op)
-    return replace(part, probability=probability, n_seeds=seeds, shown=f"{shown}, p = {probability:.3f}")
+    return replace(part, probability=_probability(slacks, relation.op), n_seeds=seeds)
 
 
 def _same_run(relation: Relation, readings: Mapping[str, Reading]) -> bool:

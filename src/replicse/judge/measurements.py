@@ -55,8 +55,7 @@ class Measurements:
 
     def at(self, encoder: str, metric_path: str) -> Measurement:
         """Return what is measured of an encoder at a metric path."""
-        file = self.paths.evaluation(encoder, file_of(metric_path))
-        evaluation = self.evaluation(file)
+        evaluation = self.evaluation(file := self.paths.evaluation(encoder, file_of(metric_path)))
         if evaluation is None:
             return Measurement(encoder, metric_path, failure=self._why_absent(file))
         suites, (task, _, aggregation) = evaluation["suites"], metric_path.rpartition("/")
@@ -81,7 +80,8 @@ class Measurements:
             if encoder != "data"
         }
         runs = [run for encoder, _ in read if (run := self.study.encoders[encoder].source.run)]
-        records = [self.at(encoder, path).provenance for encoder, path in read]
+        evaluations = (self.evaluation(self.paths.evaluation(each, file_of(path))) for each, path in read)
+        records = [evaluation.get("provenance", {}) if evaluation else {} for evaluation in evaluations]
         return [*records, *map(self.training_record, self.study.chain(runs))]
 
     def training_record(self, run: str) -> Record:

@@ -210,7 +210,7 @@ def among(ours: Paired, count: int, degrees: int | None = None) -> tuple[float, 
     return ours.mean - wider * (ours.mean - ours.low), ours.mean + wider * (ours.high - ours.mean)
 
 
-def paired(columns: Sequence[Sequence[Any]], where: str = "cells") -> list[Sequence[Any]]:
+def paired(columns: Sequence[Sequence[Any]], where: object = "cells") -> list[Sequence[Any]]:
     """Return columns of one length: a lone value (an encoder without seeds) is paired with every seed of the others.
 
     Raises ValueError for other unequal lengths: those seeds are not the same.

@@ -98,6 +98,8 @@ class Expression:
 
     def __call__(self, values: Mapping[str, float]) -> float:
         """Return the number for values by name; ZeroDivisionError where it divides by zero."""
+        if self.single:
+            return values[self.names[0]]
         return _number(_value(self._tree, {place: values[name] for place, name in self._places.items()}))
 
     @property
@@ -108,10 +110,8 @@ class Expression:
     @property
     def _function(self) -> str:
         """Return the name of the function that it is; blank for arithmetic."""
-        match self._tree:
-            case ast.Call(func=ast.Name(id=name)):
-                return name
-        return ""
+        function = getattr(self._tree, "func", None)
+        return function.id if isinstance(function, ast.Name) else ""
 
     @property
     def compares_rows(self) -> bool:
