@@ -100,6 +100,11 @@ def test_a_failed_run_leaves_a_report_that_says_which_why_and_what_to_do(study, 
     assert Path("figures/micro/partial/repro/figure1.svg").exists()
     for name in ("claims", "audit", "adjudication", "cells"):
         assert Path(f"results/micro/partial/{name}.csv").stat().st_size > 100
+    make([plan.paths.data], "[]")
+    assert (
+        main(["report", *STUDY]) == 2 and "results/micro/data.json: data is None" in capsys.readouterr().err
+    )
+    make([plan.paths.data])
     told = {"study": str(CONFIG), "items": ["repro/figure1"]}
     assert main(["job", "finish", json.dumps(told)]) in (0, 1)
     less = Path("reports/micro/partial/report.html").read_text()

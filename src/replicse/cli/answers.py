@@ -15,8 +15,10 @@ from typing import Any
 from replicse.printable import several
 
 WIDTH = 80  # columns of what goes to no terminal
-# A command in a sentence: verb, options with their values, items, settings and placeholders.
-COMMAND = re.compile(r"replicse [a-z]+(?: (?:--[a-z-]+(?: [^\s;,)]+)?|[^\s;,)]*[/=][^\s;,)]*|[A-Z]+\b))+")
+# A command in a sentence: verb, options with their values, items, settings and placeholders; a line of Python.
+COMMAND = re.compile(
+    r"replicse [a-z]+(?: (?:--[a-z-]+(?: [^\s;,)]+)?|[^\s;,)]*[/=][^\s;,)]*|[A-Z]+\b))+|python -c '[^']*'"
+)
 SCREEN = 23  # lines of an answer: those of a terminal of 24 but for the prompt below it
 
 

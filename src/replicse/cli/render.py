@@ -173,5 +173,5 @@ def study_facts(study: Mapping[str, Any], data: Mapping[str, Any]) -> dict[str, 
     generated = datetime.now(UTC).isoformat(timespec="seconds")
     files = data.get("files") if isinstance(data, Mapping) else None
     facts = {**study, **provenance(), "generated": generated, "data": files}
-    StudyRecord.of(facts, "data record")
+    StudyRecord.of(facts, Paths(study["scale"]).data)
     return facts

@@ -257,7 +257,10 @@ def heads_of_family(family: str, where: str = "") -> tuple[bool, bool]:
     if family not in CONFIG_MAPPING:
         if code:
             raise BadInput(f'{code} does not register "{family}"; fix the plug-in')
-        raise BadInput(f'{where}neither transformers nor a plug-in in use has a family "{family}"')
+        raise BadInput(
+            f'{where}neither transformers nor a plug-in in use has a family "{family}"; code in a folder is not run,'
+            " but replicse.evaluate takes a function of sentences"
+        )
     config = CONFIG_MAPPING[family]
     return config in MODEL_FOR_MASKED_LM_MAPPING, config in MODEL_FOR_CAUSAL_LM_MAPPING
 

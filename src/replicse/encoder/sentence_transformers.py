@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from replicse.checked import excerpt
 from replicse.encoder.library import opening
 from replicse.encoder.tokenizer import PROBE
 from replicse.encoder.vectors import CallableVectors
@@ -16,7 +17,7 @@ from replicse.errors import BadInput, one_line, refusing
 from replicse.files import below, read_json
 
 log = logging.getLogger(__name__)
-MODULES = "modules.json"
+MODULES, SETTINGS, KIND = "modules.json", "config_sentence_transformers.json", "SentenceTransformer"
 # The library's name of a pooling, and ours.
 POOLINGS = {"cls": "cls", "mean": "mean", "lasttoken": "last-token"}
 
@@ -59,9 +60,16 @@ def transformer_folder(folder: Path) -> Path:
 
 
 def open_model(folder: Path, device: str, max_length: int | None) -> Any:
-    """Return a folder's model; BadInput where the library cannot read it, or cannot encode with it."""
+    """Return a folder's model; BadInput where it is none of sentences, or the library cannot read or encode with it."""
     from sentence_transformers import SentenceTransformer
 
+    file = folder / SETTINGS
+    stated = read_json(file) if file.is_file() else {}
+    if isinstance(stated, dict) and stated.get("model_type") not in (None, KIND):
+        # The library would average the tokens of what is a cross-encoder or a sparse one.
+        raise BadInput(
+            f'{file}: model_type is {excerpt(stated["model_type"])}; expected "{KIND}", or give --pooling'
+        )
     problem = f"{folder}: sentence-transformers cannot open it"
     with refusing(problem, f"copy all that {MODULES} names"), opening(folder):
         model = SentenceTransformer(str(folder), device=device)

@@ -106,6 +106,11 @@ def test_modules_without_a_pooling_are_refused_with_what_to_give(plain, tmp_path
     [
         ("modules.json", "[", r"modules\.json: not JSON"),
         ("modules.json", "[]", r"copy all that modules\.json names"),
+        (
+            "config_sentence_transformers.json",
+            '{"model_type": "SparseEncoder"}',
+            r'transformers\.json: model_type is "SparseEncoder"; expected "SentenceTransformer"',
+        ),
         ("1_Pooling/config.json", None, r"Pooling.* copy all that modules\.json names"),
         ("1_Pooling/config.json", "{", r"1_Pooling/config\.json: not JSON"),
         ("config.json", "", r"config\.json: not JSON"),
