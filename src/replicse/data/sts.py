@@ -133,9 +133,11 @@ def read_table(path: Path, columns: Sequence[str], quoted: bool = False) -> Iter
 
 def _cells(line: str, path: Path, number: int, quoted: bool = False) -> list[str]:
     """Return the cells of a line; BadInput where quotes are text, but a CSV writer has quoted one."""
-    with refusing(f"{path}:{number}: not a line of cells", "fix the line", csv.Error):
-        cells = next(csv.reader([line], delimiter="\t"), []) if quoted else line.split("\t")
-    if not quoted and any(map(REWRITTEN.fullmatch, cells)):
+    if quoted:
+        with refusing(f"{path}:{number}: not a line of cells", "fix the line", csv.Error):
+            return next(csv.reader([line], delimiter="\t"), [])
+    cells = line.split("\t")
+    if '""' in line and any(map(REWRITTEN.fullmatch, cells)):
         raise BadInput(
             f'{path}:{number}: a cell is in quotes, with "" inside, as other programs save it; {WHOLE}'
         )
@@ -182,12 +184,9 @@ def _decoded(raw: bytes, path: Path, number: int, fallback: str | None) -> str:
 def _subset(name: str, pairs: list[tuple[str, str, float]], path: Path) -> StsSubset:
     if not pairs:
         raise BadInput(f"{path}: no scored pair; {WHOLE}")
-    return StsSubset(
-        name=name,
-        first=tuple(one_spaced(first) for first, _, _ in pairs),
-        second=tuple(one_spaced(second) for _, second, _ in pairs),
-        gold=np.array([score for _, _, score in pairs], dtype=np.float64),
-    )
+    first, second, gold = zip(*pairs, strict=True)
+    first, second = (tuple(map(one_spaced, side)) for side in (first, second))
+    return StsSubset(name, first, second, np.array(gold, dtype=np.float64))
 
 
 def _year_subset(name: str, sentences: Path, scores: Path) -> StsSubset:
