@@ -15,7 +15,7 @@ from pydantic_core import ErrorDetails
 from replicse import files
 from replicse.errors import BadInput, nearest
 
-SCIENTIFIC = re.compile(r"[-+]?\d+(\.\d*)?[eE][-+]?\d+")
+SCIENTIFIC, LIST = re.compile(r"[-+]?\d+(\.\d*)?[eE][-+]?\d+"), "a list, as [a, b]"
 
 
 def _number(value: object) -> object:
@@ -208,7 +208,7 @@ def _expected(error: ErrorDetails) -> str:
     kind, context = error["type"], error.get("ctx", {})
     words = {
         "dict_type": "a mapping", "model_type": "a mapping", "model_attributes_type": "a mapping",
-        "mapping_type": "a mapping", "tuple_type": "a list", "list_type": "a list", "string_type": "text",
+        "mapping_type": "a mapping", "tuple_type": LIST, "list_type": LIST, "string_type": "text",
         "bool_type": "true or false", "bool_parsing": "true or false", "finite_number": "a finite number",
         "string_too_short": "text", "none_required": "nothing",
     }  # fmt: skip

@@ -58,3 +58,11 @@ def test_a_list_whose_entries_are_commented_out_is_empty(tmp_path):
     (tmp_path / "a.yaml").write_text("id: x\n")
     with pytest.raises(BadInput, match="the document is no list; give every entry a dash"):
         checked_entries(tmp_path / "a.yaml", Entry)
+
+
+def test_what_a_list_looks_like_is_said():
+    class Listed(Checked):
+        seeds: tuple[int, ...]
+
+    with pytest.raises(BadInput, match=r'seeds is "0-4"; expected a list, as \[a, b\]'):
+        Listed.of({"seeds": "0-4"}, "config.yaml")

@@ -19,9 +19,11 @@ CACHE = Path(".snakemake")
 def record_of(out: Path) -> dict[str, Any]:
     """Return the record of what a job wrote; an empty one where it is absent or broken."""
     try:
-        return dict(read_json(record_file(out)))
+        record = dict(read_json(record_file(out)))
+        named = [each for key in ("modules", "reads") for each in record.get(key, ())]
     except (BadInput, TypeError, ValueError):
         return {}
+    return record if all(isinstance(each, str) for each in named) else {}
 
 
 class CurrentDigests:

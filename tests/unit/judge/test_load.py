@@ -102,6 +102,9 @@ def test_numbers_of_a_run_of_other_code_are_loaded_with_a_warning(results, caplo
     made = {"modules": modules, "code": code, "reads": ["runs/r1"]}
     write_json(results / "encoders/e1/fast.json.made", made)
     replicse.load(results)
+    for broken in ({"modules": 5}, {"reads": [5]}, []):
+        write_json(results / "encoders/e2/fast.json.made", broken)
+        replicse.load(results)
     assert not caplog.text
     write_json(results / "runs/r1/made.json", made | {"code": "other"})
     write_item(results, "diffcse/table5", NONE, NA)
