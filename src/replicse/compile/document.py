@@ -163,10 +163,10 @@ def write_study(study: Study, place: Path, jobs: bool = False, costs: bool = Tru
     }
     large: dict[str, Any] = {name: built(getattr(study, name)) for name in LARGE}
     parts = replace(study, papers=built(papers), **large)
-    vars(parts).update(extents=built(study.extents))
     # A folder of the data root may come or go without any input of the study.
     if costs and not any("folder" in source for source in study.backbones.values()):
-        vars(parts).update(depends=study.depends, estimates=study.estimates)
+        extents = built(study.extents)
+        vars(parts).update(depends=study.depends, estimates=study.estimates, extents=extents)
     if jobs:
         named = {key: replace(job, modules=job.code, specs=()) for key, job in study.jobs.items()}
         vars(parts).update(jobs=built(named))
