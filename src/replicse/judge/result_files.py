@@ -20,6 +20,7 @@ from replicse.registry.suites import (
     STS_TASKS,
     SUITES,
     TRANSFER_TASKS,
+    range_of,
 )
 
 # Tasks by what SentEval, tables and SimCSE's trainer call them, without case and hyphens.
@@ -214,7 +215,7 @@ def _by_place(pairs: Iterable[tuple[str, Any]]) -> FileRead:
                 names["task"] = _task(names["task"])
             if all(names.values()):
                 name, number = path.format(**names), value[0] if isinstance(value, list) and value else value
-                known = (COSINE if factor == 100 else ANY).holds(number)
+                known = (COSINE if factor == 100 else range_of(name) or ANY).holds(number)
                 remark = "" if known else "not measured" if number is None else f"passed over, {number}"
                 if known or name not in AVERAGED:  # that of some tasks is blank
                     found.append((name, factor * number if known else None, remark))

@@ -126,11 +126,12 @@ def test_two_encoders_of_other_tokenizers_and_some_tasks_say_so(tmp_path, capsys
     """The blank averages of a row of some tasks were passed over, "null"."""
     monkeypatch.chdir(tmp_path)
     for name in "ab":
-        sts = {"STS12": {"all": 68.4}, "STS13": {"all": None}, "avg": None}
+        sts = {"STS12": {"all": 68.4}, "STS13": {"all": None}, "STS14": {"all": 250}, "avg": None}
         written(tmp_path / f"{name}.json", {"suites": {"sts": sts}, "tokenizer": f"of {name}"})
     assert main(["compare", "a.json", "b.json"]) == 0
     text = capsys.readouterr().out
     assert "tokenizer: of a in A, of b in B" in text and "A: not measured: sts/STS13/all\n" in text
+    assert "A: passed over, 250: sts/STS14/all\n" in text
     assert "null" not in text and "avg" not in text
 
 
