@@ -105,7 +105,7 @@ class Kills:
             if main.returncode is not None:
                 main = self._again(main)
             time.sleep(0.1)
-        seen, moment = time.monotonic(), self.random.uniform(0, self.lasting.get(stage, 3.0))
+        seen, moment = time.monotonic(), self.random.uniform(0, self.lasting.get(stage, 1.0))
         while job.is_running() and time.monotonic() < seen + moment:
             time.sleep(0.01)
         victim = VICTIMS[self.killed.total() % len(VICTIMS)]
