@@ -1,7 +1,6 @@
 """One process that forks for all jobs of a small study: as plain processes to all who look on, or not at all."""
 
 import os
-import platform
 import signal
 import socket
 import subprocess
@@ -21,7 +20,7 @@ pytestmark = pytest.mark.skipif(
 
 # A server with nothing imported before, whose jobs do what their first word says.
 MADE_UP = """
-import os, resource, sys, time, types
+import os, sys, time, types
 from replicse.runtime.forking import server
 
 def main(words):
@@ -32,10 +31,6 @@ def main(words):
         print("models", len(built) > 5 and all(built))
         print("err", file=sys.stderr)
         return int(words[1])
-    if words[0] == "grow":
-        for size in range(1, 17):
-            b"x" * (size << 20)
-        return resource.getrusage(resource.RUSAGE_SELF).ru_minflt < 3 * (16 << 20) // resource.getpagesize()
     with open(words[1], "w") as file:
         file.write(str(os.getpid()))
     time.sleep(60)
@@ -106,12 +101,6 @@ def test_a_job_has_its_clients_folder_environment_output_exit_code_and_what_its_
     out, err = job.communicate()
     assert out.splitlines()[:2] == [f"out word {tmp_path.name} True", "models True"]
     assert (err, job.returncode) == ("err\n", 2)
-
-
-def test_a_job_keeps_the_memory_that_it_frees_for_its_next_block(shared):
-    if platform.libc_ver()[0] != "glibc":
-        pytest.skip("other C libraries have their own ways")
-    assert client(shared, "grow").wait() == 1
 
 
 def sleeping(address, note):
