@@ -95,13 +95,15 @@ def coloured() -> bool:
 def wrapped(lines: Iterable[str]) -> Iterator[str]:
     """Yield lines that fit the terminal, the rest of each indented below it; a command in one is not broken."""
     for line in lines:
+        if len(line) <= room() or re.match(r"\s*replicse [a-z]+( |$)", line):
+            yield line
+            continue
         indent = line[: len(line) - len(line.lstrip())] + "    "
-        fits = len(line) <= room() or re.match(r"\s*replicse [a-z]+( |$)", line)
         whole = COMMAND.sub(lambda found: found[0].replace(" ", "\0"), line)
-        parts = textwrap.wrap(
+        for part in textwrap.wrap(
             whole, room(), subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
-        )
-        yield from [line] if fits else (part.replace("\0", " ") for part in parts)
+        ):
+            yield part.replace("\0", " ")
 
 
 def print_error(sentence: str) -> None:

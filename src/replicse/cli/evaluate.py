@@ -100,7 +100,7 @@ def run(arguments: Namespace) -> None:
     for name in (*suites, *options):
         suite(name, options.get(name))
     if arguments.suite and not arguments.data.exists():
-        raise MissingData(f"--data {arguments.data}: not there; name one that is, also in REPLICSE_DATA")
+        raise MissingData(f"--data {arguments.data}: no such folder; name one, or set REPLICSE_DATA")
     check_whole(arguments.data, {name: options.get(name, {}) for name in suites})
     given = {name: getattr(arguments, name) for name in ("encoder", "pooling", "engine", "max_length")}
     job = EvaluationJob(**given, suite=suites, options=options)

@@ -132,7 +132,8 @@ def _bundles(runs: Sequence[_Run], features: torch.Tensor, setting: ProbeSetting
     alike = defaultdict(list)
     for run in runs:
         alike[len(run.problems), _steps(run.fit, setting)].append(run)
-    size = max(1, BUNDLE_BYTES // (setting.batch_size * features.shape[1] * features.element_size()))
+    run_bytes = setting.batch_size * features.shape[1] * features.element_size()
+    size = max(1, BUNDLE_BYTES // run_bytes)
     for members in alike.values():
         for start in range(0, len(members), size):
             yield members[start : start + size]

@@ -151,9 +151,10 @@ def claims(plan: Study, sentences: Iterable[Claim]) -> Iterator[Finding]:
         if outcome.outcome != "contradicted":
             continue
         reason = names.spelt_out(outcome.reason, claim.paper)
-        for name, item in ((name, item) for name, item in items.items() if name in reason):
-            place = item.place.partition(",")[0]  # text, in which a backslash refers to no group
-            reason = re.sub(rf"{re.escape(name)}\b", place.replace("\\", r"\\"), reason)
+        for name, item in items.items():
+            if name in reason:
+                place = item.place.partition(",")[0]  # text, in which a backslash refers to no group
+                reason = re.sub(rf"{re.escape(name)}\b", place.replace("\\", r"\\"), reason)
         yield Finding(
             paper=claim.paper,
             rule=CLAIM,

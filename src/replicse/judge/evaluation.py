@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import pairwise
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +23,8 @@ def read_evaluation(
     path: str,
     place: Mapping[str, Any],
     sets: Mapping[str, Any],
-    asked: Iterable[str] = (),
-    partly: bool = False,
+    asked: Iterable[str],
+    partly: bool,
 ) -> dict[str, Any]:
     """Return the content of an evaluation file.
 
@@ -33,8 +33,8 @@ def read_evaluation(
     is absent, what is no evaluation, and numbers that no encoder has or that other parts of the file contradict.
     """
     evaluation = read_json(path)
-    problem = _misshapen(evaluation) or next(_problems(evaluation, place), "")
-    if problem := problem or next(_absent(evaluation, asked, partly), ""):
+    problems = chain(_problems(evaluation, place), _absent(evaluation, asked, partly))
+    if problem := _misshapen(evaluation) or next(problems, ""):
         raise BadInput(f"{path}: {problem}; delete it and evaluate again")
     checked_record(evaluation.get("provenance", {}), path, "delete it and evaluate again")
     for name, numbers in evaluation["suites"].get("sets", {}).items():

@@ -99,9 +99,9 @@ class Measurements:
         What contradicts its place, its own parts, or where a metric lies is broken.
         """
         if file not in self._evaluations:
-            place = self.study.evaluated(Path(file).parent.name, Path(file).stem)
+            encoder, group = Path(file).parent.name, Path(file).stem
+            place, asked = self.study.evaluated(encoder, group), self._asked.get((encoder, group), ())
             sets = self.study.scale.options.get("sets", {}).get("sets", {})
-            asked = self._asked.get((Path(file).parent.name, Path(file).stem), ())
             partly = self.jobs is not None
             self._evaluations[file] = self._checked(
                 file, lambda: read_evaluation(file, place, sets, asked, partly)

@@ -251,9 +251,9 @@ def _contradictions(cell: CellResult, statistic: str) -> Iterator[str]:
     for name, low, high in (("low", cell.low, cell.high), ("pairs_low", cell.pairs_low, cell.pairs_high)):
         if low is not None and high is not None and low > high:
             yield f"{name} is {low}, above {name.replace('low', 'high')}, which is {high}"
-    numbers = [each.value for each in cell.values if isinstance(each.value, float)]
     if cell.reproduced is None:
         return
+    numbers = [each.value for each in cell.values if isinstance(each.value, float)]
     if cell.values and cell.n_seeds != len(numbers):
         yield f"n_seeds is {cell.n_seeds}, but it holds numbers of {len(numbers)}"
     elif (

@@ -15,7 +15,6 @@ import traceback
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import reduce
 from importlib import import_module
 from importlib.machinery import SOURCE_SUFFIXES, FileFinder, SourceFileLoader
 from importlib.metadata import entry_points
@@ -91,8 +90,10 @@ def use_plugins(names: Iterable[str], workflow: Path | None = None) -> None:
     for plugin in wanted.values():
         if not plugin.installed and not plugin.method:
             check_module(plugin.place)
+    registry = Registry.of_package()
     try:
-        registry = reduce(_joined, wanted.values(), Registry.of_package())
+        for plugin in wanted.values():
+            registry = _joined(registry, plugin)
     except BadInput:
         _forget(wanted, before)
         raise

@@ -30,15 +30,25 @@ log = logging.getLogger(__name__)
 
 # With what these import: torch, scipy, pandas, tokenizers and the others.
 PRELOADED = (
-    "sklearn.cluster", "matplotlib.backends.backend_pdf", "matplotlib.backends.backend_svg", "replicse.cli.job",
+    "sklearn.cluster",
+    "matplotlib.backends.backend_pdf",
+    "matplotlib.backends.backend_svg",
+    "replicse.cli.job",
     *(f"replicse.cli.stages.{stage}" for stage in STAGES),
-    "replicse.encoder.packed.checkpoints", "replicse.library.training", "replicse.library.evaluation",
-    "replicse.evaluation.model", "replicse.show.figures",
-)  # fmt: skip
+    "replicse.encoder.packed.checkpoints",
+    "replicse.library.training",
+    "replicse.library.evaluation",
+    "replicse.evaluation.model",
+    "replicse.show.figures",
+)
 # As Snakemake sets them for a job.
 THREADS = (
-    "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "GOTO_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS",
-)  # fmt: skip
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "GOTO_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "NUMEXPR_NUM_THREADS",
+)
 # Arrow, which pandas imports, would start a thread of its memory allocator.
 QUIET = {"JE_ARROW_MALLOC_CONF": "background_thread:false"}
 DIE_WITH_PARENT, SET_NAME = 1, 15  # PR_SET_PDEATHSIG and PR_SET_NAME of Linux
