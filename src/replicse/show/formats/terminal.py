@@ -96,14 +96,11 @@ def _below(item: JudgedItem, whole: Grid) -> list[tuple[str, RenderableType]]:
         *remarks(item),
         *([folded_note(rest)] if rest else []),
     ]
-    deviations = [
-        Group(Text("Deviations:"), Padding(_prose(text), (0, 2))) for text in [item.deviations] if text
-    ]
     return [
         *([("", Text(key))] if key else []),
         *(("", Text(line)) for line in _failures(whole)),
         *(("note", _prose(note)) for note in notes),
-        *(("list of deviations", each) for each in deviations),
+        *([("list of deviations", _deviations(item.deviations))] if item.deviations else []),
     ]
 
 
@@ -164,6 +161,10 @@ def _console(width: int, stream: StringIO | None = None, colour: bool = False) -
         highlight=False,
         _environ={},
     )
+
+
+def _deviations(markdown: str) -> RenderableType:
+    return Group(Text("Deviations:"), Padding(_prose(markdown), (0, 2)))
 
 
 def _prose(markdown: str) -> RenderableType:
