@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterator
 from typing import Any
 
-from replicse.compile.remarks import cut_searches
+from replicse.compile.remarks import adjusted_text, cut_searches
 from replicse.compile.study import Study
 from replicse.judge.cells import cell_result
 from replicse.judge.crossed import crossed_notes
@@ -62,11 +62,11 @@ def item_result(item: Item, measurements: Measurements, only: Collection[CellId]
     )
     if only is not None:
         return result
-    cut = cut_searches(plan, item)
+    cut, changed = cut_searches(plan, item), adjusted_text(plan, [item])
     # Scores on made-up sentences are not set beside print's.
     own = own_notes(result) if plan.source != "embedded" else ()
-    searches = [f"{cut[0].upper()}{cut[1:]}."] if cut else []
-    return result.model_copy(update={"notes": (*result.notes, *searches, *crossed_notes(result), *own)})
+    said = [f"{text[0].upper()}{text[1:]}." for text in (changed, cut) if text]
+    return result.model_copy(update={"notes": (*result.notes, *said, *crossed_notes(result), *own)})
 
 
 def own_notes(result: ItemResult) -> Iterator[str]:
