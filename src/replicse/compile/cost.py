@@ -204,8 +204,10 @@ def encoding_operations(size: tuple[int, int], sentences: int) -> float:
 def steps_of(run: Run, rows: int | None) -> int | None:
     """Return the steps of a run on so many rows; None where neither these nor the steps are known."""
     options = run.optimisation
-    steps = options.epochs * math.ceil(rows / options.batch_size) * len(run.sources) if rows else None
-    return steps if options.steps is None else min(steps or options.steps, options.steps)
+    if rows is None or options.epochs is None:
+        return options.steps
+    steps = options.epochs * math.ceil(rows / options.batch_size) * len(run.sources)
+    return min(steps, options.steps or steps)
 
 
 def operations_of(run: Run, rows: int | None, sources: Sources) -> float | None:

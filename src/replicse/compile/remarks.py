@@ -1,5 +1,6 @@
 """Remarks on a plan, each a sentence: unpinned artefacts, absent data, searches that a scale cuts."""
 
+import math
 from collections.abc import Iterable, Iterator, Mapping
 
 from replicse.compile.lines import described
@@ -22,6 +23,7 @@ def remarks(plan: Study) -> Iterator[str]:
     """
     if changed := adjusted_text(plan, plan.items.values()):
         yield changed
+    yield from shortened_runs(plan)
     yield from (f"{item} is left out: {error}" for item, error in plan.unplanned.items())
     if unpinned := unpinned_text(plan):
         yield unpinned
@@ -53,6 +55,23 @@ def adjusted_text(plan: Study, items: Iterable[Item]) -> str:
     texts = (f"{path} {' or '.join(each)}" for path, each in changes.items())
     papers = ", ".join(dict.fromkeys(item.paper for item in own))
     return f"scale {plan.scale.name} trains {papers} with {', '.join(texts)}; {KEPT}"
+
+
+def shortened_runs(plan: Study) -> Iterator[str]:
+    """Yield which runs of the workspace's papers end before the steps that they give, by the rows that are expected."""
+    recipes, told = Recipes(plan.papers, plan.scale), set[str]()
+    for item in (item for item in plan.items.values() if is_own(item.file)):
+        for written, where in _written_runs(item, recipes):
+            run, corpus = plan.scale.adjusted(written.run, written.own, where), written.run.corpus or ""
+            asked, rows = written.run.optimisation.steps, plan.scale.rows(corpus)
+            options = run.optimisation
+            if asked is None or rows is None or options.epochs is None:
+                continue
+            steps = options.epochs * math.ceil(rows / options.batch_size) * (1 + len(run.beside))
+            ends = f"optimisation.epochs ends the run after {steps:,} steps of {asked:,}"
+            if steps < asked and where not in told:
+                told.add(where)
+                yield f"{where}: {ends} ({rows:,} rows of {corpus}); leave out epochs to make them all"
 
 
 def _written_runs(item: Item, recipes: Recipes) -> Iterator[tuple[Written, str]]:

@@ -68,11 +68,14 @@ class Optimisation(Checked):
     `decay` is the schedule of the learning rate after a `warmup` share of the steps, in which it rises from 0. `rates`
     are learning rates of parts other than `learning_rate`: the encoder, the heads, what terms train. The last layer has
     that of the encoder, each one below it, and the embeddings below all, `layer_decay` times that of the next.
+
+    A run ends after its `epochs` or `steps`, whichever come first. Without epochs (null) it makes all its steps, in as
+    many epochs as they take; a layer of a recipe that gives `steps` and no `epochs` means this.
     """
 
     batch_size: Annotated[Count, Field(ge=2)] = 64
     learning_rate: Positive = 3e-5
-    epochs: Count = 1
+    epochs: Count | None = 1
     steps: Count | None = None
     warmup: Share = 0
     decay: ScheduleParameters = LinearSchedule(schedule="linear")

@@ -3,6 +3,7 @@
 What recipes, scales, protocols and requests hold. A layer is merged over another one; `runs.Run` is what it comes to.
 """
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self, TypeVar
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
@@ -126,6 +127,15 @@ class RunSpec(RunOptions):
     views: NamedViews | None = None
     objective: NamedTerms | None = None
     beside: tuple[SourceSpec, ...] = ()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _steps_alone(cls, value: Any) -> Any:
+        """Let steps that are given without epochs replace the epochs of the layers below."""
+        options = value.get("optimisation") if isinstance(value, Mapping) else None
+        if not isinstance(options, Mapping) or options.get("steps") is None or "epochs" in options:
+            return value
+        return {**value, "optimisation": {**options, "epochs": None}}
 
     def start(self, where: str) -> InitSpec:
         """Return where it starts; BadInput where that is not given."""

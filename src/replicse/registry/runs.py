@@ -104,6 +104,8 @@ class Run(RunOptions, RunSource):
     def _is_consistent(self) -> Self:
         unfit = (source.unfit(term) for source in self.sources for term in source.objective)
         problem = next(filter(None, unfit), "") or self._unfit_heads() or self._unfit_momentum()
+        if self.optimisation.epochs is None and self.optimisation.steps is None:
+            problem = "optimisation.steps where optimisation.epochs is null"
         if problem:
             raise ValueError(problem)
         return self

@@ -33,10 +33,9 @@ class TrainingData:
         # A column used twice is read and packed once.
         self.distinct = [list(map(str, stores)).index(str(store)) for store in stores]
 
-    def steps(self, epochs: int, at_most: int | None) -> int:
-        """Return the number of optimiser steps."""
-        steps = epochs * math.ceil(self.rows / self.batch_size)
-        return steps if at_most is None else min(steps, at_most)
+    def steps(self, epochs: int) -> int:
+        """Return the number of optimiser steps in some epochs."""
+        return epochs * math.ceil(self.rows / self.batch_size)
 
     def batches(self, start: int, steps: int) -> Iterator[tuple[list[TokenBatch], Tensor | None]]:
         """Yield the view columns and labels of steps `start` .. `steps` - 1; a resumed run sees the same batches."""

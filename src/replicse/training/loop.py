@@ -91,8 +91,10 @@ class Trainer:
         # Networks that terms have copied from the encoder are trained whole.
         self.model.freeze(spec.freeze)
         options, count = spec.optimisation, len(self.sources)
-        self.steps = self.sources[0].data.steps(options.epochs, None) * count
-        self.steps = min(self.steps, options.steps or self.steps)
+        self.steps = options.steps or 0
+        if options.epochs is not None:
+            steps = self.sources[0].data.steps(options.epochs) * count
+            self.steps = min(steps, options.steps or steps)
         # In the order in which the norms of their gradients are summed.
         self.parameters = [*self.model.trained(), *self.objectives.parameters()]
         groups = rate_groups(self.model, self.objectives.parameters(), options)

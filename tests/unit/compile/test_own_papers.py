@@ -76,6 +76,24 @@ def test_searches_of_an_own_paper_are_run_completely_at_packaged_scales(mine):
     assert jobs("tiny") == [1, 3]
 
 
+def test_steps_that_the_epochs_of_a_recipe_do_not_reach_are_told(mine, capsys):
+    corpus = {"format": "table", "file": "own.csv", "text": "sentence", "rows": 200}
+    (mine / "own.csv").write_text("sentence\n" + "A sentence of our own.\n" * 200)
+    (mine / "papers/mine/corpora.yaml").write_text(yaml.safe_dump({"corpora": {"ours": corpus}}))
+
+    def told(**options):
+        recipe = {**OWN, "corpus": "ours", "optimisation": {"batch_size": 64, "steps": 1000, **options}}
+        (mine / "papers/mine/recipes.yaml").write_text(yaml.safe_dump({"own": recipe}))
+        assert main(["plan", "mine", "--all"]) == 0
+        return " ".join(capsys.readouterr().out.split())
+
+    ends = "row own: optimisation.epochs ends the run after 4 steps of 1,000 (200 rows of ours); leave out epochs"
+    assert ends in told(epochs=1) and "ends the run" not in told(epochs=250)
+    assert "ends the run" not in told()
+    (run,) = (run for run in study().runs.values() if run.objective[0].term == "infonce")
+    assert (run.optimisation.steps, run.optimisation.epochs) == (1000, None)
+
+
 def test_verbs_say_in_a_line_what_the_scale_changes(mine, capsys):
     line = (
         "scale micro trains mine with optimisation.learning_rate 0.0003 instead of 3e-05, selection.every 10 instead of"
