@@ -85,8 +85,8 @@ class InfoNCEParameters(TermParameters):
         return range(count) if self.views is None else self.views
 
     def named_views(self) -> Iterable[int]:
-        """Return the views that are compared, where they are named."""
-        return self.views or ()
+        """Return the views that are compared: the first two if none is named."""
+        return self.views or (0, 1)
 
 
 class TwoViews(TermParameters):

@@ -24,6 +24,7 @@ from replicse.objective.kept import load_terms, save_terms
 from replicse.registry.artefacts import METRICS
 from replicse.registry.encoders import CHECKPOINTS
 from replicse.registry.procedures import ScheduleParameters
+from replicse.registry.run_options import Freeze
 from replicse.runtime.devices import device_for
 from replicse.runtime.memory import freed_memory_kept
 from replicse.runtime.progress import Progress
@@ -138,6 +139,7 @@ class Trainer:
                 loss, norm = self._update(step, self.sources[place], columns, labels)
                 step += 1
                 self.guard.see(step, loss, norm)
+                self.guard.see_terms(step, self.sources[place].objective.named(self.scalars))
                 if self.device.type == "cpu":
                     self.guard.check(step, loss)
                 self._visit(step, loss)
@@ -193,7 +195,11 @@ class Trainer:
             loss = source.objective(seen)
         self.scalars = {name: value.detach() for name, value in seen.scalars.items()}
         if not loss.requires_grad:
-            raise BadInput(f"{self.job.run_id}: no weight is left to train; take something out of freeze")
+            problem = "no weight is left to train; take something out of freeze"
+            if self.job.spec.freeze == Freeze():
+                terms = " and ".join(source.objective.named(self.scalars))
+                problem = f"the loss of {terms} depends on no trained weight; compute it from step.vectors_of"
+            raise BadInput(f"{self.job.run_id}: {problem}")
         self.optimiser.zero_grad()
         self.scaler.scale(loss).backward()
         self.parts.processes.mean_gradients(self.parameters)
