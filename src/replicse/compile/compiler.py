@@ -252,4 +252,5 @@ class Compiler:
 
 def _steps(run: Run) -> float:
     """Return the steps that a run is bounded to, infinity where its epochs end it alone."""
-    return run.optimisation.steps or math.inf
+    steps = run.optimisation.steps
+    return math.inf if steps is None else steps

@@ -201,24 +201,15 @@ def encoding_operations(size: tuple[int, int], sentences: int) -> float:
     return OPERATIONS * FROZEN * layer_parameters(*size) * sentences * MAX_LENGTH * FILLED
 
 
-def steps_of(run: Run, rows: int | None) -> int | None:
-    """Return the steps of a run on so many rows; None where neither these nor the steps are known."""
-    options = run.optimisation
-    if rows is None or options.epochs is None:
-        return options.steps
-    steps = options.epochs * math.ceil(rows / options.batch_size) * len(run.sources)
-    return min(steps, options.steps or steps)
-
-
 def operations_of(run: Run, rows: int | None, sources: Sources) -> float | None:
     """Return the operations of a run, its selection included; None where a size or its rows are not known."""
-    steps, row = steps_of(run, rows), row_operations(run, sources)
+    steps, row = run.optimisation.last_step(rows, len(run.sources)), row_operations(run, sources)
     size = sizes_of(run.init, sources)
     if steps is None or row is None or size is None:
         return None
     every = run.selection.every
     selected = DEV_SENTENCES * (steps // every) if every else 0
-    return steps * run.optimisation.batch_size * row + encoding_operations(size, selected)
+    return steps * run.optimisation.rows_per_step * row + encoding_operations(size, selected)
 
 
 def estimates_of(plan: Study) -> dict[str, Any]:

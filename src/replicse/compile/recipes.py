@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from replicse.registry.run_specs import InitSpec, RunSpec
+from replicse.registry.run_specs import AveragedRun, InitSpec, RunSpec
 from replicse.spec.layers import merged
 from replicse.spec.models import EncoderRequest, layered
 from replicse.spec.papers import Paper, merge_runs, recipe_layers, recipe_of
@@ -11,6 +11,8 @@ from replicse.spec.printed import Spread
 from replicse.spec.protocols import varied
 from replicse.spec.scales import Scale
 
+# What may change something in the run of a recipe.
+Request = EncoderRequest | InitSpec | AveragedRun
 # What a protocol changes in the runs of a chain, by their recipes.
 Stages = Mapping[str, EncoderRequest]
 
@@ -50,7 +52,7 @@ class Recipes:
             self._read[paper, name] = Written(merge_runs(run for _, run in layers), own)
         return self._read[paper, name]
 
-    def run(self, use: str, request: EncoderRequest | InitSpec, chain: Chain, own: bool) -> Written:
+    def run(self, use: str, request: Request, chain: Chain, own: bool) -> Written:
         """Return the run of a recipe, with what a request changes in it, before the scale's adjustments.
 
         `own` says that the request is written in a paper of the workspace.
@@ -89,7 +91,7 @@ class Recipes:
                     yield changed_run(recipe, request, where), spreads
 
 
-def changed_run(run: RunSpec, request: EncoderRequest | InitSpec, where: str) -> RunSpec:
+def changed_run(run: RunSpec, request: Request, where: str) -> RunSpec:
     """Return a run with what a request changes in it: its parts, then its views and terms."""
     changes = request.run
     return varied(merged(run, changes) if changes else run, getattr(request, "vary", None), where)

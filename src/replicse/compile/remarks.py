@@ -1,6 +1,5 @@
 """Remarks on a plan, each a sentence: unpinned artefacts, absent data, searches that a scale cuts."""
 
-import math
 from collections.abc import Iterable, Iterator, Mapping
 
 from replicse.compile.lines import described
@@ -64,12 +63,9 @@ def shortened_runs(plan: Study) -> Iterator[str]:
         for written, where in _written_runs(item, recipes):
             run, corpus = plan.scale.adjusted(written.run, written.own, where), written.run.corpus or ""
             asked, rows = written.run.optimisation.steps, plan.scale.rows(corpus)
-            options = run.optimisation
-            if asked is None or rows is None or options.epochs is None:
-                continue
-            steps = options.epochs * math.ceil(rows / options.batch_size) * (1 + len(run.beside))
-            ends = f"optimisation.epochs ends the run after {steps:,} steps of {asked:,}"
-            if steps < asked and where not in told:
+            steps = run.optimisation.replace(steps=None).last_step(rows, 1 + len(run.beside))
+            if asked and steps is not None and steps < asked and where not in told:
+                ends = f"optimisation.epochs ends the run after {steps:,} steps of {asked:,}"
                 told.add(where)
                 yield f"{where}: {ends} ({rows:,} rows of {corpus}); leave out epochs to make them all"
 

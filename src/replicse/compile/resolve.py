@@ -13,12 +13,12 @@ from replicse.compile.stores import Stores
 from replicse.compile.study import Study, kept_checkpoint
 from replicse.errors import BadInput, MissingData, check_known
 from replicse.registry.corpora import Labelled
-from replicse.registry.encoders import Engine, can_keep
+from replicse.registry.encoders import Checkpoint, Engine, can_keep
 from replicse.registry.frozen import BY_NAME, FrozenModel, with_frozen
 from replicse.registry.poolings import Own
 from replicse.registry.registry import current
 from replicse.registry.run_options import SelectionRule, View
-from replicse.registry.run_specs import PARTS, InitSpec, RunSpec, SourceSpec
+from replicse.registry.run_specs import PARTS, AveragedRun, InitSpec, RunSpec, SourceSpec
 from replicse.registry.runs import Fresh, Init, Run, RunSource
 from replicse.spec.config import Config
 from replicse.spec.layers import merged
@@ -204,7 +204,7 @@ class Resolver:
         else:
             problem = "trains none (pooling.train cls-head does)"
         raise BadInput(
-            f"{where}: init.keep_head is true, but the run of {start.use or start.backbone} {problem}; take it away"
+            f"{where}: init.keep_head is true, but the run of {start.name} {problem}; take it away"
             " or fix that run"
         )
 
@@ -237,18 +237,37 @@ class Resolver:
             with self._not_from_itself(start, chain.where):
                 (run,) = self.runs(self.recipes.run(start.use, start, chain, own), chain, [seed])
             return Init(run=run.run_id, checkpoint=start.checkpoint, **start.kept), run.engine
+        if start.average:
+            return self._average(start, start.average, own, chain, seed)
         if start.backbone:
             backbone = self.backbone(start.backbone, seed.backbone, chain.where)
             engine = "auto" if start.family else backbone.engine
             return Init(**backbone.source.entries(), **start.kept), engine
         return Init(**self._own(start, chain.where).entries(), **start.kept), "auto"
 
+    def _average(
+        self, start: InitSpec, averaged: Sequence[AveragedRun], own: bool, chain: Chain, seed: Seeds
+    ) -> tuple[Init, Engine]:
+        """Return a start that is the mean of the ends of runs, the first of which the others are added to."""
+        ends: list[tuple[Run, Checkpoint]] = []
+        for each in averaged:
+            # Runs of other seeds are averaged on one backbone: from several their mean is no encoder.
+            seeds = [Seeds(number, seed.backbone) for number in each.seeds] or [seed]
+            with self._not_from_itself(start, chain.where):
+                runs = self.runs(self.recipes.run(each.use, each, chain, own), chain, seeds)
+            ends += [(run, each.checkpoint or kept_checkpoint(run)) for run in runs]
+        (first, checkpoint), *others = ends
+        folders = [self.plan.paths.run(run.run_id, which) for run, which in others]
+        average = tuple(FrozenModel(folder=folder) for folder in folders)
+        return Init(run=first.run_id, checkpoint=checkpoint, average=average, **start.kept), first.engine
+
     @contextmanager
     def _not_from_itself(self, start: InitSpec | FrozenModel, where: str) -> Iterator[None]:
         """Refuse a run that starts from its own end or reads it, through however many others."""
         if start in self._starts:
-            name = start.use or start.backbone
-            how = f"init from {name}" if isinstance(start, InitSpec) else f"the frozen model {start.name}"
+            how = (
+                f"init from {start.name}" if isinstance(start, InitSpec) else f"the frozen model {start.name}"
+            )
             raise BadInput(f"{where}: the run starts from itself, by {how}; break the circle")
         self._starts.append(start)
         try:

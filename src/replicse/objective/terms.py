@@ -135,6 +135,7 @@ class Objective(nn.Module):
         super().__init__()
         # A list of modules is a sequence of them to all but its type.
         self.terms = cast("Sequence[Term[Any]]", nn.ModuleList(make_term(term) for term in terms))
+        self._parameters_by_name = {name: term.params for name, term in named_terms([self]).items()}
         self._texts = {name: term_text(name, term) for name, term in named_terms([self]).items()}
 
     def prepare(self, model: Model) -> None:
@@ -164,6 +165,7 @@ class Objective(nn.Module):
         losses, weighted = {}, []
         for name, term in named_terms([self]).items():
             with _failing_in(name, term, f"step {step.step + 1}"):
+                term.params = self._parameters_by_name[name].at(step.step, step.steps)
                 losses[name] = _loss(term(step))
                 _check_scalars(step.scalars)
                 weighted.append(term.params.weight_at(step.step, step.steps) * losses[name])

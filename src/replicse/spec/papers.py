@@ -278,10 +278,8 @@ def recipe_layers(
             f"{where}: recipe {full} is like itself ({' like '.join((*below, full))}); break the circle"
         )
     recipe = home.recipes[short]
-    start = recipe.init
-    if start and start.use and "/" not in start.use:
-        # A name without its paper is of the paper that says it, not of the one that asks for the recipe.
-        recipe = recipe.replace(init=start.replace(use=f"{home.key}/{start.use}"))
+    if recipe.init:
+        recipe = recipe.replace(init=recipe.init.of_paper(home.key))
     recipe = with_frozen(recipe, lambda model: model.of_paper(home.key))
     where = f"{home.folder / 'recipes.yaml'}: {short}.like"
     if recipe.like:
