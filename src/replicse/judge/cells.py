@@ -5,10 +5,12 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from replicse.checked import Checked
+from replicse.compile.lines import described
 from replicse.compile.study import Cell, Study, kept_checkpoint
 from replicse.judge.machines import distinct, mixture, recorded
 from replicse.judge.measurements import Measurements
-from replicse.judge.table import CellResult, SeedValue
+from replicse.judge.table import CellResult, JobValue, SeedValue
 from replicse.judge.values import Values, values
 from replicse.judge.verdict import MEAN, judge
 from replicse.registry.digests import digest
@@ -64,7 +66,24 @@ def _seed_values(plan: Study, cell: Cell, ours: Values) -> Iterator[SeedValue]:
         run = (plan.encoders[encoder].source.run or "") if encoder else ""
         kept = value if isinstance(value, str) or value is None or math.isfinite(value) else None
         group = digest(behind) if behind and not encoder else ""
-        yield SeedValue(seed=seed, value=kept, encoder=encoder, run=run, group=group)
+        jobs = _job_values(plan, cell, cell.jobs[place], ours.jobs[place]) if ours.jobs else ()
+        yield SeedValue(seed=seed, value=kept, encoder=encoder, run=run, group=group, jobs=tuple(jobs))
+
+
+def _job_values(
+    study: Study, cell: Cell, encoders: Sequence[str], numbers: Sequence[float | None]
+) -> Iterator[JobValue]:
+    """Yield the number of each job of a search, with what the search sets in its run."""
+    request, _ = described(cell.item, cell.row).asks(cell.column)
+    paths = [*(request.grid or {}), *(request.draw.domains if request.draw else ())]
+    for encoder, number in zip(encoders, numbers, strict=True):
+        kept = number if number is not None and math.isfinite(number) else None
+        set_to = {path: study.hyperparameter(encoder, path) for path in paths}
+        settings = {
+            path: each.plain() if isinstance(each, Checked) else each for path, each in set_to.items()
+        }
+        run = study.encoders[encoder].source.run or ""
+        yield JobValue(encoder=encoder, run=run, value=kept, settings=settings)
 
 
 def _outcome(

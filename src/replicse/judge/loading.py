@@ -8,10 +8,11 @@ from typing import Any
 import pandas as pd
 
 from replicse.files import read_json
-from replicse.judge.csv_rows import FIELDS, TIDY, table_rows, tidy_rows
+from replicse.judge.csv_rows import FIELDS, JOBS, TIDY, job_rows, table_rows, tidy_rows
 from replicse.judge.folder import results_in
 from replicse.judge.multiplicity import controlled
 from replicse.judge.report import Report
+from replicse.judge.table import ItemResult
 from replicse.registry.artefacts import REPORT
 
 CELLS = ("paper", "item", *FIELDS, "p_adjusted")
@@ -28,7 +29,7 @@ NUMBERS = (
     "p_adjusted",
     "published_sd",
 )
-COUNTS = ("seed", "n_seeds")
+COUNTS = ("seed", "n_seeds", "job")
 
 
 @dataclass(frozen=True)
@@ -40,12 +41,15 @@ class Results:
     what made it (several between bars), reported and published_sd as the paper prints them.
     `cells` has one row per judged cell: paper, item and the fields of the item's table; verdicts are controlled within
     each paper, with p of the cell alone and p_adjusted (Benjamini-Hochberg).
+    `jobs` has one row per job of a search: paper, item, row, column, protocol, seed, metric, job (from 0), value,
+    encoder, run, and a column for each path that a search sets, such as `optimisation.learning_rate`.
     A text that is where others have a number, such as a retrieved sentence, is in a column `value_text`.
     `report` is the study's report as it was last written, None where none was: effects, claims, audit, adjudication.
     """
 
     values: pd.DataFrame
     cells: pd.DataFrame
+    jobs: pd.DataFrame
     report: Report | None = None
 
 
@@ -71,8 +75,18 @@ def load(folder: Path | str) -> Results:
     return Results(
         values=_typed(_texts(tidy_rows(results), TIDY)),
         cells=_typed(_texts(cells, CELLS)),
+        jobs=_jobs_of(results),
         report=Report.of(read_json(report), str(report)) if report.is_file() else None,
     )
+
+
+def _jobs_of(results: Sequence[ItemResult]) -> pd.DataFrame:
+    """Return a row for every job of every search; what a search sets keeps its type, and is missing elsewhere."""
+    rows = list(job_rows(results))
+    settings = [name for name in dict.fromkeys(name for row in rows for name in row) if name not in JOBS]
+    frame = _typed(_texts(rows, JOBS))
+    set_to = pd.DataFrame(rows, columns=settings, index=frame.index)
+    return pd.concat([frame, set_to], axis=1)
 
 
 def _texts(rows: Iterable[Mapping[str, Any]], names: Sequence[str]) -> pd.DataFrame:

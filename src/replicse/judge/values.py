@@ -8,7 +8,7 @@ from typing import Any
 from replicse.compile.study import Cell, Study
 from replicse.judge.measurements import Measurement, Measurements
 from replicse.judge.statistics import mean_and_spread, paired
-from replicse.spec.columns import Derived, Reducer
+from replicse.spec.columns import Better, Derived, Reducer
 from replicse.spec.expression import Expression
 
 Value = float | str | None
@@ -19,13 +19,15 @@ class Values:
     """What one cell gave: a value per seed, None where it is missing, and why it failed where it did.
 
     `seedless` says that the values are no draws of a training seed: the encoder was not trained here. `pairs` bound a
-    correlation over resampled test pairs, averaged over the seeds.
+    correlation over resampled test pairs, averaged over the seeds. `jobs` holds, for each seed of a search, the number
+    of each job.
     """
 
     per_seed: tuple[Value, ...] = ()
     failure: str = ""
     seedless: bool = False
     pairs: tuple[float, float] | None = None
+    jobs: tuple[tuple[float | None, ...], ...] = ()
 
 
 def values(cell: Cell, measurements: Measurements) -> Values:
@@ -37,17 +39,27 @@ def values(cell: Cell, measurements: Measurements) -> Values:
     groups = [[measurements.at(encoder, cell.metric_path) for encoder in group] for group in cell.jobs]
     failures = [each.failure for group in groups for each in group if each.failure]
     each: list[Value] = []
+    jobs: list[tuple[float | None, ...]] = []
+    selecting = cell.item.selecting_column(cell.column)
     for group in groups:
         if cell.column.kind == "text":
             each.append(None if group[0].value is None else str(group[0].value))
             continue
         numbers = [_number(measured, failures) for measured in group]
-        each.append(_over_jobs(measurements.study, cell, numbers, [measured.encoder for measured in group]))
+        jobs.append(tuple(numbers))
+        encoders = [measured.encoder for measured in group]
+        if selecting:
+            path = cell.item.path(cell.row, selecting)
+            scores = [_number(measurements.at(encoder, path), failures) for encoder in encoders]
+            each.append(_number_of_best(numbers, scores, selecting.better))
+        else:
+            each.append(_over_jobs(measurements.study, cell, numbers, encoders))
     if cell.column.kind == "difference":
         printed = cell.subtracted.number if cell.subtracted else None
         each = [value - printed.value if printed and isinstance(value, float) else None for value in each]
     failure = "; ".join(dict.fromkeys(failures))
-    return Values(tuple(each), failure, cell.seeds == (None,), _over_pairs(cell, groups))
+    searched = tuple(jobs) if cell.column.over and cell.column.over.jobs else ()
+    return Values(tuple(each), failure, cell.seeds == (None,), _over_pairs(cell, groups), searched)
 
 
 def _over_pairs(cell: Cell, groups: Sequence[Sequence[Measurement]]) -> tuple[float, float] | None:
@@ -74,6 +86,21 @@ def _number(measured: Measurement, failures: list[str]) -> float | None:
     return float(value)
 
 
+def _number_of_best(
+    numbers: Sequence[float | None], scores: Sequence[float | None], better: Better
+) -> float | None:
+    """Return the number of the job with the best score, the first of several; None if a score is missing."""
+    there = [score for score in scores if score is not None]
+    if len(there) < len(scores):
+        return None
+    return numbers[_place_of_best(there, better)]
+
+
+def _place_of_best(scores: Sequence[float], better: Better) -> int:
+    extreme = min if better == "lower" else max
+    return extreme(range(len(scores)), key=scores.__getitem__)
+
+
 def _over_jobs(
     plan: Study, cell: Cell, numbers: Sequence[float | None], encoders: Sequence[str]
 ) -> float | None:
@@ -86,8 +113,7 @@ def _over_jobs(
         return only
     if over.statistic != "argmax":
         return reduced(there, over)
-    extreme = min if cell.column.better == "lower" else max
-    best = extreme(range(len(there)), key=there.__getitem__)
+    best = _place_of_best(there, cell.column.better)
     return float(plan.hyperparameter(encoders[best], over.shows or ""))
 
 
