@@ -1,5 +1,7 @@
 """A study's results as pandas DataFrames, for people who go on in a notebook: `replicse.load("results/micro")`."""
 
+import tempfile
+import zipfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -7,13 +9,14 @@ from typing import Any
 
 import pandas as pd
 
+from replicse.errors import refusing
 from replicse.files import read_json
 from replicse.judge.csv_rows import FIELDS, JOBS, TIDY, job_rows, table_rows, tidy_rows
 from replicse.judge.folder import results_in
 from replicse.judge.multiplicity import controlled
 from replicse.judge.report import Report
 from replicse.judge.table import ItemResult
-from replicse.registry.artefacts import REPORT
+from replicse.registry.artefacts import CONFIG, REPORT
 
 CELLS = ("paper", "item", *FIELDS, "p_adjusted")
 NUMBERS = (
@@ -56,10 +59,14 @@ class Results:
 def load(folder: Path | str) -> Results:
     """Return the values and the judged cells that a results folder holds by its own record, and the study's report.
 
-    The record is the config in the folder, the report the one in the folder of reports next to that of the results.
+    The record is the config in the folder, the report the one in the folder of reports next to that of the results. A
+    crate, the zip that `replicse keep NAME --crate FILE.zip` writes, is loaded as the committed study in it.
     Raises MissingData where the folder, the record or every item is absent, BadInput where one is broken.
     """
     folder = Path(folder)
+    if folder.suffix == ".zip" and folder.is_file():
+        with tempfile.TemporaryDirectory() as scratch:
+            return load(_study_in(folder, Path(scratch)))
     results = results_in(folder)
     report = folder.absolute().parents[1] / "reports" / folder.absolute().name / REPORT
     cells = [
@@ -78,6 +85,15 @@ def load(folder: Path | str) -> Results:
         jobs=_jobs_of(results),
         report=Report.of(read_json(report), str(report)) if report.is_file() else None,
     )
+
+
+def _study_in(crate: Path, scratch: Path) -> Path:
+    """Unpack the committed study of a crate and return its folder; BadInput if it contains none."""
+    with refusing(f"{crate}: not a crate", "write it with replicse keep NAME --crate FILE.zip"):
+        with zipfile.ZipFile(crate) as archive:
+            archive.extractall(scratch, [name for name in archive.namelist() if name.startswith("reports/")])
+        (record,) = scratch.glob(f"reports/studies/*/{CONFIG}")
+    return record.parent
 
 
 def _jobs_of(results: Sequence[ItemResult]) -> pd.DataFrame:
