@@ -94,6 +94,40 @@ def test_steps_that_the_epochs_of_a_recipe_do_not_reach_are_told(mine, capsys):
     assert (run.optimisation.steps, run.optimisation.epochs) == (1000, None)
 
 
+def test_two_papers_may_have_corpora_of_one_name(mine):
+    """The template calls each `own`; the runs of the first paper keep their names when the second comes."""
+
+    def write_corpus(paper):
+        file = mine / "papers" / paper / "own.csv"
+        file.write_text("sentence\n" + f"A sentence of {paper}.\n" * 20)
+        corpus = {"format": "table", "file": f"papers/{paper}/own.csv", "text": "sentence", "rows": 20}
+        (file.parent / "corpora.yaml").write_text(yaml.safe_dump({"corpora": {"own": corpus}}))
+
+    write_paper(mine, "first", {"table1": TABLE}, recipes={"own": {**OWN, "corpus": "own"}})
+    write_corpus("first")
+    alone = study(paper="first")
+    rows = [
+        {"id": "own", "encoder": {"use": "own"}},
+        {"id": "of-first", "encoder": {"use": "first/own"}},
+        {"id": "by-row", "encoder": {"use": "simcse/unsup", "run": {"corpus": "own"}}},
+    ]
+    recipes = {"own": {"like": "first/own", "corpus": "own"}}
+    write_paper(mine, "second", {"table1": {**TABLE, "rows": rows}}, recipes=recipes)
+    write_corpus("second")
+    assert dict(study(paper="first").runs) == dict(alone.runs)
+    both = study(paper="second")
+    read = {cell.row.id: both.run_of(cell.encoders[0]).corpus for cell in both.cells["second/table1"]}
+    assert read["own"] == read["by-row"] == {**read["of-first"], "file": "papers/second/own.csv"}
+    assert read["of-first"]["file"] == "papers/first/own.csv" and read["own"]["name"] == "own"
+    print([ (k, j.payload["corpus"]) for k, j in both.jobs.items() if k[0] == "store"])
+    stores = [job.payload["corpus"] for (stage, _), job in both.jobs.items() if stage == "store"]
+    assert sorted((each["file"], each["rows"]) for each in stores if each["name"] == "own") == [
+        ("papers/first/own.csv", 20),
+        ("papers/second/own.csv", 20),
+    ]
+    assert main(["validate"]) == 0
+
+
 def test_verbs_say_in_a_line_what_the_scale_changes(mine, capsys):
     line = (
         "scale micro trains mine with optimisation.learning_rate 0.0003 instead of 3e-05, selection.every 10 instead of"
