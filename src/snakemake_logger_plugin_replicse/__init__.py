@@ -18,7 +18,7 @@ from rich.text import Text
 from snakemake_interface_logger_plugins.base import LogHandlerBase
 from snakemake_interface_logger_plugins.common import LogEvent
 
-from replicse.compile.jobs import NO_FAILURE
+from replicse.compile.job_states import NO_FAILURE
 from replicse.runtime.progress import alive, progress_text, span
 
 STAGES = {

@@ -16,7 +16,7 @@ from places import ROOT
 from snakemake_runs import SNAKEMAKE, copied, jobs, ran, snakemake
 
 from replicse.errors import BadInput
-from replicse.runtime.forking.server import PRELOADED, THREADS
+from replicse.cli.job_server import PRELOADED, THREADS
 from replicse.runtime.locks import free
 
 # Every job of a study leaves the files it should, all empty.
@@ -204,7 +204,7 @@ def test_the_server_of_a_study_stands_in_for_the_command_line(tmp_path):
     environment = {**os.environ, **dict.fromkeys(THREADS, "1"), "PYTHONPATH": str(ROOT / "src")}
     ask = """
 import os, subprocess, sys
-from replicse.runtime.forking.server import start
+from replicse.cli.job_server import start
 os.mkdir('.snakemake')
 start(1)
 words = ["job", "train", "{}", "--data", "d", "--state", "s", "--out", "o"]

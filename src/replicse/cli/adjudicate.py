@@ -17,9 +17,10 @@ from replicse.cli.answers import (
 )
 from replicse.cli.arguments import add_study_arguments
 from replicse.cli.selected_study import selected_items, selected_study
-from replicse.compile.document import study_of
-from replicse.compile.jobs import Jobs
+from replicse.compile.cache import load_or_compile
+from replicse.compile.job_states import JobStates
 from replicse.compile.study import Study
+from replicse.compile.study_record import describe_study
 from replicse.judge.adjudicate import adjudicate, adjudicated
 from replicse.judge.document import report
 from replicse.judge.judgements import Explained, Judgements
@@ -54,8 +55,8 @@ def run(arguments: Namespace) -> None:
     committed = measurements.paths.kept
     if named and not committed:
         config = plan.config.model_copy(update={"adjudicate": tuple(named)})
-        plan = study_of(config, plan.workflow, only=named[0] if len(named) == 1 else "")
-        measurements = Measurements(plan, Jobs(plan))
+        plan = load_or_compile(config, plan.workflow, only=named[0] if len(named) == 1 else "")
+        measurements = Measurements(plan, JobStates(plan))
     asked_for = [item for item in adjudicated(plan) if not named or item in named]
     results = {result.item: result for result in results_of(asked_for, measurements)}
     rows = [row for result in results.values() for row in adjudicate(plan.papers, result)]
@@ -78,7 +79,7 @@ def run(arguments: Namespace) -> None:
         for name in ([] if committed else results)
         if not all(Path(file).exists() for file in plan.evaluation_files(plan.items[name]))
     ]
-    judged = report(plan.record, list(results.values()), Judgements(adjudication=tuple(rows)))
+    judged = report(describe_study(plan), list(results.values()), Judgements(adjudication=tuple(rows)))
     page = adjudication_page(judged)
     if arguments.all and page:
         print(page_text(page, room(), coloured()))

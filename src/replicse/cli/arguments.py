@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from replicse.compile.document import study_of
+from replicse.compile.cache import load_or_compile
 from replicse.compile.paths import Paths
 from replicse.compile.study import Study
 from replicse.errors import BadInput
@@ -143,4 +143,4 @@ def own_rows(words: Iterable[str]) -> dict[str, dict[str, str]]:
 def chosen_study(arguments: Namespace, only: str = "") -> Study:
     """Return the chosen study, of all papers or of this folder's own, or one that holds an item of it."""
     config, file = chosen_config(arguments, own=True)
-    return study_of(config, arguments.workflow, file, only)
+    return load_or_compile(config, arguments.workflow, file, only)

@@ -12,6 +12,7 @@ from pathlib import Path
 from replicse.cli.answers import print_json
 from replicse.cli.arguments import add_items_argument, add_study_arguments, chosen_study
 from replicse.compile.cost import Cost, Speed, row_operations, sizes_of
+from replicse.compile.lineage import run_sources
 from replicse.compile.study import Study
 from replicse.errors import BadInput
 from replicse.files import write_json
@@ -66,8 +67,9 @@ def measured_here(plan: Study, arguments: Namespace, say: Callable[[str], None])
         raise BadInput(
             "precision fp16 needs a GPU; say --config precision=bf16 or fp32, as in the study itself"
         )
-    size, operations = sizes_of(run.init, plan.sources), row_operations(run, plan.sources)
-    models = [sizes_of(plan.sources[model.folder or ""], plan.sources) for model in frozen_models(run.terms)]
+    sources = run_sources(plan)
+    size, operations = sizes_of(run.init, sources), row_operations(run, sources)
+    models = [sizes_of(sources[model.folder or ""], sources) for model in frozen_models(run.terms)]
     frozen = [each for each in models if each]
     if size is None or operations is None:
         raise BadInput(UNKNOWN)

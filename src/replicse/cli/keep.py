@@ -9,9 +9,10 @@ from typing import Any
 
 from replicse.cli.arguments import add_study_arguments, check_here, chosen_study, study_file
 from replicse.cli.render import study_facts, write_kept
-from replicse.compile.document import study_of
+from replicse.compile.cache import load_or_compile
 from replicse.compile.paths import Paths
 from replicse.compile.study import Study
+from replicse.compile.study_record import describe_study
 from replicse.errors import BadInput, check_known
 from replicse.files import check_there, read_json, write_json, write_ordered
 from replicse.judge.folder import committed
@@ -72,7 +73,7 @@ def keep_crate(name: str, workflow: Path, out: Path) -> None:
     studies = committed()
     check_known(name, studies, f'no committed study is named "{name}"')
     paths = studies[name]
-    plan = study_of(read_json(paths.config), workflow, paths.config)
+    plan = load_or_compile(read_json(paths.config), workflow, paths.config)
     count = write_crate(name, paths, plan, out)
     print(f"wrote={out} files={count} bytes={out.stat().st_size}")
 
@@ -105,6 +106,6 @@ def made_facts(plan: Study, *made: Records) -> dict[str, Any]:
 
     Changes that were in no commit are marked, whichever of several commits they were made to.
     """
-    facts, alike = study_facts(plan.record, read_json(plan.paths.data)), agreed(*made)
+    facts, alike = study_facts(describe_study(plan), read_json(plan.paths.data)), agreed(*made)
     dirty = alike.get("dirty") if "commit" in alike else facts["dirty"] or alike.get("dirty")
     return {**facts, **alike, "dirty": bool(dirty)}

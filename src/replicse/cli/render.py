@@ -7,10 +7,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from replicse.compile.document import study_of
+from replicse.compile.cache import load_or_compile
 from replicse.compile.paths import Paths
 from replicse.compile.selection import chosen_items
 from replicse.compile.study import Study
+from replicse.compile.study_record import describe_study
 from replicse.errors import BadInput
 from replicse.files import link, read_json, write_json, write_rows
 from replicse.judge.csv_rows import FIELDS, table_rows
@@ -146,9 +147,9 @@ def write_kept(name: str, workflow: Path) -> None:
 
     kept = Paths("", name)
     study = read_study(Path(kept.record))
-    plan = study_of(read_json(kept.config), workflow, kept.config)
+    plan = load_or_compile(read_json(kept.config), workflow, kept.config)
     # What is known of a paper is of today, what was run is of the day when it was.
-    study = {**study, "papers": plan.record["papers"]}
+    study = {**study, "papers": describe_study(plan)["papers"]}
     items = [committed_item(plan, kept, item) for item in study["items"]]
     judgements = write_judgements(plan, items, kept.results)
     for item in items:

@@ -9,9 +9,10 @@ from pathlib import Path
 from replicse.cli.answers import add_all_argument, answer, on_a_screen
 from replicse.cli.arguments import add_study_arguments, chosen_study
 from replicse.cli.render import draw_item, study_facts, write_all, write_judgements, write_kept
-from replicse.compile.jobs import Jobs
+from replicse.compile.job_states import JobStates
 from replicse.compile.paths import Paths
 from replicse.compile.study import Study
+from replicse.compile.study_record import describe_study
 from replicse.files import read_json, write_json, write_rows
 from replicse.judge.csv_rows import FIELDS, table_rows
 from replicse.judge.folder import committed
@@ -51,7 +52,7 @@ def run(arguments: Namespace) -> int:
 
 def report_partly(plan: Study, items: Sequence[Item], since: float = 0.0) -> tuple[list[Incomplete], Path]:
     """Write the report of what there is of some items; return what is incomplete, and the HTML."""
-    measurements = Measurements(plan, Jobs(plan, since))
+    measurements = Measurements(plan, JobStates(plan, since))
     lacking = incomplete_items(items, measurements)
     with warnings_alone():
         return lacking, write_partial(plan, items, measurements, lacking)
@@ -83,7 +84,7 @@ def write_partial(
     judgements = write_judgements(plan, results, paths.results)
     data = read_json(plan.paths.data) if Path(plan.paths.data).is_file() else {"files": []}
     incomplete = f"{len(lacking)} of {len(items)} items" * bool(lacking)
-    study = {**study_facts(plan.record, data), "incomplete": incomplete}
+    study = {**study_facts(describe_study(plan), data), "incomplete": incomplete}
     report = Path(paths.report("html"))
     write_all(paths, study, results, report.parent, judgements, lacking)
     return report

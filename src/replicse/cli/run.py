@@ -20,13 +20,14 @@ from replicse.checked import read_yaml
 from replicse.cli.answers import wrapped
 from replicse.cli.arguments import add_study_arguments, chosen_config, config_layers, own_papers, own_rows
 from replicse.compile.compiler import compile_study
-from replicse.compile.document import study_of
+from replicse.compile.cache import load_or_compile
 from replicse.compile.needs import absent, absent_root, unpinned_text
 from replicse.compile.paths import Paths, drop_partial
 from replicse.compile.selection import chosen_items, too_large
 from replicse.compile.study import Study
 from replicse.errors import BadInput, MissingData, check_known, nearest
 from replicse.judge.folder import committed
+from replicse.runtime.environment import job_environment
 from replicse.runtime.locks import free, hold
 from replicse.spec.config import SHIPPED, by_paper, checked_config
 from replicse.spec.tables import Item
@@ -79,7 +80,7 @@ def run(arguments: Namespace) -> int:
     if arguments.profile:
         arguments.profile = profile_named(arguments.profile, arguments.workflow)
     # Snakemake would tell a mistake among lines of its own.
-    whole = study_of(checked, arguments.workflow, file)
+    whole = load_or_compile(checked, arguments.workflow, file)
     study_items = list(chosen_items(checked, whole.papers, file))
     large = too_large(study_items, checked, whole.scale)
     items = items_named(arguments.item, study_items, large)
@@ -156,7 +157,7 @@ def exit_code(words: Sequence[str], workflow: Path) -> int:
     handlers = {signal.SIGINT: lambda *_: None, signal.SIGTERM: end, signal.SIGHUP: end}
     before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
     try:
-        return subprocess.run(words, env=environment(workflow), check=False).returncode
+        return subprocess.run(words, env={"OMP_NUM_THREADS": "1", **job_environment(workflow, os.environ)}, check=False).returncode
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
@@ -275,12 +276,3 @@ def snakemake_words(arguments: Namespace, targets: Iterable[str], papers: Mappin
     quiet = ["--printshellcmds"] if arguments.item else ["--quiet", "rules", "progress"]
     words += ["--dry-run", *quiet] if arguments.dry_run else []
     return [*words, "--logger", "replicse", list(targets)]
-
-
-def environment(workflow: Path) -> dict[str, str]:
-    """Return the environment of Snakemake: programs, package and workflow are found, a job has one thread per core."""
-    source = Path(__file__).parents[2]
-    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
-    python = os.pathsep.join(filter(None, [str(source), os.environ.get("PYTHONPATH", "")]))
-    own = {"PATH": path, "PYTHONPATH": python, "REPLICSE_WORKFLOW": str(workflow.absolute())}
-    return {"OMP_NUM_THREADS": "1", **os.environ, **own}

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from replicse.checked import Checked, Positive, Text
-from replicse.compile.needs import outside
+from replicse.compile.lineage import run_sources
 from replicse.compile.study import Study
 from replicse.errors import BadInput
 from replicse.files import read_json
@@ -219,17 +219,29 @@ def operations_of(run: Run, rows: int | None, sources: Sources) -> float | None:
     return steps * run.optimisation.batch_size * row + encoding_operations(size, selected)
 
 
-def estimates_of(plan: Study) -> dict[str, Any]:
-    """Return as plain data what costs rest on, so that who asks for them need not read every run.
+def estimates_of(study: Study) -> Mapping[str, Any]:
+    """Return the inputs of cost estimates, so that callers need not load every run.
 
-    Operations by run, layers and width by encoder, and each mapping that may name something outside.
+    Returns:
+        `operations` by run, and the `sizes` of each encoder (layers and width).
     """
-    rows = {name: plan.scale.rows(run.corpus["name"]) for name, run in plan.runs.items()}
-    made = {name: plan.sources.get(plan.encoder_folder(each)) for name, each in plan.encoders.items()}
+    # The size of an encoder in a folder is read from that folder, which no cache knows.
+    if any("folder" in source for source in study.backbones.values()):
+        return _estimate(study)
+    estimates: Mapping[str, Any] = study.remember("estimates", _estimate)
+    return estimates
+
+
+def _estimate(study: Study) -> Mapping[str, Any]:
+    sources = run_sources(study)
+    rows = {name: study.scale.rows(run.corpus["name"]) for name, run in study.runs.items()}
+    sizes = {}
+    for name, encoder in study.encoders.items():
+        source = sources.get(study.encoder_folder(encoder))
+        sizes[name] = source and sizes_of(source, sources)
     return {
-        "operations": {name: operations_of(run, rows[name], plan.sources) for name, run in plan.runs.items()},
-        "sizes": {name: source and sizes_of(source, plan.sources) for name, source in made.items()},
-        "outside": outside(plan),
+        "operations": {name: operations_of(run, rows[name], sources) for name, run in study.runs.items()},
+        "sizes": sizes,
     }
 
 
@@ -238,7 +250,8 @@ class Cost:
 
     def __init__(self, plan: Study, device: str = "") -> None:
         self.plan, self.speed = plan, speed_of(plan, device)
-        self.operations: Mapping[str, float | None] = plan.estimates["operations"]
+        self.estimates = estimates_of(plan)
+        self.operations: Mapping[str, float | None] = self.estimates["operations"]
 
     def hours(self, runs: Iterable[str]) -> Interval | None:
         """Return the estimated hours of some runs; None where one cannot be estimated."""
@@ -263,7 +276,7 @@ class Cost:
         for name in encoders:
             suites = plan.groups(name)
             others |= {suite for group, each in suites.items() if not sentences.get(group) for suite in each}
-            if (size := plan.estimates["sizes"][name]) is None:
+            if (size := self.estimates["sizes"][name]) is None:
                 unknown += 1
             else:
                 known.append(encoding_operations(size, sum(sentences.get(group, 0) for group in suites)))

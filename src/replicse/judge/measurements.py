@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
-from replicse.compile.jobs import Jobs
+from replicse.compile.item_plan import ItemPlan
+from replicse.compile.job_states import JobStates
 from replicse.compile.paths import Paths
 from replicse.compile.study import Cell, Study
 from replicse.errors import BadInput
@@ -46,8 +47,12 @@ class Measurements:
     its failure. Without them BadInput names a broken file. `paths` are those of a committed study.
     """
 
-    def __init__(self, study: Study, jobs: Jobs | None = None, paths: Paths | None = None) -> None:
-        self.study, self.jobs, self.paths = study, jobs, paths or study.paths
+    def __init__(
+        self, study: Study | ItemPlan, jobs: JobStates | None = None, paths: Paths | None = None
+    ) -> None:
+        # The plan of an item has those members of a study that measuring needs.
+        self.study = cast(Study, study)
+        self.jobs, self.paths = jobs, paths or study.paths
         # file -> what is wrong with it
         self.broken: dict[str, str] = {}
         self._evaluations: dict[str, Record | None] = {}
@@ -79,7 +84,7 @@ class Measurements:
             for encoder in operand.encoders
             if encoder != "data"
         }
-        runs = [run for encoder, _ in read if (run := self.study.encoders[encoder].source.run)]
+        runs = [run for encoder, _ in read if (run := self.study.run_name(encoder))]
         evaluations = (self.evaluation(self.paths.evaluation(each, file_of(path))) for each, path in read)
         records = [evaluation.get("provenance", {}) if evaluation else {} for evaluation in evaluations]
         return [*records, *map(self.training_record, self.study.chain(runs))]
@@ -101,7 +106,7 @@ class Measurements:
         if file not in self._evaluations:
             encoder, group = Path(file).parent.name, Path(file).stem
             place, asked = self.study.evaluated(encoder, group), self._asked.get((encoder, group), ())
-            sets = self.study.scale.options.get("sets", {}).get("sets", {})
+            sets = self.study.own_sets
             partly = self.jobs is not None
             self._evaluations[file] = self._checked(
                 file, lambda: read_evaluation(file, place, sets, asked, partly)
@@ -139,12 +144,11 @@ class Measurements:
         )
 
 
-def study_machines(measurements: Measurements) -> Counter[Machine]:
+def study_machines(study: Study, measurements: Measurements) -> Counter[Machine]:
     """Return how many runs and evaluations of a study each machine made, of those that are there and not broken."""
-    plan = measurements.study
-    records = [measurements.training_record(run) for run in plan.runs]
-    for encoder in set(plan.suites) - {"data"}:
-        groups = [suites[0] for suites in plan.groups(encoder).values()]
-        groups += ["trajectory"] if "trajectory" in plan.suites[encoder] else []
+    records = [measurements.training_record(run) for run in study.runs]
+    for encoder in set(study.suites) - {"data"}:
+        groups = [suites[0] for suites in study.groups(encoder).values()]
+        groups += ["trajectory"] if "trajectory" in study.suites[encoder] else []
         records += [measurements.at(encoder, suite).provenance for suite in groups]
     return distinct(machine for record in records for machine in recorded(record))

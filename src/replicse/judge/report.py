@@ -278,16 +278,6 @@ class Report(Checked):
         return mixture(self.machines)
 
     @property
-    def other_packages(self) -> list[str]:
-        """Return the digests of the package versions that made the numbers, but for that of the study itself.
-
-        The record of a study that was only planned, as the page of one item has it, names none to compare them with.
-        """
-        own = self.study.get("package_sha256", "")
-        packages = {package for item in self.items for cell in item.cells for package in cell.packages}
-        return sorted(each for each in packages if own and not own.startswith(each))
-
-    @property
     def by_item(self) -> dict[str, JudgedItem]:
         """Return the items by their ids."""
         return {item.item: item for item in self.items}

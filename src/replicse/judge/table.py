@@ -154,8 +154,7 @@ class ItemResult(Checked):
     """A table or figure with all of its cells, in the paper's order, as `tabulate` writes it and everything reads it.
 
     `variants` holds the titles of protocols that were run to adjudicate: their cells are no lines of the table.
-    `curves` holds what a spectrum or a density is drawn from, by row label; `config` is a digest of what of the
-    study's config bears on the item. `kept` names the committed study that it is shown as a part of, `outdated` says
+    `curves` holds what a spectrum or a density is drawn from, by row label. `kept` names the committed study that it is shown as a part of, `outdated` says
     where the present version would run something else.
     """
 
@@ -176,14 +175,17 @@ class ItemResult(Checked):
     notes: tuple[str, ...] = ()
     deviations: str = ""
     curves: dict[str, Any] = {}
-    config: str = ""
     kept: str = ""
     outdated: str = ""
 
     @classmethod
     def read(cls, file: Path | str) -> Self:
         """Return the result in a JSON; BadInput names a mistake in it."""
-        return cls.of(read_json(file), str(file))
+        document = read_json(file)
+        if isinstance(document, dict):
+            # Until 0.9 it held a digest of the config.
+            document.pop("config", None)
+        return cls.of(document, str(file))
 
     @model_validator(mode="after")
     def _agrees(self) -> Self:

@@ -20,7 +20,7 @@ TAKEN, DECLINED = b"t", b"d"
 # How the last line of a job's log ends that was asked to end.
 INTERRUPTED = "interrupted; start it again"
 # What the kernel calls a job of a server; a server without jobs is no work in a folder.
-JOB, SERVER = "replicse-job", "replicse.runtime.forking.server"
+JOB, SERVER = "replicse-job", "replicse.cli.job_server"
 
 
 def identity() -> list[str]:

@@ -58,9 +58,11 @@ PATIENCE = 20.0  # seconds that a half-sent request is waited for
 def start(threads: int) -> None:
     """Start a server in this folder that lives as long as this process has jobs of so many threads.
 
-    There is none where the file system has no sockets.
+    There is none if the system or its files have no such sockets.
     """
-    added = {**dict.fromkeys(THREADS, str(threads)), **QUIET, "PYTHONPATH": str(Path(__file__).parents[3])}
+    if not hasattr(os, "pidfd_open"):
+        return
+    added = {**dict.fromkeys(THREADS, str(threads)), **QUIET, "PYTHONPATH": str(Path(__file__).parents[2])}
     Path(ADDRESS).unlink(missing_ok=True)
     with socket.socket(socket.AF_UNIX) as listener:
         # Bound here, so that a job can ask before all is imported.

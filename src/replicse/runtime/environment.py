@@ -1,0 +1,28 @@
+"""The environment of Snakemake and its jobs: they find Python, the package and the workflow."""
+
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+PACKAGE_PARENT = Path(__file__).resolve().parents[2]
+
+
+def job_environment(workflow: Path | str, environment: Mapping[str, str]) -> dict[str, str]:
+    """Return an environment in which jobs find this Python and package, and the workflow.
+
+    Args:
+        workflow: the folder of papers, scales and rules.
+        environment: the environment that is extended.
+    """
+    own = {"REPLICSE_WORKFLOW": str(Path(workflow).absolute())}
+    for name, folder in (("PATH", Path(sys.executable).parent), ("PYTHONPATH", PACKAGE_PARENT)):
+        folders = environment.get(name, "").split(os.pathsep)
+        others = [each for each in folders if each and each != str(folder)]
+        own[name] = os.pathsep.join([str(folder), *others])
+    return {**environment, **own}
+
+
+def set_environment(workflow: Path | str) -> None:
+    """Set the environment of this process, which its jobs inherit, as `job_environment` does."""
+    os.environ.update(job_environment(workflow, os.environ))
