@@ -102,8 +102,8 @@ def judge() -> dict[str, Any]:
     """Tabulate and judge invented evaluations, and write what the report reads."""
     from made_up import write_scores
 
-    from replicse.files import write_json, write_rows
     from replicse.compile.study_record import describe_study
+    from replicse.files import write_json, write_rows
     from replicse.judge.measurements import Measurements
     from replicse.judge.study import judge_study, judged_tables, results_of
 

@@ -26,7 +26,9 @@ def add_arguments(parser: ArgumentParser) -> None:
   replicse job data results/micro/jobs/data.json
   replicse job train results/micro/jobs/train/RUN.json --threads 2"""
     parser.add_argument("stage", choices=STAGES)
-    parser.add_argument("specification", type=Path, help="the specification of the job, written by the workflow")
+    parser.add_argument(
+        "specification", type=Path, help="the specification of the job, written by the workflow"
+    )
     parser.add_argument("--threads", type=int, default=0, help="CPU threads (default: all; train: 1)")
     parser.add_argument("--device", help="cpu, cuda, cuda:1, ...; default: the first GPU, else the CPU")
     parser.add_argument("--processes", type=int, default=1, help="train: processes that share each batch")

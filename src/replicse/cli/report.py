@@ -7,8 +7,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from replicse.cli.answers import add_all_argument, answer, on_a_screen
-from replicse.cli.arguments import add_study_arguments, chosen_study
+from replicse.cli.arguments import add_study_arguments
 from replicse.cli.render import draw_item, study_facts, write_all, write_judgements, write_kept
+from replicse.cli.selected_study import own_study
 from replicse.compile.job_states import JobStates
 from replicse.compile.paths import Paths
 from replicse.compile.study import Study
@@ -41,18 +42,30 @@ def run(arguments: Namespace) -> int:
             write_kept(arguments.study, arguments.workflow)
         print(f"report of the committed study: {Paths('', arguments.study).report('html')}")
         return 0
-    plan = chosen_study(arguments)
-    lacking, written = report_partly(plan, list(plan.items.values()))
+    plan = own_study(arguments, own=True).plan
+    items = begun_items(plan)
+    lacking, written = report_partly(plan, items)
     rows = [{key: getattr(one, key) for key in ("item", "state", "why", "remedy")} for one in lacking]
-    head, *lines, foot = partial_lines(lacking, len(plan.items), written)
+    head, *lines, foot = partial_lines(lacking, len(items), written)
     shown = on_a_screen(arguments, [head], [[line] for line in lines], "line", [foot])
     answer(arguments.json, {"report": str(written), "incomplete": rows}, shown)
     return 1 if lacking else 0
 
 
-def report_partly(plan: Study, items: Sequence[Item], since: float = 0.0) -> tuple[list[Incomplete], Path]:
-    """Write the report of what there is of some items; return what is incomplete, and the HTML."""
-    measurements = Measurements(plan, JobStates(plan, since))
+def begun_items(study: Study) -> list[Item]:
+    """Return the items of which an evaluation exists or a job has failed; all items if none has begun."""
+    states = JobStates(study)
+    begun = []
+    for item in study.items.values():
+        files = study.evaluation_files(item)
+        if any(Path(file).exists() for file in files) or any(states.failed(file) for file in files):
+            begun.append(item)
+    return begun or list(study.items.values())
+
+
+def report_partly(plan: Study, items: Sequence[Item]) -> tuple[list[Incomplete], Path]:
+    """Write the report of what exists of items; return what is incomplete, and the HTML."""
+    measurements = Measurements(plan, JobStates(plan))
     lacking = incomplete_items(items, measurements)
     with warnings_alone():
         return lacking, write_partial(plan, items, measurements, lacking)

@@ -101,4 +101,3 @@ def _read_files(workflow: Path) -> Iterator[Path]:
         for file in looked_up(workflow, pattern):
             if file.suffix in SUFFIXES and file.is_file():
                 yield file
-

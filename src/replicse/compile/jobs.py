@@ -125,7 +125,11 @@ class _JobBuilder:
     def _data(self) -> Job:
         """Create the data job; the root of a local source comes from the config or the environment."""
         study = self.study
-        payload: dict[str, Any] = {"source": study.source, "root": study.root, "file": list(self.scale.data.files)}
+        payload: dict[str, Any] = {
+            "source": study.source,
+            "root": study.root,
+            "file": list(self.scale.data.files),
+        }
         if study.source == "hub":
             payload["revision"] = load_lock(study.workflow).revision(SIMCSE_DATA) or ""
         if study.source != "embedded":
@@ -248,7 +252,13 @@ class _JobBuilder:
         corpora = map(corpus_of, payload["corpora"].values())
         runs = (RunSpec.of(run, name) for name, run in payload.get("recipes", {}).items())
         return self._make(
-            "count", (), payload, {"replicse.training.counts"}, (*corpora, *runs), files=payload, reads_sets=True
+            "count",
+            (),
+            payload,
+            {"replicse.training.counts"},
+            (*corpora, *runs),
+            files=payload,
+            reads_sets=True,
         )
 
 

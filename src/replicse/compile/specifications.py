@@ -54,7 +54,9 @@ class Specifications:
 
     def text(self, job: Job) -> str:
         """Return the specification of a job as the text of its file."""
-        head = json.dumps({"stage": job.stage, "id": job.id, "digests": self.digests(job)}, ensure_ascii=False)
+        head = json.dumps(
+            {"stage": job.stage, "id": job.id, "digests": self.digests(job)}, ensure_ascii=False
+        )
         files = {"modules": sorted(job.code), "log": job.log, "inputs": job.inputs, "outputs": job.outputs}
         # The parts stay strings, because tens of thousands of jobs have megabytes of them.
         return f"{head[:-1]},\n{job.text[1:-1]},\n{json.dumps(files, ensure_ascii=False)[1:]}\n"
@@ -121,10 +123,11 @@ class Specifications:
         read = _dates(job.inputs)
         if not read or max(read) <= min(dates):
             return
-        if all(_is_unchanged(file, self._written(file)) for file in job.inputs if file in self.maker):
-            if all(_is_unchanged(file, copy["written"].get(file)) for file in job.outputs):
-                for file in (*job.outputs, str(job.copy)):
-                    os.utime(file, ns=(max(read), max(read)))
+        written = {file: copy["written"].get(file) for file in job.outputs}
+        written |= {file: self._written(file) for file in job.inputs if file in self.maker}
+        if all(_is_unchanged(file, description) for file, description in written.items()):
+            for file in (*job.outputs, str(job.copy)):
+                os.utime(file, ns=(max(read), max(read)))
 
     def _written(self, file: str) -> Any:
         """Return what the copy of the job that wrote a file says about the file."""
@@ -265,7 +268,11 @@ def read_copy(file: Path) -> dict[str, Any]:
     except BadInput:
         return {}
     valid = isinstance(copy, dict) and isinstance(copy.get("specification"), dict)
-    valid = valid and isinstance(copy.get("written"), dict) and isinstance(copy["specification"].get("digests"), dict)
+    valid = (
+        valid
+        and isinstance(copy.get("written"), dict)
+        and isinstance(copy["specification"].get("digests"), dict)
+    )
     return copy if valid else {}
 
 
@@ -297,7 +304,7 @@ def _dates(files: Iterable[str]) -> list[int]:
     dates = []
     for file in files:
         try:
-            dates.append(os.stat(file).st_mtime_ns)
+            dates.append(Path(file).stat().st_mtime_ns)
         except OSError:
             continue
     return dates

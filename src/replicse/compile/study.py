@@ -28,6 +28,7 @@ from replicse.spec.printed import Reported, Spread
 from replicse.spec.scales import Scale
 from replicse.spec.tables import Item, Row
 
+
 @dataclass(frozen=True)
 class Cell:
     """One number of an item under one protocol: where it is read, from which encoders, and what is printed.

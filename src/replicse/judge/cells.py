@@ -110,7 +110,10 @@ def _rank_kept(cell: Cell, plan: ItemPlan, texts: Sequence[str], measurements: M
         == (cell.column.id, cell.protocol, cell.row.group)
     ]
     beside = [
-        value for other in others for value in values(other, measurements, plan.shown).per_seed if isinstance(value, str)
+        value
+        for other in others
+        for value in values(other, measurements, plan.shown).per_seed
+        if isinstance(value, str)
     ]
     return (
         "another rank: the printed sentence is ours elsewhere" if wanted in map(_words, beside) else "absent"

@@ -81,7 +81,10 @@ def _number(measured: Measurement, failures: list[str]) -> float | None:
 
 
 def _over_jobs(
-    cell: Cell, numbers: Sequence[float | None], encoders: Sequence[str], shown: Mapping[str, Mapping[str, float]]
+    cell: Cell,
+    numbers: Sequence[float | None],
+    encoders: Sequence[str],
+    shown: Mapping[str, Mapping[str, float]],
 ) -> float | None:
     over = cell.column.over.jobs if cell.column.over else None
     there = [number for number in numbers if number is not None]

@@ -186,9 +186,8 @@ def _parse(tree: ast.Module) -> Module:
             imports |= {f"{node.module}:{alias.name}" for alias in node.names}
         elif isinstance(node, ast.Import):
             imports |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-            if MODULE_NAME.fullmatch(node.value):
-                imports.add(node.value)
+        elif isinstance(node, ast.Constant) and MODULE_NAME.fullmatch(str(node.value)):
+            imports.add(str(node.value))
     words: list[str] = []
     _add_code(tree.body, words)
     return hashlib.sha256("\n".join(words).encode()).hexdigest(), sorted(imports)
