@@ -158,11 +158,11 @@ def exit_code(words: Sequence[str], workflow: Path) -> int:
 
     # A handler is not inherited, as SIG_IGN would be.
     handlers = {signal.SIGINT: lambda *_: None, signal.SIGTERM: end, signal.SIGHUP: end}
+    # A job has one thread per core.
+    environment = {"OMP_NUM_THREADS": "1", **job_environment(workflow, os.environ)}
     before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
     try:
-        return subprocess.run(
-            words, env={"OMP_NUM_THREADS": "1", **job_environment(workflow, os.environ)}, check=False
-        ).returncode
+        return subprocess.run(words, env=environment, check=False).returncode
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

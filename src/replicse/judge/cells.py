@@ -109,12 +109,9 @@ def _rank_kept(cell: Cell, plan: ItemPlan, texts: Sequence[str], measurements: M
         if (other.column.id, other.protocol, other.row.group)
         == (cell.column.id, cell.protocol, cell.row.group)
     ]
-    beside = [
-        value
-        for other in others
-        for value in values(other, measurements, plan.shown).per_seed
-        if isinstance(value, str)
-    ]
+    beside = []
+    for other in others:
+        beside += [each for each in values(other, measurements, plan.shown).per_seed if isinstance(each, str)]
     return (
         "another rank: the printed sentence is ours elsewhere" if wanted in map(_words, beside) else "absent"
     )

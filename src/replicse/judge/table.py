@@ -153,9 +153,9 @@ class CellResult(Checked):
 class ItemResult(Checked):
     """A table or figure with all of its cells, in the paper's order, as `tabulate` writes it and everything reads it.
 
-    `variants` holds the titles of protocols that were run to adjudicate: their cells are no lines of the table.
-    `curves` holds what a spectrum or a density is drawn from, by row label. `kept` names the committed study that it is shown as a part of, `outdated` says
-    where the present version would run something else.
+    `variants` contains the titles of protocols that are run only for adjudication: their cells are no lines of the
+    table. `curves` contains what a spectrum or a density is drawn from, by row label. `kept` names the committed study
+    that it is shown as a part of, `outdated` says where the present version would run something else.
     """
 
     item: str
