@@ -15,8 +15,8 @@ import yaml
 from places import ROOT
 from snakemake_runs import SNAKEMAKE, copied, jobs, ran, snakemake
 
-from replicse.errors import BadInput
 from replicse.cli.job_server import PRELOADED, THREADS
+from replicse.errors import BadInput
 from replicse.runtime.locks import free
 
 # Every job of a study leaves the files it should, all empty.

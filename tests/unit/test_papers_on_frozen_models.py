@@ -13,6 +13,7 @@ from tiny_encoders import tiny
 
 from replicse.compile.compiler import compile_study
 from replicse.compile.cost import Cost, passes
+from replicse.compile.jobs import list_jobs
 from replicse.data.tokenizer import load_tokenizer
 from replicse.encoder.heads import make_head
 from replicse.encoder.sentence import SentenceEncoder
@@ -132,7 +133,7 @@ def test_a_teacher_is_read_as_it_would_be_evaluated_and_never_trained(tmp_path):
 
 def test_a_teacher_is_a_chain_of_its_own_for_each_seed():
     plan = plan_of("teacher")
-    graph = plan.jobs
+    graph = list_jobs(plan)
     for seed in (0, 1):
         rows = ("teacher", "student", "second-generation", "of-two")
         teacher, student, second, of_two = (run_of(plan, "teacher", row, seed) for row in rows)
@@ -158,7 +159,7 @@ def test_a_teacher_is_a_chain_of_its_own_for_each_seed():
     plan = compile_study(config, ROOT / "workflow")
     _, released = frozen_models(run_of(plan, "teacher", "of-two").terms)
     assert "sup-simcse-bert-base-uncased" in released.folder and "/backbones/" in released.folder
-    assert ("backbone", released.folder.split("/")[-1]) in plan.jobs
+    assert ("backbone", released.folder.split("/")[-1]) in list_jobs(plan)
 
 
 def edit_recipes(key, change):

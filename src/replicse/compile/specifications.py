@@ -151,13 +151,14 @@ class Specifications:
         """Return the digest of one file of the workflow, or of everything that judging all papers reads."""
         workflow = self.study.workflow
         if texts != "papers":
-            return contents_digest(workflow, [workflow / texts], None)[:16]
-        files = {load_scales(workflow)[self.study.scale.name], workflow / "datasets.yaml"}
+            files = [workflow / texts] if (workflow / texts).is_file() else []
+            return contents_digest(workflow, files, None)[:16]
+        read = {load_scales(workflow)[self.study.scale.name], workflow / "datasets.yaml"}
         for paper in looked_up(workflow, "papers/*/paper.yaml"):
             for file in paper.parent.rglob("*"):
                 if file.suffix in (".yaml", ".csv", ".md"):
-                    files.add(file)
-        return contents_digest(workflow, files, self._cache_file("workflow"))[:16]
+                    read.add(file)
+        return contents_digest(workflow, read, self._cache_file("workflow"))[:16]
 
     def _hash_data(self, job: Job) -> str:
         """Return the digest of the data that a job reads.

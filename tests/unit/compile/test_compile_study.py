@@ -12,6 +12,7 @@ from places import ROOT
 from planned import WORKFLOW, shipped_plan
 
 from replicse.compile.compiler import compile_study
+from replicse.compile.jobs import list_jobs
 from replicse.compile.needs import absent
 from replicse.errors import BadInput
 from replicse.judge.cells import borrowed_spread
@@ -162,7 +163,7 @@ def test_a_chain_starts_from_the_checkpoint_of_a_real_run_of_the_same_seed(tmp_p
     first = [plan.runs[run.init.run] for run in last]
     assert [run.seed for run in last] == [run.seed for run in first] == [3, 4]
     assert plan.runs_of(plan.item("made/table1")) == set(plan.runs) and len(plan.runs) == 4
-    job, earlier = (plan.jobs["train", run.run_id] for run in (last[0], first[0]))
+    job, earlier = (list_jobs(plan)["train", run.run_id] for run in (last[0], first[0]))
     folder = f"results/paper/runs/{first[0].run_id}/best"
     assert job.payload["init"] == folder and f"{folder}/model.safetensors" in job.inputs
     assert job.payload["tokenizer"] == earlier.payload["tokenizer"]

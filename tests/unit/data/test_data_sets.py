@@ -11,6 +11,7 @@ from small_stsb import write_stsb
 
 from replicse.cli import main
 from replicse.compile.compiler import compile_study
+from replicse.compile.jobs import list_jobs
 from replicse.compile.needs import data_files
 from replicse.data.corpora import read_corpus
 from replicse.data.sets import data_folder, recorded_sets
@@ -50,7 +51,7 @@ def test_the_papers_scale_runs_on_a_folder_of_evaluation_sets_alone(tmp_path):
     root = write_stsb(tmp_path / "data", {"dev": PAIRS})
     config = {"scale": "paper", "papers": {"repro": ["table2"]}, "seeds": [0]}
     plan = compile_study({**config, "data": {"source": "local", "root": str(root)}}, ROOT / "workflow")
-    payload = {**plan.jobs["data", ""].payload, "sizes": {}}
+    payload = {**list_jobs(plan)["data", ""].payload, "sizes": {}}
     assert "SentEval" in payload["file"]
     assert main(["job", "data", json.dumps(payload), "--out", str(tmp_path / "data.json")]) == 0
     record = read_json(tmp_path / "data.json")

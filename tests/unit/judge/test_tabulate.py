@@ -11,7 +11,7 @@ from cases import cases
 from made_up import made_plan, write_evaluation, write_paper
 from places import ROOT
 
-from replicse.compile.jobs import Jobs
+from replicse.compile.job_states import JobStates
 from replicse.errors import BadInput
 from replicse.judge.csv_rows import TIDY, tidy_rows
 from replicse.judge.measurements import Measurements
@@ -102,7 +102,7 @@ def test_a_metric_that_was_taken_out_of_an_evaluation_is_named_and_a_suite_is_st
             BadInput, match=r"fast\.json: holds no sts/STS12/all; delete it and evaluate again"
         ):
             result_of(plan)
-        some = Measurements(plan, Jobs(plan))
+        some = Measurements(plan, JobStates(plan))
         assert some.evaluation(str(file_of(plan))) is None if named else not some.broken
 
 

@@ -5,6 +5,7 @@ from cases import cases
 from made_up import RECIPE, write_paper
 
 from replicse.compile.compiler import compile_study
+from replicse.compile.jobs import list_jobs
 from replicse.compile.needs import data_files, tables
 from replicse.errors import BadInput
 from replicse.spec.layers import mappings, workspace_files
@@ -46,7 +47,9 @@ def own(**more):
 
 
 def options(plan, group):
-    (job,) = (job for key, job in plan.jobs.items() if key[0] == "evaluate" and key[1].endswith(f".{group}"))
+    (job,) = (
+        job for key, job in list_jobs(plan).items() if key[0] == "evaluate" and key[1].endswith(f".{group}")
+    )
     return job.payload["options"], job
 
 

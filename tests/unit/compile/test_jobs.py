@@ -1,11 +1,12 @@
-"""The graph of jobs: one maker of each file, needs that earlier jobs meet, and what each job is told and depends on."""
+"""The jobs of a study: one writer of each file, no cycles, and the code and settings that each job depends on."""
 
+import json
 from graphlib import TopologicalSorter
 
 import pytest
 from planned import shipped_plan
 
-from replicse.compile.job import log_of, outputs_of
+from replicse.compile.jobs import list_jobs
 from replicse.registry.plugins import unit_of
 
 # Every stage, chains, augmentations that ask an encoder, and papers whose runs start from the hub.
@@ -25,7 +26,7 @@ def plan(request):
 
 @pytest.fixture(scope="module")
 def graph(plan):
-    return plan.jobs
+    return list_jobs(plan)
 
 
 def test_every_file_has_one_maker_and_no_job_waits_for_itself(graph):
@@ -55,27 +56,19 @@ def test_a_job_is_found_by_its_stage_and_id(graph, plan):
     assert str(job) == f"evaluate {job.id}"
 
 
-def test_the_rules_wildcards_name_the_same_places(graph, plan):
-    for stage, wildcards in (("train", ["{run}"]), ("evaluate", ["{encoder}", "{group}"]), ("count", [])):
-        job = next(job for job in graph.values() if job.stage == stage)
-        parts = job.id.rsplit(".", len(wildcards) - 1) if wildcards else []
-        values = dict(zip((word.strip("{}") for word in wildcards), parts, strict=True))
-        patterns = outputs_of(plan.paths, stage, *wildcards)
-        assert {name: pattern.format(**values) for name, pattern in patterns.items()} == job.named
-        assert log_of(plan.paths, stage, *wildcards).format(**values) == job.log
-
-
 def test_a_run_depends_on_the_code_of_what_its_spec_names(graph, plan):
     for run, spec in plan.runs.items():
         code = graph["train", run].code
         assert "replicse.training.loop" in code
-        terms = {unit_of(f"{type(term).__module__}:{type(term).__name__}") for term in spec.terms}
-        named = {
-            name for name in code if name.startswith("replicse.registry.terms:") and "Parameters" in name
-        }
-        # A paper's code may also be that of a corpus, which a run reads for its labels.
-        of_papers = {name for name in terms if name.startswith("papers.")}
-        assert terms == named | of_papers and of_papers <= code
+        assert {unit_of(term.implementation) for term in spec.terms} <= code
+
+
+def test_the_settings_of_a_job_have_every_default_written_out(graph, plan):
+    """A default that changes then changes the specification, although the payload leaves it out."""
+    for run, spec in plan.runs.items():
+        (settings,) = json.loads(graph["train", run].text)["settings"]
+        assert settings.keys() == {field.alias or name for name, field in type(spec).model_fields.items()}
+        assert settings["optimisation"]["batch_size"] == spec.optimisation.batch_size
 
 
 def test_an_augmented_store_waits_for_the_encoder_that_its_augmentation_asks(graph, plan):
