@@ -8,6 +8,7 @@ import pytest
 from made_up import write_evaluation, write_workflow
 
 from replicse.compile.compiler import compile_study
+from replicse.compile.item_plan import plan_item
 from replicse.compile.jobs import list_jobs
 from replicse.errors import BadInput
 from replicse.judge.measurements import Measurements
@@ -34,7 +35,7 @@ def result(workflow, tmp_path, monkeypatch):
             for group in {file_of(path) for path in values}:
                 own = {path: value for path, value in values.items() if file_of(path) == group}
                 write_evaluation(plan, plan.paths.evaluation(encoder, group), own)
-        return plan, item_result(plan.item(f"{key}/table1"), Measurements(plan))
+        return plan, item_result(plan_item(plan, plan.item(f"{key}/table1")), Measurements(plan))
 
     return made
 
@@ -113,4 +114,4 @@ def test_an_evaluation_of_other_data_than_the_set_of_its_name_is_refused(result,
     file.parent.mkdir(parents=True)
     shutil.copy(workflow / "papers/sets/similarity.csv", file)
     with pytest.raises(BadInput, match="similarity was measured on other data than workflow/papers/sets/"):
-        item_result(plan.item("sets/table1"), Measurements(plan))
+        item_result(plan_item(plan, plan.item("sets/table1")), Measurements(plan))

@@ -10,6 +10,7 @@ from places import ROOT
 from replicse.compile.compiler import compile_study
 from replicse.compile.cost import Cost
 from replicse.compile.jobs import list_jobs
+from replicse.compile.lineage import run_sources
 from replicse.errors import BadInput, MissingData
 from replicse.registry.frozen import frozen_models
 from replicse.registry.plugins import family_code, plugin_places, use_plugins
@@ -33,9 +34,9 @@ def test_each_is_planned_and_its_jobs_name_the_plugins_that_they_use(key):
     others = plan.runs.keys() - named
     assert named or len(used) < len(plugin_places())
     for name in others:
-        init = plan.sources[name]
+        init = run_sources(plan)[name]
         while init.run:
-            init = plan.sources[init.run]
+            init = run_sources(plan)[init.run]
         assert not (init.fresh and family_code(init.fresh.architecture.family))
         assert not {type(term).__module__ for term in plan.runs[name].terms} & plugin_places().keys()
 

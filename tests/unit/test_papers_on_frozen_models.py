@@ -14,6 +14,7 @@ from tiny_encoders import tiny
 from replicse.compile.compiler import compile_study
 from replicse.compile.cost import Cost, passes
 from replicse.compile.jobs import list_jobs
+from replicse.compile.lineage import run_sources
 from replicse.data.tokenizer import load_tokenizer
 from replicse.encoder.heads import make_head
 from replicse.encoder.sentence import SentenceEncoder
@@ -95,7 +96,7 @@ def test_the_momentum_encoder_is_of_the_run_and_counted_in_its_cost():
     assert "momentum" not in simcse.canonical() and "freeze" not in simcse.canonical()
     assert len({run.run_id, other.run_id, run_of(plan, "bootstrap", "decay").run_id}) == 3
     # Of two encoded views one needs no gradient, and one more is encoded by the momentum encoder.
-    assert passes(run, plan.sources) == pytest.approx(passes(simcse, plan.sources) / 2 + 1 / 3)
+    assert passes(run, run_sources(plan)) == pytest.approx(passes(simcse, run_sources(plan)) / 2 + 1 / 3)
 
 
 # Frozen teachers
@@ -262,8 +263,8 @@ def test_frozen_layers_are_planned_and_their_cost_is_less():
     every, frozen, embeddings = (run_of(plan, "freezing", row) for row in ("all", "frozen", "embeddings"))
     assert frozen.canonical()["freeze"] == {"embeddings": True, "layers": [0, -2]}
     # One of two layers has a forward pass alone: a third of its operations.
-    assert passes(frozen, plan.sources) == pytest.approx(2 / 3 * passes(every, plan.sources))
-    assert passes(embeddings, plan.sources) == passes(every, plan.sources)
+    assert passes(frozen, run_sources(plan)) == pytest.approx(2 / 3 * passes(every, run_sources(plan)))
+    assert passes(embeddings, run_sources(plan)) == passes(every, run_sources(plan))
     edit_recipes("freezing", lambda recipes: recipes["frozen"]["freeze"].update(layers=[0, 9]))
     with pytest.raises(BadInput, match=r"freeze.layers is \[0, 9\]; the encoder has layers 0 to 1"):
         compile_study({"scale": "micro", "papers": {"freezing": "all"}, "seeds": [0]}, ROOT / "workflow")

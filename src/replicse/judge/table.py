@@ -181,11 +181,15 @@ class ItemResult(Checked):
     @classmethod
     def read(cls, file: Path | str) -> Self:
         """Return the result in a JSON; BadInput names a mistake in it."""
-        document = read_json(file)
-        if isinstance(document, dict):
-            # Until 0.9 it held a digest of the config.
-            document.pop("config", None)
-        return cls.of(document, str(file))
+        return cls.of(read_json(file), str(file))
+
+    @model_validator(mode="before")
+    @classmethod
+    def _drop_config(cls, document: Any) -> Any:
+        """Drop the digest of the config, which committed items of earlier versions contain."""
+        if not isinstance(document, dict) or "config" not in document:
+            return document
+        return {key: value for key, value in document.items() if key != "config"}
 
     @model_validator(mode="after")
     def _agrees(self) -> Self:

@@ -1,6 +1,7 @@
 """Rows of a person's own: in any item, at every scale, by a folder or a hub id; the printed rows are not run."""
 
 from argparse import Namespace
+from pathlib import Path
 
 import pytest
 from cases import cases
@@ -9,6 +10,8 @@ from replicse.cli import main
 from replicse.cli.arguments import own_rows
 from replicse.cli.run import from_hub
 from replicse.compile.compiler import compile_study
+from replicse.compile.jobs import list_jobs
+from replicse.compile.specifications import Specifications
 from replicse.errors import BadInput
 from replicse.workspace import packaged
 
@@ -49,8 +52,12 @@ def test_only_rows_of_ones_own_are_run_each_as_it_is_named(folder):
     ]
     assert sources == [("./models/mine", "own"), (str(folder), "cls-head"), ("org/model@abc", "own")]
     assert [row.id for row in made.items[ITEM].rows if not row.quoted] == ["mine", "headed", "base"]
-    (own,) = (job for job in made.jobs.values() if job.payload.get("folder") == "./models/mine")
-    assert "models/mine/config.json" in own.inputs, "the row is made again where a file of the folder changes"
+    (own,) = (job for job in list_jobs(made).values() if job.payload.get("folder") == "./models/mine")
+    before = Specifications(made).digests(own)
+    Path("models/mine/config.json").write_text("{ }")
+    assert Specifications(made).digests(own) != before, (
+        "the encoder is read again if one of its files changes"
+    )
 
 
 @cases

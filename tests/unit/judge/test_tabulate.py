@@ -11,6 +11,7 @@ from cases import cases
 from made_up import made_plan, write_evaluation, write_paper
 from places import ROOT
 
+from replicse.compile.item_plan import plan_item
 from replicse.compile.job_states import JobStates
 from replicse.errors import BadInput
 from replicse.judge.csv_rows import TIDY, tidy_rows
@@ -50,7 +51,7 @@ def result_of(plan, *scores):
     for cell in plan.cells["made/table1"]:
         for encoder, score in zip(cell.encoders, scores, strict=False):
             write_evaluation(plan, plan.paths.evaluation(encoder, "fast"), {PATH: score})
-    return item_result(plan.item("made/table1"), Measurements(plan))
+    return item_result(plan_item(plan, plan.item("made/table1")), Measurements(plan))
 
 
 @cases
@@ -76,7 +77,7 @@ def test_a_row_of_ones_own_is_told_less_the_printed_ones(tmp_path, monkeypatch):
     assert not cells["r"] and len(cells["mine"]) == 1
     for encoder in cells["mine"]:
         write_evaluation(plan, plan.paths.evaluation(encoder, "fast"), {PATH: 71.5})
-    result = item_result(plan.item("made/table1"), Measurements(plan))
+    result = item_result(plan_item(plan, plan.item("made/table1")), Measurements(plan))
     assert result.notes[-2:] == (
         "Run here: mine. The rows of the paper are shown as it prints them.",
         "Ours less the printed rows, a: +1.50 r.",
