@@ -21,12 +21,12 @@ def controlled(results: Sequence[ItemResult]) -> list[ItemResult]:
         if cell.p is not None:
             families.setdefault((papers[key[0]], cell.protocol == AS_DESCRIBED), []).append(key)
     for keys in families.values():
-        least, count = 1.0, len(keys)
-        by_p = sorted(keys, key=lambda key: cells[key].p or 0.0)
-        # As scipy.stats.false_discovery_control, whose import takes longer than all that `show` does beside it.
-        for rank, key in reversed(list(enumerate(by_p, start=1))):
-            least = min(least, (cells[key].p or 0.0) * (count / rank))
-            cells[key] = _controlled(cells[key], least, count)
+        # Imported here: it takes longer than all else that `show` does, and only full-scale cells have a p.
+        from scipy.stats import false_discovery_control
+
+        adjusted = false_discovery_control([cells[key].p for key in keys])
+        for key, p in zip(keys, adjusted.tolist(), strict=True):
+            cells[key] = _controlled(cells[key], p, len(keys))
     kept = [tuple(cells[each.item, place] for place in range(len(each.cells))) for each in results]
     return [each.model_copy(update={"cells": own}) for each, own in zip(results, kept, strict=True)]
 

@@ -14,15 +14,9 @@ from replicse.spec.cell_id import CellId
 
 @dataclass(frozen=True)
 class RankAgreement:
-    """Kendall's tau-b of our row means with the reported numbers, its interval and a two-sided p-value.
-
-    The interval redraws our seeds; `low` and `high` are None where a row has two to nine, or all have
-    one.
-    """
+    """Kendall's tau-b of our row means with the reported numbers, and a two-sided p-value."""
 
     tau: float
-    low: float | None
-    high: float | None
     p: float
     n_rows: int
 
