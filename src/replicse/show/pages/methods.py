@@ -9,7 +9,8 @@ from replicse.registry.suites import is_percentage
 from replicse.show.content.cell_facts import cell_address, facts
 from replicse.show.content.cells import Shown
 from replicse.show.content.grids import Column, Grid, GridCell, GridLine
-from replicse.show.content.numbers import Rounding, effect_text, half_width, in_braces, rounded, signed
+from replicse.show.content.numbers import effect_text, half_width, in_braces, rounded, signed
+from replicse.spec.printed import Rounding
 
 TITLE = "Methods by study"
 
