@@ -7,12 +7,11 @@ from typing import Any
 
 from replicse.judge.effects import effects_of
 from replicse.judge.gaps import adjudicated_items, gap_explained, gaps_known
-from replicse.judge.highlights import orders_kept, strong_effects, strong_protocols, tested
 from replicse.judge.judgements import Judgements
 from replicse.judge.machines import distinct
-from replicse.judge.multiplicity import controlled
 from replicse.judge.report import Incomplete, JudgedItem, Report, Seconds
 from replicse.judge.shape import shapes
+from replicse.judge.summary import compared_rows, orders_kept, tested
 from replicse.judge.table import ItemResult
 from replicse.spec.causes import load_causes, load_causes_page, load_measured
 
@@ -41,13 +40,12 @@ def report(
 ) -> Report:
     """Return the report of a study from its record, its items' results and what these say together.
 
-    The verdicts of each paper are adjusted for their number here. The page of causes is read from the `workflow` for a
-    study of one of its papers.
+    The page of causes is read from the `workflow` for a study of one of its papers.
     """
     page = load_causes_page(workflow) if workflow else None
     asked = page is not None and any(result.paper in page.papers for result in results)
     judged = judgements or Judgements()
-    items = [judged_item(result) for result in controlled(results)]
+    items = [judged_item(result) for result in results]
     by_item = {item.item: item for item in items}
     columns = tuple(shape for item in items for shape in shapes(item))
     return Report(
@@ -58,8 +56,7 @@ def report(
         adjudication=tuple(adjudicated_items(judged.adjudication, by_item)),
         gaps_known=gaps_known(judged.adjudication),
         gap_explained=gap_explained(judged.adjudication, by_item),
-        effects=tuple(strong_effects(items)),
-        protocols=tuple(strong_protocols(judged.adjudication, by_item)),
+        differences=compared_rows(items),
         shapes=columns,
         orders=orders_kept(columns),
         tests=tested(items),

@@ -1,4 +1,4 @@
-"""The verdicts of a paper together: p-values adjusted for their number by Benjamini-Hochberg."""
+"""Many tests together: verdicts of a paper by Benjamini-Hochberg, claims of several parts and effects by Holm."""
 
 from collections.abc import Sequence
 
@@ -37,3 +37,12 @@ def _controlled(cell: CellResult, adjusted: float, count: int) -> CellResult:
     if cell.verdict in ("higher", "lower") and adjusted >= FALSE:
         change |= {"verdict": "within seed spread", "if_best": ""}
     return cell.model_copy(update=change)
+
+
+def count_significant(p_values: Sequence[float], level: float = FALSE) -> int:
+    """Return how many of some p-values, the smallest ones, are significant together (Holm)."""
+    count = len(p_values)
+    for place, p in enumerate(sorted(p_values)):
+        if p > level / (count - place) * (1 + 1e-12):
+            return place
+    return count

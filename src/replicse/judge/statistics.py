@@ -178,16 +178,14 @@ def spread_interval(values: Sequence[float], count: int) -> tuple[float, float] 
 # Differences over seeds that both sides share
 
 
-def among(ours: Paired, count: int, degrees: int | None = None) -> tuple[float, float] | None:
-    """Return the bounds that hold for each of so many differences together (Bonferroni); None without bounds.
-
-    The degrees of freedom are those of a mean over seeds, unless others are given.
-    """
+def p_of_mean(ours: Paired, degrees: int) -> float:
+    """Return the two-sided p-value of a mean difference with an interval, by Student's t."""
     if ours.low is None or ours.high is None:
-        return None
-    degrees = degrees or ours.n - 1
-    wider = t_quantile(degrees, 1 - (1 - LEVEL) / count) / t_quantile(degrees)
-    return ours.mean - wider * (ours.mean - ours.low), ours.mean + wider * (ours.high - ours.mean)
+        raise ValueError("a difference of too few seeds has no p-value")
+    error = (ours.high - ours.low) / 2 / t_quantile(degrees)
+    if error == 0:
+        return float(ours.mean == 0)
+    return 2 * t_below(-abs(ours.mean) / error, degrees)
 
 
 def paired(columns: Sequence[Sequence[Any]], where: object = "cells") -> list[Sequence[Any]]:

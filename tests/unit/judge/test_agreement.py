@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from replicse.judge.agreement import BestRow, best_row, rank_agreement, row_differences
-from replicse.judge.statistics import Paired, paired, paired_difference
+from replicse.judge.statistics import Paired, p_of_mean, paired, paired_difference
 
 REPORTED = {"none": 82.5, "crop": 77.8, "deletion": 75.9, "mlm": 62.2}
 
@@ -122,7 +122,9 @@ def test_a_paired_interval_is_that_of_a_t_test(first, seed):
 
     second = (np.array(first) + np.random.default_rng(seed).normal(size=len(first))).tolist()
     found = paired_difference(first, second)
-    low, high = ttest_rel(first, second).confidence_interval(0.95)
+    expected = ttest_rel(first, second)
+    low, high = expected.confidence_interval(0.95)
+    assert p_of_mean(found, found.n - 1) == pytest.approx(expected.pvalue, rel=1e-6)
     assert (found.low, found.high) == pytest.approx((low, high), abs=1e-9)
     assert found.mean == pytest.approx(float(np.mean(np.subtract(first, second))), abs=1e-9)
 
