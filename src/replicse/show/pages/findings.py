@@ -54,7 +54,7 @@ def _claims(claims: Sequence[JudgedClaim], scale: str) -> Iterator[Headline]:
     tested = sum(counts[outcome] for outcome in OUTCOMES)
     said = f"The runs test {tested} of {several(len(claims), 'claim')} of the papers: {', '.join(parts)}."
     detail = "; ".join(filter(None, [_contradicted(claims), f"scale {scale}"]))
-    yield Headline(said, f"{detail[0].upper()}{detail[1:]}", "claims")
+    yield Headline(said, _capital(detail), "claims")
 
 
 def _contradicted(claims: Sequence[JudgedClaim]) -> str:
@@ -74,35 +74,35 @@ def _contradicted(claims: Sequence[JudgedClaim]) -> str:
 
 def _orders(report: Report) -> Iterator[Headline]:
     """Yield what is significant among the differences between rows, and what is kept of the printed orders."""
-    sentences = []
-    if report.differences:
-        sentences.append(_significant(report.differences))
-    kept = _kept(report.orders) if report.orders else ""
-    if kept:
-        sentences.append(f"{kept}.")
-    if not sentences:
+    said = [_significant(report.differences)] if report.differences else []
+    if report.orders:
+        said += _kept(report.orders)
+    if not said:
         return
-    details = []
+    sentence, *details = said
     if report.orders:
         tau, columns = plus_minus(report.orders.tau), several(report.orders.columns, "column")
-        details.append(f"Median Kendall's τ {tau} over {columns}")
+        details.append(f"median Kendall's τ {tau} over {columns}")
         details += _turned(report.orders, report.by_item)
     details.append(f"scale {report.study['scale']}")
-    detail = "; ".join(details)
-    yield Headline(" ".join(sentences), f"{detail[0].upper()}{detail[1:]}", "what-reproduces")
+    yield Headline(f"{_capital(sentence)}.", _capital("; ".join(details)), "what-reproduces")
+
+
+def _capital(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}"
 
 
 def _significant(differences: Differences) -> str:
     tested, significant = differences.tested, differences.significant
     if not significant:
-        return f"No difference between rows is significant among {tested} (Holm, 5%)."
+        return f"No difference between rows is significant among {tested} (Holm, 5%)"
     named = [_difference(effect) for effect in significant[:MOST_NAMED]]
     if len(significant) > MOST_NAMED:
         named.append(f"{len(significant) - MOST_NAMED} more")
     among = f"{several(tested, 'difference')} between rows"
     rest = tested - len(significant)
-    others = f" Not significant among {tested}: the other {rest}." if rest else ""
-    return f"Significant among {among} (Holm, 5%): {'; '.join(named)}.{others}"
+    others = f". Not significant among {tested}: the other {rest}" if rest else ""
+    return f"Significant among {among} (Holm, 5%): {'; '.join(named)}{others}"
 
 
 def _difference(effect: Effect) -> str:
@@ -110,16 +110,12 @@ def _difference(effect: Effect) -> str:
     return f"{effect.difference} {effect_text(effect.ours)} on {effect.column} ({effect.over}{printed})"
 
 
-def _kept(orders: Orders) -> str:
-    parts = []
+def _kept(orders: Orders) -> Iterator[str]:
     if orders.signs:
         verb = "has" if orders.signs == 1 else "have"
-        parts.append(f"{orders.signs_kept} of {several(orders.signs, 'difference')} {verb} the printed sign")
+        yield f"{orders.signs_kept} of {several(orders.signs, 'difference')} {verb} the printed sign"
     if orders.best:
-        columns = several(orders.best, "column")
-        parts.append(f"the best row is the printed one in {orders.best_kept} of {columns}")
-    kept = "; ".join(parts)
-    return f"{kept[:1].upper()}{kept[1:]}"
+        yield f"the best row is the printed one in {orders.best_kept} of {several(orders.best, 'column')}"
 
 
 def _turned(orders: Orders, items: Mapping[str, JudgedItem]) -> Iterator[str]:
