@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Iterable
 
 from replicse.judge.judgements import Paired
+from replicse.judge.report import Effect
 from replicse.printable import MINUS, number
 from replicse.spec.printed import PrintedNumber, Rounding, parse_number
 
@@ -37,6 +38,11 @@ def effect_text(effect: Paired, each: Callable[[float], str] = plus_minus) -> st
     if effect.low is not None and effect.high is not None:
         return f"{each(effect.mean)} [{each(effect.low)}, {each(effect.high)}]"
     return each(effect.mean) + (f" {in_braces(map(each, effect.by_seed))}" if effect.n > 1 else "")
+
+
+def effect_of_rows(effect: Effect, each: Callable[[float], str] = plus_minus) -> str:
+    """Return our effect of a row as text; one over pairs of backbone and seed says so."""
+    return effect_text(effect.ours, each) + (f" {effect.over}" if effect.backbones else "")
 
 
 def rounding_of(printed: PrintedNumber | None, value: float = 0.0) -> Rounding:

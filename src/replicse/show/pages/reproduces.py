@@ -6,11 +6,11 @@ from dataclasses import replace
 from functools import partial
 from operator import attrgetter
 
-from replicse.judge.report import Effect, JudgedItem, Report
+from replicse.judge.report import JudgedItem, Report
 from replicse.printable import standing
 from replicse.show.content.cells import SYMBOLS
 from replicse.show.content.contents import Page
-from replicse.show.content.numbers import effect_text, printed_difference
+from replicse.show.content.numbers import effect_of_rows, printed_difference
 from replicse.show.content.sheets import Columns, Sheet, verdict_counts
 from replicse.show.content.texts import paragraphs
 from replicse.show.pages.shape import shape_sheet
@@ -59,12 +59,7 @@ def difference_sheet(items: Iterable[JudgedItem]) -> Sheet:
         "Column": attrgetter("column"),
         "Difference": attrgetter("difference"),
         "Printed": lambda effect: printed_difference(effect.printed),
-        "Ours, paired by seed": _ours,
+        "Ours, paired by seed": effect_of_rows,
     }
     effects = (effect for item in items for effect in item.effects)
     return Sheet.of("Differences to the baseline row", effects, columns, *paragraphs("paired"))
-
-
-def _ours(effect: Effect) -> str:
-    """Return our difference with its interval; one that is over pairs of backbone and seed says so."""
-    return effect_text(effect.ours) + (f" {effect.over}" if effect.backbones else "")
