@@ -29,9 +29,9 @@ from replicse.judge.study import results_of
 from replicse.judge.table import ItemResult
 from replicse.printable import several
 from replicse.registry.suites import unit_of
-from replicse.show.content.numbers import effect_text, rounding_of, signed
+from replicse.show.content.numbers import effect_text, finest_rounding, signed
 from replicse.spec.cell_id import CellId
-from replicse.spec.printed import printed_number
+from replicse.spec.printed import parse_number
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -121,8 +121,7 @@ def explained_first(row: Explained) -> tuple[object, ...]:
 def cell_lines(cell: Sequence[Explained], item: ItemResult) -> list[str]:
     """Return two lines on a cell: its gap, and the variant that explains most of it."""
     first, *others = cell
-    printed = [text for text in (first.reported, first.reported_other) if text]
-    signed_text = partial(signed, rounding=max(map(rounding_of, printed), default=rounding_of("")))
+    signed_text = partial(signed, rounding=finest_rounding((first.reported, first.reported_other)))
     against = f"{first.reported_other} in {first.other_paper}" if first.other else "ours as described"
     gap = "no gap is known" if first.gap is None else f"gap {signed_text(first.gap)}"
     name = str(first.cell) if sum(each.id == first.column for each in item.columns) > 1 else first.cell.short
@@ -139,7 +138,11 @@ def cell_lines(cell: Sequence[Explained], item: ItemResult) -> list[str]:
 
 def variant_facts(row: Explained, plan: Study) -> dict[str, Any]:
     """Return a variant as plain data: printed numbers and those by seed as numbers, and the unit of all of them."""
-    read = {name: printed_number(getattr(row, name)) for name in ("reported", "reported_other")}
-    printed = {name: number and float(number.exact) for name, number in read.items()}
+    printed = {"reported": _value(row.reported), "reported_other": _value(row.reported_other)}
     column = next(each for each in plan.items[row.item].columns if each.id == row.column)
     return {**asdict(row), **printed, "unit": unit_of(column.metric_path)}
+
+
+def _value(printed: str) -> float | None:
+    number = parse_number(printed)
+    return number.value if number else None

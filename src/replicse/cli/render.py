@@ -17,13 +17,14 @@ from replicse.files import link, read_json, write_json, write_rows
 from replicse.judge.csv_rows import FIELDS, table_rows
 from replicse.judge.document import judged_item, report
 from replicse.judge.folder import committed
-from replicse.judge.highlights import seconds_by_part
 from replicse.judge.judgements import Judgements
 from replicse.judge.methods import Methods, MethodsStudy, methods_by_study, recipes_of
+from replicse.judge.multiplicity import controlled
 from replicse.judge.origins import records_of
 from replicse.judge.record import StudyRecord
 from replicse.judge.report import Incomplete
 from replicse.judge.study import committed_item, judge_study, judged_tables
+from replicse.judge.summary import seconds_by_part
 from replicse.judge.table import ItemResult
 from replicse.registry.artefacts import HTML, METHODS, REPORT
 from replicse.spec.config import checked_config
@@ -56,7 +57,10 @@ def write_all(
     judgements: Judgements,
     lacking: Sequence[Incomplete] = (),
 ) -> None:
-    """Write the report of a study into a folder, with what it is drawn from and with the figures there are."""
+    """Write the report of a study into a folder, with what it is drawn from and with the figures there are.
+
+    Its pages have the verdicts of each paper adjusted for their number, its CSVs those of each cell by itself.
+    """
     from replicse.show.document import whole_document, write_report
 
     figures = {item.item: Path(paths.figure(item.item)) for item in items if item.figure}
@@ -64,7 +68,7 @@ def write_all(
     seconds = None
     if shows_machine(study, paths):
         seconds = seconds_by_part(*seconds_of(items, Paths(study["scale"])))
-    whole = report(study, items, judgements, seconds, lacking, workflow_folder())
+    whole = report(study, controlled(items), judgements, seconds, lacking, workflow_folder())
     for item in items:
         write_rows(folder / "tables" / f"{item.item}.csv", FIELDS, table_rows(item))
     if not paths.kept:

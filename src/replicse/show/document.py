@@ -41,7 +41,7 @@ def whole_document(report: Report, around: Surroundings) -> Document:
     )
     picture = seconds_picture(report.seconds) if report.seconds else ""
     pages = [page for page in candidates if page is not None]
-    return make_document(report, pages, findings(report, around), around, picture)
+    return make_document(report, pages, findings(report), around, picture)
 
 
 def write_report(folder: Path, report: Document, drawings: Mapping[str, Path] | None = None) -> list[Path]:

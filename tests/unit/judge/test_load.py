@@ -75,6 +75,15 @@ def test_values_have_numbers_and_whole_seeds_and_keep_names_as_they_are(results)
     assert values["run"].tolist() == ["r1", "r2", ""]
 
 
+@pytest.mark.parametrize(("printed", "number"), [("110M", 110e6), ("75.11 ± 0.84", 75.11), ("1,500", 1500)])
+def test_a_printed_number_of_any_form_is_a_number(results, printed, number):
+    write_item(
+        results, "simcse/table3", NONE | {"reported": {"value": printed, "source": "x"}, "delta": None}
+    )
+    cells = replicse.load(results).cells
+    assert cells[cells["row"] == "none"]["reported"].tolist() == [number]
+
+
 def test_cells_of_all_tables_stand_under_each_other_with_paper_and_item(results):
     cells = replicse.load(str(results)).cells
     assert cells.columns.tolist()[:4] == ["paper", "item", "row", "column"]
