@@ -36,7 +36,7 @@ COLUMNS = """\
 """
 SPREAD = """
 from replicse.compile.compiler import compile_study
-from replicse.judge.cells import borrowed_spread
+from replicse.judge.comparable import borrowed_spread
 from replicse.workspace import workflow_folder
 
 plan = compile_study({"scale": "paper", "papers": {"mine": "all"}, "seeds": [0]}, workflow_folder())

@@ -9,8 +9,8 @@ import yaml
 from planned import WORKFLOW, shipped_plan
 
 from replicse.compile.compiler import compile_study
-from replicse.judge.cells import borrowed_spread
 from replicse.judge.claims import judged_in_print, study_claims
+from replicse.judge.comparable import borrowed_spread
 from replicse.spec.cell_names import CellNames
 from replicse.spec.papers import load_papers
 

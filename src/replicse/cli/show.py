@@ -30,7 +30,7 @@ def run(arguments: Namespace) -> None:
     shown = selected_study(arguments, item)
     shown.announce(arguments.json)
     (result,) = results_of([item], shown.measurements)
-    result = controlled_item(shown.plan, result)
+    result = controlled_item(shown.measurements, result)
     if arguments.json:
         committed = bool(shown.measurements.paths.kept)
         document = {"study": shown.folder, "committed": committed, "item": result.plain()}

@@ -44,7 +44,7 @@ def cell_story_of(shown: SelectedStudy, cell: Cell) -> tuple[dict[str, list[str]
     """Return the story of a cell as text and as data; claims and findings that cannot be judged are left out."""
     plan, measurements = shown.plan, shown.measurements
     (result,) = results_of([cell.item.id], measurements)
-    result = controlled_item(plan, result)
+    result = controlled_item(measurements, result)
     asked_for = plan.config.papers
     papers = plan.papers if asked_for == "all" else [key for key, items in asked_for.items() if items]
     naming = [

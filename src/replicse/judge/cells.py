@@ -5,16 +5,14 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from replicse.compile.study import Cell, Study, kept_checkpoint
+from replicse.compile.study import Cell, Study
 from replicse.judge.machines import distinct, mixture, recorded
 from replicse.judge.measurements import Measurements
 from replicse.judge.table import CellResult, SeedValue
 from replicse.judge.values import Values, values
 from replicse.judge.verdict import MEAN, judge
 from replicse.registry.digests import digest
-from replicse.spec.cell_id import AS_DESCRIBED
 from replicse.spec.printed import Spread
-from replicse.spec.settings import setting_difference
 
 DIGITS = 12
 
@@ -22,7 +20,7 @@ DIGITS = 12
 def cell_result(cell: Cell, measurements: Measurements) -> CellResult:
     """Return one cell with its values per seed and its judgement."""
     study, ours = measurements.study, values(cell, measurements)
-    published = borrowed_spread(study, cell)
+    published = measurements.borrowed_spread(cell)
     records = measurements.records_behind(cell)
     machines = distinct(machine for record in records for machine in recorded(record))
     outcome = _outcome(cell, ours, measurements, published)
@@ -85,7 +83,7 @@ def _outcome(
             "verdict": "" if texts else "not run",
             "reason": reason,
         }
-    why_not = why_not_comparable(measurements.study, cell)
+    why_not = measurements.why_not_comparable(cell)
     over = cell.column.over
     judgement = judge(
         [value for value in ours.per_seed if not isinstance(value, str)],
@@ -95,6 +93,7 @@ def _outcome(
         why_not=why_not,
         prior=None if ours.seedless else published,
         seedless=ours.seedless,
+        rounding=ours.half_digit,
         failures=[ours.failure] if ours.failure else [],
         reducer=over.seeds if over else MEAN,
         better=cell.column.better,
@@ -131,34 +130,3 @@ def _rank_kept(cell: Cell, texts: Sequence[str], measurements: Measurements) -> 
 
 def _words(text: str) -> list[str]:
     return re.findall(r"\w+", text.casefold())
-
-
-def why_not_comparable(plan: Study, cell: Cell) -> str:
-    """Return why a cell is not comparable with what is printed; blank where it is."""
-    if not plan.scale.comparable:
-        return f"the {plan.scale.name} scale is not the paper's setting"
-    poolings = {plan.encoders[name].pooling for name in cell.encoders if name != "data"}
-    return setting_difference(
-        cell.item.setting, cell.metric_path, poolings.pop() if len(poolings) == 1 else None
-    )
-
-
-def borrowed_spread(plan: Study, cell: Cell) -> Spread | None:
-    """Return the published spread of a cell whose runs were all trained in the setting it was measured in."""
-    described = plan.scale.comparable and cell.protocol == AS_DESCRIBED
-    if not described or cell.column.kind not in ("score", "difference") or cell.column.over.jobs:
-        return None
-    spreads = {_published(plan, encoder, cell.metric_path) for encoder in cell.encoders}
-    return spreads.pop() if len(spreads) == 1 else None
-
-
-def _published(plan: Study, encoder: str, metric_path: str) -> Spread | None:
-    spec = plan.encoders[encoder]
-    spreads = plan.measured.get(spec.source.run or "", {})
-    if metric_path not in spreads or spec.postprocess:
-        return None
-    run = plan.run_of(encoder)
-    if run is None:
-        return None
-    as_trained = (spec.pooling, spec.checkpoint) == (run.pooling.test, kept_checkpoint(run))
-    return spreads[metric_path] if as_trained else None

@@ -8,7 +8,7 @@ from pathlib import Path
 from statistics import median
 
 from replicse.compile.study import Cell, Study
-from replicse.judge.cells import borrowed_spread, why_not_comparable
+from replicse.judge.comparable import borrowed_spread, why_not_comparable
 from replicse.judge.power import POWER, seeds_for, smallest_gap
 from replicse.judge.statistics import ORDERED, disagrees, pooled
 from replicse.judge.table import CellResult, ItemResult

@@ -14,10 +14,12 @@ from replicse.compile.paths import Paths
 from replicse.compile.study import Cell, Study
 from replicse.errors import BadInput
 from replicse.files import read_json
+from replicse.judge.comparable import borrowed_spread, why_not_comparable
 from replicse.judge.evaluation import checked_record, part_at, read_evaluation
 from replicse.judge.machines import Machine, distinct, recorded
 from replicse.registry.artefacts import PROVENANCE
 from replicse.registry.suites import file_of
+from replicse.spec.printed import Spread
 
 LOG = logging.getLogger(__name__)
 Record = Mapping[str, Any]
@@ -28,7 +30,8 @@ class Measurement:
     """What was measured of one encoder at a metric path, `suite/...`, of which a suite alone is the shortest.
 
     `value` is None where it is missing; `failure` says why, unless it was only not run. `bounds` are those of a
-    correlation over resampled test pairs; `provenance` is the record of what it was made with.
+    correlation over resampled test pairs; `provenance` is the record of what it was made with; `half_digit` is half a
+    unit of the last digit of a value that somebody else has rounded.
     """
 
     encoder: str
@@ -37,6 +40,7 @@ class Measurement:
     failure: str = ""
     bounds: tuple[float, float] | None = None
     provenance: Record = field(default_factory=dict)
+    half_digit: float = 0.0
 
 
 class Measurements:
@@ -68,6 +72,18 @@ class Measurements:
             bounds=(low, high) if task and aggregation == "all" and None not in (low, high) else None,
             provenance=evaluation.get("provenance", {}),
         )
+
+    def is_seedless(self, cell: Cell) -> bool:
+        """Return whether no value of a cell depends on a seed: the encoder was not trained for it."""
+        return cell.seeds == (None,)
+
+    def why_not_comparable(self, cell: Cell) -> str:
+        """Return why a cell is not comparable with the printed number; blank when it is."""
+        return why_not_comparable(self.study, cell)
+
+    def borrowed_spread(self, cell: Cell) -> Spread | None:
+        """Return the spread over seeds that others published for a cell; None when there is none."""
+        return borrowed_spread(self.study, cell)
 
     def records_behind(self, cell: Cell) -> list[Record]:
         """Return the records of what a cell reads: of its evaluations, its runs, and the runs that those depend on."""

@@ -19,6 +19,8 @@ from replicse.judge.judgements import Explained, Finding, JudgedClaim, Judgement
 from replicse.judge.measurements import Measurements
 from replicse.judge.multiplicity import controlled
 from replicse.judge.origins import outdated
+from replicse.judge.record_cells import controlled_results, record_results
+from replicse.judge.record_measurements import RecordMeasurements
 from replicse.judge.table import ItemResult
 from replicse.judge.tabulate import item_result
 from replicse.spec.cell_id import CellId
@@ -79,6 +81,8 @@ def results_of(
     They hold all cells of the items, or `only` some. Of a committed study they are as committed.
     """
     plan = measurements.study
+    if isinstance(measurements, RecordMeasurements):
+        return record_results(measurements, items, only)
     if measurements.paths.kept:
         return [committed_item(plan, measurements.paths, name) for name in items if name in plan.items]
     results = [item_result(plan.items[name], measurements, only) for name in items if name in plan.items]
@@ -87,8 +91,11 @@ def results_of(
     return results
 
 
-def controlled_item(plan: Study, result: ItemResult) -> ItemResult:
+def controlled_item(measurements: Measurements, result: ItemResult) -> ItemResult:
     """Return an item's result with its verdicts controlled among the paper's items that are tabulated."""
+    if isinstance(measurements, RecordMeasurements):
+        return controlled_results(measurements, [result.item])[0]
+    plan = measurements.study
     beside = [f"{result.paper}/{name}" for name in plan.papers[result.paper].items]
     files = [plan.paths.item(name) for name in beside if name != result.item]
     others = [ItemResult.read(file) for file in files if Path(file).is_file()]

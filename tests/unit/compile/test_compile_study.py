@@ -14,7 +14,7 @@ from planned import WORKFLOW, shipped_plan
 from replicse.compile.compiler import compile_study
 from replicse.compile.needs import absent
 from replicse.errors import BadInput
-from replicse.judge.cells import borrowed_spread
+from replicse.judge.comparable import borrowed_spread
 from replicse.judge.csv_rows import table_rows
 from replicse.judge.measurements import Measurements
 from replicse.judge.tabulate import item_result

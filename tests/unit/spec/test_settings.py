@@ -5,7 +5,7 @@ import itertools
 import pytest
 from planned import shipped_plan
 
-from replicse.judge.cells import why_not_comparable
+from replicse.judge.comparable import why_not_comparable
 from replicse.registry.suites import AGGREGATIONS
 from replicse.spec.settings import setting_difference
 from replicse.spec.tables import Setting

@@ -1,0 +1,68 @@
+"""What others measured of a cell, as typed values: one entry for each source and setting."""
+
+from dataclasses import dataclass
+
+from replicse.judge.table import Verdict
+
+
+@dataclass(frozen=True)
+class SettingEffect:
+    """What a setting changes in one source: its mean less the mean in the setting it is compared with.
+
+    `low` and `high` are a 95% interval, None with fewer than three values on a side. `is_paired` says that both sides
+    have the same seeds and the differences by seed were averaged.
+    """
+
+    mean: float
+    low: float | None
+    high: float | None
+    n: int
+    n_base: int
+    is_paired: bool
+
+
+@dataclass(frozen=True)
+class SourceResult:
+    """What one source measured of one cell in one setting.
+
+    `source` is the name of its files in the record, `cited` its repository or thread, `url` that at its commit.
+    `difference` says how the setting differs from the printed one, blank when it does not. `trained` says that the
+    values depend on a training seed; `values` are as published, `seeds` None when not stated, `links` the files or
+    comments that hold the values. `sd` is None for one value. `decides` marks the source whose verdict is that of the
+    cell.
+    """
+
+    source: str
+    cited: str
+    who: str
+    year: int
+    url: str
+    code: str
+    setting: str
+    difference: str
+    trained: bool
+    values: tuple[str, ...]
+    seeds: tuple[int | None, ...]
+    links: tuple[str, ...]
+    mean: float
+    sd: float | None
+    low: float | None
+    high: float | None
+    verdict: Verdict
+    borrowed: bool
+    reason: str
+    effect: SettingEffect | None = None
+    decides: bool = False
+
+    @property
+    def n(self) -> int:
+        """Return the number of values."""
+        return len(self.values)
+
+    @property
+    def is_printed(self) -> bool:
+        """Return whether the setting is the printed one."""
+        return not self.difference
+
+
+Others = dict[str, tuple[SourceResult, ...]]

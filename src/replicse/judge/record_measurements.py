@@ -1,0 +1,82 @@
+"""The measurements of the record: what others measured, as the values of a study."""
+
+from collections.abc import Iterable, Iterator
+
+from replicse.compile.paths import Paths
+from replicse.compile.record_study import RECORD, RecordStudy, SourceCell
+from replicse.compile.study import Cell
+from replicse.judge.measurements import Measurement, Measurements
+from replicse.judge.measurements import Record as Provenance
+from replicse.judge.statistics import spread_of
+from replicse.registry.levels import FEWEST_SEEDS
+from replicse.spec.printed import Rounded, Spread
+
+
+class RecordMeasurements(Measurements):
+    """The values of source cells by encoder and metric path, as those of a results folder."""
+
+    def __init__(self, record: RecordStudy) -> None:
+        super().__init__(record.study, paths=Paths(record.study.scale.name, RECORD))
+        self.record = record
+        self._numbers: dict[tuple[str, str], Rounded] = {}
+        self._source_cells: dict[tuple[str, str], SourceCell] = {}
+        for each in (each for several in record.sources.values() for each in several):
+            for (encoder,), reading in zip(each.cell.jobs, each.readings, strict=False):
+                self._numbers[encoder, each.cell.metric_path] = reading.number
+                self._source_cells[encoder, each.cell.metric_path] = each
+
+    def at(self, encoder: str, metric_path: str) -> Measurement:
+        """Return what a source measured of an encoder at a metric path."""
+        number = self._numbers.get((encoder, metric_path))
+        if number is None:
+            return Measurement(encoder, metric_path)
+        return Measurement(encoder, metric_path, value=number.value, half_digit=number.half_digit)
+
+    def source_cell(self, cell: Cell) -> SourceCell | None:
+        """Return the source cell behind a cell; None when nobody measured it in the printed setting."""
+        return self._source_cells.get((cell.encoders[0], cell.metric_path)) if cell.encoders else None
+
+    def is_seedless(self, cell: Cell) -> bool:
+        """Return whether a cell is of a checkpoint that was not trained again."""
+        measured = self.source_cell(cell)
+        return measured is not None and not measured.trained
+
+    def why_not_comparable(self, cell: Cell) -> str:
+        """Return what differs from the printed setting; blank when nothing does."""
+        measured = self.source_cell(cell)
+        return "" if measured is None else difference_text(measured)
+
+    def borrowed_spread(self, cell: Cell) -> Spread | None:
+        """Return the spread of another source in the printed setting when a source has too few seeds for its own.
+
+        It is that of the source with most seeds. Sources with three seeds or more rest on their own.
+        """
+        measured = self.source_cell(cell)
+        if measured is None or not measured.trained or len(cell.jobs) >= FEWEST_SEEDS:
+            return None
+        others = self.record.sources[str(cell.id)]
+        return next(_spreads(each for each in others if each.source.name != measured.source.name), None)
+
+    def records_behind(self, cell: Cell) -> list[Provenance]:
+        """Return no records: what a source ran is in its YAML file."""
+        return []
+
+
+def difference_text(measured: SourceCell) -> str:
+    """Return in one clause how a setting differs from the printed one; blank when it does not."""
+    setting = measured.setting
+    if setting.is_printed:
+        return ""
+    if setting.as_:
+        return setting.as_
+    facts = [f"{name} {value}" for name, value in setting.facts.items()]
+    return ", ".join([*facts, *setting.other])
+
+
+def _spreads(source_cells: Iterable[SourceCell]) -> Iterator[Spread]:
+    """Yield the spread of each source with enough seeds in the printed setting, in their order."""
+    for each in source_cells:
+        if each.setting.is_printed and each.trained:
+            sd = spread_of([reading.number.value for reading in each.readings])
+            if sd:
+                yield Spread(sd, len(each.readings) - 1)
