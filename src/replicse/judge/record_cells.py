@@ -75,8 +75,8 @@ def _source_result(measured: SourceCell, judged: CellResult) -> SourceResult:
     counted = measured.readings[: len(measured.cell.jobs)]
     mean, sd = mean_and_spread([reading.number.value for reading in counted])
     return SourceResult(
-        source=source.name,
-        cited=source.repository or source.thread or source.name,
+        source=measured.source_name,
+        cited=source.repository or source.thread or measured.source_name,
         who=source.who,
         year=source.year,
         url=source.url,
@@ -99,7 +99,7 @@ def _source_result(measured: SourceCell, judged: CellResult) -> SourceResult:
 
 def _effect(measured: SourceCell, found: Sequence[SourceCell]) -> SettingEffect | None:
     """Return what a setting changes against the printed setting in the same source; None when the source lacks one."""
-    same = (each for each in found if each.source.name == measured.source.name and each.setting.is_printed)
+    same = (each for each in found if each.source_name == measured.source_name and each.setting.is_printed)
     base = next(same, None)
     return None if base is None or measured.setting.is_printed else setting_effect(base, measured)
 

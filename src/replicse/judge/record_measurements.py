@@ -55,7 +55,7 @@ class RecordMeasurements(Measurements):
         if measured is None or not measured.trained or len(cell.jobs) >= FEWEST_SEEDS:
             return None
         others = self.record.sources[str(cell.id)]
-        return next(_spreads(each for each in others if each.source.name != measured.source.name), None)
+        return next(_spreads(each for each in others if each.source_name != measured.source_name), None)
 
     def records_behind(self, cell: Cell) -> list[Provenance]:
         """Return no records: what a source ran is in its YAML file."""
