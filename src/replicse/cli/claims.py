@@ -11,7 +11,7 @@ from replicse.cli.selected_study import selected_study
 from replicse.errors import check_known
 from replicse.judge.claims import cells_read, judged_claims, study_claims
 from replicse.judge.judgements import JudgedClaim
-from replicse.judge.study import results_of
+from replicse.judge.study import claim_numbers, results_of
 from replicse.printable import several
 from replicse.show.content.outcomes import FOR_OR_AGAINST, SYMBOLS, contradicted, marked, probability_text
 from replicse.spec.counterparts import counterparts
@@ -38,7 +38,7 @@ def run(arguments: Namespace) -> None:
     shown.announce(arguments.json)
     read = cells_read(claims, plan.names)
     results = results_of({cell.item for cell in read}, shown.measurements, read)
-    rows = list(judged_claims(plan, claims, results))
+    rows = list(judged_claims(plan, claims, results, claim_numbers(shown.measurements)))
     document = {"scale": plan.scale.name, "study": shown.folder, "claims": [row.facts() for row in rows]}
     repeated = {
         other.paper: plan.papers[cell.paper].about.cited for cell, other in counterparts(plan.papers).items()

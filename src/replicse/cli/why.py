@@ -13,7 +13,7 @@ from replicse.judge.audit import audit, audit_plan
 from replicse.judge.claims import cells_read, judged_claims, study_claims
 from replicse.judge.measurements import Measurements
 from replicse.judge.story import cell_facts, cell_story, find_cell, item_of
-from replicse.judge.study import controlled_item, results_of, study_of_others
+from replicse.judge.study import claim_numbers, controlled_item, results_of, study_of_others
 from replicse.printable import columns
 from replicse.registry.suites import unit_of
 
@@ -57,7 +57,8 @@ def cell_story_of(shown: SelectedStudy, cell: Cell) -> tuple[dict[str, list[str]
     others = {each.item for each in read} - {cell.item.id}
     beside = study_of_others(plan, others)
     made = measurements if measurements.paths.kept else Measurements(beside, Jobs(beside))
-    rows = list(judged_claims(plan, claims, [result, *results_of(others, made, read)]))
+    results = [result, *results_of(others, made, read)]
+    rows = list(judged_claims(plan, claims, results, claim_numbers(measurements)))
     findings = audit(audit_plan(plan.workflow, cell, plan.config), naming)
     evidence = (cell, result, measurements, rows, findings)
     return cell_story(*evidence), cell_facts(*evidence)

@@ -13,13 +13,14 @@ from replicse.compile.study import Study
 from replicse.files import read_json
 from replicse.judge.adjudicate import adjudicate
 from replicse.judge.audit import audit, audit_plan
-from replicse.judge.claims import judged_claims, study_claims
+from replicse.judge.claims import ClaimNumbers, judged_claims, study_claims
 from replicse.judge.csv_rows import TIDY, tidy_rows
 from replicse.judge.judgements import Explained, Finding, JudgedClaim, Judgements
 from replicse.judge.measurements import Measurements
 from replicse.judge.multiplicity import controlled
 from replicse.judge.origins import outdated
 from replicse.judge.record_cells import controlled_results, record_results
+from replicse.judge.record_claims import RecordNumbers
 from replicse.judge.record_measurements import RecordMeasurements
 from replicse.judge.table import ItemResult
 from replicse.judge.tabulate import item_result
@@ -29,13 +30,17 @@ LOG = logging.getLogger(__name__)
 Table = tuple[Sequence[str], list[dict[str, Any]]]
 
 
-def judge_study(plan: Study, results: Sequence[ItemResult]) -> Judgements:
+def judge_study(
+    plan: Study, results: Sequence[ItemResult], numbers: ClaimNumbers | None = None
+) -> Judgements:
     """Return what all items say together: claims, adjudicated cells, and the audit, which is of all papers.
 
-    Nothing but the items' results is read; the cells of an item without a result are missing.
+    Nothing but the items' results is read; the cells of an item without a result are missing. Claims are tested on
+    `numbers` when they are given.
     """
+    claims = study_claims(plan.names, plan.studied)
     return Judgements(
-        claims=tuple(judged_claims(plan, study_claims(plan.names, plan.studied), results)),
+        claims=tuple(judged_claims(plan, claims, results, numbers)),
         adjudication=tuple(row for result in results for row in adjudicate(plan.papers, result)),
         audit=tuple(audit(audit_plan(plan.workflow, study=plan.config))),
     )
@@ -49,6 +54,11 @@ def judged_tables(judgements: Judgements, results: Sequence[ItemResult]) -> dict
         for name, kind in kinds.items()
     }
     return {**tables, "cells": (TIDY, list(tidy_rows(results)))}
+
+
+def claim_numbers(measurements: Measurements) -> ClaimNumbers | None:
+    """Return what claims are tested on instead of the items' results: the values of single sources of the record."""
+    return RecordNumbers(measurements) if isinstance(measurements, RecordMeasurements) else None
 
 
 def read_results(plan: Study) -> list[ItemResult]:
