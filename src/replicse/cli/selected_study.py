@@ -10,16 +10,15 @@ from replicse.cli.arguments import asked, check_here, chosen_config, chosen_stud
 from replicse.compile.document import study_of
 from replicse.compile.jobs import Jobs
 from replicse.compile.paths import Paths
-from replicse.compile.record_study import RECORD, record_study
+from replicse.compile.record_study import RECORD
 from replicse.compile.study import Study
 from replicse.errors import BadInput, nearest
 from replicse.files import read_json
 from replicse.judge.folder import committed
 from replicse.judge.measurements import Measurements
-from replicse.judge.record_measurements import RecordMeasurements
+from replicse.judge.record_measurements import RecordMeasurements, load_record_measurements
 from replicse.spec.config import by_paper, checked_config, read_config
 from replicse.spec.papers import load_papers
-from replicse.spec.record import check_record, load_record
 
 
 @dataclass(frozen=True)
@@ -130,9 +129,7 @@ def record_measurements(arguments: Namespace) -> RecordMeasurements:
             f"--study {arguments.study}: others measured it at the papers' own scale; leave out --scale, --seeds and"
             " --config"
         )
-    papers, record = load_papers(arguments.workflow), load_record(arguments.workflow)
-    check_record(record, papers)
-    return RecordMeasurements(record_study(arguments.workflow, papers, record))
+    return load_record_measurements(arguments.workflow, load_papers(arguments.workflow))
 
 
 def _kept(arguments: Namespace, name: str, only: str) -> SelectedStudy:

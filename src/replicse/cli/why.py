@@ -12,6 +12,7 @@ from replicse.compile.study import Cell
 from replicse.judge.audit import audit, audit_plan
 from replicse.judge.claims import cells_read, judged_claims, study_claims
 from replicse.judge.measurements import Measurements
+from replicse.judge.record_cells import others_in
 from replicse.judge.story import cell_facts, cell_story, find_cell, item_of
 from replicse.judge.study import claim_numbers, controlled_item, results_of, study_of_others
 from replicse.printable import columns
@@ -60,7 +61,8 @@ def cell_story_of(shown: SelectedStudy, cell: Cell) -> tuple[dict[str, list[str]
     results = [result, *results_of(others, made, read)]
     rows = list(judged_claims(plan, claims, results, claim_numbers(measurements)))
     findings = audit(audit_plan(plan.workflow, cell, plan.config), naming)
-    evidence = (cell, result, measurements, rows, findings)
+    measured = others_in(measurements, result, is_controlled=True).get(str(cell.id.described), ())
+    evidence = (cell, result, measurements, rows, findings, measured)
     return cell_story(*evidence), cell_facts(*evidence)
 
 

@@ -1,6 +1,6 @@
 """The study of the record: cells whose values others measured, instead of runs of ours."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -61,8 +61,10 @@ class RecordStudy:
     sources: Mapping[str, Sequence[SourceCell]]
 
 
-def record_study(workflow: Path, papers: Mapping[str, Paper], record: Record) -> RecordStudy:
-    """Return the study of the items whose cells others measured.
+def record_study(
+    workflow: Path, papers: Mapping[str, Paper], record: Record, only: Collection[str] | None = None
+) -> RecordStudy:
+    """Return the study of the items whose cells others measured, of `only` some papers when they are named.
 
     A cell has the readings of one source: the one with most seeds in the printed setting. Readings of a checkpoint that
     the authors released are cells of their own when the paper trains the encoder. Cells that ask for the same encoder
@@ -73,7 +75,8 @@ def record_study(workflow: Path, papers: Mapping[str, Paper], record: Record) ->
     readings = _Readings(papers, record)
     sources: dict[str, Sequence[SourceCell]] = {}
     cells: dict[str, list[Cell]] = {}
-    for item in (item for paper in papers.values() for item in paper.items.values()):
+    keys = papers if only is None else [key for key in papers if key in only]
+    for item in (item for key in keys for item in papers[key].items.values()):
         of_item = list(_cells_of(papers, item, readings, sources))
         if any(name.startswith(f"{item.id}/") for name in sources):
             cells[item.id] = of_item

@@ -27,9 +27,9 @@ class SourceResult:
 
     `source` is the name of its files in the record, `cited` its repository or thread, `url` that at its commit.
     `difference` says how the setting differs from the printed one, blank when it does not. `trained` says that the
-    values depend on a training seed; `values` are as published, `seeds` None when not stated, `links` the files or
-    comments that hold the values. `sd` is None for one value. `decides` marks the source whose verdict is that of the
-    cell.
+    values depend on a training seed, `released` that they are of a checkpoint of a cell that the paper trains. `values`
+    are as published, `seeds` None when not stated, `links` the files or comments that hold the values. `sd` is None for
+    one value. `decides` marks the source whose verdict is that of the cell.
     """
 
     source: str
@@ -41,6 +41,7 @@ class SourceResult:
     setting: str
     difference: str
     trained: bool
+    released: bool
     values: tuple[str, ...]
     seeds: tuple[int | None, ...]
     links: tuple[str, ...]

@@ -4,11 +4,16 @@ import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from replicse.compile.record_study import RECORD, SourceCell
+from replicse.compile.record_study import RECORD, RELEASED, SourceCell
 from replicse.judge.cells import cell_result
+from replicse.judge.measurements import Measurements
 from replicse.judge.multiplicity import controlled
 from replicse.judge.others import Others, SettingEffect, SourceResult
-from replicse.judge.record_measurements import RecordMeasurements, difference_text
+from replicse.judge.record_measurements import (
+    RecordMeasurements,
+    difference_text,
+    load_record_measurements,
+)
 from replicse.judge.statistics import mean_and_spread, paired_difference
 from replicse.judge.table import CellResult, ItemResult
 from replicse.judge.tabulate import item_result
@@ -56,6 +61,19 @@ def others_of(measurements: RecordMeasurements, item: str, decided: ItemResult |
     return others
 
 
+def others_in(measurements: Measurements, result: ItemResult, is_controlled: bool = False) -> Others:
+    """Return what others measured of the cells of an item of any study.
+
+    `is_controlled` says that verdicts are adjusted for their number in the paper, which takes all items of it.
+    """
+    if isinstance(measurements, RecordMeasurements):
+        return others_of(measurements, result.item, result)
+    study = measurements.study
+    record = load_record_measurements(study.workflow, study.papers, [result.paper])
+    decided = controlled_results(record, [result.item]) if is_controlled else []
+    return others_of(record, result.item, *decided)
+
+
 def source_results(
     measurements: RecordMeasurements, found: Sequence[SourceCell], decided: CellResult | None = None
 ) -> list[SourceResult]:
@@ -84,6 +102,7 @@ def _source_result(measured: SourceCell, judged: CellResult) -> SourceResult:
         setting=measured.setting_name,
         difference=difference_text(measured),
         trained=measured.trained,
+        released=measured.cell.protocol == RELEASED,
         values=tuple(reading.value for reading in counted),
         seeds=tuple(reading.seed for reading in counted),
         links=tuple(dict.fromkeys(source.link(reading.place) for reading in counted)),

@@ -1,15 +1,18 @@
 """The measurements of the record: what others measured, as the values of a study."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from pathlib import Path
 
 from replicse.compile.paths import Paths
-from replicse.compile.record_study import RECORD, RecordStudy, SourceCell
+from replicse.compile.record_study import RECORD, RecordStudy, SourceCell, record_study
 from replicse.compile.study import Cell
 from replicse.judge.measurements import Measurement, Measurements
 from replicse.judge.measurements import Record as Provenance
 from replicse.judge.statistics import spread_of
 from replicse.registry.levels import FEWEST_SEEDS
+from replicse.spec.papers import Paper
 from replicse.spec.printed import Rounded, Spread
+from replicse.spec.record import check_record, load_record
 
 
 class RecordMeasurements(Measurements):
@@ -60,6 +63,21 @@ class RecordMeasurements(Measurements):
     def records_behind(self, cell: Cell) -> list[Provenance]:
         """Return no records: what a source ran is in its YAML file."""
         return []
+
+
+def load_record_measurements(
+    workflow: Path, papers: Mapping[str, Paper], only: Collection[str] | None = None
+) -> RecordMeasurements:
+    """Return what others measured of the cells of all papers, or of `only` some; BadInput names a mistake.
+
+    Args:
+        workflow: The folder of papers and scales; the record is in its folder `record`, and in that of the workspace.
+        papers: All papers by key.
+        only: The papers whose cells are wanted.
+    """
+    record = load_record(workflow)
+    check_record(record, papers)
+    return RecordMeasurements(record_study(workflow, papers, record, only))
 
 
 def difference_text(measured: SourceCell) -> str:

@@ -7,6 +7,7 @@ from replicse.checked import Checked
 from replicse.compile.job import AGAIN
 from replicse.judge.judgements import Explained, Finding, JudgedClaim, Paired
 from replicse.judge.machines import Machine, mixture
+from replicse.judge.others import Others
 from replicse.judge.table import ItemResult
 from replicse.spec.causes import Cause, CausesPage, Measured
 from replicse.spec.cell_id import CellId
@@ -129,10 +130,14 @@ class ColumnShape:
 
 
 class JudgedItem(ItemResult):
-    """An item with what its rows change, and how many of its cells show each verdict."""
+    """An item with what its rows change, how many of its cells show each verdict, and what others measured of it.
+
+    `others` are by the name of the cell as its paper describes it.
+    """
 
     effects: tuple[Effect, ...] = ()
     verdicts: dict[str, int] = {}
+    others: Others = {}
 
 
 @dataclass(frozen=True)
