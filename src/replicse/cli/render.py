@@ -20,7 +20,9 @@ from replicse.judge.highlights import seconds_by_part
 from replicse.judge.judgements import Judgements
 from replicse.judge.methods import Methods, MethodsStudy, methods_by_study, recipes_of
 from replicse.judge.origins import records_of
+from replicse.judge.others import Others, RecordSummary
 from replicse.judge.record import StudyRecord
+from replicse.judge.record_cells import others_by_item
 from replicse.judge.report import Incomplete
 from replicse.judge.study import committed_item, judge_study, judged_tables
 from replicse.judge.table import ItemResult
@@ -54,8 +56,13 @@ def write_all(
     folder: Path,
     judgements: Judgements,
     lacking: Sequence[Incomplete] = (),
+    others: Mapping[str, Others] | None = None,
+    record: RecordSummary | None = None,
 ) -> None:
-    """Write the report of a study into a folder, with what it is drawn from and with the figures there are."""
+    """Write the report of a study into a folder, with what it is drawn from and with the figures there are.
+
+    `others` holds what others measured of the items; default: as the record has it. `record` is what that comes to.
+    """
     from replicse.show.document import whole_document, write_report
 
     figures = {item.item: Path(paths.figure(item.item)) for item in items if item.figure}
@@ -63,7 +70,8 @@ def write_all(
     seconds = None
     if shows_machine(study, paths):
         seconds = seconds_by_part(*seconds_of(items, Paths(study["scale"])))
-    whole = report(study, items, judgements, seconds, lacking, workflow_folder())
+    measured = others_by_item(workflow_folder(), items) if others is None else others
+    whole = report(study, items, judgements, seconds, lacking, workflow_folder(), measured, record)
     for item in items:
         write_rows(folder / "tables" / f"{item.item}.csv", FIELDS, table_rows(item))
     if not paths.kept:

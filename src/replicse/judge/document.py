@@ -10,7 +10,7 @@ from replicse.judge.gaps import adjudicated_items, gap_explained, gaps_known
 from replicse.judge.highlights import orders_kept, strong_effects, strong_protocols, tested
 from replicse.judge.judgements import Judgements
 from replicse.judge.machines import distinct
-from replicse.judge.others import Others
+from replicse.judge.others import Others, RecordSummary
 from replicse.judge.report import Incomplete, JudgedItem, Report, Seconds
 from replicse.judge.shape import shapes
 from replicse.judge.table import ItemResult
@@ -39,18 +39,20 @@ def report(
     incomplete: Sequence[Incomplete] = (),
     workflow: Path | None = None,
     others: Mapping[str, Others] | None = None,
+    record: RecordSummary | None = None,
 ) -> Report:
     """Return the report of a study from its record, its items' results and what these say together.
 
     The page of causes is read from the `workflow` for a study of one of its papers; `others` holds what others measured
-    of the cells of an item.
+    of the cells of an item, `record` what the record comes to. Rows of the record come from different sources, so their
+    order is not compared.
     """
     page = load_causes_page(workflow) if workflow else None
     asked = page is not None and any(result.paper in page.papers for result in results)
     judged = judgements or Judgements()
     items = [judged_item(result, (others or {}).get(result.item)) for result in results]
     by_item = {item.item: item for item in items}
-    columns = tuple(shape for item in items for shape in shapes(item))
+    columns = tuple(shape for item in items for shape in shapes(item)) if record is None else ()
     return Report(
         study=dict(study),
         items=tuple(items),
@@ -70,4 +72,5 @@ def report(
         causes_page=page if asked else None,
         causes=load_causes(workflow) if workflow and asked else (),
         measured=tuple(load_measured(workflow)) if workflow and asked else (),
+        record=record,
     )

@@ -28,7 +28,7 @@ class SourceResult:
     `source` is the name of its files in the record, `cited` its repository or thread, `url` that at its commit.
     `difference` says how the setting differs from the printed one, blank when it does not. `trained` says that the
     values depend on a training seed, `released` that they are of a checkpoint of a cell that the paper trains. `values`
-    are as published, `seeds` None when not stated, `links` the files or comments that hold the values. `sd` is None for
+    are as published, `seeds` None when not stated, `links` the file or comment that holds each value. `sd` is None for
     one value. `decides` marks the source whose verdict is that of the cell.
     """
 
@@ -67,3 +67,56 @@ class SourceResult:
 
 
 Others = dict[str, tuple[SourceResult, ...]]
+
+
+@dataclass(frozen=True)
+class RecordCount:
+    """How many printed numbers of an item or a paper others measured, and what came out, in the printed setting.
+
+    `measured` counts printed numbers with a reading in any setting, `other_setting` the ones with a reading in other
+    settings only. A number may be counted twice below: once for a released checkpoint (`equal`, `not_equal`), once for
+    encoders that were trained again (`within`, `higher`, `lower`, `undetermined`).
+    """
+
+    name: str
+    paper: str
+    printed: int
+    measured: int
+    equal: int = 0
+    not_equal: int = 0
+    within: int = 0
+    higher: int = 0
+    lower: int = 0
+    undetermined: int = 0
+    other_setting: int = 0
+
+    @property
+    def judged(self) -> int:
+        """Return the number of verdicts."""
+        return self.equal + self.not_equal + self.within + self.higher + self.lower
+
+
+@dataclass(frozen=True)
+class SourceFacts:
+    """One source of the record: who measured what with which code, and how many values of how many cells it gives."""
+
+    name: str
+    who: str
+    year: int
+    cited: str
+    url: str
+    code: str
+    stack: str
+    gpus: str
+    note: str
+    values: int
+    cells: int
+
+
+@dataclass(frozen=True)
+class RecordSummary:
+    """What the record holds: counts by paper and by item, and its sources."""
+
+    papers: tuple[RecordCount, ...] = ()
+    items: tuple[RecordCount, ...] = ()
+    sources: tuple[SourceFacts, ...] = ()

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from replicse.compile.record_study import RECORD, RELEASED, SourceCell
 from replicse.judge.cells import cell_result
@@ -19,6 +20,7 @@ from replicse.judge.table import CellResult, ItemResult
 from replicse.judge.tabulate import item_result
 from replicse.registry.levels import FEWEST_SEEDS, LEVEL
 from replicse.spec.cell_id import CellId
+from replicse.spec.papers import load_papers
 
 
 def record_results(
@@ -74,6 +76,18 @@ def others_in(measurements: Measurements, result: ItemResult, is_controlled: boo
     return others_of(record, result.item, *decided)
 
 
+def others_by_item(workflow: Path, results: Sequence[ItemResult]) -> dict[str, Others]:
+    """Return what others measured of some items of any study, by item; nothing when there is no record."""
+    papers = load_papers(workflow)
+    record = load_record_measurements(workflow, papers, {result.paper for result in results})
+    decided = {result.item: result for result in controlled_results(record, record.study.items)}
+    return {
+        result.item: others_of(record, result.item, decided[result.item])
+        for result in results
+        if result.item in decided
+    }
+
+
 def source_results(
     measurements: RecordMeasurements, found: Sequence[SourceCell], decided: CellResult | None = None
 ) -> list[SourceResult]:
@@ -105,7 +119,7 @@ def _source_result(measured: SourceCell, judged: CellResult) -> SourceResult:
         released=measured.cell.protocol == RELEASED,
         values=tuple(reading.value for reading in counted),
         seeds=tuple(reading.seed for reading in counted),
-        links=tuple(dict.fromkeys(source.link(reading.place) for reading in counted)),
+        links=tuple(source.link(reading.place) for reading in counted),
         mean=mean,
         sd=sd,
         low=judged.low,

@@ -5,8 +5,10 @@ from dataclasses import asdict
 from typing import Any
 
 from replicse.judge.others import SettingEffect, SourceResult
+from replicse.printable import several
 
 SHOWN_VALUES = 5
+LONGEST = 7  # characters of a value that is shown as published
 
 
 def others_lines(results: Sequence[SourceResult]) -> Iterator[str]:
@@ -16,7 +18,8 @@ def others_lines(results: Sequence[SourceResult]) -> Iterator[str]:
     """
     for result in results:
         yield f"{result.source} ({result.cited}, {result.year}): {_measured(result)}{_judged(result)}"
-        yield f"  {'; '.join(result.links)}"
+        first, *more = dict.fromkeys(result.links)
+        yield f"  {first}" + (f" and {several(len(more), 'more file')}" if more else "")
 
 
 def others_facts(results: Sequence[SourceResult]) -> list[dict[str, Any]]:
@@ -27,12 +30,18 @@ def others_facts(results: Sequence[SourceResult]) -> list[dict[str, Any]]:
 def _measured(result: SourceResult) -> str:
     """Return `75.35, sd 0.60, 5 seeds {74.99, ...}`."""
     if not result.trained:
-        return f"{result.values[0]} with the released checkpoint" if result.released else result.values[0]
+        value = _rounded(result.values[0])
+        return f"{value} with the released checkpoint" if result.released else value
     if result.sd is None:
-        return f"{result.values[0]}, one run"
-    shown = ", ".join(result.values[:SHOWN_VALUES])
+        return f"{_rounded(result.values[0])}, one run"
+    shown = ", ".join(map(_rounded, result.values[:SHOWN_VALUES]))
     more = ", ..." if result.n > SHOWN_VALUES else ""
     return f"{result.mean:.2f}, sd {result.sd:.2f}, {result.n} runs {{{shown}{more}}}"
+
+
+def _rounded(value: str) -> str:
+    """Return a published value, one of full precision with two decimals."""
+    return value if len(value) <= LONGEST else f"{float(value):.2f}"
 
 
 def _judged(result: SourceResult) -> str:

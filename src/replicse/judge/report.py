@@ -7,7 +7,7 @@ from replicse.checked import Checked
 from replicse.compile.job import AGAIN
 from replicse.judge.judgements import Explained, Finding, JudgedClaim, Paired
 from replicse.judge.machines import Machine, mixture
-from replicse.judge.others import Others
+from replicse.judge.others import Others, RecordSummary
 from replicse.judge.table import ItemResult
 from replicse.spec.causes import Cause, CausesPage, Measured
 from replicse.spec.cell_id import CellId
@@ -255,7 +255,8 @@ class Report(Checked):
     """Everything that a format prints of a study; `study` is its record.
 
     `effects` and `protocols` are the strongest ones, `orders` what all `shapes` come to; `gaps_known` says whether a
-    printed gap is known to be larger than its noise, None where there is no gap.
+    printed gap is known to be larger than its noise, None where there is no gap. `record` is that of the study of the
+    record alone.
     """
 
     study: dict[str, Any]
@@ -276,6 +277,7 @@ class Report(Checked):
     causes_page: CausesPage | None = None
     causes: tuple[Cause, ...] = ()
     measured: tuple[Measured, ...] = ()
+    record: RecordSummary | None = None
 
     @property
     def mixture(self) -> str:

@@ -85,7 +85,7 @@ class Page:
     `headline` is what the page found, in a sentence; `waterfalls` are drawn above the tables where a format can. A page
     with a `file` is an HTML page of its own, which also holds the `further` sheets: those of papers outside the study.
     The search finds the single `lines` of some pages. `notes` are sentences that the pages of single papers show too.
-    `of` says what its tables are of, where that is not the study.
+    `of` says what its tables are of, where that is not the study; `pictures` names items whose figures it shows.
     """
 
     title: str
@@ -98,6 +98,7 @@ class Page:
     lines: bool = False
     of: str = ""
     notes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    pictures: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
