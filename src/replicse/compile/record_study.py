@@ -77,9 +77,12 @@ def record_study(
     cells: dict[str, list[Cell]] = {}
     keys = papers if only is None else [key for key in papers if key in only]
     for item in (item for key in keys for item in papers[key].items.values()):
-        of_item = list(_cells_of(papers, item, readings, sources))
-        if any(name.startswith(f"{item.id}/") for name in sources):
+        measured: dict[str, Sequence[SourceCell]] = {}
+        of_item = list(_cells_of(papers, item, readings, measured))
+        # An item that prints nothing is kept when somebody measured a cell of it by name.
+        if item.id in readings.items or any(several[0].cell.reported for several in measured.values()):
             cells[item.id] = of_item
+            sources |= measured
     study = Study(
         config=Config(scale=scale.name, papers=by_paper(cells), seeds=(0,)),
         workflow=workflow,
@@ -97,12 +100,13 @@ def record_study(
 
 
 class _Readings:
-    """The readings of the record by what they are of: an encoder and a metric path."""
+    """The readings of the record by what they are of, an encoder and a metric path; `items` are named by them."""
 
     def __init__(self, papers: Mapping[str, Paper], record: Record) -> None:
         self.record = record
         self._encoders: dict[tuple[str, str, str], _EncoderOfCell] = {}
         self._groups: dict[tuple[str, str], dict[tuple[str, str], list[Reading]]] = {}
+        self.items = {"/".join(reading.cell.split("/")[:2]) for reading in record.readings}
         names = CellNames(papers)
         for reading in record.readings:
             cell = names.cell(reading.cell)

@@ -14,6 +14,9 @@ from replicse.spec.papers import Paper
 from replicse.spec.printed import Rounded, Spread
 from replicse.spec.record import check_record, load_record
 
+# Facts that are no hyper-parameters of the method.
+ALIKE = frozenset(("precision", "versions"))
+
 
 class RecordMeasurements(Measurements):
     """The values of source cells by encoder and metric path, as those of a results folder."""
@@ -50,9 +53,10 @@ class RecordMeasurements(Measurements):
         return "" if measured is None else difference_text(measured)
 
     def borrowed_spread(self, cell: Cell) -> Spread | None:
-        """Return the spread of another source in the printed setting when a source has too few seeds for its own.
+        """Return the spread of another source when a source has too few seeds for its own.
 
-        It is that of the source with most seeds. Sources with three seeds or more rest on their own.
+        It is that of the source with most seeds in the printed setting, else with the printed hyper-parameters in code
+        of its own. Sources with three seeds or more rest on their own.
         """
         measured = self.source_cell(cell)
         if measured is None or not measured.trained or len(cell.jobs) >= FEWEST_SEEDS:
@@ -91,10 +95,16 @@ def difference_text(measured: SourceCell) -> str:
     return ", ".join([*facts, *setting.other])
 
 
+def has_printed_hyperparameters(measured: SourceCell) -> bool:
+    """Return whether a setting differs from the printed one in code, precision and versions at most."""
+    setting = measured.setting
+    return setting.is_printed or (setting.as_ is None and setting.facts.keys() <= ALIKE)
+
+
 def _spreads(source_cells: Iterable[SourceCell]) -> Iterator[Spread]:
-    """Yield the spread of each source with enough seeds in the printed setting, in their order."""
+    """Yield the spread of each source with enough seeds, in their order: the printed setting first, then most seeds."""
     for each in source_cells:
-        if each.setting.is_printed and each.trained:
+        if each.trained and has_printed_hyperparameters(each):
             sd = spread_of([reading.number.value for reading in each.readings])
             if sd:
                 yield Spread(sd, len(each.readings) - 1)
