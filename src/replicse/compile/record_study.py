@@ -92,10 +92,10 @@ def record_study(
         items={name: papers[name.partition("/")[0]].items[name.partition("/")[2]] for name in cells},
         cells=dict(cells),
     )
-    for measured in (each for several in sources.values() for each in several):
-        repository = measured.source.repository or measured.source.thread
-        encoder = Encoder(source=EncoderSource(hub=repository, revision=measured.source.commit))
-        study.encoders.update(dict.fromkeys(measured.cell.encoders, encoder))
+    for source_cell in (each for several in sources.values() for each in several):
+        repository = source_cell.source.repository or source_cell.source.thread
+        encoder = Encoder(source=EncoderSource(hub=repository, revision=source_cell.source.commit))
+        study.encoders.update(dict.fromkeys(source_cell.cell.encoders, encoder))
     return RecordStudy(study.frozen(), sources)
 
 
