@@ -1,9 +1,8 @@
 """The report of the record: what others measured, as a committed study."""
 
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 from replicse.cli.render import write_all
 from replicse.compile.outcomes import record_of
@@ -23,10 +22,6 @@ from replicse.spec.papers import load_papers
 from replicse.spec.record import load_record
 
 FIGURE = "readings"  # the kind of figure that each item of the record has
-READINGS = "readings.csv"
-READING_FIELDS = (
-    "paper", "item", "row", "column", "metric", "source", "setting", "differs", "released", "seed", "value", "link",
-)  # fmt: skip
 ABOUT = {
     "title": "What others measured of the printed numbers",
     "shows": "Values that others published, at the papers' own scale. Nothing was run here.",
@@ -52,13 +47,12 @@ def write_record(workflow: Path) -> Path:
     judgements = judge_study(study, decided, claim_numbers(measurements))
     for name, (fields, rows) in judged_tables(judgements, decided).items():
         write_rows(f"{kept.results}/{name}.csv", fields, rows)
-    write_rows(f"{kept.results}/{READINGS}", READING_FIELDS, reading_rows(decided, others))
     for item in decided:
         draw_strips(item, others[item.item], Path(kept.figure(item.item)))
     summary = record_summary(papers, load_record(workflow), decided, others)
-    folder = Path(kept.results)
-    write_all(kept, facts, decided, folder, judgements, others=others, record=summary)
-    return folder / HTML
+    results = Path(kept.results)
+    write_all(kept, facts, decided, results, judgements, others=others, record=summary)
+    return results / HTML
 
 
 def draw_strips(item: ItemResult, others: Others, out: Path) -> None:
@@ -66,27 +60,6 @@ def draw_strips(item: ItemResult, others: Others, out: Path) -> None:
     from replicse.show.content.records import records_of
     from replicse.show.figures import NothingToDraw, draw
 
-    try:
+    # Every value may be of another setting.
+    with suppress(NothingToDraw):
         draw(FIGURE, records_of(judged_item(item, others)), out.with_suffix(""), f"{item.item} · the record")
-    except NothingToDraw:
-        pass  # every value is of another setting
-
-
-def reading_rows(items: Sequence[ItemResult], others: Mapping[str, Others]) -> Iterator[dict[str, Any]]:
-    """Yield a row for each value of each source, as readings.csv has them."""
-    for item in items:
-        for name, cell in item.described.items():
-            for result in others[item.item].get(str(name), ()):
-                about = {
-                    "paper": item.paper,
-                    "item": item.item.partition("/")[2],
-                    "row": cell.row,
-                    "column": cell.column,
-                    "metric": cell.metric_path,
-                    "source": result.source,
-                    "setting": result.setting,
-                    "differs": result.difference,
-                    "released": "yes" if result.released else "",
-                }
-                for seed, value, link in zip(result.seeds, result.values, result.links, strict=True):
-                    yield {**about, "seed": "" if seed is None else seed, "value": value, "link": link}

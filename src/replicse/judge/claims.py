@@ -42,7 +42,9 @@ def cells_read(claims: Iterable[Claim], names: CellNames) -> set[CellId]:
 
 
 class ClaimNumbers(Protocol):
-    """Numbers that claims are tested on: those of our runs, or of others."""
+    """Numbers that claims are tested on, of our runs or of others; `whose` says it in a word."""
+
+    whose: str
 
     def judge(self, claim: Claim) -> ClaimOutcome:
         """Return the outcome of a claim."""
@@ -66,7 +68,7 @@ def judged_claims(
         reported = judged_in_print(claim, names)
         reproduction = judge_claim(claim, counterpart) if counterpart.knows(claim) else None
         ours = numbers.judge(claim)
-        views = {"in print": reported, "reproduction study": reproduction, "ours": ours}
+        views = {"in print": reported, "reproduction study": reproduction, numbers.whose: ours}
         yield JudgedClaim(
             claim=claim.name,
             text=claim.text,
@@ -123,6 +125,8 @@ class OurNumbers:
     `comparable` says whether they are made in the paper's setting; default: as the scale says.
     """
 
+    whose = "ours"
+
     def __init__(
         self, plan: Study, names: CellNames, cells: OurCells, comparable: bool | None = None
     ) -> None:
@@ -147,8 +151,9 @@ class OurNumbers:
         scale = self._plan.scale
         kept = tuple(part for part in parts if self._comparable or not self.absolute(part))
         if parts and not kept:
+            setting = "the source's" if scale.comparable else scale.name
             reason = (
-                f"every part holds a printed number or a margin, and {scale.name} is not the paper's setting"
+                f"every part holds a printed number or a margin, and {setting} is not the paper's setting"
             )
             return ClaimOutcome("not comparable", None, 0, reason)
         ours = judge_parts(kept, self)

@@ -1,6 +1,6 @@
 """What others measured of a cell, as typed values: one entry for each source and setting."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 from replicse.judge.table import Verdict
 
@@ -120,3 +120,10 @@ class RecordSummary:
     papers: tuple[RecordCount, ...] = ()
     items: tuple[RecordCount, ...] = ()
     sources: tuple[SourceFacts, ...] = ()
+
+    @property
+    def total(self) -> RecordCount:
+        """Return the counts of all papers together."""
+        names = [field.name for field in fields(RecordCount)][2:]
+        sums = {name: sum(getattr(count, name) for count in self.papers) for name in names}
+        return RecordCount("all", "", **sums)

@@ -36,6 +36,8 @@ class _Test:
 class RecordNumbers:
     """What others measured, for claims: the source that has most of a claim's cells in one setting decides."""
 
+    whose = "others"
+
     def __init__(self, measurements: RecordMeasurements) -> None:
         self._measurements = measurements
         # cell -> (source, setting) -> its source cell; the printed setting, under whatever name, is blank.

@@ -105,7 +105,8 @@ def readings_records(item: JudgedItem) -> Iterator[dict[str, Any]]:
             cell = item.described.get(name)
             if cell is None or cell.reported is None or cell.printed is None:
                 continue
-            label = row.label.lstrip("* ") + ("" if len(measured) == 1 or averages else f", {column.label}")
+            label = item.row_names[row.id].lstrip("* ")
+            label += "" if len(averages or measured) == 1 else f", {column.label}"
             group = f"{label} {cell.reported.value}"
             for result in item.others.get(str(name), ()):
                 if result.is_printed:

@@ -144,7 +144,8 @@ class Document:
     """Everything a report holds; the formats differ in looks only.
 
     `picture` is what the findings are drawn from: `effects`, `deltas` or a waterfall; `shapes` are the orders of
-    columns. `log` and `record` are the paths of a run's log and record, with RUN in place of its name.
+    columns; `whose` numbers are next to print. `log` and `record` are the paths of a run's log and record, with RUN in
+    place of its name.
     """
 
     scale: str
@@ -168,6 +169,7 @@ class Document:
     around: Surroundings = Surroundings()
     log: str = ""
     record: str = ""
+    whose: str = "ours"
 
 
 def make_document(
@@ -217,9 +219,10 @@ def make_document(
         shapes=report.shapes,
         around=around,
         introduction=paragraphs("introduction")[0],
-        reading=paragraphs("reading"),
-        log=f"{made_in.logs}/train/RUN.log",
-        record=made_in.run("RUN", PROVENANCE),
+        reading=(*(paragraphs("record_cells") if report.record else ()), *paragraphs("reading")),
+        log="" if report.record else f"{made_in.logs}/train/RUN.log",
+        record="" if report.record else made_in.run("RUN", PROVENANCE),
+        whose="others" if report.record else "ours",
     )
 
 

@@ -44,7 +44,7 @@ def record_page(report: Report) -> Page | None:
     deciding = [line for line in lines if line.result.decides]
     effects = [line for line in lines if line.result.effect]
     sheets = (
-        counts_sheet("By paper", "Paper", summary.papers),
+        counts_sheet("By paper", "Paper", (*summary.papers, summary.total)),
         counts_sheet("By item", "Item", summary.items),
         deciding_sheet(deciding),
         effects_sheet(effects),
@@ -63,14 +63,12 @@ def record_page(report: Report) -> Page | None:
 
 def count_sentence(summary: RecordSummary) -> str:
     """Return how many printed numbers others measured, and how many of these have a verdict."""
-    measured, printed = (
-        sum(getattr(count, name) for count in summary.papers) for name in ("measured", "printed")
-    )
-    judged = sum(count.judged for count in summary.papers)
+    total = summary.total
     values = sum(source.values for source in summary.sources)
+    papers = several(len(summary.papers), "paper")
     return (
-        f"Others measured {measured:,} of the {printed:,} numbers that {several(len(summary.papers), 'paper')} print:"
-        f" {several(values, 'value')} of {several(len(summary.sources), 'source')}, {several(judged, 'verdict')}."
+        f"Others measured {total.measured:,} of the {total.printed:,} numbers that {papers} print:"
+        f" {several(values, 'value')} of {several(len(summary.sources), 'source')}, {several(total.judged, 'verdict')}."
     )
 
 
@@ -79,18 +77,18 @@ def record_headlines(report: Report) -> Iterator[Headline]:
     summary = report.record
     if summary is None:
         return
-    total = {name: sum(map(get, summary.papers)) for name, get in FOUND.items()}
+    total = {name: get(summary.total) for name, get in FOUND.items()}
     yield Headline(count_sentence(summary), "", "the-record")
     released = total["equal"] + total["not equal"]
     yield Headline(
-        f"Released checkpoints: {total['equal']} of {several(released, 'number')} equal to print.",
+        f"Released encoders, tested by others: {total['equal']} of {several(released, 'number')} equal to print.",
         "Equal to half a printed digit and the rounding of the source",
         "the-record",
     )
     trained = sum(total[name] for name in ("within seed spread", "higher", "lower"))
     yield Headline(
-        f"Encoders trained again: {total['within seed spread']} of {several(trained, 'number')} within seed spread,"
-        f" {total['higher']} higher, {total['lower']} lower; {total['undetermined']} undetermined.",
+        f"Encoders trained again by others: {total['within seed spread']} of {several(trained, 'number')} within seed"
+        f" spread, {total['higher']} higher, {total['lower']} lower; {total['undetermined']} undetermined.",
         "By the source with most seeds in the printed setting, adjusted for the number of cells of the paper",
         "the-record",
     )
