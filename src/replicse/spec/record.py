@@ -125,9 +125,13 @@ class Source(Checked):
         """
         if self.thread:
             return self.url
-        other = OTHER_COMMIT.fullmatch(place)
-        commit, path = (other["commit"], other["path"]) if other else (self.commit, place)
+        commit, path = self.locate(place)
         return f"https://github.com/{self.repository}/blob/{commit}/{path}".replace(" ", "%20")
+
+    def locate(self, place: str) -> tuple[str, str]:
+        """Return commit and path of a place in the repository."""
+        other = OTHER_COMMIT.fullmatch(place)
+        return (other["commit"], other["path"]) if other else (str(self.commit), place)
 
     @model_validator(mode="after")
     def _is_repository_or_thread(self) -> Self:
