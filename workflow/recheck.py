@@ -14,7 +14,7 @@ from decimal import Decimal
 from functools import cache
 from pathlib import Path
 
-from replicse.spec.record import Reading, Record, load_record
+from replicse.spec.record import Record, SourceReading, load_record
 
 WORKFLOW = Path(__file__).resolve().parent
 NUMBER = re.compile(r"-?\d+\.?\d*(?:[eE][-+]?\d+)?")
@@ -38,7 +38,7 @@ def is_found(value: str, numbers: frozenset[Decimal]) -> bool:
     return any(abs(number * factor - wanted) <= half_digit for number in numbers for factor in (1, 100))
 
 
-def read_again(folder: Path, record: Record, reading: Reading) -> str:
+def read_again(folder: Path, record: Record, reading: SourceReading) -> str:
     """Return `found`, `missing` or `not read` for a reading."""
     source = record.sources[reading.source]
     if source.thread:

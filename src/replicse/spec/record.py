@@ -11,6 +11,7 @@ from pydantic import ConfigDict, Field, PrivateAttr, model_validator
 from replicse.checked import Checked, Count, Id, Number, Share, Text, Whole, checked_yaml
 from replicse.errors import BadInput, check_known
 from replicse.files import numbered_rows
+from replicse.registry.poolings import PoolingParameters
 from replicse.registry.suites import range_of
 from replicse.spec.causes import Thread, address
 from replicse.spec.cell_id import AS_DESCRIBED, CellId
@@ -54,7 +55,7 @@ class Facts(Checked):
     prompt: Literal["yes", "no", "other"] | None = None
 
 
-class Setting(Checked):
+class SourceSetting(Checked):
     """One setting of a source: how its values were made, next to how the printed number was.
 
     `as` is `printed`, or a protocol of the paper. Otherwise `differs` has the facts that differ and `other` those that
@@ -96,7 +97,7 @@ class Source(Checked):
     code: Text
     stack: Text | None = None
     gpus: Text | None = None
-    settings: Annotated[dict[Id, Setting], Field(min_length=1)]
+    settings: Annotated[dict[Id, SourceSetting], Field(min_length=1)]
     note: Text | None = None
     _file: Path = PrivateAttr(default=Path())
 
@@ -140,7 +141,7 @@ class Source(Checked):
         return self
 
 
-class Reading(Checked):
+class SourceReading(Checked):
     """One value of one cell, as a source gives it: its decimals are the source's rounding."""
 
     source: str
@@ -163,24 +164,24 @@ class Record(Checked):
     """All sources by name and their readings, in the order of the files."""
 
     sources: dict[str, Source] = {}
-    readings: tuple[Reading, ...] = ()
+    readings: tuple[SourceReading, ...] = ()
 
-    def of_cell(self, cell: CellId) -> tuple[Reading, ...]:
+    def of_cell(self, cell: CellId) -> tuple[SourceReading, ...]:
         """Return the readings of a cell, whatever its protocol; a reading may name the metric or leave it out."""
         described = cell.described
         return (*self._by_cell.get(described.short, ()), *self._by_cell.get(str(described), ()))
 
-    def setting(self, reading: Reading) -> Setting:
+    def setting(self, reading: SourceReading) -> SourceSetting:
         """Return the setting of a reading."""
         return self.sources[reading.source].settings[reading.setting]
 
-    def link(self, reading: Reading) -> str:
+    def link(self, reading: SourceReading) -> str:
         """Return the address of the file or thread that holds a reading."""
         return self.sources[reading.source].link(reading.place)
 
     @cached_property
-    def _by_cell(self) -> dict[str, list[Reading]]:
-        by_cell: dict[str, list[Reading]] = {}
+    def _by_cell(self) -> dict[str, list[SourceReading]]:
+        by_cell: dict[str, list[SourceReading]] = {}
         for reading in self.readings:
             by_cell.setdefault(reading.cell, []).append(reading)
         return by_cell
@@ -213,9 +214,12 @@ def check_record(record: Record, papers: Mapping[str, Paper]) -> None:
     """Check that each reading has a cell of a paper, and a value that its metric can have.
 
     Raises:
-        BadInput: A cell does not exist, a value is outside of the range of its metric, or a setting names a protocol
-            that the paper of the cell does not have. The sentence names the file and line.
+        BadInput: A cell does not exist, a value is outside of the range of its metric, or a setting names a pooling
+            that is not known or a protocol that the paper of the cell does not have. The sentence names the file and
+            the line or key.
     """
+    for source in record.sources.values():
+        _check_poolings(source)
     names = CellNames(papers)
     for reading in record.readings:
         source = record.sources[reading.source]
@@ -224,7 +228,7 @@ def check_record(record: Record, papers: Mapping[str, Paper]) -> None:
         _check_protocol(reading, record.setting(reading), papers, location)
 
 
-def _read_readings(source: Source) -> Iterator[Reading]:
+def _read_readings(source: Source) -> Iterator[SourceReading]:
     """Yield the readings of a source; BadInput names the line of a mistake."""
     file = source.file.with_suffix(".csv")
     first_line: dict[tuple[str, ...], int] = {}
@@ -242,7 +246,7 @@ def _read_readings(source: Source) -> Iterator[Reading]:
         yield reading
 
 
-def _read_reading(source: Source, row: Mapping[str, str], line: int, location: str) -> Reading:
+def _read_reading(source: Source, row: Mapping[str, str], line: int, location: str) -> SourceReading:
     """Return the reading of a row; BadInput names its mistake."""
     for field in ("cell", "setting", "value", "place"):
         if not row[field].strip():
@@ -256,10 +260,19 @@ def _read_reading(source: Source, row: Mapping[str, str], line: int, location: s
         )
     seed = int(row["seed"]) if row["seed"] else None
     values = {**row, "seed": seed, "source": source.name, "line": line}
-    return Reading.of(values, location)
+    return SourceReading.of(values, location)
 
 
-def _check_cell(reading: Reading, names: CellNames, location: str) -> None:
+def _check_poolings(source: Source) -> None:
+    """Raise BadInput for a setting whose pooling is not known."""
+    for name, setting in source.settings.items():
+        pooling = setting.differs.pooling
+        if pooling is not None:
+            location = f"{source.file}: settings.{name}.differs.pooling"
+            check_known(pooling, PoolingParameters.known(), f'{location} is "{pooling}"')
+
+
+def _check_cell(reading: SourceReading, names: CellNames, location: str) -> None:
     """Raise BadInput for a reading of no cell, or of a value that its metric cannot have."""
     if "*" in reading.cell:
         raise BadInput(f'{location}: cell is "{reading.cell}"; write a line for each cell, without *')
@@ -276,7 +289,9 @@ def _check_cell(reading: Reading, names: CellNames, location: str) -> None:
         )
 
 
-def _check_protocol(reading: Reading, setting: Setting, papers: Mapping[str, Paper], location: str) -> None:
+def _check_protocol(
+    reading: SourceReading, setting: SourceSetting, papers: Mapping[str, Paper], location: str
+) -> None:
     """Raise BadInput for a setting that names a protocol which the paper of the cell does not have."""
     paper = papers[reading.cell.partition("/")[0]]
     protocols = [PRINTED, AS_DESCRIBED, AS_RUN, *(protocol.id for protocol in paper.protocols)]

@@ -10,7 +10,7 @@ from replicse.cli.diagnose import FACTS
 from replicse.errors import BadInput
 from replicse.spec.cell_id import CellId
 from replicse.spec.papers import load_paper, load_papers
-from replicse.spec.record import Facts, Setting, check_record, load_record
+from replicse.spec.record import Facts, SourceSetting, check_record, load_record
 from replicse.workspace import packaged
 
 WORKFLOW = packaged("workflow")
@@ -109,6 +109,15 @@ def test_a_mistake_in_the_source_names_file_and_key(change, problem, tmp_path):
         load_record(tmp_path)
 
 
+def test_a_pooling_that_is_not_known_is_refused(tmp_path, simcse):
+    pooled = {"encoder": "released", "read_off": "table", "differs": {"pooling": "cls-hed"}}
+    write_source(tmp_path, source={**SOURCE, "settings": {"pooled": pooled}}, lines=[])
+    with pytest.raises(
+        BadInput, match=r'lab\.yaml: settings\.pooled\.differs\.pooling .*; did you mean "cls-head"'
+    ):
+        check_record(load_record(tmp_path), simcse)
+
+
 def test_both_files_of_a_source_are_needed(tmp_path):
     write_source(tmp_path)
     (tmp_path / "record" / "lab.csv").rename(tmp_path / "record" / "other.csv")
@@ -119,6 +128,6 @@ def test_both_files_of_a_source_are_needed(tmp_path):
 def test_facts_have_the_words_of_diagnose():
     words = {field.alias for field in Facts.model_fields.values()}
     assert words <= FACTS.keys()
-    assert Setting.of(
+    assert SourceSetting.of(
         {"encoder": "released", "read_off": "table", "differs": {"learning-rate": 1e-5}}, "here"
     ).facts == {"learning-rate": 1e-5}
