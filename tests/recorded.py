@@ -7,7 +7,7 @@ from planned import WORKFLOW
 from replicse.compile.record_study import record_study
 from replicse.judge.record_measurements import RecordMeasurements
 from replicse.spec.papers import load_papers
-from replicse.spec.record import Reading, Record, Source
+from replicse.spec.record import Record, Source, SourceReading
 
 UNSUP = "simcse/table5/unsup-simcse-bert-base/avg"
 DIFFCSE = "diffcse/table1/diffcse-bert-base/avg"
@@ -44,7 +44,7 @@ def made_record(lines):
         }
         sources.setdefault(name, Source.of({**about, "settings": SETTINGS}, name))
         entry = {"source": name, "cell": cell, "setting": setting, "seed": seed, "value": value}
-        readings.append(Reading.of({**entry, "place": "log.txt", "line": line}, name))
+        readings.append(SourceReading.of({**entry, "place": "log.txt", "line": line}, name))
     return Record(sources=sources, readings=tuple(readings))
 
 

@@ -14,7 +14,7 @@ from replicse.spec.columns import AnyColumn
 from replicse.spec.config import Config, by_paper
 from replicse.spec.models import SOURCES, Encoder, EncoderRequest, EncoderSource, layered
 from replicse.spec.papers import Paper, printed_of
-from replicse.spec.record import Reading, Record, Setting, Source
+from replicse.spec.record import Record, Source, SourceReading, SourceSetting
 from replicse.spec.scales import load_scale
 from replicse.spec.tables import Item, Row
 
@@ -33,11 +33,11 @@ class SourceCell:
     source: Source
     source_name: str
     setting_name: str
-    readings: tuple[Reading, ...]
+    readings: tuple[SourceReading, ...]
     trained: bool
 
     @property
-    def setting(self) -> Setting:
+    def setting(self) -> SourceSetting:
         """Return how the source made its values."""
         return self.source.settings[self.setting_name]
 
@@ -105,7 +105,7 @@ class _Readings:
     def __init__(self, papers: Mapping[str, Paper], record: Record) -> None:
         self.record = record
         self._encoders: dict[tuple[str, str, str], _EncoderOfCell] = {}
-        self._groups: dict[tuple[str, str], dict[tuple[str, str], list[Reading]]] = {}
+        self._groups: dict[tuple[str, str], dict[tuple[str, str], list[SourceReading]]] = {}
         self.items = {"/".join(reading.cell.split("/")[:2]) for reading in record.readings}
         names = CellNames(papers)
         for reading in record.readings:
@@ -218,7 +218,9 @@ def _empty_cell(papers: Mapping[str, Paper], item: Item, row: Row, column: AnyCo
     )
 
 
-def _source_cell(cell: Cell, source: Source, setting_name: str, readings: Sequence[Reading]) -> SourceCell:
+def _source_cell(
+    cell: Cell, source: Source, setting_name: str, readings: Sequence[SourceReading]
+) -> SourceCell:
     """Return a cell as a source measured it: its readings by seed, those without a stated seed in their order."""
     is_retrained = source.settings[setting_name].encoder == "retrained"
     ordered = sorted(readings, key=lambda reading: (reading.seed is None, reading.seed or 0))
@@ -239,7 +241,7 @@ def _source_cell(cell: Cell, source: Source, setting_name: str, readings: Sequen
     return SourceCell(measured, source, first.source, setting_name, (*counted, *again), is_retrained)
 
 
-def _run_name(reading: Reading, place: int, count: int) -> str:
+def _run_name(reading: SourceReading, place: int, count: int) -> str:
     """Return the name of the run behind a reading: its seed, else its place among several."""
     if reading.seed is not None:
         return f"/s{reading.seed}"

@@ -12,14 +12,15 @@ LONGEST = 7  # characters of a value that is shown as published
 
 
 def others_lines(results: Sequence[SourceResult]) -> Iterator[str]:
-    """Yield two lines for each source and setting: what it measured, and the file that holds it.
+    """Yield a line for each source and setting: what it measured, and the file or comment that holds it.
 
     The deciding source comes first, then the others in the printed setting, then other settings.
     """
     for result in results:
-        yield f"{result.source} ({result.cited}, {result.year}): {_measured(result)}{_judged(result)}"
         first, *more = dict.fromkeys(result.links)
-        yield f"  {first}" + (f" and {several(len(more), 'more file')}" if more else "")
+        place = first + (f" and {several(len(more), 'more file')}" if more else "")
+        about = f"{result.source} ({result.cited}, {result.year})"
+        yield f"{about}: {_measured(result)}{_judged(result)}; {place}"
 
 
 def others_facts(results: Sequence[SourceResult]) -> list[dict[str, Any]]:

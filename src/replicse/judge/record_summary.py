@@ -6,6 +6,7 @@ from dataclasses import fields
 
 from replicse.judge.others import Others, RecordCount, RecordSummary, SourceFacts
 from replicse.judge.table import ItemResult
+from replicse.spec.columns import TEXT
 from replicse.spec.papers import Paper, printed_in
 from replicse.spec.record import Record
 from replicse.spec.tables import Item
@@ -50,7 +51,7 @@ def _count_item(result: ItemResult, others: Others) -> RecordCount:
     verdicts: Counter[str] = Counter()
     printed = measured = other_setting = 0
     for name, cell in result.described.items():
-        if cell.printed is None or cell.row in quoted:
+        if cell.metric == TEXT or cell.printed is None or cell.row in quoted:
             continue
         printed += 1
         sources = others.get(str(name), ())

@@ -9,6 +9,7 @@ from replicse.printable import number, several
 from replicse.show.content.cells import SYMBOLS
 from replicse.show.content.grids import WRITTEN_OUT, GridLine
 from replicse.spec.cell_id import AS_DESCRIBED, CellId
+from replicse.spec.columns import TEXT
 
 OTHERS = "others"
 RELEASED = "released"  # the protocol of a checkpoint that the authors published
@@ -61,7 +62,8 @@ def others_facts(item: JudgedItem, cell: CellId) -> tuple[tuple[str, str], ...]:
 
 def others_note(item: JudgedItem) -> tuple[str, ...]:
     """Return how many of an item's printed numbers others measured, and where all of it is."""
-    printed = [cell for cell in item.described.values() if cell.printed is not None]
+    numbers = (cell for cell in item.described.values() if cell.metric != TEXT)
+    printed = [cell for cell in numbers if cell.printed is not None]
     measured = sum(str(item.id_of(cell)) in item.others for cell in printed)
     if not measured:
         return ()

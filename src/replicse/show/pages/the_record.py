@@ -13,6 +13,7 @@ from replicse.show.content.cells import SYMBOLS
 from replicse.show.content.contents import Headline, Page
 from replicse.show.content.sheets import Columns, Sheet
 from replicse.show.content.texts import paragraphs
+from replicse.spec.columns import TEXT
 
 TITLE, FILE = "The record", "record.html"
 # The count of each verdict.
@@ -173,7 +174,7 @@ def _counts(effect: SettingEffect | None) -> str:
 def _lines(item: JudgedItem) -> Iterator[_Line]:
     """Yield what others measured of the printed numbers of an item, of a table with an average first the average."""
     for name, cell in item.described.items():
-        if cell.printed is not None:
+        if cell.metric != TEXT and cell.printed is not None:
             yield from _of_cell(item.name_of(name), cell, item.others.get(str(name), ()))
 
 
