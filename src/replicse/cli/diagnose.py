@@ -22,6 +22,8 @@ from replicse.cli.diagnosis import (
 from replicse.errors import BadInput, check_known, nearest
 from replicse.judge.diagnosis import Diagnosis, check_number, diagnose
 from replicse.judge.published import PublishedCell, published_cell
+from replicse.judge.record_diagnosis import recorded_cell, with_record
+from replicse.judge.record_measurements import load_record_measurements
 from replicse.judge.result_files import AVERAGED, TOOLS, read_results
 from replicse.printable import some
 from replicse.registry.poolings import PoolingParameters
@@ -208,12 +210,15 @@ def diagnosed(arguments: Namespace) -> Diagnosis:
         raise BadInput(
             f"--seeds is {arguments.seeds}; expected how many seeds your number is a mean of, 1 or more"
         )
-    published = compared_with(arguments)
+    published, recorded = compared_with(arguments), None
+    if published.name:
+        record = load_record_measurements(arguments.workflow, load_papers(arguments.workflow))
+        published, recorded = with_record(published, record), recorded_cell(record, published)
     number = number_of(arguments, published)
     if number is not None:
         check_number(number, published)
     causes, measured = load_causes(arguments.workflow), load_measured(arguments.workflow)
-    return diagnose(number, published, facts_of(arguments), causes, measured)
+    return diagnose(number, published, facts_of(arguments), causes, measured, recorded)
 
 
 def number_of(arguments: Namespace, published: PublishedCell) -> float | None:

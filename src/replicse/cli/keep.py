@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from replicse.cli.arguments import add_study_arguments, check_here, chosen_config, chosen_study, study_file
+from replicse.cli.record_source import add_record_arguments, keep_record
 from replicse.cli.render import study_facts, write_kept
 from replicse.compile.cache import load_or_compile
 from replicse.compile.paths import Paths
@@ -40,6 +41,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         metavar="FILE.zip",
         help="write a committed study to a crate, with papers, plug-ins and pins",
     )
+    add_record_arguments(parser)
 
 
 def run(arguments: Namespace) -> None:
@@ -48,6 +50,9 @@ def run(arguments: Namespace) -> None:
         raise BadInput(f'name is "{arguments.name}"; expected small letters, digits and hyphens')
     if arguments.crate:
         keep_crate(arguments.name, arguments.workflow, arguments.crate)
+        return
+    if arguments.record:
+        keep_record(arguments)
         return
     plan = finished_study(arguments)
     kept = Paths(plan.scale.name, arguments.name)

@@ -21,7 +21,9 @@ from replicse.judge.judgements import Judgements
 from replicse.judge.methods import Methods, MethodsStudy, methods_by_study, recipes_of
 from replicse.judge.multiplicity import controlled
 from replicse.judge.origins import records_of
+from replicse.judge.others import Others, RecordSummary
 from replicse.judge.record import StudyRecord
+from replicse.judge.record_cells import others_by_item
 from replicse.judge.report import Incomplete
 from replicse.judge.study import committed_item, judge_study, judged_tables
 from replicse.judge.summary import seconds_by_part
@@ -56,10 +58,13 @@ def write_all(
     folder: Path,
     judgements: Judgements,
     lacking: Sequence[Incomplete] = (),
+    others: Mapping[str, Others] | None = None,
+    record: RecordSummary | None = None,
 ) -> None:
     """Write the report of a study into a folder, with what it is drawn from and with the figures there are.
 
     Its pages have the verdicts of each paper adjusted for their number, its CSVs those of each cell by itself.
+    `others` holds what others measured of the items; default: as the record has it. `record` is what that comes to.
     """
     from replicse.show.document import whole_document, write_report
 
@@ -68,7 +73,9 @@ def write_all(
     seconds = None
     if shows_machine(study, paths):
         seconds = seconds_by_part(*seconds_of(items, Paths(study["scale"])))
-    whole = report(study, controlled(items), judgements, seconds, lacking, workflow_folder())
+    measured = others_by_item(workflow_folder(), items) if others is None else others
+    judged = controlled(items)
+    whole = report(study, judged, judgements, seconds, lacking, workflow_folder(), measured, record)
     for item in items:
         write_rows(folder / "tables" / f"{item.item}.csv", FIELDS, table_rows(item))
     if not paths.kept:

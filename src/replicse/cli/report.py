@@ -9,7 +9,8 @@ from pathlib import Path
 from replicse.cli.answers import add_all_argument, answer, on_a_screen
 from replicse.cli.arguments import add_study_arguments
 from replicse.cli.render import draw_item, study_facts, write_all, write_judgements, write_kept
-from replicse.cli.selected_study import own_study
+from replicse.cli.selected_study import names_record, own_study
+from replicse.cli.write_record import write_record
 from replicse.compile.job_states import JobStates
 from replicse.compile.paths import Paths
 from replicse.compile.study import Study
@@ -37,6 +38,11 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(arguments: Namespace) -> int:
     """Report what there is of a study, and say what is missing and why; or write a committed study's report again."""
+    if names_record(arguments.study):
+        with warnings_alone():
+            report = write_record(arguments.workflow)
+        print(f"report of the record: {report}")
+        return 0
     if arguments.study in committed():
         with warnings_alone():
             write_kept(arguments.study, arguments.workflow)

@@ -10,12 +10,15 @@ from replicse.cli.arguments import asked, check_here, chosen_config, chosen_stud
 from replicse.compile.cache import load_or_compile
 from replicse.compile.job_states import JobStates
 from replicse.compile.paths import Paths
+from replicse.compile.record_study import RECORD
 from replicse.compile.study import Study
 from replicse.errors import BadInput, nearest
 from replicse.files import read_json
 from replicse.judge.folder import committed
 from replicse.judge.measurements import Measurements
+from replicse.judge.record_measurements import RecordMeasurements, load_record_measurements
 from replicse.spec.config import by_paper, checked_config, read_config
+from replicse.spec.papers import load_papers
 
 
 @dataclass(frozen=True)
@@ -81,6 +84,8 @@ def own_study(arguments: Namespace, only: str = "", own: bool = False) -> Select
 
     `own` is that of `chosen_config`.
     """
+    if names_record(arguments.study):
+        return SelectedStudy(record_measurements(arguments))
     if arguments.study:
         file = study_file(arguments.study)
         names = [
@@ -110,6 +115,21 @@ def own_study(arguments: Namespace, only: str = "", own: bool = False) -> Select
                 return SelectedStudy(Measurements(plan, JobStates(plan)), "" if same else notice)
     plan = load_or_compile(values, arguments.workflow, named, only)
     return SelectedStudy(Measurements(plan, JobStates(plan)))
+
+
+def names_record(study: str | None) -> bool:
+    """Return whether --study names the record, by its name or its folder."""
+    return study is not None and study.rstrip("/") in (RECORD, Paths("", RECORD).results)
+
+
+def record_measurements(arguments: Namespace) -> RecordMeasurements:
+    """Return what others measured, as the study `record`; BadInput for options that only a study of ours has."""
+    if arguments.config or arguments.scale or arguments.seeds is not None:
+        raise BadInput(
+            f"--study {arguments.study}: others measured it at the papers' own scale; leave out --scale, --seeds and"
+            " --config"
+        )
+    return load_record_measurements(arguments.workflow, load_papers(arguments.workflow))
 
 
 def _kept(arguments: Namespace, name: str, only: str) -> SelectedStudy:

@@ -18,6 +18,7 @@ from replicse.spec.config import (
 )
 from replicse.spec.datasets import load_datasets
 from replicse.spec.papers import Paper, load_papers
+from replicse.spec.record import check_record, load_record
 from replicse.spec.running_text import numbers_in_text
 
 
@@ -36,6 +37,7 @@ def run(arguments: Namespace) -> None:
     config = checked_config(values, file)
     papers = load_papers(workflow, config.plugins)
     numbers_in_text(CellNames(papers, chosen=True), load_datasets(workflow))
+    check_record(load_record(workflow), papers)
     check_configs(arguments, papers)
     claims = study_claims(CellNames(papers), papers)
     elsewhere = validate_scales(config, papers, workflow, file)

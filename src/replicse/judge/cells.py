@@ -84,6 +84,7 @@ def _outcome(cell: Cell, plan: ItemPlan, ours: Values, measurements: Measurement
         why_not=facts.why_not_comparable,
         prior=None if ours.seedless else facts.spread,
         seedless=ours.seedless,
+        rounding=ours.half_digit,
         failures=[ours.failure] if ours.failure else [],
         reducer=over.seeds if over else MEAN,
         better=cell.column.better,

@@ -29,7 +29,8 @@ class Measurement:
     """What was measured of one encoder at a metric path, `suite/...`, of which a suite alone is the shortest.
 
     `value` is None where it is missing; `failure` says why, unless it was only not run. `bounds` are those of a
-    correlation over resampled test pairs; `provenance` is the record of what it was made with.
+    correlation over resampled test pairs; `provenance` is the record of what it was made with; `half_digit` is half a
+    unit of the last digit of a value that somebody else has rounded.
     """
 
     encoder: str
@@ -38,6 +39,7 @@ class Measurement:
     failure: str = ""
     bounds: tuple[float, float] | None = None
     provenance: Record = field(default_factory=dict)
+    half_digit: float = 0.0
 
 
 class Measurements:
@@ -73,6 +75,10 @@ class Measurements:
             bounds=(low, high) if task and aggregation == "all" and None not in (low, high) else None,
             provenance=evaluation.get("provenance", {}),
         )
+
+    def is_seedless(self, cell: Cell) -> bool:
+        """Return whether no value of a cell depends on a seed: the encoder was not trained for it."""
+        return cell.seeds == (None,)
 
     def records_behind(self, cell: Cell) -> list[Record]:
         """Return the records of what a cell reads: of its evaluations, its runs, and the runs that those depend on."""

@@ -7,6 +7,7 @@ from replicse.checked import Checked
 from replicse.compile.job import AGAIN
 from replicse.judge.judgements import Explained, Finding, JudgedClaim, Paired
 from replicse.judge.machines import Machine, mixture
+from replicse.judge.others import Others, RecordSummary
 from replicse.judge.table import ItemResult
 from replicse.spec.causes import Cause, CausesPage, Measured
 from replicse.spec.cell_id import CellId
@@ -113,10 +114,14 @@ class ColumnShape:
 
 
 class JudgedItem(ItemResult):
-    """An item with what its rows change, and how many of its cells show each verdict."""
+    """An item with what its rows change, how many of its cells show each verdict, and what others measured of it.
+
+    `others` are by the name of the cell as its paper describes it.
+    """
 
     effects: tuple[Effect, ...] = ()
     verdicts: dict[str, int] = {}
+    others: Others = {}
 
 
 @dataclass(frozen=True)
@@ -224,7 +229,8 @@ class Report(Checked):
     """Everything that a format prints of a study; `study` is its record.
 
     `differences` are of rows to their baseline rows, `orders` is what all `shapes` come to; `gaps_known` says whether a
-    printed gap is known to be larger than its noise, None if there is no gap.
+    printed gap is known to be larger than its noise, None if there is no gap. `record` is the summary of the study of the
+    record.
     """
 
     study: dict[str, Any]
@@ -244,6 +250,7 @@ class Report(Checked):
     causes_page: CausesPage | None = None
     causes: tuple[Cause, ...] = ()
     measured: tuple[Measured, ...] = ()
+    record: RecordSummary | None = None
 
     @property
     def mixture(self) -> str:

@@ -19,13 +19,14 @@ class Values:
     """What one cell gave: a value per seed, None where it is missing, and why it failed where it did.
 
     `seedless` says that the values are no draws of a training seed: the encoder was not trained here. `pairs` bound a
-    correlation over resampled test pairs, averaged over the seeds.
+    correlation over resampled test pairs, averaged over the seeds; `half_digit` is the coarsest rounding of the values.
     """
 
     per_seed: tuple[Value, ...] = ()
     failure: str = ""
     seedless: bool = False
     pairs: tuple[float, float] | None = None
+    half_digit: float = 0.0
 
 
 def values(cell: Cell, measurements: Measurements, shown: Mapping[str, Mapping[str, float]]) -> Values:
@@ -53,7 +54,9 @@ def values(cell: Cell, measurements: Measurements, shown: Mapping[str, Mapping[s
         printed = cell.subtracted.number if cell.subtracted else None
         each = [value - printed.value if printed and isinstance(value, float) else None for value in each]
     failure = "; ".join(dict.fromkeys(failures))
-    return Values(tuple(each), failure, cell.seeds == (None,), _over_pairs(cell, groups))
+    half_digit = max(measured.half_digit for group in groups for measured in group)
+    seedless = measurements.is_seedless(cell)
+    return Values(tuple(each), failure, seedless, _over_pairs(cell, groups), half_digit)
 
 
 def _over_pairs(cell: Cell, groups: Sequence[Sequence[Measurement]]) -> tuple[float, float] | None:

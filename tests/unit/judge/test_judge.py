@@ -60,7 +60,13 @@ def tabulated(plan, tmp_path, monkeypatch):
 
 def judge(folder):
     outputs = [str(folder / name) for name in ("judgements.json", "claims.csv")]
-    specification = {"stage": "judge", "id": "", "digests": {}, "payload": {"study": "config.json"}, "inputs": []}
+    specification = {
+        "stage": "judge",
+        "id": "",
+        "digests": {},
+        "payload": {"study": "config.json"},
+        "inputs": [],
+    }
     write_json("results/micro/jobs/judge.json", {**specification, "outputs": outputs})
     assert main(["job", "judge", "results/micro/jobs/judge.json"]) == 0
     assert read_json(folder / "judgements.json.job")["specification"]["stage"] == "judge"

@@ -87,7 +87,7 @@ class Page:
     `headline` is what the page found, in a sentence; `waterfalls` are drawn above the tables where a format can. A page
     with a `file` is an HTML page of its own, which also holds the `further` sheets: those of papers outside the study.
     The search finds the single `lines` of some pages. `notes` are sentences that the pages of single papers show too.
-    `of` says what its tables are of, where that is not the study.
+    `of` says what its tables are of, where that is not the study; `pictures` names items whose figures it shows.
     """
 
     title: str
@@ -100,6 +100,7 @@ class Page:
     lines: bool = False
     of: str = ""
     notes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    pictures: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -156,7 +157,8 @@ class Document:
     """Everything a report holds; the formats differ in looks only.
 
     `picture` is what the findings are drawn from: `effects`, `deltas` or a waterfall; `shapes` are the orders of
-    columns. `log` and `record` are the paths of a run's log and record, with RUN in place of its name.
+    columns; `whose` numbers are next to print. `log` and `record` are the paths of a run's log and record, with RUN in
+    place of its name.
     """
 
     scale: str
@@ -181,6 +183,7 @@ class Document:
     around: Surroundings = Surroundings()
     log: str = ""
     record: str = ""
+    whose: str = "ours"
 
 
 def make_document(
@@ -230,9 +233,10 @@ def make_document(
         shapes=report.shapes,
         around=around,
         introduction=paragraphs("introduction")[0],
-        reading=paragraphs("reading"),
-        log=f"{made_in.logs}/train/RUN.log",
-        record=made_in.run("RUN", PROVENANCE),
+        reading=(*(paragraphs("record_cells") if report.record else ()), *paragraphs("reading")),
+        log="" if report.record else f"{made_in.logs}/train/RUN.log",
+        record="" if report.record else made_in.run("RUN", PROVENANCE),
+        whose="others" if report.record else "ours",
     )
 
 
