@@ -229,8 +229,8 @@ class Report(Checked):
     """Everything that a format prints of a study; `study` is its record.
 
     `differences` are of rows to their baseline rows, `orders` is what all `shapes` come to; `gaps_known` says whether a
-    printed gap is known to be larger than its noise, None if there is no gap. `record` is the summary of the study of the
-    record.
+    printed gap is known to be larger than its noise, None if there is no gap. `record` is the summary of the
+    study of the record.
     """
 
     study: dict[str, Any]
