@@ -13,7 +13,7 @@ from replicse.compile.jobs import Jobs
 from replicse.compile.paths import Paths
 from replicse.compile.study import Cell, Study
 from replicse.errors import BadInput
-from replicse.files import read_json
+from replicse.files import read_json, sha256_of
 from replicse.judge.evaluation import checked_record, part_at, read_evaluation
 from replicse.judge.machines import Machine, distinct, recorded
 from replicse.registry.artefacts import PROVENANCE
@@ -101,12 +101,18 @@ class Measurements:
         if file not in self._evaluations:
             encoder, group = Path(file).parent.name, Path(file).stem
             place, asked = self.study.evaluated(encoder, group), self._asked.get((encoder, group), ())
-            sets = self.study.scale.options.get("sets", {}).get("sets", {})
             partly = self.jobs is not None
             self._evaluations[file] = self._checked(
-                file, lambda: read_evaluation(file, place, sets, asked, partly)
+                file, lambda: read_evaluation(file, place, self._set_tables, asked, partly)
             )
         return self._evaluations[file]
+
+    @cached_property
+    def _set_tables(self) -> dict[str, tuple[str, str]]:
+        """Return file and sha256 of the table of each own set that is there, by name."""
+        sets = self.study.scale.options.get("sets", {}).get("sets", {})
+        files = {name: one.get("file", "") for name, one in sets.items()}
+        return {name: (file, sha256_of(file)) for name, file in files.items() if Path(file).is_file()}
 
     @cached_property
     def _asked(self) -> dict[tuple[str, str], set[str]]:
