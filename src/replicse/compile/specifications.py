@@ -296,6 +296,12 @@ def describe_file(file: Path) -> dict[str, Any]:
     return {"bytes": size} | ({"sha256": sha256_of(file)} if size <= LARGEST_HASHED else {})
 
 
+def is_as_written(evaluation: Path) -> bool:
+    """Return whether an evaluation is the file that its job has written."""
+    written = read_copy(copy_of("evaluate", evaluation)).get("written", {})
+    return any(Path(file) == evaluation and _is_unchanged(file, written[file]) for file in written)
+
+
 def _is_unchanged(file: str, description: Any) -> bool:
     return Path(file).is_file() and describe_file(Path(file)) == description
 

@@ -2,7 +2,7 @@
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
@@ -12,10 +12,17 @@ from typing import Any, cast
 from replicse.compile.item_plan import ItemPlan
 from replicse.compile.job_states import JobStates
 from replicse.compile.paths import Paths
+from replicse.compile.specifications import is_as_written
 from replicse.compile.study import Cell, Study
 from replicse.errors import BadInput
-from replicse.files import read_json
-from replicse.judge.evaluation import checked_record, part_at, read_evaluation
+from replicse.files import read_json, sha256_of
+from replicse.judge.evaluation import (
+    check_evaluation,
+    check_set_tables,
+    checked_record,
+    part_at,
+    read_evaluation,
+)
 from replicse.judge.machines import Machine, distinct, recorded
 from replicse.registry.artefacts import PROVENANCE
 from replicse.registry.suites import file_of
@@ -112,12 +119,24 @@ class Measurements:
         if file not in self._evaluations:
             encoder, group = Path(file).parent.name, Path(file).stem
             place, asked = self.study.evaluated(encoder, group), self._asked.get((encoder, group), ())
-            sets = self.study.own_sets
             partly = self.jobs is not None
-            self._evaluations[file] = self._checked(
-                file, lambda: read_evaluation(file, place, sets, asked, partly)
-            )
+            self._evaluations[file] = self._checked(file, lambda: self._read(file, place, asked, partly))
         return self._evaluations[file]
+
+    def _read(self, file: str, place: Record, asked: Iterable[str], partly: bool) -> Record:
+        """Read an evaluation, and check its pairs unless it is the file that its job has written and checked."""
+        if not is_as_written(Path(file)):
+            return read_evaluation(file, place, self._set_tables, asked, partly)
+        evaluation: Record = read_json(file)
+        check_evaluation(evaluation, file, place, asked, partly)
+        check_set_tables(evaluation, file, self._set_tables)
+        return evaluation
+
+    @cached_property
+    def _set_tables(self) -> dict[str, tuple[str, str]]:
+        """Return file and sha256 of the table of each own set that is there, by name."""
+        files = {name: one.get("file", "") for name, one in self.study.own_sets.items()}
+        return {name: (file, sha256_of(file)) for name, file in files.items() if Path(file).is_file()}
 
     @cached_property
     def _asked(self) -> dict[tuple[str, str], set[str]]:
