@@ -291,9 +291,10 @@ LARGEST_HASHED = 1_000_000
 
 
 def describe_file(file: Path) -> dict[str, Any]:
-    """Return the size of a file and, unless it is large, its sha256."""
+    """Return the size of a file and, unless it is large data, its sha256."""
     size = file.stat().st_size
-    return {"bytes": size} | ({"sha256": sha256_of(file)} if size <= LARGEST_HASHED else {})
+    hashed = size <= LARGEST_HASHED or file.suffix == ".json"
+    return {"bytes": size} | ({"sha256": sha256_of(file)} if hashed else {})
 
 
 def is_as_written(evaluation: Path) -> bool:

@@ -86,7 +86,7 @@ class Effect(RowDifference):
 
 
 @dataclass(frozen=True)
-class Differences:
+class ComparedRows:
     """How many differences between rows were tested, and the significant ones among them (Holm), the clearest first."""
 
     tested: int
@@ -240,7 +240,7 @@ class Report(Checked):
     adjudication: tuple[AdjudicatedItem, ...] = ()
     gaps_known: bool | None = None
     gap_explained: GapExplained | None = None
-    differences: Differences | None = None
+    differences: ComparedRows | None = None
     shapes: tuple[ColumnShape, ...] = ()
     orders: Orders | None = None
     tests: Tests | None = None

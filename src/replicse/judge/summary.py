@@ -4,13 +4,22 @@ from collections.abc import Mapping, Sequence
 from statistics import median
 
 from replicse.judge.multiplicity import FALSE, count_significant
-from replicse.judge.report import ColumnShape, Differences, Effect, JudgedItem, Orders, Seconds, Tests, Turned
+from replicse.judge.report import (
+    ColumnShape,
+    ComparedRows,
+    Effect,
+    JudgedItem,
+    Orders,
+    Seconds,
+    Tests,
+    Turned,
+)
 from replicse.judge.statistics import p_of_mean
 
 MOST_PARTS = 8  # of a study's time; the others are one part
 
 
-def compared_rows(items: Sequence[JudgedItem]) -> Differences | None:
+def compared_rows(items: Sequence[JudgedItem]) -> ComparedRows | None:
     """Return which differences to baseline rows are significant among all of a study (Holm); None without any.
 
     A difference of the same runs in several tables is counted once: over all pairs of backbone and seed if one has
@@ -26,7 +35,7 @@ def compared_rows(items: Sequence[JudgedItem]) -> Differences | None:
     if not tested:
         return None
     by_p = sorted(tested.values(), key=_p)
-    return Differences(len(by_p), tuple(by_p[: count_significant(list(map(_p, by_p)))]))
+    return ComparedRows(len(by_p), tuple(by_p[: count_significant(list(map(_p, by_p)))]))
 
 
 def _runs_compared(item: JudgedItem, effect: Effect) -> tuple[object, ...]:

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from replicse.judge.judgements import JudgedClaim
-from replicse.judge.report import Differences, Effect, JudgedItem, Orders, Report
+from replicse.judge.report import ComparedRows, Effect, JudgedItem, Orders, Report
 from replicse.printable import several
 from replicse.show.content.contents import Headline
 from replicse.show.content.numbers import effect_text, plus_minus, printed_difference
@@ -92,7 +92,7 @@ def _capital(text: str) -> str:
     return f"{text[:1].upper()}{text[1:]}"
 
 
-def _significant(differences: Differences) -> str:
+def _significant(differences: ComparedRows) -> str:
     tested, significant = differences.tested, differences.significant
     if not significant:
         return f"No difference between rows is significant among {tested} (Holm, 5%)"
