@@ -17,7 +17,7 @@ from replicse.errors import BadInput
 from replicse.objective import Objective, Step
 from replicse.registry.artefacts import TOKENIZER
 from replicse.registry.encoders import Architecture
-from replicse.registry.frozen import FrozenModel
+from replicse.registry.frozen import FrozenModel, frozen_models
 from replicse.registry.runs import Run
 from replicse.registry.terms import Term, TermParameters
 from replicse.training.benchmark import made_up_tokenizer
@@ -86,6 +86,11 @@ class TermErrors:
                     },
                     name,
                 )
+
+    def has_layers(self, name: str) -> bool:
+        """Return whether a term computes more than similarities: by an encoder, or by the head of a task."""
+        terms = [term for run in self.runs(name) for term in run.terms]
+        return any(term.passes(2) or term.task_head() or frozen_models(term) for term in terms)
 
     def _needed(self, kind: type[TermParameters]) -> dict[str, Any]:
         """Return what a term must be given: a frozen model where it reads one, the name of a task, a number of 2."""
