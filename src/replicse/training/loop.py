@@ -106,7 +106,7 @@ class Trainer:
         self.machines, self.progress = [self.machine], Progress()
         parts: dict[str, Any] = {"model": self.model, "objective": self.objectives}
         parts |= {"optimiser": self.optimiser, "scaler": self.scaler}
-        self.state = RunState(self.state_folder, parts, self.generator, self.code)
+        self.state = RunState(self.state_folder, parts, self.generator, self.code, self.device)
         self.selection: Callable[[SentenceEncoder], float | None] | None = None
         self.scalars: dict[str, Tensor] = {}
 
