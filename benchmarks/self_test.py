@@ -30,7 +30,7 @@ import torch
 from peer import SentenceTransformersPeer
 from products import Rates, operations
 from record import ROOT
-from term_errors import NOT_FINITE, TermErrors, relative_error, spread
+from term_errors import NOT_FINITE, SCALE, TermErrors, relative_error, spread
 from torch import Tensor
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
@@ -60,6 +60,8 @@ ERRORS = {"fp32": 1e-5, "bf16": 2e-3, "fp16": 2e-3}
 ERRORS_OF_LAYERS = ERRORS | {"bf16": 4e-2}
 # Of what is the same but for the order of its sums: CPUs have a few 1e-6.
 EQUAL = 1e-4
+# Of a step in fp16 from one in fp32; skipped steps until the scale of the loss fits, which halves at each.
+SCALED, SKIPPED = 2e-2, 12
 MESSAGE = 300  # characters of an error that are shown
 WAITING, UTILISATION = 0.05, 0.2
 LENGTH, SMALL, TWICE = 32, (2, 128), 20
@@ -159,6 +161,7 @@ class SelfTest:
         checks: dict[str, Callable[[], Iterable[Row]]] = {
             "loss terms": lambda: map(self.terms, ERRORS),
             "gradient caching": lambda: [self.chunks()],
+            "loss scaling": self.loss_scaling,
             "encoder": self.encoder,
             "attention kernel": self.kernels,
             "training": self.training,
@@ -203,6 +206,23 @@ class SelfTest:
         return within(
             "gradient caching against one pass", _difference(parts, whole), EQUAL, "chunks of 5 rows"
         )
+
+    def loss_scaling(self) -> Iterator[Row]:
+        """Compare a step in fp16 with one in fp32, and count the steps that loss scaling skips at first."""
+        gradient, skips = "a step in fp16 with loss scaling against fp32", f"{TWICE} steps in fp16: skipped"
+        if not self.on_gpu:
+            why = "fp16 is trained on GPUs alone: it needs --device cuda"
+            yield skipped(gradient, f"≤ {SCALED:.3g}", why)
+            yield skipped(skips, f"≤ {SKIPPED}", why)
+            return
+        # A scale at which the first step does not overflow.
+        half = self.prepared(Parts(), precision="fp16")
+        half.scaler = torch.amp.GradScaler(self.device.type, init_scale=SCALE)
+        half.run()
+        yield within(gradient, _difference(half, self.noted(Parts())), SCALED, f"scale {SCALE:.0f}")
+        usual = self.noted(Parts(), TWICE, 0.1, "fp16")
+        note = f"the scale begins at 65,536 and ends at {usual.scaler.get_scale():,.0f}"
+        yield within(skips, usual.guard.skipped, SKIPPED, note)
 
     def encoder(self) -> Iterator[Row]:
         """Hold the packed encoder, as it trains and as it evaluates, to the padded one of `transformers`."""
@@ -402,10 +422,16 @@ class SelfTest:
 
     def noted(self, parts: Parts, steps: int = 2, dropout: float = 0.0, precision: str = "fp32") -> "_Noted":
         """Return the trainer of a small run with hard negatives, after its last step."""
-        run = self.small_run(steps, dropout, precision)
-        trainer = self.trainer(_Noted, run, self.texts_of(run), float("inf"), parts)
+        trainer = self.prepared(parts, steps, dropout, precision)
         trainer.run()
         return trainer
+
+    def prepared(
+        self, parts: Parts, steps: int = 2, dropout: float = 0.0, precision: str = "fp32"
+    ) -> "_Noted":
+        """Return the trainer of a small run with hard negatives, before its first step."""
+        run = self.small_run(steps, dropout, precision)
+        return self.trainer(_Noted, run, self.texts_of(run), float("inf"), parts)
 
     def small_run(self, steps: int = 2, dropout: float = 0.0, precision: str = "fp32") -> Run:
         """Return a run of a small encoder on anchors, positives and hard negatives."""

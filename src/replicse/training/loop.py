@@ -31,7 +31,7 @@ from replicse.training.data import in_turn
 from replicse.training.guards import Guard
 from replicse.training.job import TrainJob
 from replicse.training.model import open_model
-from replicse.training.optimiser import moved, rate_groups, taken
+from replicse.training.optimiser import moved, rate_groups
 from replicse.training.parts import Parts
 from replicse.training.ppmi import ppmi_embeddings
 from replicse.training.selection import selection_of
@@ -145,7 +145,13 @@ class Trainer:
                 stop.asked = self.parts.processes.any(stop.asked)
                 if self.first and (stop.asked or now - saved > pause):
                     self.guard.check(step, loss)
-                    self.state.save(step=step, history=self.history, best=self.best, machines=self.machines)
+                    self.state.save(
+                        step=step,
+                        history=self.history,
+                        best=self.best,
+                        machines=self.machines,
+                        skipped=self.guard.skipped,
+                    )
                     saved = time.monotonic()
                     pause = pause_between_saves(saved - now, self.save_every_seconds)
                 if stop.asked:
@@ -231,7 +237,8 @@ class Trainer:
             self.state.save_best(step)
 
     def _losses(self, loss: Tensor) -> dict[str, Any]:
-        return {"loss": float(loss), "terms": {name: float(each) for name, each in self.scalars.items()}}
+        losses = {"loss": float(loss), "terms": {name: float(each) for name, each in self.scalars.items()}}
+        return losses | ({"skipped": self.guard.skipped} if self.guard.scaled else {})
 
     def _is_settled(self) -> bool:
         """Return whether the last readings, as many as the patience, are no better than the best; all processes ask."""
@@ -269,6 +276,7 @@ class Trainer:
         if progress is None:
             return 0
         self.history, self.best = progress["history"], progress["best"]
+        self.guard.skipped = progress["skipped"]
         before = progress["machines"]
         self.machines = before if self.machine in before else [*before, self.machine]
         log.info("resumed step=%d of=%d", progress["step"], self.steps)
@@ -295,7 +303,7 @@ class Trainer:
                 "steps": step,
                 "rows": sum(source.data.rows for source in self.sources),
                 "parameters": moved(self.optimiser),
-                "skipped": step - taken(self.optimiser, step),
+                "skipped": self.guard.skipped,
                 "history": self.history,
                 "best": self.best,
                 "checkpoints": kept,

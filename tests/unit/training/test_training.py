@@ -22,6 +22,7 @@ from replicse.data.store import write_store
 from replicse.encoder.heads import stored_head
 from replicse.errors import BadInput, Failed, MissingData
 from replicse.files import read_json
+from replicse.registry.procedures import AdamWParameters
 from replicse.registry.registry import Registry, current
 from replicse.registry.suites import COUNT, Suite
 from replicse.runtime.locks import HOLDER
@@ -268,7 +269,23 @@ def test_a_step_whose_gradients_overflow_is_left_out_and_counted(tmp_path, root,
     trainer.run()
     assert moved[:5] == [True, True, False, True, True]
     assert scales[:4] == [2.0**12, 2.0**12, 2.0**11, 2.0**11]
-    assert micro.metrics(tmp_path / "out")["skipped"] == 1
+    metrics = micro.metrics(tmp_path / "out")
+    assert metrics["skipped"] == 1 and [each["skipped"] for each in metrics["history"]] == [1, 1, 1, 1]
+
+
+def test_skipped_steps_are_counted_on_after_a_resume_and_whatever_the_optimiser(tmp_path, monkeypatch):
+    scaled(monkeypatch, 2.0**12)
+    monkeypatch.setattr(AdamWParameters, "made_by", lambda _: lambda groups, _: torch.optim.SGD(groups))
+    job = micro.job(tmp_path, selection={"every": 0})
+
+    def overflowing(trainer, step, update):
+        with gradients_times(float("inf") if step in (2, 9) else 1, trainer.model.backbone.input_embeddings):
+            return update()
+
+    disturb(monkeypatch, overflowing)
+    micro.run_until_killed(micro.trainer_of(job, tmp_path), 6)
+    micro.trainer_of(job, tmp_path).run()
+    assert micro.metrics(tmp_path / "out")["skipped"] == 2
 
 
 def no_number(trainer, update):
