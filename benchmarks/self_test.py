@@ -50,12 +50,12 @@ from replicse.runtime.devices import device_for, waited_for
 from replicse.training.benchmark import Bench, Enough, Timed, architecture_of
 from replicse.training.data import in_turn
 from replicse.training.job import TrainJob
-from replicse.training.loop import DTYPES
 from replicse.training.parts import Parts
+from replicse.training.precision import DTYPES, autocast_to, check_precision
 from replicse.training.processes import started
 
 # Largest relative error of a term's loss and gradients. Similarities are computed in fp32 in every precision.
-ERRORS = {"fp32": 1e-5, "bf16": 2e-3, "fp16": 2e-3}
+ERRORS = {"fp32": 1e-5, "tf32": 2e-3, "bf16": 2e-3, "fp16": 2e-3}
 # That of a term with layers of its own, whose products round as the precision does: about twice what CPUs have.
 ERRORS_OF_LAYERS = ERRORS | {"bf16": 4e-2}
 # Of what is the same but for the order of its sums: CPUs have a few 1e-6.
@@ -178,6 +178,11 @@ class SelfTest:
     def terms(self, precision: str) -> Row:
         """Compare loss and gradients of every registered term with fp64 on the CPU."""
         what = f"{len(Term.known())} loss terms in {precision} against fp64"
+        if precision == "tf32":
+            try:
+                check_precision(precision, self.device)
+            except BadInput as error:
+                return skipped(what, f"≤ {ERRORS[precision]:.3g}", str(error))
         errors, limits, left_out = {}, {}, {}
         for name in Term.known():
             try:
@@ -527,7 +532,7 @@ def _kernel(model: Backbone, batch: TokenBatch, precision: str) -> str:
     with (
         torch.profiler.profile() as profile,
         torch.set_grad_enabled(model.training),
-        torch.autocast(batch.tokens.device.type, DTYPES[precision], enabled=precision != "fp32"),
+        autocast_to(precision, batch.tokens.device),
     ):
         model(batch, ALL_TOKENS)
     called = " ".join(event.key for event in profile.key_averages())

@@ -237,6 +237,7 @@ def pretended_gpu(count: int = 1) -> Iterator[Work]:
         "device_count": lambda: count,
         "current_device": lambda: 0,
         "get_device_name": lambda device=None: "a pretended GPU",
+        "get_device_capability": lambda device=None: (8, 0),
         "is_bf16_supported": lambda *_, **__: True,
         "synchronize": lambda device=None: _work.wait("synchronize"),
         "get_rng_state": lambda device="cuda": states[place_of(device)].clone(),

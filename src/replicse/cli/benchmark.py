@@ -59,13 +59,11 @@ def measured_here(plan: Study, arguments: Namespace, say: Callable[[str], None])
     from replicse.runtime.devices import device_for
     from replicse.runtime.machine import hardware
     from replicse.training.benchmark import Bench
+    from replicse.training.precision import check_precision
 
     torch.set_num_threads(plan.scale.needs.threads)
     device, run = device_for(arguments.device), largest_run(plan)
-    if device.type == "cpu" and run.precision == "fp16":
-        raise BadInput(
-            "precision fp16 needs a GPU; say --config precision=bf16 or fp32, as in the study itself"
-        )
+    check_precision(run.precision, device)
     size, operations = sizes_of(run.init, plan.sources), row_operations(run, plan.sources)
     models = [sizes_of(plan.sources[model.folder or ""], plan.sources) for model in frozen_models(run.terms)]
     frozen = [each for each in models if each]

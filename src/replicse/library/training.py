@@ -77,7 +77,7 @@ def train(
         models: the encoders that names of backbones stand for, released checkpoints and recipes in its terms and
             augmentations.
         seed: of the order of the data, dropout, masks and heads.
-        precision: fp32, bf16 (autocast), or fp16 with loss scaling, which needs a GPU.
+        precision: fp32, bf16 (autocast), fp16 with loss scaling or tf32; the last two need a GPU.
         device: cpu, cuda, cuda:1, ...; the first GPU where there is one.
         threads: of the CPU; as many as torch has where they are not given.
         on_step: is called after each step with its `step`, `loss` and `terms`, which holds the loss of each term.

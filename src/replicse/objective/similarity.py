@@ -10,14 +10,19 @@ from torch import Tensor
 
 @contextmanager
 def full_precision(device: torch.device) -> Iterator[None]:
-    """Switch autocast off in the block.
+    """Switch autocast and TF32 off in the block.
 
     A temperature of 0.05 multiplies the rounding of a cosine by 20. The authors' code calls torch's CosineSimilarity,
     which autocast computes in fp32 (docs of torch.amp, "CUDA Ops that can autocast to float32"); a matrix product of
     the same vectors would be in half precision.
     """
-    with torch.autocast(device.type, enabled=False):
-        yield
+    before = torch.get_float32_matmul_precision()
+    torch.set_float32_matmul_precision("highest")
+    try:
+        with torch.autocast(device.type, enabled=False):
+            yield
+    finally:
+        torch.set_float32_matmul_precision(before)
 
 
 def dot_products(first: Tensor, second: Tensor) -> Tensor:

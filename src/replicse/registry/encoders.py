@@ -21,7 +21,8 @@ ENGINES: tuple[str, ...] = get_args(Engine)
 PACKED = ("bert", "roberta", "distilbert")
 # Further families -> module and function that registers their classes with `transformers`: plug-ins bring them.
 FAMILIES: dict[str, str] = {}
-Precision = Literal["fp32", "bf16", "fp16"]
+# tf32: fp32 products of a GPU in TF32.
+Precision = Literal["fp32", "tf32", "bf16", "fp16"]
 Checkpoint = Literal["best", "last"]
 CHECKPOINTS: tuple[str, ...] = get_args(Checkpoint)
 Scaling = Literal["sigmoid", "steep-sigmoid", "linear", "relu", "absolute"]

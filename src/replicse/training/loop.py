@@ -34,6 +34,7 @@ from replicse.training.model import open_model
 from replicse.training.optimiser import moved, rate_groups
 from replicse.training.parts import Parts
 from replicse.training.ppmi import ppmi_embeddings
+from replicse.training.precision import autocast_to, check_precision, matrix_products
 from replicse.training.selection import selection_of
 from replicse.training.sources import TrainingSource, sources_of
 from replicse.training.state import BrokenState, RunState, StopSignal
@@ -46,7 +47,6 @@ SAVE_SHARE, SAVE_LEAST = 0.02, 10
 # A terminal's line and the heartbeat are renewed so often; to read a loss stalls a GPU.
 TELL_EVERY_SECONDS = {"cpu": 1.0, "cuda": 10.0}
 LOSSES = 50  # kept in the history of a run without selection
-DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
 
 
 @dataclass
@@ -73,10 +73,10 @@ class Trainer:
     def __post_init__(self) -> None:
         spec = self.job.spec
         torch.manual_seed(spec.seed)
-        if spec.precision == "fp16" and self.device.type == "cpu":
-            raise Failed(
-                f"{self.job.run_id}: precision fp16 needs a GPU; say precision: bf16 or fp32 in config.yaml"
-            )
+        try:
+            check_precision(spec.precision, self.device)
+        except BadInput as error:
+            raise Failed(f"{self.job.run_id}: {error}") from None
         if self.job.init and spec.init.run:
             check_folder(self.job.init, spec.init.run)
         self.model = open_model(spec, self.job.init, self.job.tokenizer)
@@ -173,7 +173,8 @@ class Trainer:
             self.model.set_progress(step / self.steps)
         self.model.follow()
         labels = None if labels is None else labels.to(self.device)
-        gradients = partial(self._gradients, step, source, self._moved(columns), labels)
+        gradients = matrix_products(self.job.spec.precision)(self._gradients)
+        gradients = partial(gradients, step, source, self._moved(columns), labels)
         loss, norm = gradients()
         factor = schedule(step, self.steps, options.warmup, options.decay)
         for group in self.optimiser.param_groups:
@@ -188,8 +189,7 @@ class Trainer:
     ) -> tuple[Tensor, Tensor]:
         """Compute the clipped gradients of a batch; return its loss and their norm before they are clipped."""
         edited = source.objective.edit(columns, self.model, self.generator)
-        precision = self.job.spec.precision
-        with torch.autocast(self.device.type, DTYPES[precision], enabled=precision != "fp32"):
+        with autocast_to(self.job.spec.precision, self.device):
             pooled: dict[int, Tensor] = {}
             vectors = self.model.vectors(edited, source.poolings, source.repeated, source.encoded, pooled)
             parts = vectors, edited, self.model, self.generator, labels, source.poolings
