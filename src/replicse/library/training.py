@@ -149,6 +149,8 @@ def train_job(
     trainer = run_training(job, root, out, state, chosen, machine, **options)
     if parts.processes.rank:
         return None
+    # A step that did not fit into memory was computed in chunks, which those after it have too.
+    machine |= trainer.model.parts.record()
     facts = {**machine, "resumed_from": [other for other in trainer.machines if other != machine]}
     stores = {store.name: read_json(store / STORE)["sha256"] for store in job.stores}
     cost = _cost(time.monotonic() - begin)

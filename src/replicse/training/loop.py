@@ -30,6 +30,7 @@ from replicse.runtime.progress import Progress
 from replicse.training.data import in_turn
 from replicse.training.guards import Guard
 from replicse.training.job import TrainJob
+from replicse.training.memory import ChunkSize
 from replicse.training.model import open_model
 from replicse.training.optimiser import moved, rate_groups
 from replicse.training.parts import Parts
@@ -101,6 +102,7 @@ class Trainer:
         # Only fp16 needs loss scaling: bf16 has the range of fp32 (methods 1.4).
         self.scaler = torch.amp.GradScaler(self.device.type, enabled=spec.precision == "fp16")
         self.guard = Guard(self.job.run_id, self.device, self.scaler.is_enabled())
+        self.chunk_size = ChunkSize(self.job.run_id, self.model, self.objectives, self.generator, self.device)
         self.history: list[dict[str, Any]] = []
         self.best: dict[str, Any] | None = None
         self.machines, self.progress = [self.machine], Progress()
@@ -151,6 +153,7 @@ class Trainer:
                         best=self.best,
                         machines=self.machines,
                         skipped=self.guard.skipped,
+                        chunks=self.chunk_size.changes,
                     )
                     saved = time.monotonic()
                     pause = pause_between_saves(saved - now, self.save_every_seconds)
@@ -175,6 +178,7 @@ class Trainer:
         labels = None if labels is None else labels.to(self.device)
         gradients = matrix_products(self.job.spec.precision)(self._gradients)
         gradients = partial(gradients, step, source, self._moved(columns), labels)
+        gradients = partial(self.chunk_size.compute, step, columns[0].rows, gradients)
         loss, norm = gradients()
         factor = schedule(step, self.steps, options.warmup, options.decay)
         for group in self.optimiser.param_groups:
@@ -276,7 +280,7 @@ class Trainer:
         if progress is None:
             return 0
         self.history, self.best = progress["history"], progress["best"]
-        self.guard.skipped = progress["skipped"]
+        self.guard.skipped, self.chunk_size.changes = progress["skipped"], progress["chunks"]
         before = progress["machines"]
         self.machines = before if self.machine in before else [*before, self.machine]
         log.info("resumed step=%d of=%d", progress["step"], self.steps)
@@ -304,6 +308,7 @@ class Trainer:
                 "rows": sum(source.data.rows for source in self.sources),
                 "parameters": moved(self.optimiser),
                 "skipped": self.guard.skipped,
+                **({"out_of_memory": self.chunk_size.changes} if self.chunk_size.changes else {}),
                 "history": self.history,
                 "best": self.best,
                 "checkpoints": kept,
