@@ -153,3 +153,12 @@ def test_a_term_that_reads_labels_wants_some():
     file.write_text(text.replace("column: first", "column: anchor").replace(": second", ": positive"))
     with pytest.raises(BadInput, match="a labelled corpus for term angle, not qqp"):
         compile_study(config, ROOT / "workflow")
+
+
+def test_an_optimiser_with_a_closure_is_refused_in_fp16_before_anything_runs():
+    config = write_workspace(Path(), "angle")
+    compile_study({**config, "precision": "bf16"}, ROOT / "workflow")
+    with pytest.raises(
+        BadInput, match="precision fp32 or bf16 for optimiser sam: its step computes gradients"
+    ):
+        compile_study({**config, "precision": "fp16"}, ROOT / "workflow")

@@ -77,7 +77,7 @@ def train(
         models: the encoders that names of backbones stand for, released checkpoints and recipes in its terms and
             augmentations.
         seed: of the order of the data, dropout, masks and heads.
-        precision: fp32, bf16 (autocast), or fp16 with loss scaling, which needs a GPU.
+        precision: fp32, bf16 (autocast), fp16 with loss scaling or tf32; the last two need a GPU.
         device: cpu, cuda, cuda:1, ...; the first GPU where there is one.
         threads: of the CPU; as many as torch has where they are not given.
         on_step: is called after each step with its `step`, `loss` and `terms`, which holds the loss of each term.
@@ -149,6 +149,8 @@ def train_job(
     trainer = run_training(job, root, out, state, chosen, machine, **options)
     if parts.processes.rank:
         return None
+    # A step that did not fit into memory was computed in chunks, which those after it have too.
+    machine |= trainer.model.parts.record()
     facts = {**machine, "resumed_from": [other for other in trainer.machines if other != machine]}
     stores = {store.name: read_json(store / STORE)["sha256"] for store in job.stores}
     cost = _cost(time.monotonic() - begin)

@@ -12,6 +12,7 @@ from types import SimpleNamespace
 import micro
 import pytest
 import torch
+from pretended import pretended_gpu
 from tiny_encoders import other_family
 from until import until
 
@@ -218,3 +219,17 @@ def test_a_job_that_outlived_its_study_holds_the_folder(locked):
         job.kill()
         job.wait()
     assert locks.free(locked)
+
+
+@pytest.mark.parametrize(("saved_on", "resumed_on"), [(8, 1), (1, 8)])
+def test_a_state_resumes_on_another_number_of_gpus(tmp_path, saved_on, resumed_on):
+    def saved_state(device):
+        return state.RunState(tmp_path, {}, torch.Generator(), device=torch.device(device))
+
+    with pretended_gpu(saved_on):
+        torch.cuda.set_rng_state(torch.tensor([7], dtype=torch.uint8), "cuda:0")
+        saved_state("cuda:0").save(step=3, best=None)
+    with pretended_gpu(resumed_on):
+        assert saved_state("cuda").load()["step"] == 3
+        assert torch.cuda.get_rng_state("cuda:0").tolist() == [7]
+    assert saved_state("cpu").load()["step"] == 3
