@@ -32,6 +32,11 @@ def is_own_folder(folder: str) -> bool:
     return folder.startswith((".", "/"))
 
 
+def is_own(place: Path) -> bool:
+    """Return whether a paper's file or folder, as `looked_up` found it, is one of the workspace."""
+    return place.parts[:1] == ("papers",)
+
+
 def encoder_place(folder: str, root: Path) -> Path:
     """Return the place of an encoder: the user's folder as it is given, a scale's folder below the data root."""
     return Path(folder) if is_own_folder(folder) else root / folder

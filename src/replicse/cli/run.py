@@ -23,6 +23,7 @@ from replicse.compile.cache import load_or_compile
 from replicse.compile.compiler import compile_study
 from replicse.compile.needs import absent, absent_root, unpinned_text
 from replicse.compile.paths import Paths, drop_partial
+from replicse.compile.remarks import adjusted_text
 from replicse.compile.selection import chosen_items, too_large
 from replicse.compile.study import Study
 from replicse.errors import BadInput, MissingData, check_known, nearest
@@ -91,7 +92,16 @@ def run(arguments: Namespace) -> int:
     refuse_missing_extras(plan)
     left_out = (f"{item} is left out: {error}" for item, error in plan.unplanned.items())
     for line in wrapped(
-        filter(None, (from_hub(arguments), unpinned_text(plan), absent_root(plan), *left_out))
+        filter(
+            None,
+            (
+                from_hub(arguments),
+                adjusted_text(plan, plan.items.values()),
+                unpinned_text(plan),
+                absent_root(plan),
+                *left_out,
+            ),
+        )
     ):
         print(line, file=sys.stderr)
     command = snakemake_words(

@@ -223,22 +223,15 @@ def encoding_operations(size: tuple[int, int], tokens: float) -> float:
     return OPERATIONS * FROZEN * layer_parameters(*size) * tokens
 
 
-def steps_of(run: Run, rows: int | None) -> int | None:
-    """Return the steps of a run on so many rows; None where neither these nor the steps are known."""
-    options = run.optimisation
-    steps = options.epochs * math.ceil(rows / options.batch_size) * len(run.sources) if rows else None
-    return steps if options.steps is None else min(steps or options.steps, options.steps)
-
-
 def operations_of(run: Run, rows: int | None, sources: Sources) -> float | None:
     """Return the operations of a run, its selection included; None where a size or its rows are not known."""
-    steps, row = steps_of(run, rows), row_operations(run, sources)
+    steps, row = run.optimisation.last_step(rows, len(run.sources)), row_operations(run, sources)
     size = sizes_of(run.init, sources)
     if steps is None or row is None or size is None:
         return None
     every = run.selection.every
     selected = DEV_SENTENCES * SENTENCE_TOKENS * (steps // every) if every else 0
-    return steps * run.optimisation.batch_size * row + encoding_operations(size, selected)
+    return steps * run.optimisation.rows_per_step * row + encoding_operations(size, selected)
 
 
 def estimates_of(study: Study) -> Mapping[str, Any]:

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any, Self
 
 from replicse.compile.paths import Paths
-from replicse.compile.remarks import cut_searches
+from replicse.compile.remarks import adjusted_text, cut_searches
 from replicse.compile.study import Cell, Study, follow, kept_checkpoint
 from replicse.errors import BadInput
 from replicse.registry.suites import file_of
@@ -53,7 +53,7 @@ class ItemPlan:
         own_sets: the user's own evaluation sets by name.
         variants: the titles of protocols that are run only for adjudication.
         deviations: the text on deviations of the item.
-        search_note: what the scale leaves of the item's searches.
+        scale_notes: what the scale changes in the item's recipes and leaves of its searches, a clause each.
     """
 
     item: Item
@@ -69,7 +69,7 @@ class ItemPlan:
     own_sets: Mapping[str, Any]
     variants: Mapping[str, str]
     deviations: str
-    search_note: str
+    scale_notes: tuple[str, ...]
 
     @property
     def paths(self) -> Paths:
@@ -128,7 +128,7 @@ class ItemPlan:
             "own_sets": dict(self.own_sets),
             "variants": dict(self.variants),
             "deviations": self.deviations,
-            "search_note": self.search_note,
+            "scale_notes": list(self.scale_notes),
         }
 
     @classmethod
@@ -162,7 +162,7 @@ class ItemPlan:
             own_sets=document["own_sets"],
             variants=document["variants"],
             deviations=document["deviations"],
-            search_note=document["search_note"],
+            scale_notes=tuple(document["scale_notes"]),
         )
 
 
@@ -198,7 +198,7 @@ def plan_item(study: Study, item: Item) -> ItemPlan:
         own_sets=study.own_sets,
         variants=_variant_titles(study, item),
         deviations=study.papers[item.paper].deviations.get(item.name, ""),
-        search_note=cut_searches(study, item),
+        scale_notes=tuple(filter(None, (adjusted_text(study, [item]), cut_searches(study, item)))),
     )
 
 

@@ -63,11 +63,10 @@ def item_result(
     )
     if only is not None:
         return result
-    cut = plan.search_note
-    # Scores on made-up sentences are not set beside print's.
+    # Scores on generated sentences are not compared with the paper's.
     own = own_notes(result) if not plan.is_embedded else ()
-    searches = [f"{cut[0].upper()}{cut[1:]}."] if cut else []
-    return result.model_copy(update={"notes": (*result.notes, *searches, *crossed_notes(result), *own)})
+    scale_notes = [f"{text[0].upper()}{text[1:]}." for text in plan.scale_notes]
+    return result.model_copy(update={"notes": (*result.notes, *scale_notes, *crossed_notes(result), *own)})
 
 
 def own_notes(result: ItemResult) -> Iterator[str]:
