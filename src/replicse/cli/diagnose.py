@@ -167,12 +167,11 @@ def checks_of(arguments: Namespace) -> tuple[str, ...]:
 
 def variants_of(arguments: Namespace, checks: Sequence[str] = ()) -> tuple[Mapping[str, Any], str]:
     """Return the scores of an encoder by variant, and the task that the number is of."""
-    from replicse.cli.stages.evaluate import set_threads
     from replicse.data.sets import data_folder
-    from replicse.encoder.folders import encoder_folder
+    from replicse.encoder.folders import MODULES, encoder_folder
     from replicse.encoder.sentence import SentenceEncoder
-    from replicse.encoder.sentence_transformers import MODULES
     from replicse.evaluation.variants import evaluate
+    from replicse.library.encoders import set_threads
 
     published = compared_with(arguments) if arguments.item or arguments.printed else None
     task = task_of(published.metric_path) if published else "avg"

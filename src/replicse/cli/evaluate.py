@@ -10,7 +10,7 @@ from typing import Any
 from unicodedata import normalize
 
 from replicse.cli.answers import json_mapping
-from replicse.cli.stages.evaluate import EvaluationJob, evaluated
+from replicse.cli.stages.evaluate import EvaluationJob, evaluate_and_write
 from replicse.errors import BadInput, Failed, MissingData
 from replicse.files import write_json, write_ordered
 from replicse.printable import columns
@@ -104,9 +104,9 @@ def run(arguments: Namespace) -> None:
     check_whole(arguments.data, {name: options.get(name, {}) for name in suites})
     given = {name: getattr(arguments, name) for name in ("encoder", "pooling", "engine", "max_length")}
     job = EvaluationJob(**given, suite=suites, options=options)
-    outcome = evaluated(job, arguments, write_scores)
-    print("\n".join(score_lines(outcome["suites"])))
-    tell_failures(outcome, arguments.out)
+    result = evaluate_and_write(job, arguments, write_scores)
+    print("\n".join(score_lines(result["suites"])))
+    tell_failures(result, arguments.out)
 
 
 def check_whole(root: Path, suites: Mapping[str, Mapping[str, Any]]) -> None:

@@ -66,6 +66,30 @@ def test_a_mistake_in_a_row_is_named(folder, rows, problem):
         plan(rows)
 
 
+@pytest.mark.parametrize("place", ["models/mine", "org/model@abc"])
+@pytest.mark.parametrize(
+    ("word", "ours"),
+    [
+        ("cls_head", "cls-head"),
+        ("CLS", "cls"),
+        ("cls_before_pooler", "cls"),
+        ("avg", "mean"),
+        ("avg_top2", "last2"),
+        ("avg_first_last", "first-last-0"),
+    ],
+)
+def test_another_word_for_a_pooling_is_answered_with_ours(folder, place, word, ours):
+    with pytest.raises(BadInput, match=f'no pooling is named "{word}".*did you mean "{ours}"'):
+        own_rows([f"mine={place}:{word}"])
+    with pytest.raises(BadInput, match=r'no pooling is named "means"; known: .*mean'):
+        own_rows([f"mine={place}:means"])
+
+
+def test_a_folder_may_have_a_colon_in_its_name(folder):
+    folder.rename(folder.with_name("mine:cls_head"))
+    assert own_rows(["mine=models/mine:cls_head"]) == {"mine": {"folder": "models/mine:cls_head"}}
+
+
 def test_the_command_line_gives_rows_as_a_config_does(folder, capsys):
     words = ["mine=models/mine", "headed=models/mine:cls-head", "base=org/model@abc:mean"]
     assert own_rows(words) == {

@@ -4,10 +4,10 @@ import pytest
 from tiny_encoders import mlp, tiny
 from tokenizers import Tokenizer, models, pre_tokenizers
 
-from replicse.cli.stages.geometry import trajectory_folders
 from replicse.encoder.sentence import SentenceEncoder
 from replicse.errors import BadInput
 from replicse.files import write_json
+from replicse.library.trajectory import list_checkpoints
 
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *"abcdefgh"]
 SENTENCES = ["a b c", "d e", "f g h a"]
@@ -40,7 +40,7 @@ def test_steps_are_read_in_the_order_of_training_and_none_is_bad_input(tmp_path)
         tmp_path / "metrics.json",
         {"seconds": 1.0, "checkpoints": ["trajectory/step-0", "trajectory/step-10"]},
     )
-    assert [step for step, _ in trajectory_folders(tmp_path)] == [0, 10]
+    assert [step for step, _ in list_checkpoints(tmp_path)] == [0, 10]
     write_json(tmp_path / "metrics.json", {"seconds": 1.0, "checkpoints": []})
     with pytest.raises(BadInput, match="kept no checkpoints"):
-        trajectory_folders(tmp_path)
+        list_checkpoints(tmp_path)

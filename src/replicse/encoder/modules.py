@@ -1,0 +1,99 @@
+"""The list of modules of a sentence-transformers folder, without reading any weights."""
+
+from pathlib import Path
+from typing import NamedTuple
+
+from replicse.encoder.folders import ADAPTER, MODULES
+from replicse.encoder.huggingface import has_masked_lm
+from replicse.encoder.stored import check_weights, has_weights, read_config, read_weights
+from replicse.errors import BadInput
+from replicse.files import below, read_json
+from replicse.registry.artefacts import CONFIG
+
+# Where a preparation keeps what only the library of a folder reads.
+ORIGINAL = "original"
+_LIBRARY = "sentence_transformers."
+_STATIC = "sentence_transformers.sentence_transformer.modules.StaticEmbedding"
+_NORMALIZE = "sentence_transformers.base.modules.Normalize"
+
+
+class Module(NamedTuple):
+    """A module of a folder: the name of its class and where its files are."""
+
+    name: str
+    place: Path
+
+    @property
+    def kind(self) -> str:
+        """Return the class without its package, as `Pooling`."""
+        return self.name.rpartition(".")[2]
+
+
+def has_modules(folder: Path) -> bool:
+    """Return whether sentence-transformers reads a folder by its modules; model2vec's is read as static embeddings."""
+    return (folder / MODULES).is_file() or is_model2vec(folder)
+
+
+def is_model2vec(folder: Path) -> bool:
+    """Return whether a folder contains an encoder of model2vec, which older releases saved without modules.json."""
+    return (folder / CONFIG).is_file() and read_config(folder).get("model_type") == "model2vec"
+
+
+def list_modules(folder: Path) -> list[Module]:
+    """Return the modules of a folder in the order in which they are applied; none for a folder without modules.
+
+    Raises:
+        BadInput: modules.json is not a list of classes with paths below the folder.
+    """
+    file = folder / MODULES
+    if not file.is_file():
+        if not is_model2vec(folder):
+            return []
+        normalised = read_config(folder).get("normalize")
+        return [Module(_STATIC, folder), *([Module(_NORMALIZE, folder)] if normalised else [])]
+    try:
+        listed = [(str(each["type"]), each["path"]) for each in read_json(file)]
+    except (KeyError, TypeError):
+        listed = []
+    if not listed:
+        raise BadInput(f"{file}: no list of modules that each name a type and a path; save the encoder again")
+    what = f"the path of a module below the folder in {file}"
+    return [Module(name, below(folder, path, what) if path else folder) for name, path in listed]
+
+
+def transformer_folder(folder: Path) -> Path:
+    """Return where the transformer of a folder lies: by its list of modules, or in the folder itself.
+
+    Raises:
+        BadInput: the folder has modules, but its first one is not a transformer.
+    """
+    modules = list_modules(folder)
+    if not modules:
+        return folder
+    first = modules[0]
+    if first.name.startswith(_LIBRARY) and first.kind != "Transformer":
+        raise BadInput(
+            f"{folder}: its first module is {first.kind}, not a transformer, so that it can be evaluated by its own"
+            " reading alone; leave out the pooling, and train another encoder"
+        )
+    return first.place
+
+
+def check_modules(folder: Path) -> None:
+    """Raise BadInput for modules that sentence-transformers must not open, each with its reason.
+
+    It would not say why it cannot read weights of another format, and would compute with quantised ones.
+    """
+    for module in list_modules(folder):
+        if not module.name.startswith(_LIBRARY):
+            raise BadInput(
+                f'{folder / MODULES}: "{module.name}" is code of the folder, which is not run; give --pooling to read'
+                " its transformer alone, or evaluate a function of sentences with replicse.evaluate"
+            )
+        if module.kind == "Transformer" and not (module.place / ADAPTER).is_file():
+            check_weights(module.place)
+            family = read_config(module.place).get("model_type")
+            if isinstance(family, str):
+                has_masked_lm(family, f"{folder}: ")
+        elif module.kind != "Transformer" and has_weights(module.place):
+            read_weights(module.place)
