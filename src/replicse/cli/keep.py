@@ -12,6 +12,7 @@ from replicse.cli.record_source import add_record_arguments, keep_record
 from replicse.cli.render import study_facts, write_kept
 from replicse.compile.document import study_of
 from replicse.compile.paths import Paths
+from replicse.compile.record_study import RECORD
 from replicse.compile.study import Study
 from replicse.errors import BadInput, check_known
 from replicse.files import check_there, read_json, write_json, write_ordered
@@ -43,6 +44,8 @@ def run(arguments: Namespace) -> None:
     """Put a study that has run among the committed ones, or write a committed one as an RO-Crate, as for Zenodo."""
     if not NAME.fullmatch(arguments.name):
         raise BadInput(f'name is "{arguments.name}"; expected small letters, digits and hyphens')
+    if arguments.name == RECORD:
+        raise BadInput(f'name is "{RECORD}", which is what others measured; choose another name')
     if arguments.crate:
         keep_crate(arguments.name, arguments.workflow, arguments.crate)
         return
