@@ -26,7 +26,7 @@ from replicse.spec.papers import Paper
 from replicse.workspace import looked_up
 
 # What is read of papers and scales; so many of the newest studies are kept.
-READ = ("papers/*/**/*", "scales/*.yaml", "hub.lock.yaml", "datasets.yaml")
+READ = ("papers/*/**/*", "record/*", "scales/*.yaml", "hub.lock.yaml", "datasets.yaml")
 SUFFIXES = (".yaml", ".yml", ".csv", ".md", ".py")
 LARGE = ("items", "cells", "runs", "encoders")  # kept by parts, as papers are
 KEPT, MOST_KEPT = Path(".snakemake", "replicse-studies"), 32
