@@ -1,6 +1,7 @@
 """A small record made in memory: sources with settings, and readings of cells of the shipped papers."""
 
 from functools import cache
+from pathlib import Path
 
 from planned import WORKFLOW
 
@@ -43,6 +44,7 @@ def made_record(lines):
             "code": "theirs",
         }
         sources.setdefault(name, Source.of({**about, "settings": SETTINGS}, name))
+        sources[name]._file = Path(f"{name}.yaml")
         entry = {"source": name, "cell": cell, "setting": setting, "seed": seed, "value": value}
         readings.append(SourceReading.of({**entry, "place": "log.txt", "line": line}, name))
     return Record(sources=sources, readings=tuple(readings))

@@ -12,6 +12,7 @@ from replicse.cli.record_source import add_record_arguments, keep_record
 from replicse.cli.render import study_facts, write_kept
 from replicse.compile.cache import load_or_compile
 from replicse.compile.paths import Paths
+from replicse.compile.record_study import RECORD
 from replicse.compile.specifications import Specifications, describe_outdated
 from replicse.compile.study import Study
 from replicse.compile.study_record import describe_study
@@ -48,6 +49,8 @@ def run(arguments: Namespace) -> None:
     """Put a study that has run among the committed ones, or write a committed one as an RO-Crate, as for Zenodo."""
     if not NAME.fullmatch(arguments.name):
         raise BadInput(f'name is "{arguments.name}"; expected small letters, digits and hyphens')
+    if arguments.name == RECORD:
+        raise BadInput(f'name is "{RECORD}", which is what others measured; choose another name')
     if arguments.crate:
         keep_crate(arguments.name, arguments.workflow, arguments.crate)
         return

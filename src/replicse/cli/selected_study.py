@@ -85,7 +85,7 @@ def own_study(arguments: Namespace, only: str = "", own: bool = False) -> Select
     `own` is that of `chosen_config`.
     """
     if names_record(arguments.study):
-        return SelectedStudy(record_measurements(arguments))
+        return SelectedStudy(record_measurements(arguments, only))
     if arguments.study:
         file = study_file(arguments.study)
         names = [
@@ -122,14 +122,21 @@ def names_record(study: str | None) -> bool:
     return study is not None and study.rstrip("/") in (RECORD, Paths("", RECORD).results)
 
 
-def record_measurements(arguments: Namespace) -> RecordMeasurements:
-    """Return what others measured, as the study `record`; BadInput for options that only a study of ours has."""
+def record_measurements(arguments: Namespace, only: str = "") -> RecordMeasurements:
+    """Return what others measured, as the study `record`.
+
+    Raises:
+        BadInput: An option is given that only a study of ours has, or nobody has measured the `only` item.
+    """
     if arguments.config or arguments.scale or arguments.seeds is not None:
         raise BadInput(
             f"--study {arguments.study}: others measured it at the papers' own scale; leave out --scale, --seeds and"
             " --config"
         )
-    return load_record_measurements(arguments.workflow, load_papers(arguments.workflow))
+    measurements = load_record_measurements(arguments.workflow, load_papers(arguments.workflow))
+    if only and only not in measurements.study.items:
+        raise BadInput(f'the record has no reading of "{only}"{nearest(only, measurements.study.items)}')
+    return measurements
 
 
 def _kept(arguments: Namespace, name: str, only: str) -> SelectedStudy:

@@ -21,7 +21,7 @@ from replicse.spec.papers import Paper
 from replicse.workspace import looked_up
 
 # The files that papers and scales are read from.
-READ = ("papers/*/**/*", "scales/*.yaml", "hub.lock.yaml", "datasets.yaml")
+READ = ("papers/*/**/*", "record/*", "scales/*.yaml", "hub.lock.yaml", "datasets.yaml")
 SUFFIXES = (".yaml", ".yml", ".csv", ".md", ".py")
 FOLDER, MOST_STUDIES = Path(".snakemake", "replicse-studies"), 32
 STUDY = "study.pickle"

@@ -41,6 +41,11 @@ class SourceCell:
         """Return how the source made its values."""
         return self.source.settings[self.setting_name]
 
+    @property
+    def numbers(self) -> list[float]:
+        """Return the value of each job."""
+        return [reading.number.value for reading in self.readings[: len(self.cell.jobs)]]
+
     @cached_property
     def half_digit(self) -> float:
         """Return the coarsest rounding of the readings."""

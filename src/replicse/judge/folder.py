@@ -5,6 +5,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from replicse.compile.paths import Paths
+from replicse.compile.record_study import RECORD
 from replicse.compile.specifications import changes_in_folder, describe_outdated
 from replicse.errors import BadInput, MissingData, check_known
 from replicse.files import read_json
@@ -62,11 +63,15 @@ def results_in(folder: Path) -> list[ItemResult]:
 
 
 def committed() -> dict[str, Paths]:
-    """Return the paths of the committed studies by name: those of the package, and of this folder in their place."""
+    """Return the paths of the committed studies by name: those of the package, and of this folder in their place.
+
+    The record is none of them: nothing of it was run.
+    """
     studies: dict[str, Paths] = {}
     for home in (f"{packaged('reports').parent}/", ""):
         files = sorted(Path(home, "reports", "studies").glob(f"*/{CONFIG}"))
         studies |= {file.parent.name: Paths("", file.parent.name, home=home) for file in files}
+    studies.pop(RECORD, None)
     return studies
 
 

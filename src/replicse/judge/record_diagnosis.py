@@ -9,9 +9,10 @@ from replicse.compile.record_study import SourceCell
 from replicse.judge.others import SettingEffect
 from replicse.judge.published import PublishedCell, SeedSpread
 from replicse.judge.record_cells import setting_effect
-from replicse.judge.record_measurements import RecordMeasurements, has_printed_hyperparameters
+from replicse.judge.record_measurements import RecordMeasurements
 from replicse.judge.statistics import mean_and_spread
 from replicse.registry.levels import FEWEST_SEEDS
+from replicse.spec.record_spreads import has_printed_hyperparameters
 
 # More devices mean a larger batch unless somebody changes both: together they are one difference.
 TOGETHER = frozenset(("devices", "batch"))
@@ -81,9 +82,9 @@ def with_record(published: PublishedCell, measurements: RecordMeasurements) -> P
     spreads: list[SeedSpread] = []
     reruns: dict[str, float] = {}
     for each in _trained(measurements, published):
-        values = _values(each)
+        values = each.numbers
         mean, sd = mean_and_spread(values)
-        if len(values) >= FEWEST_SEEDS and sd and has_printed_hyperparameters(each):
+        if len(values) >= FEWEST_SEEDS and sd and has_printed_hyperparameters(each.setting):
             name = f"{len(values)} runs of {each.source_name}"
             name += "" if each.setting.is_printed else f" ({', '.join(each.setting.other)})"
             spreads.append(SeedSpread(name, mean, sd, len(values), is_printed=each.setting.is_printed))
@@ -135,12 +136,8 @@ def _is_of(name: str, published: PublishedCell) -> bool:
     return name == published.name or name.rpartition("/")[0] == published.name
 
 
-def _values(measured: SourceCell) -> list[float]:
-    return [reading.number.value for reading in measured.readings[: len(measured.cell.jobs)]]
-
-
 def _summary(found: Sequence[SourceCell]) -> Retrained | None:
-    values = [value for each in found for value in _values(each)]
+    values = [value for each in found for value in each.numbers]
     if not values:
         return None
     sources = tuple(dict.fromkeys(each.source_name for each in found))

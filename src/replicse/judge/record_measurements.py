@@ -1,6 +1,6 @@
 """The measurements of the record: what others measured, as the values of a study."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,15 +10,12 @@ from replicse.compile.record_study import RECORD, RecordStudy, SourceCell, recor
 from replicse.compile.study import Cell
 from replicse.judge.measurements import Measurement, Measurements
 from replicse.judge.measurements import Record as Provenance
-from replicse.judge.statistics import spread_of
 from replicse.registry.levels import FEWEST_SEEDS
 from replicse.spec.papers import Paper
 from replicse.spec.printed import Rounded, Spread
 from replicse.spec.record import check_record, load_record
+from replicse.spec.record_spreads import has_printed_hyperparameters, spread_of_runs
 from replicse.spec.tables import Item
-
-# Facts that are no hyper-parameters of the method.
-ALIKE = frozenset(("precision", "versions"))
 
 
 class RecordMeasurements(Measurements):
@@ -74,14 +71,20 @@ class RecordMeasurements(Measurements):
     def borrowed_spread(self, cell: Cell) -> Spread | None:
         """Return the spread of another source when a source has too few seeds for its own.
 
-        It is that of the source with most seeds in the printed setting, else with the printed hyper-parameters in code
-        of its own. Sources with three seeds or more rest on their own.
+        It is that of the source with most seeds and the printed hyper-parameters, be the code its own. Sources with
+        three seeds or more rest on their own.
         """
         measured = self.source_cell(cell)
         if measured is None or not measured.trained or len(cell.jobs) >= FEWEST_SEEDS:
             return None
         others = self.record.sources[str(cell.id)]
-        return next(_spreads(each for each in others if each.source_name != measured.source_name), None)
+        spreads = [
+            spread
+            for each in others
+            if each.source_name != measured.source_name and each.trained
+            if has_printed_hyperparameters(each.setting) and (spread := spread_of_runs(each.numbers))
+        ]
+        return max(spreads, key=lambda spread: spread.degrees, default=None)
 
     def records_behind(self, cell: Cell) -> list[Provenance]:
         """Return no records: what a source ran is in its YAML file."""
@@ -112,18 +115,3 @@ def difference_text(measured: SourceCell) -> str:
         return setting.as_
     facts = [f"{name} {value}" for name, value in setting.facts.items()]
     return ", ".join([*facts, *setting.other])
-
-
-def has_printed_hyperparameters(measured: SourceCell) -> bool:
-    """Return whether a setting differs from the printed one in code, precision and versions at most."""
-    setting = measured.setting
-    return setting.is_printed or (setting.as_ is None and setting.facts.keys() <= ALIKE)
-
-
-def _spreads(source_cells: Iterable[SourceCell]) -> Iterator[Spread]:
-    """Yield the spread of each source with enough seeds, in their order: the printed setting first, then most seeds."""
-    for each in source_cells:
-        if each.trained and has_printed_hyperparameters(each):
-            sd = spread_of([reading.number.value for reading in each.readings])
-            if sd:
-                yield Spread(sd, len(each.readings) - 1)
