@@ -30,7 +30,7 @@ class Job:
         inputs: the files that it reads, in addition to its specification.
         outputs: the files that it writes, in addition to the copy of its specification.
         log: its log file.
-        text: the JSON of `payload`, what the code of the stage is given, and of `settings`, the checked data behind it
+        text: the JSON of `payload`, what the code of the stage is given, and of `settings`, the checked data that it consists of
             with every default written out.
         code: the modules that its outputs depend on; a plug-in is one unit.
         files: plain data that names the files below the data root that it reads.
@@ -67,6 +67,11 @@ class Job:
     def copy(self) -> Path:
         """Return the copy of its specification that the job writes next to its outputs when it has finished."""
         return copy_of(self.stage, self.out)
+
+    @property
+    def dated(self) -> tuple[str, ...]:
+        """Return the files whose dates Snakemake compares with the inputs: outputs, the copy, and a benchmark."""
+        return (*self.outputs, str(self.copy), self.log.removesuffix(".log") + ".benchmark.jsonl")
 
     @property
     def done(self) -> bool:

@@ -57,7 +57,7 @@ def _make_job(
         inputs: the files that it reads.
         payload: what the code of the stage is given.
         modules: the modules that its outputs depend on, `module` or `module:name`.
-        settings: the checked data behind the payload, which name further modules.
+        settings: the checked data that the payload consists of, which name further modules.
         files: plain data that names the files of the data root that it reads.
         reads_sets: whether it reads evaluation sets of the data root.
         texts: the files of the workflow that it reads.

@@ -106,7 +106,7 @@ class Specifications:
             file, text = self.place(job), self.text(job)
             if not _contains(file, text):
                 write_text(file, text)
-            dates = _dates((*job.outputs, str(job.copy)))
+            dates = _dates(job.dated)
             if not dates:
                 continue
             copy = read_copy(job.copy)
@@ -126,7 +126,7 @@ class Specifications:
         written = {file: copy["written"].get(file) for file in job.outputs}
         written |= {file: self._written(file) for file in job.inputs if file in self.maker}
         if all(_is_unchanged(file, description) for file, description in written.items()):
-            for file in (*job.outputs, str(job.copy)):
+            for file in filter(os.path.exists, job.dated):
                 os.utime(file, ns=(max(read), max(read)))
 
     def _written(self, file: str) -> Any:

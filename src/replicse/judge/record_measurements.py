@@ -55,7 +55,7 @@ class RecordMeasurements(Measurements):
         return CellFacts("", self.why_not_comparable(cell), self.borrowed_spread(cell))
 
     def source_cell(self, cell: Cell) -> SourceCell | None:
-        """Return the source cell behind a cell; None when nobody measured it in the printed setting."""
+        """Return the source cell of a cell; None when nobody measured it in the printed setting."""
         return self._source_cells.get((cell.encoders[0], cell.metric_path)) if cell.encoders else None
 
     def is_seedless(self, cell: Cell) -> bool:
