@@ -1,13 +1,9 @@
 # Helpers only: the study is compiled once, and each rule looks up its job in it.
-import gc
 import os
 import sys
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
-
-# A study and its DAG are millions of objects that all stay, so that frequent garbage collection finds nothing.
-gc.set_threshold(100_000, 50, 100)
 
 # In a checkout the workflow is next to the package, in a wheel inside of it.
 HOME = Path(workflow.current_basedir).parent.parent
@@ -25,6 +21,7 @@ from replicse.errors import BadInput
 from replicse.registry.suites import groups
 from replicse.runtime.environment import set_environment
 from replicse.runtime.locks import note_holder
+from replicse.world.files import FILES
 
 # `replicse run` has set the folder that --workflow names.
 set_environment(os.environ.get("REPLICSE_WORKFLOW") or HOME / "workflow")
@@ -39,6 +36,9 @@ except BadInput as error:
 
 SCALE = STUDY.scale.name
 RESOURCES = JobResources(STUDY)
+GENERATED = FILES if STUDY.source == "embedded" else ()
+# Snakemake takes single braces in the name of a folder for wildcards.
+ENVIRONMENT = str(HOME / "environment.yml").replace("{", "{{").replace("}", "}}")
 
 
 wildcard_constraints:

@@ -10,7 +10,7 @@ rule tokenizer:
     log:
         "logs/{scale}/tokenizer/{name}.log",
     conda:
-        "../../environment.yml"
+        ENVIRONMENT
     # Termination signals also reach a shell, which would end before a training has saved its state.
     shell:
         "exec python -m replicse job {rule} {input.specification} --threads {threads} > {log} 2>&1"
@@ -22,6 +22,7 @@ use rule tokenizer as data with:
         specification="results/{scale}/jobs/data.json",
     output:
         record="results/{scale}/data.json",
+        generated=expand("results/{{scale}}/data/{file}", file=GENERATED),
         job="results/{scale}/data.json.job",
     log:
         "logs/{scale}/data.log",
@@ -79,7 +80,7 @@ rule train:
     group:
         name_allocation
     conda:
-        "../../environment.yml"
+        ENVIRONMENT
     threads: RESOURCES.threads
     resources:
         mem_mb=RESOURCES.train_memory,

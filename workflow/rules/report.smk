@@ -10,7 +10,7 @@ rule tabulate:
     log:
         "logs/{scale}/tabulate/{item}.log",
     conda:
-        "../../environment.yml"
+        ENVIRONMENT
     shell:
         "exec python -m replicse job {rule} {input.specification} > {log} 2>&1"
 

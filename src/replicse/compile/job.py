@@ -30,8 +30,8 @@ class Job:
         inputs: the files that it reads, in addition to its specification.
         outputs: the files that it writes, in addition to the copy of its specification.
         log: its log file.
-        text: the JSON of `payload`, what the code of the stage is given, and of `settings`, the checked data that it consists of
-            with every default written out.
+        text: the JSON of `payload`, what the code of the stage is given, and of `settings`, its checked data with every
+            default written out.
         code: the modules that its outputs depend on; a plug-in is one unit.
         files: plain data that names the files below the data root that it reads.
         reads_sets: whether it reads the evaluation sets of the data root.

@@ -25,6 +25,7 @@ from replicse.spec.datasets import load_datasets
 from replicse.spec.lock import load_lock
 from replicse.spec.models import Encoder
 from replicse.workspace import is_own_folder
+from replicse.world.files import FILES
 
 CORPORA = "replicse.data.corpora"
 # The code that judges evaluations, and the code that shows results.
@@ -135,6 +136,7 @@ class _JobBuilder:
         if study.source != "embedded":
             payload["sizes"] = load_datasets(study.workflow).plain()["sizes"]
         modules = {"embedded": "replicse.world.world", "hub": "replicse.data.hub"}
+        generated = [f"{study.data_root}/{name}" for name in FILES if study.source == "embedded"]
         return _make_job(
             study,
             "data",
@@ -144,6 +146,7 @@ class _JobBuilder:
             ["replicse.data.sets", *filter(None, [modules.get(study.source)])],
             reads_sets=True,
             files={"files": list(self.scale.data.files)},
+            outputs=(study.paths.data, *generated),
         )
 
     def _tokenizer(self, name: str, recipe: Mapping[str, Any]) -> Job:

@@ -1,5 +1,6 @@
 """The environment of Snakemake and its jobs: they find Python, the package and the workflow."""
 
+import gc
 import os
 import sys
 from collections.abc import Mapping
@@ -25,4 +26,6 @@ def job_environment(workflow: Path | str, environment: Mapping[str, str]) -> dic
 
 def set_environment(workflow: Path | str) -> None:
     """Set the environment of this process, which its jobs inherit, as `job_environment` does."""
+    # A study and its DAG are millions of objects that all stay, so that frequent garbage collection finds nothing.
+    gc.set_threshold(100_000, 50, 100)
     os.environ.update(job_environment(workflow, os.environ))

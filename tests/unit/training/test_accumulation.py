@@ -9,6 +9,7 @@ from planned import WORKFLOW
 from safetensors.torch import load_file
 
 from replicse.compile.compiler import compile_study
+from replicse.compile.jobs import list_jobs
 from replicse.errors import BadInput
 from replicse.registry.frozen import FrozenModel
 from replicse.registry.run_options import Momentum
