@@ -24,7 +24,7 @@ from replicse.runtime.locks import note_holder
 from replicse.world.files import FILES
 
 # `replicse run` has set the folder that --workflow names.
-set_environment(os.environ.get("REPLICSE_WORKFLOW") or HOME / "workflow")
+set_environment(os.environ.get("REPLICSE_WORKFLOW") or HOME / "workflow", LIBRARY)
 try:
     STUDY = load_or_compile(config, Path(os.environ["REPLICSE_WORKFLOW"]))
     JOBS = list_jobs(STUDY)
