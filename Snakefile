@@ -16,6 +16,7 @@ include: "workflow/rules/common.smk"
 # The first rule is the default target, unless another workflow uses this one as a module.
 rule all:
     input:
+        JOBS["data", ""].outputs,
         JOBS["report", ""].outputs,
         # Otherwise Snakemake would not create deleted inputs of a finished report again.
         JOBS["report", ""].inputs,

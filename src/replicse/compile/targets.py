@@ -37,9 +37,9 @@ def list_released_evaluations(study: Study) -> list[str]:
 
 
 def list_item_files(study: Study, items: Iterable[Item]) -> list[str]:
-    """Return what asking for items writes: their evaluations, tables, pages and figures."""
+    """Return what asking for items writes: data, their evaluations, tables, pages and figures."""
     items = list(items)
-    files = list_evaluations(study, items)
+    files = [*list_jobs(study)["data", ""].outputs, *list_evaluations(study, items)]
     for item in items:
         files += [study.paths.table(item.id), study.paths.page(item.id)]
         files += [study.paths.figure(item.id, kind) for kind in DRAWINGS if item.figure]
