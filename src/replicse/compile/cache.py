@@ -12,8 +12,8 @@ from typing import Any
 
 from pydantic import VERSION
 
-from replicse.compile.pickles import load_pickle, write_pickle
-from replicse.compile.study import Remembered, Study
+from replicse.compile.pickles import Remembered, load_pickle, write_pickle
+from replicse.compile.study import Study
 from replicse.provenance.source import package_sha256
 from replicse.registry.registry import current
 from replicse.spec.config import SHIPPED, Config, checked_config, use_all_plugins

@@ -2,7 +2,7 @@
 
 import copyreg
 import pickle
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from types import MappingProxyType
@@ -37,3 +37,27 @@ def write_pickle(file: Path, value: object) -> None:
     """Write a pickle file if its folder can be written."""
     with suppress(OSError, Failed, BadInput), atomic_write(file) as temporary:
         temporary.write_bytes(pickle.dumps(value, pickle.HIGHEST_PROTOCOL))
+
+
+class Remembered:
+    """Results of functions of a study, in memory and, if the study is cached, in files next to it.
+
+    Args:
+        folder: the folder of the cached study; None to keep results in memory only.
+    """
+
+    def __init__(self, folder: Path | None = None) -> None:
+        self.folder = folder
+        self._results: dict[str, Any] = {}
+
+    def get(self, name: str, compute: Callable[[], Any]) -> Any:
+        """Return a result by its name, computed if neither memory nor the folder has it."""
+        if name not in self._results:
+            file = self.folder and self.folder / f"{name}.pickle"
+            result = load_pickle(file) if file else None
+            if result is None:
+                result = compute()
+                if file:
+                    write_pickle(file, result)
+            self._results[name] = result
+        return self._results[name]

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple, Self
 
 from replicse.compile.paths import Paths, backbone_id, tokenizer_id
-from replicse.compile.pickles import load_pickle, write_pickle
+from replicse.compile.pickles import Remembered
 from replicse.errors import BadInput, nearest
 from replicse.registry.artefacts import TOKENIZER
 from replicse.registry.encoders import Checkpoint, Precision
@@ -107,7 +107,7 @@ class Study:
     # items that cannot be planned, where that is no reason to stop -> why
     unplanned: dict[str, BadInput] = field(default_factory=dict)
     # results of functions of the study by name, see `remember`
-    remembered: "Remembered" = field(default_factory=lambda: Remembered())
+    remembered: Remembered = field(default_factory=Remembered)
 
     def frozen(self) -> Self:
         """Return the study as its readers have it: its mappings, sets and lists refuse every change."""
@@ -311,30 +311,6 @@ class Study:
             **({} if own else {"pooling": encoder.pooling.spelling}),
             "postprocess": fitted,
         }
-
-
-class Remembered:
-    """Results of functions of a study, in memory and, if the study is cached, in files next to it.
-
-    Args:
-        folder: the folder of the cached study; None to keep results in memory only.
-    """
-
-    def __init__(self, folder: Path | None = None) -> None:
-        self.folder = folder
-        self._results: dict[str, Any] = {}
-
-    def get(self, name: str, compute: Callable[[], Any]) -> Any:
-        """Return a result by its name, computed if neither memory nor the folder has it."""
-        if name not in self._results:
-            file = self.folder and self.folder / f"{name}.pickle"
-            result = load_pickle(file) if file else None
-            if result is None:
-                result = compute()
-                if file:
-                    write_pickle(file, result)
-            self._results[name] = result
-        return self._results[name]
 
 
 def follow(runs: Iterable[str], depends: Mapping[str, Iterable[str]]) -> set[str]:

@@ -1,6 +1,8 @@
 """What Snakemake is asked for: the files of items, of papers, and of everything that was released."""
 
 from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
 
 from replicse.compile.job import DRAWINGS
 from replicse.compile.jobs import list_jobs
@@ -19,6 +21,11 @@ def inputs_of(study: Study, stage: str) -> Callable[[Sequence[str]], list[str]]:
         return [file for file in job.inputs if file != study.paths.data]
 
     return list_inputs
+
+
+def stage_of(wildcards: Sequence[str], input: Any) -> str:
+    """Return the stage of a job, which is in the path of its specification: `results/SCALE/jobs/STAGE/ID.json`."""
+    return Path(input.specification).parts[3].removesuffix(".json")
 
 
 def list_evaluations(study: Study, items: Iterable[Item]) -> list[str]:

@@ -14,7 +14,7 @@ from replicse.encoder.sentence import SentenceEncoder
 from replicse.encoder.sentence_transformers import LibraryEncoder
 from replicse.encoder.tokenizer import tokenizer_digest
 from replicse.errors import BadInput
-from replicse.library.requests import EncoderRequest, EvaluationRequest
+from replicse.library.requests import EncoderOptions, EvaluationRequest
 from replicse.registry.encoders import WordVectors, postprocessing_of
 
 PRECISIONS = {torch.float32: "fp32", torch.bfloat16: "bf16", torch.float16: "fp16", torch.float64: "fp64"}
@@ -33,7 +33,7 @@ def set_threads(count: int) -> None:
 
 
 def open_requested(
-    request: EncoderRequest, device: str | None, folder: str | None = None
+    request: EncoderOptions, device: str | None, folder: str | None = None
 ) -> SentenceEncoder | LibraryEncoder:
     """Return the sentence encoder of a request, or of another folder that is read in the same way."""
     return SentenceEncoder.open(
@@ -61,7 +61,7 @@ def fit_postprocessing(vectors: Any, wanted: Mapping[str, Any], root: Path) -> F
     return FittedVectors(vectors, postprocess, list(dict.fromkeys(sentences)))
 
 
-def describe_reading(source: Any, request: EncoderRequest) -> dict[str, Any]:
+def describe_reading(source: Any, request: EncoderOptions) -> dict[str, Any]:
     """Return how an encoder read sentences, for the record of its scores.
 
     `max_length` is the number of tokens at which rows were cut, None if they were not; `unread` names the weights that

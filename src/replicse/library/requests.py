@@ -6,7 +6,7 @@ from replicse.checked import Checked, Text
 from replicse.registry.encoders import Engine
 
 
-class EncoderRequest(Checked):
+class EncoderOptions(Checked):
     """An encoder folder or hub id, and how it is read."""
 
     encoder: str = ""
@@ -15,7 +15,7 @@ class EncoderRequest(Checked):
     max_length: int | None = None
 
 
-class EvaluationRequest(EncoderRequest):
+class EvaluationRequest(EncoderOptions):
     """The suites of an encoder and their options; `vectors` are word vectors in place of an encoder."""
 
     suite: tuple[Text, ...] = ()

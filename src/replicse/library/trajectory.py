@@ -10,11 +10,11 @@ from replicse.errors import BadInput
 from replicse.evaluation.suites import run_suites
 from replicse.library.encoders import open_requested
 from replicse.library.evaluation import record_result
-from replicse.library.requests import EncoderRequest
+from replicse.library.requests import EncoderOptions
 from replicse.registry.artefacts import METRICS
 
 
-def measure_trajectory(request: EncoderRequest, root: Path, device: str | None) -> dict[str, Any]:
+def measure_trajectory(request: EncoderOptions, root: Path, device: str | None) -> dict[str, Any]:
     """Return alignment and uniformity of each checkpoint that a run kept.
 
     Args:

@@ -5,12 +5,12 @@ from argparse import Namespace
 
 from replicse.cli.stages import Payload, Stage
 from replicse.files import write_json
-from replicse.library.requests import EncoderRequest
+from replicse.library.requests import EncoderOptions
 
 log = logging.getLogger(__name__)
 
 
-class TrajectoryJob(EncoderRequest, Payload):
+class TrajectoryJob(EncoderOptions, Payload):
     """The folder of a run and how its checkpoints are read, with the plug-ins that it uses."""
 
 
