@@ -25,7 +25,7 @@ def test_what_a_room_may_not_do_is_found_and_its_size_is_printed_without_a_limit
         '"""Twice."""\nfrom torch import nn\nimport replicse.task.one\n# Code:\nclass Two: pass\na = 1\nb = (\n 2)\n'
     )
     (tmp_path / "src/replicse/task/one.py").write_text(
-        "from replicse.plan.one import a; import replicse.plan\nclass Two: pass\n" + "\n" * 349
+        "from replicse.plan.one import a; import replicse.plan\nclass Two: pass\n" + "\n" * 379
     )
     assert sorted(CHECK["of_rooms"](tmp_path)) == [
         "docs/architecture.md: room gone is in the table or in src/replicse, not in both",

@@ -1,5 +1,4 @@
 # Helpers only: the study is compiled once, and each rule looks up its job in it.
-import os
 import sys
 from pathlib import Path
 
@@ -23,10 +22,9 @@ from replicse.runtime.environment import set_environment
 from replicse.runtime.locks import note_holder
 from replicse.world.files import FILES
 
-# `replicse run` has set the folder that --workflow names.
-set_environment(os.environ.get("REPLICSE_WORKFLOW") or HOME / "workflow", LIBRARY)
+WORKFLOW = set_environment(HOME / "workflow", LIBRARY)
 try:
-    STUDY = load_or_compile(config, Path(os.environ["REPLICSE_WORKFLOW"]))
+    STUDY = load_or_compile(config, WORKFLOW)
     JOBS = list_jobs(STUDY)
     # Jobs of a cluster parse the workflow again, while others run.
     if workflow.is_main_process:

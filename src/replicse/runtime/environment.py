@@ -27,8 +27,14 @@ def job_environment(
     return {**environment, **own}
 
 
-def set_environment(workflow: Path | str, library: Path) -> None:
-    """Set the environment of this process, which its jobs inherit, as `job_environment` does."""
+def set_environment(workflow: Path, library: Path) -> Path:
+    """Set the environment of this process, which its jobs inherit, as `job_environment` does.
+
+    Returns:
+        The folder of papers, scales and rules: `replicse run` has set the one that --workflow names.
+    """
     # A study and its DAG are millions of objects that all stay, so that frequent garbage collection finds nothing.
     gc.set_threshold(100_000, 50, 100)
-    os.environ.update(job_environment(workflow, os.environ, library))
+    named = Path(os.environ.get("REPLICSE_WORKFLOW") or workflow)
+    os.environ.update(job_environment(named, os.environ, library))
+    return Path(os.environ["REPLICSE_WORKFLOW"])
