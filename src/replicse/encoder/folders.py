@@ -55,16 +55,17 @@ def check_is_encoder(folder: Path) -> None:
 
 
 def list_encoders_below(folder: Path) -> list[str]:
-    """Return the encoders up to two levels below a folder, in natural order, as `checkpoint-500`.
+    """Return the encoders below a folder, in natural order, as `checkpoint-500`.
 
     Of a folder of the hub's cache, the snapshot that its `refs/main` names is the only one.
     """
     main = folder / "refs" / "main"
     if main.is_file() and (folder / "snapshots" / main.read_text().strip()).is_dir():
         return [f"snapshots/{main.read_text().strip()}"]
-    places = [place for pattern in ("*", "*/*") for place in folder.glob(pattern) if _is_encoder(place)]
+    patterns = ("*", "*/*", "*/snapshots/*")
+    places = [place for pattern in patterns for place in folder.glob(pattern) if _is_encoder(place)]
     # A folder of sentence-transformers has one encoder, whatever lies below it.
-    names = [place.relative_to(folder).as_posix() for place in places if place.parent not in places]
+    names = {place.relative_to(folder).as_posix() for place in places if place.parent not in places}
     return sorted(names, key=lambda name: [part.zfill(20) for part in re.split(r"(\d+)", name)])
 
 

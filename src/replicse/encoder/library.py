@@ -56,8 +56,8 @@ def read_network(folder: Path, changes: Mapping[str, Any] = MappingProxyType({})
     code = list_code(folder)
     if code:
         log.warning(
-            "%s: code of the folder is not run (%s); %s of transformers is computed instead, which may be another"
-            " encoder",
+            "%s: code of the folder is not run (%s); the %s classes of transformers are used instead, which may compute"
+            " other vectors",
             folder,
             ", ".join(code),
             family,
@@ -106,20 +106,18 @@ def read_network(folder: Path, changes: Mapping[str, Any] = MappingProxyType({})
 
 
 def list_code(folder: Path) -> tuple[str, ...]:
-    """Return the classes of a folder's own code that its settings name in the place of the library's.
-
-    Each is the value of a key of `auto_map`, with the file: `auto_map of config.json: modeling_mine.MineModel`.
-    """
+    """Return the classes of a folder's own code, by file: `auto_map of config.json: modeling_mine.MineModel`."""
     found = []
     for name in (CONFIG, TOKENIZER_CONFIG):
         settings = read_json(folder / name) if (folder / name).is_file() else {}
         named = settings.get("auto_map") if isinstance(settings, Mapping) else None
-        classes: list[str] = []
+        classes: list[Any] = []
         for value in named.values() if isinstance(named, Mapping) else [named]:
-            # A tokenizer has two: the slow and the fast one, of which one may be null.
-            classes += [each for each in (value if isinstance(value, list) else [value]) if each]
-        if classes:
-            found.append(f"auto_map of {name}: {', '.join(dict.fromkeys(map(str, classes)))}")
+            # Two for a tokenizer, a slow and a fast one, of which one may be null.
+            classes += value if isinstance(value, list) else [value]
+        names = dict.fromkeys(str(each) for each in classes if each)
+        if names:
+            found.append(f"auto_map of {name}: {', '.join(names)}")
     return tuple(found)
 
 

@@ -1,4 +1,4 @@
-"""The list of modules of a sentence-transformers folder, without reading any weights."""
+"""Parse and check modules.json of a sentence-transformers folder."""
 
 from pathlib import Path
 from typing import NamedTuple
@@ -10,7 +10,7 @@ from replicse.errors import BadInput
 from replicse.files import below, read_json
 from replicse.registry.artefacts import CONFIG
 
-# Where a preparation keeps what only the library of a folder reads.
+# The folder for the unchanged copy of a prepared encoder.
 ORIGINAL = "original"
 _LIBRARY = "sentence_transformers."
 _STATIC = "sentence_transformers.sentence_transformer.modules.StaticEmbedding"
@@ -30,42 +30,48 @@ class Module(NamedTuple):
 
 
 def has_modules(folder: Path) -> bool:
-    """Return whether sentence-transformers reads a folder by its modules; model2vec's is read as static embeddings."""
+    """Return whether a folder lists modules, or is of model2vec, which is loaded as static embeddings."""
     return (folder / MODULES).is_file() or is_model2vec(folder)
 
 
 def is_model2vec(folder: Path) -> bool:
-    """Return whether a folder contains an encoder of model2vec, which older releases saved without modules.json."""
+    """Return whether a folder contains a model2vec encoder; older releases wrote no modules.json."""
     return (folder / CONFIG).is_file() and read_config(folder).get("model_type") == "model2vec"
 
 
 def list_modules(folder: Path) -> list[Module]:
-    """Return the modules of a folder in the order in which they are applied; none for a folder without modules.
+    """Return the modules of a folder in order; an empty list if the folder has no modules.
 
     Raises:
-        BadInput: modules.json is not a list of classes with paths below the folder.
+        BadInput: modules.json is not a list of classes with paths inside the folder.
     """
     file = folder / MODULES
     if not file.is_file():
         if not is_model2vec(folder):
             return []
-        normalised = read_config(folder).get("normalize")
-        return [Module(_STATIC, folder), *([Module(_NORMALIZE, folder)] if normalised else [])]
+        modules = [Module(_STATIC, folder)]
+        if read_config(folder).get("normalize"):
+            modules.append(Module(_NORMALIZE, folder))
+        return modules
     try:
         listed = [(str(each["type"]), each["path"]) for each in read_json(file)]
     except (KeyError, TypeError):
         listed = []
     if not listed:
         raise BadInput(f"{file}: no list of modules that each name a type and a path; save the encoder again")
-    what = f"the path of a module below the folder in {file}"
-    return [Module(name, below(folder, path, what) if path else folder) for name, path in listed]
+    modules = []
+    for name, path in listed:
+        # An empty path means the folder itself.
+        place = below(folder, path, f"the path of a module below the folder in {file}") if path else folder
+        modules.append(Module(name, place))
+    return modules
 
 
 def transformer_folder(folder: Path) -> Path:
-    """Return where the transformer of a folder lies: by its list of modules, or in the folder itself.
+    """Return the folder of the transformer: the first module, or the folder itself without modules.
 
     Raises:
-        BadInput: the folder has modules, but its first one is not a transformer.
+        BadInput: the first module is not a transformer.
     """
     modules = list_modules(folder)
     if not modules:
@@ -73,16 +79,16 @@ def transformer_folder(folder: Path) -> Path:
     first = modules[0]
     if first.name.startswith(_LIBRARY) and first.kind != "Transformer":
         raise BadInput(
-            f"{folder}: its first module is {first.kind}, not a transformer, so that it can be evaluated by its own"
-            " reading alone; leave out the pooling, and train another encoder"
+            f"{folder}: its first module is {first.kind}, not a transformer, so it has no token states to pool or to"
+            " train; leave out the pooling, or choose another encoder"
         )
     return first.place
 
 
 def check_modules(folder: Path) -> None:
-    """Raise BadInput for modules that sentence-transformers must not open, each with its reason.
+    """Raise BadInput for modules that sentence-transformers should not load, with the reason.
 
-    It would not say why it cannot read weights of another format, and would compute with quantised ones.
+    The library itself does not name unsupported formats, and casts quantised weights to floats.
     """
     for module in list_modules(folder):
         if not module.name.startswith(_LIBRARY):

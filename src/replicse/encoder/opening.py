@@ -52,8 +52,8 @@ def _recorded(folder: Path, engine: Engine) -> Backbone:
     library = config.get("read_by")
     if library:
         raise BadInput(
-            f"{folder}: only {library} reads this encoder, by its own pooling; leave out the pooling, and train another"
-            " encoder"
+            f"{folder}: only {library} can read this encoder, with its own pooling; leave out the pooling, or choose"
+            " another encoder"
         )
     if engine == "packed" or (engine == "auto" and config.get("model_type") in PACKED):
         from replicse.encoder.packed.checkpoints import load_packed

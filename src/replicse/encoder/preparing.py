@@ -1,4 +1,4 @@
-"""Encoders of others as a study keeps them: one layout for all, and next to it what their own library reads."""
+"""Copy a downloaded or foreign encoder into the layout that a study uses."""
 
 import shutil
 import tempfile
@@ -21,22 +21,22 @@ from replicse.registry.artefacts import CONFIG, TOKENIZER, WEIGHTS
 def prepare_encoder(source: Path, out: Path, facts: Mapping[str, str]) -> None:
     """Write an encoder as config.json, model.safetensors and tokenizer.json, and its record.
 
-    A folder that sentence-transformers reads is kept next to them as it is. If only that library reads it, as static
-    embeddings, the three files are placeholders: every job that reads an encoder names them.
+    A sentence-transformers folder is also copied unchanged. If only sentence-transformers can read it (static
+    embeddings, for example), the three files are placeholders, because every job on an encoder lists them as inputs.
 
     Args:
-        source: the encoder of somebody else.
+        source: the folder of the encoder.
         out: the folder to write.
-        facts: what the record says besides the digests of the files.
+        facts: entries of the record, next to the digests of the files.
 
     Raises:
-        BadInput: the encoder cannot be read, or its folder names code of its own, which is not run.
+        BadInput: the encoder cannot be read, or the folder contains code (`auto_map`), which is not run.
     """
     code = list_code(list_modules(source)[0].place if has_modules(source) else source)
     if code:
         raise BadInput(
-            f"{source}: it names code of its own ({', '.join(code)}), which is not run, so that a table would show"
-            " another encoder; take auto_map out of it if the family of transformers is meant"
+            f"{source}: code of the folder is not run ({', '.join(code)}), so a table would show another encoder;"
+            " remove auto_map to use the classes of transformers"
         )
     try:
         _write_transformer(transformer_folder(source), out)
@@ -47,10 +47,10 @@ def prepare_encoder(source: Path, out: Path, facts: Mapping[str, str]) -> None:
             raise
         open_library_encoder(source, "cpu", None)
         _write_placeholders(out)
-    # Left over from another content of the source, it would be read in its place.
+    # A copy from a previous version of the source would be read instead.
     shutil.rmtree(out / ORIGINAL, ignore_errors=True)
     if has_modules(source):
-        # Of the hub's cache the files, not its links.
+        # Copies the files behind the links of the hub's cache.
         shutil.copytree(source, out / ORIGINAL)
     write_record(out / RECORDS[1], facts)
 
@@ -66,7 +66,7 @@ def _write_transformer(transformer: Path, out: Path) -> None:
 
 
 def _write_placeholders(out: Path) -> None:
-    """Write the files of a transformer for an encoder that has none; they say what reads it instead."""
+    """Write the files of a transformer for an encoder without one; they name the library to use."""
     instead = {"read_by": "sentence-transformers", "folder": ORIGINAL}
     write_json(out / CONFIG, instead)
     write_json(out / TOKENIZER, instead)

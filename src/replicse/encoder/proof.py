@@ -1,4 +1,4 @@
-"""An engine proves itself: its states are those that `transformers` gives for each row alone, to rounding."""
+"""Compare the hidden states of an engine with those of `transformers` for each row alone."""
 
 import logging
 from collections.abc import Sequence
@@ -19,20 +19,21 @@ _LONGEST = 512
 
 
 def probe_rows(backbone: Backbone, padding: int | None) -> list[np.ndarray]:
-    """Return rows of token ids, the same ones at each call: short and long, of all the vocabulary but its padding."""
-    generator = np.random.default_rng(0)
+    """Return the same short and long rows of token ids at each call, without padding tokens."""
+    generator, ids = np.random.default_rng(0), _ids(backbone, padding)
     most = min(backbone.max_length, _LONGEST)
     lengths = [length for length in _LENGTHS if length < most] + [most]
-    return [generator.choice(_ids(backbone, padding), length) for length in lengths]
+    return [generator.choice(ids, length) for length in lengths]
 
 
 def _ids(backbone: Backbone, padding: int | None) -> np.ndarray:
-    return np.setdiff1d(np.arange(backbone.vocabulary), [] if padding is None else [padding])
+    ids = np.arange(backbone.vocabulary)
+    return ids if padding is None else ids[ids != padding]
 
 
 @torch.inference_mode()
 def states_alone(theirs: TransformersBackbone, row: np.ndarray) -> Tensor:
-    """Return the last states of a row, (tokens, width), by the library's own call without any padding."""
+    """Return the last hidden states of one row, (tokens, width), computed by `transformers` without padding."""
     ids = torch.from_numpy(row)[None]
     with refusing(f"{theirs.model.config.model_type}: transformers cannot encode {len(row)} tokens with it"):
         output = theirs.model(input_ids=ids, attention_mask=torch.ones_like(ids), **theirs.options)
@@ -40,9 +41,9 @@ def states_alone(theirs: TransformersBackbone, row: np.ndarray) -> Tensor:
 
 
 def is_causal(theirs: TransformersBackbone) -> bool:
-    """Return whether the first token of a row does not see the second one.
+    """Return whether the first token of a row does not see later ones.
 
-    The family does not tell: Gemma is bidirectional with `use_bidirectional_attention`, and XLNet always.
+    The family does not decide it: Gemma is bidirectional with `use_bidirectional_attention`, XLNet always.
     """
     training = theirs.training
     theirs.eval()
@@ -55,7 +56,7 @@ def is_causal(theirs: TransformersBackbone) -> bool:
 
 @torch.inference_mode()
 def differs(ours: Backbone, rows: Sequence[np.ndarray], expected: Sequence[Tensor]) -> bool:
-    """Return whether rows encoded in one batch become other states than expected."""
+    """Return whether hidden states of rows in one batch differ from the expected ones."""
     found = ours(TokenBatch.from_rows(rows)).last
     return not equal(found.numpy(), torch.cat(list(expected)).numpy())
 
@@ -69,15 +70,15 @@ def equal(ours: np.ndarray, theirs: np.ndarray) -> bool:
 
 
 def prove_batches(theirs: TransformersBackbone) -> tuple[list[np.ndarray], list[Tensor]]:
-    """Find out how the library's engine takes rows: which lengths, and whether padding or later tokens change them.
+    """Measure which lengths an encoder accepts, whether padding changes its states, and whether it is causal.
 
     Sets `min_length`, `max_length`, `alone` and `causal` of the backbone.
 
     Returns:
-        The rows of the probe that the encoder takes, and the states of each.
+        The accepted probe rows and their hidden states.
 
     Raises:
-        BadInput: it takes no row at all, or a row changes with the others of its batch even without padding.
+        BadInput: no row is accepted, or states depend on other rows of a batch even without padding.
     """
     training = theirs.training
     theirs.eval()
@@ -94,9 +95,9 @@ def prove_batches(theirs: TransformersBackbone) -> tuple[list[np.ndarray], list[
 
 
 def _measure_lengths(theirs: TransformersBackbone) -> tuple[list[np.ndarray], list[Tensor]]:
-    """Return the rows of the probe that the encoder takes, and their states; sets the lengths of the backbone.
+    """Return the accepted probe rows and their hidden states; set `min_length` and `max_length`.
 
-    CANINE takes no row that is shorter than its stride, and no longer one than it has buckets.
+    CANINE, for example, rejects rows shorter than its stride or longer than its number of hash buckets.
     """
     rows, states, refused = [], [], {}
     for row in probe_rows(theirs, theirs.model.config.pad_token_id):
@@ -114,12 +115,12 @@ def _measure_lengths(theirs: TransformersBackbone) -> tuple[list[np.ndarray], li
     if longer:
         theirs.max_length = _find_longest(theirs, longest, min(longer))
         family = theirs.model.config.model_type
-        log.info("%s: rows are cut at %d tokens, the most that it takes", family, theirs.max_length)
+        log.info("%s: rows are cut at %d tokens, the longest it accepts", family, theirs.max_length)
     return rows, states
 
 
 def _find_longest(theirs: TransformersBackbone, taken: int, refused: int) -> int:
-    """Return the most tokens that an encoder takes, between a length that it takes and a longer one that it refuses."""
+    """Return the longest accepted length, by bisection between an accepted and a refused one."""
     token = _ids(theirs, theirs.model.config.pad_token_id)[0]
     while refused - taken > 1:
         length = (taken + refused) // 2
@@ -132,6 +133,6 @@ def _find_longest(theirs: TransformersBackbone, taken: int, refused: int) -> int
 
 
 def _depends_on_its_batch(theirs: TransformersBackbone, row: np.ndarray, state: Tensor) -> bool:
-    """Return whether a row next to another one of its length becomes other states than alone."""
+    """Return whether hidden states of a row change next to another row of the same length."""
     reverse = row[::-1].copy()
     return differs(theirs, [row, reverse], [state, states_alone(theirs, reverse)])

@@ -1,4 +1,4 @@
-"""Folders of sentence-transformers: that library reads them, and says how sentences become vectors."""
+"""Load encoders of sentence-transformers with the library itself, in fp32."""
 
 import logging
 import math
@@ -13,7 +13,7 @@ import torch
 from replicse.checked import excerpt
 from replicse.encoder.folders import MODULES
 from replicse.encoder.huggingface import UNLIMITED, longest_row
-from replicse.encoder.library import opening
+from replicse.encoder.library import list_code, opening
 from replicse.encoder.modules import check_modules, is_model2vec, list_modules
 from replicse.encoder.proof import equal
 from replicse.encoder.tokenizer import PROBE, check_length
@@ -23,24 +23,24 @@ from replicse.files import read_json
 
 log = logging.getLogger(__name__)
 SETTINGS, KIND = "config_sentence_transformers.json", "SentenceTransformer"
-# The library's name of a pooling, and ours.
+# Pooling modes of the library -> our poolings.
 POOLINGS = {"cls": "cls", "mean": "mean", "lasttoken": "last-token"}
 _BATCH_SIZE = 32  # the library's default
 
 
 @dataclass(frozen=True)
 class Declared:
-    """How a folder says that its sentences are read: its pooling, and whether vectors are normalised."""
+    """The pooling of a folder by our name, and whether vectors are normalised."""
 
     pooling: str
     normalised: bool
 
 
 class LibraryEncoder(CallableVectors):
-    """Vectors of a model of sentence-transformers, for what no engine here computes; each distinct sentence once.
+    """Encode sentences with a model of sentence-transformers; each distinct sentence once.
 
-    `texts` are those of the probe that the model encodes, `expected` the vectors that it gives each of them alone.
-    If padding changes its vectors, each sentence is encoded alone.
+    It is used if no engine here computes the same vectors. `texts` are the probe sentences the model can encode,
+    `expected` their vectors when encoded one by one. If padding changes vectors (`alone`), the batch size is 1.
     """
 
     pooling = None
@@ -64,7 +64,7 @@ class LibraryEncoder(CallableVectors):
         return self([sentences])[0] if isinstance(sentences, str) else self(sentences)
 
     def _encode_batch(self, sentences: Sequence[str]) -> np.ndarray:
-        """Return float32 vectors (n, width) of the library itself."""
+        """Return the library's float32 vectors, (n, width)."""
         kinds = [_kind(module) for module in self.model]
         problem = f"{self.name}: sentence-transformers cannot encode with its modules {', '.join(kinds)}"
         no_pooling = kinds[0] == "Transformer" and "Pooling" not in kinds
@@ -78,18 +78,18 @@ class LibraryEncoder(CallableVectors):
         return vectors.astype(np.float32)
 
     def _encode_probe(self) -> tuple[list[str], np.ndarray]:
-        """Return the texts of the probe that the model encodes alone, and their vectors; BadInput if not the first."""
+        """Return the probe sentences the model can encode, and their vectors; BadInput if the first one fails."""
         texts, vectors = [PROBE[0]], [self._encode_batch(PROBE[:1])]
         for text in PROBE[1:]:
             try:
                 vectors.append(self._encode_batch([text]))
                 texts.append(text)
             except BadInput:
-                continue  # one that is too short, or has no token
+                continue  # too short, or without any token
         return texts, np.concatenate(vectors)
 
     def _depends_on_padding(self) -> bool:
-        """Return whether a sentence has another vector in a batch, as where positions count from the padding."""
+        """Return whether vectors change in a padded batch, for example if positions count the padding."""
         self.batch_size = len(self.texts)
         try:
             return not equal(self._encode_batch(self.texts), self.expected)
@@ -98,15 +98,15 @@ class LibraryEncoder(CallableVectors):
 
 
 def open_library_encoder(folder: Path, device: str, max_length: int | None) -> LibraryEncoder:
-    """Return the model of a folder in fp32.
+    """Load the encoder of a folder in fp32.
 
     Args:
-        folder: with modules.json, or of model2vec.
-        device: to compute on.
-        max_length: tokens at which rows are cut; by default the folder's own. Never more than there are positions.
+        folder: a folder with modules.json, or of model2vec.
+        device: the device to compute on.
+        max_length: the number of tokens to cut rows at; default: the folder's own. Limited by the positions.
 
     Raises:
-        BadInput: it is not an encoder of sentences, or the library cannot read it or encode with it.
+        BadInput: not a sentence encoder, or the library cannot load it or encode with it.
     """
     file = folder / SETTINGS
     stated = read_json(file) if file.is_file() else {}
@@ -117,14 +117,18 @@ def open_library_encoder(folder: Path, device: str, max_length: int | None) -> L
         )
     check_modules(folder)
     problem = f"{folder}: sentence-transformers cannot open it"
-    with refusing(problem, f"copy all that {MODULES} names"), opening(folder):
+    code = [name for module in list_modules(folder) for name in list_code(module.place)]
+    remedy = (
+        f"code of the folder is not run ({', '.join(code)})" if code else f"copy all that {MODULES} names"
+    )
+    with refusing(problem, remedy), opening(folder):
         model = _load_model(folder, device)
     _cut_rows(model, folder, max_length)
     return LibraryEncoder(model, str(folder))
 
 
 def read_declared(model: Any) -> Declared | None:
-    """Return how a model reads sentences, if that may be a pooling of ours; None if it is more than one."""
+    """Return the pooling of a model by our name; None if there is no such pooling, or there are further modules."""
     kinds = [_kind(module) for module in model]
     if kinds not in (["Transformer", "Pooling"], ["Transformer", "Pooling", "Normalize"]):
         return None
@@ -134,13 +138,15 @@ def read_declared(model: Any) -> Declared | None:
 
 
 def _load_model(folder: Path, device: str) -> Any:
-    """Return the library's model in fp32, whatever precision its weights are stored in; code of it is never run."""
+    """Return the library's model, with weights of any precision converted to fp32; code in the folder is not run."""
     from sentence_transformers import SentenceTransformer
 
     if is_model2vec(folder) and not (folder / MODULES).is_file():
         from sentence_transformers.sentence_transformer.modules import Normalize, StaticEmbedding
 
-        parts = [StaticEmbedding.load(str(folder)), *([Normalize()] if len(list_modules(folder)) > 1 else [])]
+        parts = [StaticEmbedding.load(str(folder))]
+        if len(list_modules(folder)) > 1:
+            parts.append(Normalize())
         model = SentenceTransformer(modules=parts, device=device)
     else:
         model = SentenceTransformer(
@@ -150,26 +156,29 @@ def _load_model(folder: Path, device: str) -> Any:
 
 
 def _cut_rows(model: Any, folder: Path, max_length: int | None) -> None:
-    """Set the length of rows: the one that is asked for, but no more than an encoder has positions.
+    """Set the maximum length of rows to the requested one, or to the number of positions if that is smaller.
 
     Raises:
-        BadInput: no token fits into that length, or rows have no length, as those of static embeddings.
+        BadInput: no token fits into the length, or the encoder does not cut rows (static embeddings).
     """
+    stated = model.max_seq_length
+    if stated is None or math.isinf(stated):
+        if max_length is None:
+            return
+        raise BadInput(
+            f"{folder}: max_length is {max_length}, but {_kind(model[0])} does not cut rows; leave it out"
+        )
     if max_length is not None:
-        length = model.max_seq_length
-        if length is None or math.isinf(length):
-            raise BadInput(
-                f"{folder}: max_length is {max_length}, but {_kind(model[0])} does not cut rows; leave it out"
-            )
-        count = getattr(model.tokenizer, "num_special_tokens_to_add", None)
-        check_length(max_length, count() if count else 0)
         model.max_seq_length = max_length
+    # The tokenizers of word embeddings have no special tokens, and no such function.
+    count = getattr(model.tokenizer, "num_special_tokens_to_add", None)
+    special = count() if count else 0
+    check_length(int(model.max_seq_length), special, f"{folder}: ")
     for part in model.modules():
         if _kind(part) != "Transformer" or part.tokenizer is None:
             continue
         most = longest_row(part.auto_model)
-        stated = part.max_seq_length or UNLIMITED
-        if stated > most:
+        if part.max_seq_length > most:
             log.info("%s: rows are cut at its %d positions", folder, most)
             part.max_seq_length = most
 

@@ -34,7 +34,7 @@ Names = Mapping[str, tuple[str, ...]]
 
 
 class UnusableWeights(BadInput):
-    """Weights that no library must compute with: with part of them, or with numbers that they do not stand for."""
+    """Weights that would give wrong vectors without an error: quantised ones, or some without a place."""
 
 
 def read_config(folder: Path) -> dict[str, Any]:
@@ -69,7 +69,7 @@ def weight_files(folder: Path) -> list[Path]:
 
 
 def _describe_missing_weights(folder: Path) -> str:
-    """Return what is wrong with a folder without weights: there are none, or only those of another format."""
+    """Return the error for a folder without weights, or with weights only in an unsupported format."""
     files = [*folder.glob("*.*"), *folder.glob("*/*.*")]
     others = sorted(file for file in files if file.suffix in OTHER_FORMATS)
     if not others:

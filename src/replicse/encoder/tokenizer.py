@@ -9,7 +9,7 @@ from tokenizers import Tokenizer
 
 from replicse.data.tokenizer import SpecialIds, TokenizerSettings, load_tokenizer
 from replicse.encoder.folders import is_recorded
-from replicse.encoder.library import opening, quiet_library
+from replicse.encoder.library import list_code, opening, quiet_library
 from replicse.errors import BadInput, refusing
 from replicse.registry.artefacts import TOKENIZER, TOKENIZER_CONFIG
 from replicse.registry.digests import digest
@@ -92,11 +92,11 @@ def rows_of(theirs: Any, texts: Sequence[str], longest: int | None = None) -> li
     return rows
 
 
-def check_length(max_length: int, special: int) -> None:
-    """Raise BadInput if rows of so many tokens have room for none but their special ones."""
+def check_length(max_length: int, special: int, location: str = "") -> None:
+    """Raise BadInput, which begins with `location`, if rows of so many tokens contain only their special ones."""
     if max_length <= special:
         raise BadInput(
-            f"max_length is {max_length}, but a row has {special} special tokens; give at least {special + 1}"
+            f"{location}max_length is {max_length}, but a row has {special} special tokens; give at least {special + 1}"
         )
 
 
@@ -108,7 +108,9 @@ def read_tokenizer(folder: Path) -> Any:
     """
     from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
-    with refusing(f"{folder}: transformers cannot open its tokenizer", COPIED), opening(folder):
+    code = list_code(folder)
+    remedy = f"code of the folder is not run ({', '.join(code)})" if code else COPIED
+    with refusing(f"{folder}: transformers cannot open its tokenizer", remedy), opening(folder):
         try:
             theirs = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
         # Each family raises what it likes for a broken file.

@@ -49,15 +49,18 @@ def to_array(vectors: Any) -> np.ndarray:
     Raises:
         BadInput: they cannot form one array, such as lists of unequal length.
     """
-    if torch.is_tensor(vectors):
-        # NumPy has no bfloat16, and no view of a tensor that requires a gradient.
-        return vectors.detach().float().cpu().numpy()
-    if isinstance(vectors, list | tuple) and any(torch.is_tensor(vector) for vector in vectors):
-        vectors = [to_array(vector) for vector in vectors]
     try:
-        return np.asarray(vectors)
+        if isinstance(vectors, list | tuple):
+            return np.asarray([_to_numpy(vector) for vector in vectors])
+        return np.asarray(_to_numpy(vectors))
     except (ValueError, TypeError, RuntimeError) as error:
         raise BadInput(
             f"encoder: its vectors do not form one array ({one_line(error)}); return numbers of shape"
             " (sentences, width)"
         ) from None
+
+
+def _to_numpy(value: Any) -> Any:
+    """Return a tensor as an array, anything else as it is."""
+    # NumPy has no bfloat16, and no view of a tensor that requires a gradient.
+    return value.detach().float().cpu().numpy() if torch.is_tensor(value) else value

@@ -69,7 +69,7 @@ def test_an_encoder_without_a_transformer_is_a_row_by_its_own_reading(tmp_path, 
     np.testing.assert_array_equal(SentenceEncoder.open(out, "own", device="cpu")(SENTENCES), expected)
     with pytest.raises(BadInput, match="write pooling: own"):
         SentenceEncoder.open(out, "cls")
-    only = "only sentence-transformers reads this encoder, by its own pooling"
+    only = "only sentence-transformers can read this encoder, with its own pooling"
     with pytest.raises(BadInput, match=only):
         SentenceEncoder.open(out, "mean")
     with pytest.raises(BadInput, match=only):
@@ -87,7 +87,7 @@ def test_code_of_a_folder_is_no_row(tmp_path):
         tmp_path / "source" / "config.json", auto_map={"AutoModel": "modeling_mine.MineModel"}
     )
     with pytest.raises(
-        BadInput, match=r"code of its own \(auto_map of config\.json: modeling_mine\.MineModel\)"
+        BadInput, match=r"not run \(auto_map of config\.json: modeling_mine\.MineModel\), so a table"
     ):
         prepare_encoder(tmp_path / "source", tmp_path / "out", {})
 
