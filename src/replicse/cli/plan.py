@@ -84,14 +84,28 @@ def totals(summary: Summary, whole: bool) -> Iterator[str]:
         for name, time, what in times
         if time.count
     ]
+    place = next((n for n, row in enumerate(rows, 1) if row[0].strip() == "searches"), len(rows))
     if summary.needs:
         rows.append(("  data", several(len(summary.needs), "source"), amounts_text(summary.needs)))
+    rows[place:place] = searches_by_paper(summary.papers)
     yield from columns(rows, width=room())
     yield from wrapped(summary.speed.precisions(study.runs.values()))
     if whole and summary.released.count:
         yield f"released encoders alone: replicse run released --scale {scale}"
     if whole and summary.needs:
         yield f"sources of data: replicse fetch --scale {scale} --dry-run"
+
+
+def searches_by_paper(papers: Sequence[PartSummary]) -> list[tuple[str, str, str]]:
+    """Return a row for the searches of each paper, the longest first; nothing if one paper alone has some."""
+    searching = [each for each in papers if each.searches.count]
+    if len(searching) < 2:
+        return []
+    searching.sort(key=lambda each: each.searches.expected or 0, reverse=True)
+    return [
+        (f"    {each.name}", several(each.searches.count, "run"), each.searches.interval)
+        for each in searching
+    ]
 
 
 def paper_lines(papers: Sequence[PartSummary]) -> Iterator[str]:
@@ -106,7 +120,7 @@ def item_lines(items: Sequence[PartSummary], detectable: Mapping[str, float], wh
     """Yield a line for each item, the cheapest first, below their heading; a `whole` title is on the next line."""
     shows = ["detects"] * bool(detectable)
     rows: list[tuple[str, ...] | str] = [("item", "cells", "runs", "time", "evaluations", *shows, "title")]
-    for each in sorted(items, key=lambda each: (each.searched > 0, each.training.expected or 0)):
+    for each in sorted(items, key=lambda each: (each.searches.count > 0, each.training.expected or 0)):
         points = [f"{detectable[each.name]:.1f}" if each.name in detectable else ""] * len(shows)
         rows.append((each.name, *_numbers(each), *points, "" if whole else each.title))
         rows += [f"    {each.title}"] * whole

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from replicse.checked import Checked, excerpt
+from replicse.compile.lineage import run_dependencies
 from replicse.compile.lines import Line, described, lines_of
 from replicse.compile.needs import hub_parts, outside
 from replicse.compile.paths import Paths
@@ -68,6 +69,7 @@ def compile_study(
     if not plan.items and not (plan.unplanned and as_far_as_possible):
         none = BadInput(f'{file}: the study has no item "{only}"{nearest(only, [item.id for item in items])}')
         raise next(iter(plan.unplanned.values()), none)
+    plan.depends.update(run_dependencies(plan))
     return plan.frozen()
 
 

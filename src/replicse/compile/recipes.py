@@ -4,11 +4,14 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from replicse.registry.run_specs import AveragedRun, InitSpec, RunSpec
+from replicse.spec.cell_names import CellNames
 from replicse.spec.layers import merged
 from replicse.spec.models import EncoderRequest, layered
 from replicse.spec.papers import Paper, merge_runs, recipe_layers, recipe_of, with_own_corpora
 from replicse.spec.printed import Spread
 from replicse.spec.protocols import varied
+from replicse.spec.record import RECORD, Record
+from replicse.spec.record_spreads import lent_spreads
 from replicse.spec.scales import Scale
 
 # What may change something in the run of a recipe.
@@ -35,9 +38,11 @@ class Written(NamedTuple):
 class Recipes:
     """Reads the recipes of papers at a scale, each once."""
 
-    def __init__(self, papers: Mapping[str, Paper], scale: Scale) -> None:
+    def __init__(self, papers: Mapping[str, Paper], scale: Scale, record: Record) -> None:
         self.papers, self.scale = papers, scale
-        self._published = list(self._printed_spreads()) if scale.comparable else []
+        # A paper's own spread replaces the one of the record.
+        recorded = [*self._recorded_spreads(record), *self._printed_spreads()] if scale.comparable else []
+        self._published = recorded
         self._read: dict[tuple[str, str], Written] = {}
 
     def is_own(self, paper: str) -> bool:
@@ -70,13 +75,30 @@ class Recipes:
         return written
 
     def spreads(self, run: RunSpec) -> dict[str, Spread]:
-        """Return the spreads over seeds that some paper prints of a run, by metric path."""
+        """Return the spreads over seeds that a source of the record or a paper has of a run, by metric path."""
         return {
             path: spread
             for other, spreads in self._published
             if other == run
             for path, spread in spreads.items()
         }
+
+    def _recorded_spreads(self, record: Record) -> Iterator[tuple[RunSpec, dict[str, Spread]]]:
+        names = CellNames(self.papers)
+        for name, spread in lent_spreads(record):
+            (full,) = names.full_names(name, "", RECORD)
+            cell = names.cell(full)
+            item = self.papers[cell.paper].items.get(cell.item_name)
+            place = item.place_of(cell) if item else None
+            if item is None or place is None:
+                continue
+            row, column = place
+            own = row.cells.get(column.id, EncoderRequest())
+            request = layered(item.encoder, column.encoder, row.encoder, own)
+            if request.use:
+                where = f"{item.file}: row {row.id}"
+                recipe = recipe_of(self.papers, cell.paper, request.use, where)
+                yield changed_run(recipe, request, where), {item.path(row, column): spread}
 
     def _printed_spreads(self) -> Iterator[tuple[RunSpec, dict[str, Spread]]]:
         for paper in self.papers.values():

@@ -6,6 +6,7 @@ from replicse.compile.lines import described
 from replicse.compile.needs import absent, absent_root, unpinned_text
 from replicse.compile.recipes import Chain, Recipes, Written
 from replicse.compile.study import Study
+from replicse.spec.record import Record
 from replicse.spec.tables import Item
 from replicse.workspace import is_own
 
@@ -43,7 +44,7 @@ def remarks(plan: Study) -> Iterator[str]:
 
 def adjusted_text(plan: Study, items: Iterable[Item]) -> str:
     """Return what the scale changes in the runs of the workspace's papers, among some items; blank for nothing."""
-    own, recipes = [item for item in items if is_own(item.file)], Recipes(plan.papers, plan.scale)
+    own, recipes = [item for item in items if is_own(item.file)], Recipes(plan.papers, plan.scale, Record())
     changes: dict[str, dict[str, None]] = {}
     for item in own:
         for written, where in _written_runs(item, recipes):
@@ -58,7 +59,7 @@ def adjusted_text(plan: Study, items: Iterable[Item]) -> str:
 
 def shortened_runs(plan: Study) -> Iterator[str]:
     """Yield which runs of the workspace's papers end before the steps that they give, by the rows that are expected."""
-    recipes, told = Recipes(plan.papers, plan.scale), set[str]()
+    recipes, told = Recipes(plan.papers, plan.scale, Record()), set[str]()
     for item in (item for item in plan.items.values() if is_own(item.file)):
         for written, where in _written_runs(item, recipes):
             run, corpus = plan.scale.adjusted(written.run, written.own, where), written.run.corpus or ""

@@ -25,6 +25,7 @@ from replicse.spec.layers import merged
 from replicse.spec.lock import Lock, load_lock
 from replicse.spec.models import SOURCES, Encoder, EncoderRequest, EncoderSource, PlannedRequest, layered
 from replicse.spec.papers import Paper, recipe_of, recipes_in_order
+from replicse.spec.record import Record, load_record
 from replicse.spec.scales import OfAnotherScale, Scale
 
 # How an encoder is read, whatever it is made from.
@@ -47,7 +48,8 @@ class Resolver:
 
     def __init__(self, plan: Study, lock: Lock) -> None:
         self.plan, self.scale, self.lock = plan, plan.scale, lock
-        self.recipes, self.stores = Recipes(plan.papers, plan.scale), Stores(plan)
+        record = load_record(plan.workflow) if plan.scale.comparable else Record()
+        self.recipes, self.stores = Recipes(plan.papers, plan.scale, record), Stores(plan)
         self._backbones: dict[tuple[str, int], Encoder] = {}
         self._starts: list[InitSpec | FrozenModel] = []
 

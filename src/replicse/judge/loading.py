@@ -1,5 +1,6 @@
 """A study's results as pandas DataFrames, for people who go on in a notebook: `replicse.load("results/micro")`."""
 
+import math
 import tempfile
 import zipfile
 from collections.abc import Iterable, Mapping, Sequence
@@ -9,6 +10,7 @@ from typing import Any
 
 import pandas as pd
 
+from replicse.compile.record_study import RECORD
 from replicse.errors import refusing
 from replicse.files import read_json
 from replicse.judge.csv_rows import FIELDS, JOBS, TIDY, job_rows, table_rows, tidy_rows
@@ -17,6 +19,9 @@ from replicse.judge.multiplicity import controlled
 from replicse.judge.report import Report
 from replicse.judge.table import ItemResult
 from replicse.registry.artefacts import CONFIG, REPORT
+from replicse.spec.printed import parse_number
+from replicse.spec.record import Record, load_record
+from replicse.workspace import workflow_folder
 
 CELLS = ("paper", "item", *FIELDS, "p_adjusted")
 NUMBERS = (
@@ -48,12 +53,16 @@ class Results:
     encoder, run, and a column for each path that a search sets, such as `optimisation.learning_rate`.
     A text that is where others have a number, such as a retrieved sentence, is in a column `value_text`.
     `report` is the study's report as it was last written, None where none was: effects, claims, audit, adjudication.
+    `readings` has one row per value of the record, of the study `record` alone: source, who, year, paper, item, row,
+    column, setting, printed (whether it is the printed setting), released (whether a checkpoint of the authors was
+    tested), differs, seed, value (as published), place and link.
     """
 
     values: pd.DataFrame
     cells: pd.DataFrame
     jobs: pd.DataFrame
     report: Report | None = None
+    readings: pd.DataFrame | None = None
 
 
 def load(folder: Path | str) -> Results:
@@ -84,6 +93,7 @@ def load(folder: Path | str) -> Results:
         cells=_typed(_texts(cells, CELLS)),
         jobs=_jobs_of(results),
         report=Report.of(read_json(report), str(report)) if report.is_file() else None,
+        readings=_readings(load_record(workflow_folder())) if results[0].kept == RECORD else None,
     )
 
 
@@ -105,6 +115,22 @@ def _jobs_of(results: Sequence[ItemResult]) -> pd.DataFrame:
     return pd.concat([frame, set_to], axis=1)
 
 
+def _readings(record: Record) -> pd.DataFrame:
+    rows = []
+    for reading in record.readings:
+        source, setting = record.sources[reading.source], record.setting(reading)
+        paper, item, row, column, *_ = reading.cell.split("/")
+        facts = [f"{name} {value}" for name, value in setting.facts.items()]
+        rows.append({
+            "source": reading.source, "who": source.who, "year": source.year, "paper": paper, "item": item, "row": row,
+            "column": column, "setting": reading.setting, "printed": setting.is_printed,
+            "released": setting.encoder == "released",
+            "differs": "" if setting.is_printed else "; ".join(filter(None, [setting.as_, *facts, *setting.other])),
+            "seed": reading.seed, "value": reading.number.value, "place": reading.place, "link": record.link(reading),
+        })  # fmt: skip
+    return pd.DataFrame(rows).astype({"seed": "Int64"})
+
+
 def _texts(rows: Iterable[Mapping[str, Any]], names: Sequence[str]) -> pd.DataFrame:
     # All as text at first: a row may be called "none" or "NA", which pandas takes for missing.
     return pd.DataFrame(rows, columns=names).astype(str)
@@ -113,7 +139,7 @@ def _texts(rows: Iterable[Mapping[str, Any]], names: Sequence[str]) -> pd.DataFr
 def _typed(frame: pd.DataFrame) -> pd.DataFrame:
     for name in frame.columns.intersection([*NUMBERS, *COUNTS]):
         texts = frame[name].fillna("")
-        numbers = pd.to_numeric(texts, errors="coerce")
+        numbers = texts.map(_printed_value) if name == "reported" else pd.to_numeric(texts, errors="coerce")
         frame[name] = numbers.astype("Int64" if name in COUNTS else float)
         words = texts[numbers.isna() & (texts != "")]
         if len(words):
@@ -121,3 +147,8 @@ def _typed(frame: pd.DataFrame) -> pd.DataFrame:
                 frame.columns.get_loc(name) + 1, f"{name}_text", words.reindex(frame.index, fill_value="")
             )
     return frame
+
+
+def _printed_value(text: str) -> float:
+    number = parse_number(text)
+    return number.value if number else math.nan

@@ -1,11 +1,11 @@
 """The values of one cell: taken from the measurements in one place, for everything that speaks of a cell."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from replicse.compile.study import Cell, Study
+from replicse.compile.study import Cell
 from replicse.judge.measurements import Measurement, Measurements
 from replicse.judge.statistics import mean_and_spread, paired
 from replicse.spec.columns import Better, Derived, Reducer
@@ -19,21 +19,28 @@ class Values:
     """What one cell gave: a value per seed, None where it is missing, and why it failed where it did.
 
     `seedless` says that the values are no draws of a training seed: the encoder was not trained here. `pairs` bound a
-    correlation over resampled test pairs, averaged over the seeds. `jobs` holds, for each seed of a search, the number
-    of each job.
+    correlation over resampled test pairs, averaged over the seeds; `half_digit` is the coarsest rounding of the values.
+    `jobs` holds, for each seed of a search, the number of each job.
     """
 
     per_seed: tuple[Value, ...] = ()
     failure: str = ""
     seedless: bool = False
     pairs: tuple[float, float] | None = None
+    half_digit: float = 0.0
     jobs: tuple[tuple[float | None, ...], ...] = ()
 
 
-def values(cell: Cell, measurements: Measurements) -> Values:
-    """Return the values of a cell, one per seed of its encoders, in their order."""
+def values(cell: Cell, measurements: Measurements, searched: Mapping[str, Mapping[str, Any]]) -> Values:
+    """Return the values of a cell, one per seed of its encoders, in their order.
+
+    Args:
+        cell: the cell.
+        measurements: the measurements of its encoders.
+        searched: the hyper-parameters of searches by their path in a run and by encoder.
+    """
     if cell.operands and isinstance(cell.column, Derived):
-        return _derived(cell, cell.column.parsed, measurements)
+        return _derived(cell, cell.column.parsed, measurements, searched)
     if not cell.jobs:
         return Values()
     groups = [[measurements.at(encoder, cell.metric_path) for encoder in group] for group in cell.jobs]
@@ -53,13 +60,15 @@ def values(cell: Cell, measurements: Measurements) -> Values:
             scores = [_number(measurements.at(encoder, path), failures) for encoder in encoders]
             each.append(_number_of_best(numbers, scores, selecting.better))
         else:
-            each.append(_over_jobs(measurements.study, cell, numbers, encoders))
+            each.append(_over_jobs(cell, numbers, encoders, searched))
     if cell.column.kind == "difference":
         printed = cell.subtracted.number if cell.subtracted else None
         each = [value - printed.value if printed and isinstance(value, float) else None for value in each]
     failure = "; ".join(dict.fromkeys(failures))
-    searched = tuple(jobs) if cell.column.over and cell.column.over.jobs else ()
-    return Values(tuple(each), failure, cell.seeds == (None,), _over_pairs(cell, groups), searched)
+    half_digit = max(measured.half_digit for group in groups for measured in group)
+    seedless = measurements.is_seedless(cell)
+    of_search = tuple(jobs) if cell.column.over and cell.column.over.jobs else ()
+    return Values(tuple(each), failure, seedless, _over_pairs(cell, groups), half_digit, of_search)
 
 
 def _over_pairs(cell: Cell, groups: Sequence[Sequence[Measurement]]) -> tuple[float, float] | None:
@@ -102,7 +111,10 @@ def _place_of_best(scores: Sequence[float], better: Better) -> int:
 
 
 def _over_jobs(
-    plan: Study, cell: Cell, numbers: Sequence[float | None], encoders: Sequence[str]
+    cell: Cell,
+    numbers: Sequence[float | None],
+    encoders: Sequence[str],
+    searched: Mapping[str, Mapping[str, Any]],
 ) -> float | None:
     over = cell.column.over.jobs if cell.column.over else None
     there = [number for number in numbers if number is not None]
@@ -114,14 +126,16 @@ def _over_jobs(
     if over.statistic != "argmax":
         return reduced(there, over)
     best = _place_of_best(there, cell.column.better)
-    return float(plan.hyperparameter(encoders[best], over.shows or ""))
+    return float(searched[over.shows or ""][encoders[best]])
 
 
-def _derived(cell: Cell, formula: Expression, measurements: Measurements) -> Values:
-    each_part = (values(operand, measurements) for operand in cell.operands)
+def _derived(
+    cell: Cell, formula: Expression, measurements: Measurements, searched: Mapping[str, Mapping[str, Any]]
+) -> Values:
+    each_part = (values(operand, measurements, searched) for operand in cell.operands)
     parts = dict(zip(formula.names, each_part, strict=True))
     failure = "; ".join(dict.fromkeys(part.failure for part in parts.values() if part.failure))
-    columns = paired([part.per_seed[: len(cell.seeds)] for part in parts.values()], str(cell.item.file))
+    columns = paired([part.per_seed[: len(cell.seeds)] for part in parts.values()], cell.item.id)
     each: list[Value] = []
     for numbers in zip(*columns, strict=True):
         try:

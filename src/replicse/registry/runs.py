@@ -107,6 +107,7 @@ class Run(RunOptions, RunSource):
     def _is_consistent(self) -> Self:
         unfit = (source.unfit(term) for source in self.sources for term in source.objective)
         problem = next(filter(None, unfit), "") or self._unfit_heads() or self._unfit_momentum()
+        problem = problem or self._unfit_precision()
         if self.optimisation.epochs is None and self.optimisation.steps is None:
             problem = "optimisation.steps where optimisation.epochs is null"
         if problem:
@@ -135,6 +136,16 @@ class Run(RunOptions, RunSource):
         if self.momentum and not names:
             return f"no momentum, which none of {', '.join(term.term for term in self.terms)} reads"
         return "encoders shared with momentum" if self.momentum and self.encoders == "two" else ""
+
+    def _unfit_precision(self) -> str:
+        """Return which precisions the optimiser can be used with; blank where that of the run is one."""
+        optimiser = self.optimisation.optimiser
+        if self.precision == "fp16" and optimiser.closure:
+            return (
+                f"precision fp32 or bf16 for optimiser {optimiser.optimiser}: its step computes gradients again, and"
+                " loss scaling (fp16) cannot skip such a step"
+            )
+        return ""
 
     @property
     def sources(self) -> tuple[RunSource, ...]:

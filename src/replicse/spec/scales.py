@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import PrivateAttr, field_validator, model_validator
+from pydantic import BeforeValidator, Field, PrivateAttr, field_validator, model_validator
 
 from replicse.checked import Checked, Count, Id, Text, UserMessage, excerpt, read_yaml
 from replicse.errors import BadInput, check_known, nearest
@@ -43,12 +43,17 @@ class OfAnotherScale(BadInput):
     """A name is an entry of a scale of the workspace: no mistake, but what needs it is not for this scale."""
 
 
+def _as_list(value: object) -> object:
+    return [value] if isinstance(value, Mapping) else value
+
+
 class Scale(Checked):
     """One scale: backbones, tokenizers, corpora, and how runs are adjusted to its size.
 
     Rules of `adjust` leave as it is what a paper of the workspace writes, and `grids` and `draws` do not limit its
     searches, unless a scale of the workspace gives these keys.
 
+    `cost` is one device or several, the usual one first.
     `precision: papers` trains each paper's runs in the precision of that paper, fp32 where it tells none. A grid tries
     the values of `grids` only; of a search whose jobs are drawn, the first `draws` are run. An item with a search of
     more jobs than `largest_search` is left out of a study that does not name it.
@@ -59,7 +64,7 @@ class Scale(Checked):
     shows: Text
     comparable: bool
     judges_orders: bool
-    cost: ReferenceDevice
+    cost: Annotated[tuple[ReferenceDevice, ...], BeforeValidator(_as_list), Field(min_length=1)]
     needs: ScaleNeeds = ScaleNeeds()
     data: DataSource
     precision: Precision | Literal["papers"] = "fp32"
@@ -148,10 +153,10 @@ class Scale(Checked):
 
     def expected(self, recipe: Mapping[str, Any]) -> dict[str, Any]:
         """Return the recipe of a corpus with the rows that a job is to find: they are part of no name."""
-        # Of several papers' corpora of one name it is the one with this recipe.
-        first, *others = [key for key in self.corpora if key.rpartition("/")[2] == recipe["name"]]
-        key = next((key for key in others if self.corpus(key, "corpora") == recipe), first)
-        return {**recipe, **self.corpora[key].plain()}
+        keys = [key for key in self.corpora if key.rpartition("/")[2] == recipe["name"]]
+        if len(keys) > 1:  # of several papers
+            keys = [key for key in keys if self.corpus(key, "corpora") == recipe]
+        return {**recipe, **self.corpora[keys[0]].plain()}
 
     def pinned(self, lock: Lock) -> Self:
         """Return the scale with the corpora of the hub at the commits of a lock."""

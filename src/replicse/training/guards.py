@@ -17,22 +17,36 @@ EXPLODED = 1e9
 class Guard:
     """Watches loss and gradients of each step without reading them, which would stall a GPU.
 
-    `scaled` says that losses are scaled (fp16): steps whose gradients overflow are then left out, and are no failure.
+    `scaled` says that losses are scaled (fp16): steps whose gradients overflow are then skipped, and are no failure.
     """
 
     def __init__(self, run: str, device: torch.device, scaled: bool) -> None:
         self.run, self.scaled = run, scaled
         # Step (0: none), loss and norm of the first step that failed.
         self._failed = torch.zeros(3, dtype=torch.float64, device=device)
+        self._skipped = torch.zeros((), dtype=torch.int64, device=device)
         # The first step at which the loss of each term was not finite.
         self._not_finite: dict[str, Tensor] = {}
 
     def see(self, step: int, loss: Tensor, norm: Tensor) -> None:
         """Note the loss that step `step` (from 1) had and the norm of all its gradients before they were clipped."""
         bad = norm > EXPLODED
-        bad = bad & norm.isfinite() if self.scaled else bad | ~(loss.isfinite() & norm.isfinite())
+        if self.scaled:
+            self._skipped += ~norm.isfinite()
+            bad = bad & norm.isfinite()
+        else:
+            bad = bad | ~(loss.isfinite() & norm.isfinite())
         now = torch.stack([torch.full_like(loss, step), loss, norm]).double()
         self._failed = torch.where(bad & (self._failed[0] == 0), now, self._failed)
+
+    @property
+    def skipped(self) -> int:
+        """Return how many steps loss scaling has skipped."""
+        return int(self._skipped)
+
+    @skipped.setter
+    def skipped(self, count: int) -> None:
+        self._skipped.fill_(count)
 
     def see_terms(self, step: int, losses: Mapping[str, Tensor]) -> None:
         """Note which terms, by name, had a loss at a step that is not finite."""

@@ -7,6 +7,7 @@ from planned import WORKFLOW
 
 from replicse.cli import main
 from replicse.compile.compiler import compile_study
+from replicse.compile.jobs import list_jobs
 
 COLUMN = {"id": "stsb", "metric": "spearman", "metric_path": "sts-dev/STS-B/all"}
 TABLE = {"columns": [COLUMN], "rows": [{"id": "own", "encoder": {"use": "own"}}]}
@@ -119,13 +120,11 @@ def test_two_papers_may_have_corpora_of_one_name(mine):
     read = {cell.row.id: both.run_of(cell.encoders[0]).corpus for cell in both.cells["second/table1"]}
     assert read["own"] == read["by-row"] == {**read["of-first"], "file": "papers/second/own.csv"}
     assert read["of-first"]["file"] == "papers/first/own.csv" and read["own"]["name"] == "own"
-    print([ (k, j.payload["corpus"]) for k, j in both.jobs.items() if k[0] == "store"])
-    stores = [job.payload["corpus"] for (stage, _), job in both.jobs.items() if stage == "store"]
+    stores = [job.payload["corpus"] for (stage, _), job in list_jobs(both).items() if stage == "store"]
     assert sorted((each["file"], each["rows"]) for each in stores if each["name"] == "own") == [
         ("papers/first/own.csv", 20),
         ("papers/second/own.csv", 20),
     ]
-    assert main(["validate"]) == 0
 
 
 def test_verbs_say_in_a_line_what_the_scale_changes(mine, capsys):

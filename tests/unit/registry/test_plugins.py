@@ -145,13 +145,12 @@ def reverse(lines, *, seed):
     return [line[::-1] for line in lines]
 """
     from replicse.augment import augment
-    from replicse.encoder.vectors import CallableVectors
     from replicse.evaluation.suites import run_suites
 
     use_plugins([written("mine.py", text + SUITE)])
     assert augment(["ab", "cd"], {"name": "reverse"}) == ["ba", "dc"]
     assert is_metric("letters/n") and suite_code("letters") == "mine"
-    assert suite_code("sts") == "replicse.registry.suites:SUITES[sts]"
+    assert suite_code("sts") == "replicse.evaluation.sts"
 
     class Vectors:
         def prepare(self, sentences):

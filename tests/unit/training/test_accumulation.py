@@ -9,6 +9,7 @@ from planned import WORKFLOW
 from safetensors.torch import load_file
 
 from replicse.compile.compiler import compile_study
+from replicse.compile.jobs import list_jobs
 from replicse.errors import BadInput
 from replicse.registry.frozen import FrozenModel
 from replicse.registry.run_options import Momentum
@@ -204,7 +205,7 @@ def test_a_study_averages_runs_of_recipes_and_of_seeds_on_one_backbone(workspace
     parts = [study.runs[name] for name in study.depends[soup.run_id]]
     assert [(run.seed, run.objective[0].temperature) for run in parts] == [(0, 0.05), (5, 0.05), (3, 0.1)]
     assert len({run.init.run for run in parts}) == 1 and study.runs[parts[0].init.run].seed == 3
-    job = study.jobs["train", soup.run_id]
+    job = list_jobs(study)["train", soup.run_id]
     folders = [f"results/micro/runs/{run.run_id}" for run in parts]
     expected = [f"{folders[0]}/best", f"{folders[1]}/best", f"{folders[2]}/last"]
     assert job.payload["init"] == expected[0]
