@@ -24,7 +24,8 @@ from replicse.judge.diagnosis import Diagnosis, check_number, diagnose
 from replicse.judge.published import PublishedCell, published_cell
 from replicse.judge.record_diagnosis import recorded_cell, with_record
 from replicse.judge.record_measurements import load_record_measurements
-from replicse.judge.result_files import AVERAGED, TOOLS, read_results
+from replicse.judge.result_files import TOOLS, read_results
+from replicse.judge.result_scores import AVERAGED
 from replicse.printable import some
 from replicse.registry.poolings import PoolingParameters
 from replicse.registry.suites import AGGREGATIONS, is_metric, known_paths
