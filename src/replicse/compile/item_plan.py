@@ -12,7 +12,7 @@ from replicse.compile.paths import Paths
 from replicse.compile.remarks import adjusted_text, cut_searches
 from replicse.compile.study import Cell, Study, follow, kept_checkpoint
 from replicse.errors import BadInput
-from replicse.registry.suites import file_of
+from replicse.registry.suites import file_of, only_sets
 from replicse.spec.cell_id import AS_DESCRIBED, CellId
 from replicse.spec.printed import Reported, Spread
 from replicse.spec.protocols import AS_RUN, ON_BACKBONE
@@ -52,7 +52,7 @@ class ItemPlan:
         runs: the run of each encoder that was trained.
         depends: the runs that each run directly depends on.
         readings: what an evaluation file says about its encoder, by encoder and group of suites.
-        own_sets: the user's own evaluation sets by name.
+        own_sets: the user's own evaluation sets that its cells read, by name.
         variants: the titles of protocols that are run only for adjudication.
         deviations: the text on deviations of the item.
         scale_notes: what the scale changes in the item's recipes and leaves of its searches, a clause each.
@@ -198,7 +198,7 @@ def plan_item(study: Study, item: Item) -> ItemPlan:
         runs=runs,
         depends={run: study.depends[run] for run in sorted(study.chain(runs.values()))},
         readings=readings,
-        own_sets=study.own_sets,
+        own_sets=_list_own_sets(study, measured),
         variants=_variant_titles(study, item),
         deviations=study.papers[item.paper].deviations.get(item.name, ""),
         scale_notes=tuple(filter(None, (adjusted_text(study, [item]), cut_searches(study, item)))),
@@ -213,6 +213,14 @@ def _searched_paths(cell: Cell) -> list[str]:
     request, _ = described(cell.item, cell.row).asks(cell.column)
     paths = [*(request.grid or {}), *(request.draw.domains if request.draw else ()), over.shows]
     return [path for path in dict.fromkeys(paths) if path]
+
+
+def _list_own_sets(study: Study, cells: Iterable[Cell]) -> Mapping[str, Any]:
+    """Return the own sets that cells read, so that a paper with further sets changes no other item."""
+    prefix = "sets/"
+    read = [cell.metric_path.removeprefix(prefix) for cell in cells if cell.metric_path.startswith(prefix)]
+    sets: Mapping[str, Any] = only_sets({"sets": study.own_sets}, read)["sets"]
+    return sets
 
 
 def _know_cell(study: Study, cell: Cell) -> CellFacts:
