@@ -125,25 +125,23 @@ def _read_or_name(file: Path) -> Content:
 def _gather(place: Path, read: Sequence[Content]) -> ExternalResults:
     """Return what several files say: of two values of one name the first, and the averages of what is complete."""
     scores: dict[str, float] = {}
-    remarks = defaultdict(list)
-    results = ExternalResults(place, scores, {}, remarks, {}, {})
+    remarks: dict[str, list[str]] = defaultdict(list)
+    settings: dict[str, str] = {}
+    data: dict[str, dict[str, str]] = {}
+    inputs: dict[str, str] = {}
     for content in read:
-        for merged, found in (
-            (results.settings, content.settings),
-            (results.data, content.data),
-            (results.inputs, content.inputs),
-        ):
-            merged.update({**found, **merged})
+        settings |= {**content.settings, **settings}
+        data |= {**content.data, **data}
+        inputs |= {**content.inputs, **inputs}
         for score in content.scores:
-            if (
-                score.value is not None
-                and abs(scores.setdefault(score.path, score.value) - score.value) > ROUNDING
-            ):
+            kept = score.value if score.value is None else scores.setdefault(score.path, score.value)
+            if kept is not None and score.value is not None and abs(kept - score.value) > ROUNDING:
                 remarks["several values, of which the first is read"].append(score.path)
             elif score.remark:
                 remarks[score.remark].append(score.path)
+    results = ExternalResults(place, scores, settings, remarks, data, inputs)
     for name, parts in AVERAGED.items():
-        values = [score for part in parts if (score := results.score(part)) is not None]
+        values = [value for part in parts if (value := results.score(part)) is not None]
         if len(values) == len(parts):
             scores.setdefault(name, sum(values) / len(values))
     return results
