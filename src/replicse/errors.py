@@ -1,10 +1,14 @@
 """Errors that a user can fix: one sentence with the place, the value and the remedy."""
 
 import difflib
+import re
 import textwrap
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 
+OUT_OF_MEMORY = re.compile(
+    r"can.?t allocate memory|cannot allocate memory|failed to map segment", re.IGNORECASE
+)
 # What follows the known names of a kind, if a plug-in may add to them.
 UNLISTED = "; a plug-in's own is known if plugins in config.yaml names its file"
 
@@ -19,6 +23,11 @@ class MissingData(BadInput):
 
 class Failed(Exception):
     """A step could not be done although its input was right; the command line exits with code 1."""
+
+
+def is_out_of_memory(error: Exception) -> bool:
+    """Return whether an error says that memory ended: of Python, of torch on a CPU, or of a library being loaded."""
+    return isinstance(error, MemoryError) or bool(OUT_OF_MEMORY.search(str(error)))
 
 
 def one_line(error: Exception) -> str:

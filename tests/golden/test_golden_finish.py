@@ -114,7 +114,9 @@ def test_what_nobody_tried_is_not_run_and_an_old_log_is_no_failure(study, capsys
     job = next(job for job in list_jobs(plan).values() if files[0] in job.outputs)
     make_all_but(plan, files[0])
     assert main(["report", *STUDY, "--json"]) == 1
-    (item, *_) = json.loads(capsys.readouterr().out)["incomplete"]
+    said = capsys.readouterr()
+    (item, *_) = json.loads(said.out)["incomplete"]
+    assert f"incomplete; {item['item']}: not run yet; give the same command again\n" in said.err
     assert (item["state"], item["why"]) == ("not run", "not run yet")
     fail(job, "Killed\n")
     os.utime(job.log, (1, 1))

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 
 from replicse.cli.answers import print_error, wrapped
 from replicse.cli.parser import Parser, usage
-from replicse.errors import BadInput, Failed, nearest
+from replicse.errors import BadInput, Failed, is_out_of_memory, nearest, one_line
 from replicse.files import FULL, not_written
 from replicse.printable import columns
 from replicse.runtime.forking import INTERRUPTED
@@ -184,6 +184,12 @@ def main(words: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print_error(f"{program}: {INTERRUPTED}")
         return 130
+    except (MemoryError, RuntimeError, ImportError) as error:
+        if not is_out_of_memory(error):
+            raise
+        remedy = "free some, or give the job more (mem_mb of its rule, ulimit -v)"
+        print_error(f"{program}: not enough memory ({one_line(error)}); {remedy}")
+        return 1
     except OSError as error:
         if error.strerror is None:
             raise

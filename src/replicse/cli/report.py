@@ -1,6 +1,7 @@
 """The verb that reports what there is of a study, or a committed one again."""
 
 import logging
+import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -55,6 +56,9 @@ def run(arguments: Namespace) -> int:
     head, *lines, foot = partial_lines(lacking, len(items), written)
     shown = on_a_screen(arguments, [head], [[line] for line in lines], "line", [foot])
     answer(arguments.json, {"report": str(written), "incomplete": rows}, shown)
+    if lacking and arguments.json:
+        first = lacking[0]
+        print(f"replicse report: {head}; {first.item}: {first.why}; {first.remedy}", file=sys.stderr)
     return 1 if lacking else 0
 
 

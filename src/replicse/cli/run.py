@@ -31,6 +31,7 @@ from replicse.judge.folder import committed
 from replicse.registry.registry import current
 from replicse.registry.suite_options import to_install
 from replicse.runtime.environment import job_environment
+from replicse.runtime.limits import check_cache_folder, raise_file_limit
 from replicse.runtime.locks import free, hold
 from replicse.spec.config import SHIPPED, by_paper, checked_config
 from replicse.spec.tables import Item
@@ -112,6 +113,8 @@ def run(arguments: Namespace) -> int:
         own.get("papers") or named_papers(items, study_items, large),
     )
     refuse_read_only(config["scale"])
+    check_cache_folder(os.environ)
+    raise_file_limit()
     with nullcontext() if arguments.dry_run else hold(Path.cwd()):
         for sentence in [] if arguments.dry_run else free(Path.cwd()):
             print(sentence, file=sys.stderr)

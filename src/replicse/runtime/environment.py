@@ -20,8 +20,9 @@ def job_environment(
         library: the folder of the package that jobs run, which may be another one than is installed.
     """
     own = {"REPLICSE_WORKFLOW": str(Path(workflow).absolute())}
-    for name, folder in (("PATH", Path(sys.executable).parent), ("PYTHONPATH", library)):
-        folders = environment.get(name, "").split(os.pathsep)
+    python = Path(sys.executable).parent
+    for name, folder, default in (("PATH", python, os.defpath), ("PYTHONPATH", library, "")):
+        folders = environment.get(name, default).split(os.pathsep)
         others = [each for each in folders if each and each != str(folder)]
         own[name] = os.pathsep.join([str(folder), *others])
     return {**environment, **own}

@@ -53,6 +53,29 @@ def test_ctrl_c_is_one_sentence(capsys, monkeypatch):
     assert capsys.readouterr().err == "replicse job data: interrupted; start it again\n"
 
 
+@pytest.mark.parametrize(
+    "error",
+    [
+        MemoryError(),
+        RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 9 bytes"),
+        ImportError("libtorch_cpu.so: failed to map segment from shared object"),
+    ],
+)
+def test_memory_that_ends_is_one_sentence(capsys, monkeypatch, error):
+    """A training's log ended in a traceback."""
+
+    def fail(_):
+        raise error
+
+    monkeypatch.setattr("replicse.cli.verb_parser", fail)
+    assert main(["job", "train"]) == 1
+    said = capsys.readouterr().err
+    assert said.startswith("replicse job train: not enough memory (") and said.count("\n") == 1
+    error = RuntimeError("mat1 and mat2 shapes cannot be multiplied")
+    with pytest.raises(RuntimeError, match="mat1"):
+        main(["job", "train"])
+
+
 @pytest.mark.parametrize("scale", ["micro", "paper"])
 def test_no_line_of_a_plan_is_wider_than_80_columns(capsys, tmp_path, monkeypatch, scale):
     """Lines of 579 columns were printed to a pipe."""

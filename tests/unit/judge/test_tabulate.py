@@ -66,6 +66,24 @@ def test_the_evaluation_of_another_encoder_is_refused_in_this_place(planned, key
             result_of(plan)
 
 
+def test_a_difference_is_ours_less_the_printed_number(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    difference = {
+        "id": "d", "kind": "difference", "metric_path": PATH,
+        "subtract": {"item": "made/table1", "column": "a", "metric": "spearman"},
+    }  # fmt: skip
+    table = {
+        "setting": {"metric": "spearman"},
+        "columns": [{"id": "a", "metric_path": PATH}, difference],
+        "rows": [PLAIN],
+    }
+    printed = [{"item": "table1", "row": "r", "column": "a", "value": "70.0"}]
+    write_paper(tmp_path, "made", {"table1": table}, printed)
+    plan = made_plan(tmp_path, seeds=[0])
+    scores, differences = result_of(plan, 71.5).cells
+    assert (scores.reproduced, differences.reproduced) == (71.5, 1.5)
+
+
 def test_a_row_of_ones_own_is_told_less_the_printed_ones(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     columns, setting = [{"id": "a", "metric_path": PATH}], {"metric": "spearman"}
