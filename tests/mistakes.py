@@ -1,50 +1,23 @@
-"""One mistake at a time, planted in every kind of file that a person writes: `validate` must refuse each of them.
+"""One mistake at a time, planted in the files that a person writes: `validate` must refuse each of them.
 
-The mistakes are made from the files of the repository: for every place in a kind of file its key is misspelt, its
-name replaced and its type changed; what a machine does not think of is in mistakes.yaml. `make test` plants one of the
-latter for each file, and one of the former for each kind of file; `make check` plants all.
+The mistakes are in mistakes.yaml. `make test` plants one for each file; `make check` plants all.
 """
 
 import contextlib
 import io
-import re
 import shutil
-from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
 from places import ROOT
 
 from replicse import cli
-from replicse.checked import read_yaml
 
 PAPERS = "workflow/papers"
-KINDS = {
-    "paper": f"{PAPERS}/*/paper.yaml",
-    "table": f"{PAPERS}/*/tables/*.yaml",
-    "recipes": f"{PAPERS}/*/recipes.yaml",
-    "protocols": f"{PAPERS}/*/protocols.yaml",
-    "claims": f"{PAPERS}/*/claims.yaml",
-    "scale": "workflow/scales/*.yaml",
-    "datasets": "workflow/datasets.yaml",
-    "lock": "workflow/hub.lock.yaml",
-    "further config": "config/*.yaml",
-    "config": "config.yaml",
-}
 WRITTEN_DOWN = yaml.safe_load(Path(__file__).with_name("mistakes.yaml").read_text(encoding="utf-8"))
-NAMED, REFERRING, FREE = (set(WRITTEN_DOWN.pop(name)) for name in ("chosen", "referring", "free"))
-# Short spellings, of which the key above is told.
-SHORT = defaultdict(
-    set,
-    table={"percentile", "argmax", "choice"},
-    claims={"difference", "share", "change", "mean", "wins", "pareto", "dominance", "item", "column"},
-)
-SIGNED = {"right", "left", "weight", "alpha", "beta"}  # numbers that may stand below zero
 
 
 @dataclass(frozen=True)
@@ -56,7 +29,7 @@ class Mistake:
     """
 
     what: str
-    files: dict[str, Callable[[], bytes] | bytes | None]
+    files: dict[str, bytes | None]
     told: tuple[str, ...]
     item: str = ""
     late: bool = False
@@ -65,151 +38,7 @@ class Mistake:
         return self.what
 
 
-# Mistakes that are made from the files
-
-Dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
-WRITTEN: dict[str, bytes] = {}
-
-
-def misspelt(name: str) -> str:
-    """Return a name with two neighbouring letters exchanged, or one more letter where they are alike."""
-    place = max(len(name) // 2 - 1, 0)
-    turned = name[:place] + name[place : place + 2][::-1] + name[place + 2 :]
-    return turned if turned != name else f"{name}x"
-
-
-def nodes(value: Any, path: tuple = ()) -> Iterator[tuple[tuple, Any]]:
-    """Yield every place of a document and what stands there."""
-    if path:
-        yield path, value
-    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    for key, each in inner:
-        yield from nodes(each, (*path, key))
-
-
-def copied(value: Any) -> Any:
-    """Return a document in which no two places share what stands there, as aliases do."""
-    if isinstance(value, dict):
-        return {key: copied(each) for key, each in value.items()}
-    return [copied(each) for each in value] if isinstance(value, list) else value
-
-
-def pattern(kind: str, path: tuple) -> tuple:
-    """Return a place with a star for numbers of a list and for names that a person chose."""
-    named = NAMED | REFERRING
-    chosen = (kind == "recipes", *(key in named for key in path[:-1]))
-    return tuple("*" if isinstance(key, int) or free else key for key, free in zip(path, chosen, strict=True))
-
-
-def entry(document: Any, kind: str, path: tuple) -> str:
-    """Return the id of the row, column, protocol, claim or recipe that a place lies in; blank where it has none."""
-    if kind == "recipes":
-        return str(path[0])
-    for upto in range(1, len(path)):
-        document = document[path[upto - 1]]
-        name = document.get("id") if isinstance(document, dict) and path[upto:] != ("id",) else None
-        if isinstance(path[upto - 1], int) and isinstance(name, str):
-            return "" if "{" in name else name
-    return ""
-
-
-def at(document: Any, path: tuple) -> Any:
-    """Return what holds the last part of a path."""
-    for key in path[:-1]:
-        document = document[key]
-    return document
-
-
-def changed(document: Any, path: tuple, value: Any) -> bytes:
-    """Return a document as YAML with one place replaced."""
-    document = copied(document)
-    at(document, path)[path[-1]] = value
-    return dumped(document)
-
-
-def renamed(document: Any, path: tuple, key: str) -> bytes:
-    """Return a document as YAML with one key replaced, its place among the others kept."""
-    document = copied(document)
-    inner = at(document, path)
-    entries = [(key if name == path[-1] else name, value) for name, value in inner.items()]
-    inner.clear()
-    inner.update(entries)
-    return dumped(document)
-
-
-def dumped(document: Any) -> bytes:
-    """Return a document as YAML; parts that did not change are written once."""
-    is_mapping = isinstance(document, dict)
-    parts = [{key: value} for key, value in document.items()] if is_mapping else [[each] for each in document]
-    for part in parts:
-        if repr(part) not in WRITTEN:
-            WRITTEN[repr(part)] = yaml.dump(part, Dumper=Dumper, sort_keys=False, allow_unicode=True).encode()
-    return b"".join(WRITTEN[repr(part)] for part in parts)
-
-
-def wrong_types(key: object, value: Any) -> dict[str, Any]:
-    """Return values of other types that can stand nowhere in the place of a value, by what they are."""
-    if isinstance(value, bool):
-        return {"no yes or no": "perhaps"}
-    if isinstance(value, int | float):
-        below = {} if key in SIGNED else {"below zero": -3}
-        return {"a word for a number": "abc", "not a number": float("nan"), **below}
-    if isinstance(value, str):
-        return {"a mapping for text": {"text": value}}
-    if isinstance(value, list):
-        return {"a mapping for a list": {"first": 1}}
-    return {"a list for a mapping": [3]}
-
-
-def from_files() -> Iterator[Mistake]:
-    """Yield a misspelt key, a replaced name and changed types for each distinct place of each kind of file."""
-    for kind, glob in KINDS.items():
-        seen: set[tuple] = set()
-        for file in sorted(ROOT.glob(glob)):
-            document = copied(read_yaml(file))
-            for path, value in nodes(document):
-                if pattern(kind, path) not in seen and "for_each" not in path:
-                    seen.add(pattern(kind, path))
-                    yield from at_a_place(kind, str(file.relative_to(ROOT)), document, path, value)
-
-
-def at_a_place(kind: str, name: str, document: Any, path: tuple, value: Any) -> Iterator[Mistake]:
-    """Yield the mistakes at one place of a file."""
-    shown, told = ".".join(map(str, path)), (Path(name).name, entry(document, kind, path))
-    if is_known_key(kind, path):
-        wrong = misspelt(path[-1])
-        content = partial(renamed, document, path, wrong)
-        yield Mistake(f"{name}: key {shown} misspelt as {wrong}", {name: content}, (*told, wrong))
-    if isinstance(value, str) and not any(part in FREE for part in path):
-        # Of an expression the first cell or column that is named in it.
-        cell = re.search(
-            r"(?<=\{)[^{}]+(?=\})" if path[-1] == "formula" else r"(?<=\{)[^{}]+/[^{}]+(?=\})", value
-        )
-        name_in = cell[0] if cell else value
-        wrong = value.replace(name_in, misspelt(name_in), 1)
-        content = partial(changed, document, path, wrong)
-        # A block of rows and `over` of a claim fill in what stands in braces.
-        told_name = misspelt(name_in).partition("{")[0]
-        yield Mistake(f"{name}: name {shown} misspelt as {wrong}", {name: content}, (*told, told_name))
-    keys = [part for part in path if isinstance(part, str) and part not in SHORT[kind]]
-    for what, other in wrong_types(keys[-1] if keys else "", value).items():
-        content = partial(changed, document, path, other)
-        # A word in the place of a number that a claim compares with is taken for a cell.
-        last = [other] if kind == "claims" and other == "abc" else keys[-1:]
-        yield Mistake(f"{name}: {shown} is {what}", {name: content}, (*told, *last))
-
-
-def is_known_key(kind: str, path: tuple) -> bool:
-    """Return whether a place has a key that the machine knows: no number of a list, no name that a person chose."""
-    if not isinstance(path[-1], str) or (kind == "recipes" and len(path) == 1):
-        return False
-    if kind == "datasets" and path[0] in ("sizes", "percentages"):
-        # Below the paths stand the files of a set; a percentage is told apart by a pattern.
-        return len(path) == 1 or (path[0] == "sizes" and len(path) == 2) or len(path) > 3
-    return len(path) < 2 or path[-2] not in NAMED
-
-
-# Mistakes that are written down in mistakes.yaml
+# The mistakes of mistakes.yaml
 
 NEW_TABLE = """
 id: simcse/table9
@@ -277,13 +106,6 @@ def added(file: str, text: str, told: list[str], item: str = "") -> Mistake:
 
 
 BY_HAND = list(written())
-MADE = list(from_files())
-
-
-def kind_of(mistake: Mistake) -> str:
-    """Return the kind of file of a mistake that was made from the files."""
-    return next(kind for kind, glob in KINDS.items() if Path(next(iter(mistake.files))).match(glob))
-
 
 # Planting
 
@@ -312,7 +134,7 @@ def planted(study: Path, mistake: Mistake) -> Iterator[None]:
             if content is None:
                 path.mkdir()
             else:
-                path.write_bytes(content if isinstance(content, bytes) else content())
+                path.write_bytes(content)
         yield
     finally:
         for name, content in before.items():

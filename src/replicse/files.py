@@ -6,9 +6,10 @@ import hashlib
 import io
 import json
 import os
+import re
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -20,6 +21,10 @@ FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 # A disk with so few bytes left is full: a writer stops where its next block does not fit.
 ALMOST_NOTHING = 1 << 20
 POINTER = b"version https://git-lfs.github.com/spec/"
+
+
+# Names of files that are being written: `.NAME.ID.tmp` next to the file NAME.
+TEMPORARY = re.compile(r"\..+\.[0-9a-f]{8}\.tmp")
 
 
 @contextmanager
@@ -44,6 +49,19 @@ def atomic_write(path: Path | str) -> Iterator[Path]:
         raise
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def remove_temporary_files(folders: Iterable[Path | str], before: float) -> int:
+    """Remove what killed processes were writing below some folders, last changed before a time; return how many."""
+    count = 0
+    for folder in folders:
+        for place, _, names in os.walk(folder):
+            for file in (Path(place, name) for name in names if TEMPORARY.fullmatch(name)):
+                with suppress(FileNotFoundError):
+                    if file.stat().st_mtime < before:
+                        file.unlink()
+                        count += 1
+    return count
 
 
 def not_written(path: Path | str, error: Exception) -> Failed:

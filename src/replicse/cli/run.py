@@ -8,17 +8,16 @@ import signal
 import subprocess
 import sys
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext, suppress
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from psutil import NoSuchProcess, Process
 
-from replicse.checked import read_yaml
 from replicse.cli.answers import wrapped
 from replicse.cli.arguments import add_study_arguments, chosen_config, config_layers, own_papers, own_rows
+from replicse.cli.profiles import profile_named, refuse_absent_gpus
 from replicse.compile.cache import load_or_compile
 from replicse.compile.compiler import compile_study
 from replicse.compile.needs import absent, absent_root, unpinned_text
@@ -27,7 +26,9 @@ from replicse.compile.remarks import adjusted_text
 from replicse.compile.selection import chosen_items, too_large
 from replicse.compile.study import Study
 from replicse.errors import BadInput, MissingData, check_known, nearest
+from replicse.files import remove_temporary_files
 from replicse.judge.folder import committed
+from replicse.printable import several
 from replicse.registry.registry import current
 from replicse.registry.suite_options import to_install
 from replicse.runtime.environment import job_environment
@@ -116,7 +117,7 @@ def run(arguments: Namespace) -> int:
     check_cache_folder(os.environ)
     raise_file_limit()
     with nullcontext() if arguments.dry_run else hold(Path.cwd()):
-        for sentence in [] if arguments.dry_run else free(Path.cwd()):
+        for sentence in [] if arguments.dry_run else [*free(Path.cwd()), *remove_leftovers(config["scale"])]:
             print(sentence, file=sys.stderr)
         code = exit_code([*command[:-1], *arguments.further, "--", *command[-1]], arguments.workflow)
     if arguments.dry_run:
@@ -176,6 +177,8 @@ def exit_code(words: Sequence[str], workflow: Path) -> int:
     handlers = {signal.SIGINT: lambda *_: None, signal.SIGTERM: end, signal.SIGHUP: end}
     # A job has one thread per core.
     environment = {"OMP_NUM_THREADS": "1", **job_environment(workflow, os.environ)}
+    # Snakemake and libraries of jobs give warnings, which must not end them.
+    environment.pop("PYTHONWARNINGS", None)
     before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
     try:
         return subprocess.run(words, env=environment, check=False).returncode
@@ -209,17 +212,6 @@ def refuse_missing_extras(study: Study) -> None:
             raise BadInput(f"scale {study.scale.name}: {problem}")
 
 
-def refuse_unquotable_folder(executor: str) -> None:
-    """Raise BadInput if Snakemake's executors of schedulers would run a part of the folder's name as a command."""
-    folder = str(Path.cwd())
-    found = [repr(each) for each in "$`\"'\\" if each in folder]
-    if found and executor != "local":
-        names = " ".join(found)
-        raise BadInput(
-            f"{folder}: the executor {executor} cannot quote {names}; use a folder without it in its path"
-        )
-
-
 def refuse_read_only(scale: str) -> None:
     """Raise BadInput where a folder of the study's outputs is there but cannot be written."""
     paths = Paths(scale)
@@ -228,49 +220,12 @@ def refuse_read_only(scale: str) -> None:
             raise BadInput(f"{folder}: cannot be written; make it writable, then start again")
 
 
-def refuse_without_executor(file: Path) -> None:
-    """Raise BadInput where the executor of a profile is not installed: Snakemake answers with all of its options."""
-    executor = (read_yaml(file) or {}).get("executor", "local")
-    package = f"snakemake-executor-plugin-{executor}"
-    if executor != "local" and not find_spec(package.replace("-", "_")):
-        raise BadInput(f"{file}: the executor {executor} is not installed; pip install {package}")
-    refuse_unquotable_folder(executor)
-
-
-def refuse_absent_gpus(profile: str | None, further: Sequence[str]) -> None:
-    """Raise BadInput if a local profile, or flags of Snakemake, ask for GPUs on a machine without one."""
-    file = Path(profile or "", "config.yaml")
-    settings = (read_yaml(file) or {}) if profile and file.is_file() else {}
-    if settings.get("executor", "local") != "local":
-        return
-    asked = {str(file): str(settings.get("resources", {}).get("gpu", 0))}
-    asked |= {word: word.rpartition("gpu=")[2] for word in further if "gpu=" in word}
-    named = [place for place, count in asked.items() if count.isdecimal() and int(count) > 0]
-    if not named:
-        return
-    import torch
-
-    if not torch.cuda.is_available():
-        remedy = "replicse doctor says why; without --profile and gpu= jobs run on the CPU"
-        raise BadInput(f"{named[0]}: asks for GPUs, but torch sees none on this machine; {remedy}")
-
-
-def profile_named(name: str, workflow: Path) -> str:
-    """Return the folder of a profile of the workflow by its name; a path, or a profile of the user's own, as it is.
-
-    Raises BadInput, with the nearest name, where there is none.
-    """
-    folder = workflow / "profiles"
-    profiles = {file.parent.name: file.parent for file in sorted(folder.glob("*/config.yaml"))}
-    if name in profiles:
-        refuse_without_executor(profiles[name] / "config.yaml")
-        return str(profiles[name])
-    # Where Snakemake looks for those that belong to a person or a site.
-    config_home = Path(os.environ.get("XDG_CONFIG_HOME") or "~/.config").expanduser()
-    homes = (Path(), config_home / "snakemake", Path("/etc/xdg/snakemake"))
-    if not any((home / name).exists() for home in homes):
-        raise BadInput(f'no profile "{name}" in {folder}{nearest(Path(name).name, profiles)}')
-    return name
+def remove_leftovers(scale: str) -> Iterator[str]:
+    """Remove the temporary files of killed jobs and say so; no other process writes in the folder of a study."""
+    paths = Paths(scale)
+    started = Process().create_time()
+    if count := remove_temporary_files([paths.results, paths.reports, paths.figures, paths.logs], started):
+        yield f"removed {several(count, 'temporary file')} of jobs that were killed"
 
 
 def items_named(

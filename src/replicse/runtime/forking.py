@@ -30,6 +30,14 @@ def identity() -> list[str]:
 
 def delegate(address: str, words: Sequence[str]) -> int | None:
     """Have the server at an address run a job; return its exit code, or None where the job is to run here."""
+    try:
+        return _delegate(address, words)
+    except KeyboardInterrupt:
+        print(f"replicse {' '.join(words[:2])}: {INTERRUPTED}", file=sys.stderr)
+        return 130
+
+
+def _delegate(address: str, words: Sequence[str]) -> int | None:
     request = {
         "identity": identity(),
         "words": list(words),
@@ -49,9 +57,6 @@ def delegate(address: str, words: Sequence[str]) -> int | None:
         signal.signal(signal.SIGTERM, signal.default_int_handler)
         try:
             answer = connection.recv(1)
-        except KeyboardInterrupt:
-            print(f"replicse {' '.join(words[:2])}: {INTERRUPTED}", file=sys.stderr)
-            return 130
         except OSError:
             answer = b""
     if not answer:

@@ -3,6 +3,7 @@
 import io
 import json
 import logging
+import os
 import shutil
 import signal
 import subprocess
@@ -19,7 +20,7 @@ from places import ROOT
 from rich.console import Console
 from snakemake_interface_logger_plugins.common import LogEvent
 
-from replicse.cli import main, run
+from replicse.cli import main, profiles, run
 from replicse.compile.job import Job
 from replicse.compile.selection import chosen_items
 from replicse.errors import BadInput
@@ -48,11 +49,11 @@ def test_an_item_may_be_written_in_several_ways(items, words, found):
 
 def test_a_profile_whose_executor_is_not_installed_is_refused_in_one_sentence(monkeypatch, capsys):
     """Snakemake printed a hundred lines of options and an invalid choice."""
-    monkeypatch.setattr(run, "find_spec", lambda name: None)
+    monkeypatch.setattr(profiles, "find_spec", lambda name: None)
     assert main(["run", "--scale", "micro", "--profile", "slurm", "-n"]) == 2
     said = capsys.readouterr().err
     assert said.endswith("not installed; pip install snakemake-executor-plugin-slurm\n")
-    assert said.count("\n") == 1 and run.profile_named("gpu-box", ROOT / "workflow")
+    assert said.count("\n") == 1 and profiles.profile_named("gpu-box", ROOT / "workflow")
 
 
 @pytest.fixture
@@ -117,6 +118,23 @@ def test_flags_of_snakemake_are_printed_and_asked_for_after_two_dashes(calls, ca
     assert (
         "unrecognized arguments: --forceall; flags of Snakemake follow a lone --" in capsys.readouterr().err
     )
+
+
+def test_temporary_files_of_killed_jobs_are_removed_at_the_next_start(calls, capsys):
+    """A figure and the weights of a checkpoint were left as `.NAME.ID.tmp` by 2 of 126 kills."""
+    left = Path("results/micro/runs/a/best/.model.safetensors.0a1b2c3d.tmp")
+    kept = [left.with_name(name) for name in (".hidden.tmp", "model.safetensors", ".x.0a1b2c3d.tmp")]
+    left.parent.mkdir(parents=True)
+    for file in (left, *kept):
+        file.touch()
+    for file in (left, *kept[:2]):
+        os.utime(file, (1, 1))
+    words = ["run", "simcse_table3", "--workflow", str(ROOT / "workflow"), "--scale", "micro"]
+    assert main([*words, "-n"]) == 0 and left.exists()
+    capsys.readouterr()
+    assert main(words) == 0
+    assert "removed 1 temporary file of jobs that were killed\n" in capsys.readouterr().err
+    assert not left.exists() and all(file.exists() for file in kept)
 
 
 def test_snakemake_is_told_the_config_and_the_targets(calls, capsys, monkeypatch):

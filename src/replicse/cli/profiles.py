@@ -1,0 +1,65 @@
+"""Profiles of Snakemake: which one is named, and whether this machine can run it."""
+
+import os
+from collections.abc import Sequence
+from importlib.util import find_spec
+from pathlib import Path
+
+from replicse.checked import read_yaml
+from replicse.errors import BadInput, nearest
+
+
+def profile_named(name: str, workflow: Path) -> str:
+    """Return the folder of a profile of the workflow by its name; a path, or a profile of the user's own, as it is.
+
+    Raises BadInput, with the nearest name, where there is none.
+    """
+    folder = workflow / "profiles"
+    profiles = {file.parent.name: file.parent for file in sorted(folder.glob("*/config.yaml"))}
+    if name in profiles:
+        refuse_without_executor(profiles[name] / "config.yaml")
+        return str(profiles[name])
+    # Where Snakemake looks for those that belong to a person or a site.
+    config_home = Path(os.environ.get("XDG_CONFIG_HOME") or "~/.config").expanduser()
+    homes = (Path(), config_home / "snakemake", Path("/etc/xdg/snakemake"))
+    if not any((home / name).exists() for home in homes):
+        raise BadInput(f'no profile "{name}" in {folder}{nearest(Path(name).name, profiles)}')
+    return name
+
+
+def refuse_without_executor(file: Path) -> None:
+    """Raise BadInput where the executor of a profile is not installed: Snakemake answers with all of its options."""
+    executor = (read_yaml(file) or {}).get("executor", "local")
+    package = f"snakemake-executor-plugin-{executor}"
+    if executor != "local" and not find_spec(package.replace("-", "_")):
+        raise BadInput(f"{file}: the executor {executor} is not installed; pip install {package}")
+    refuse_unquotable_folder(executor)
+
+
+def refuse_unquotable_folder(executor: str) -> None:
+    """Raise BadInput if Snakemake's executors of schedulers would run a part of the folder's name as a command."""
+    folder = str(Path.cwd())
+    found = [repr(each) for each in "$`\"'\\" if each in folder]
+    if found and executor != "local":
+        names = " ".join(found)
+        raise BadInput(
+            f"{folder}: the executor {executor} cannot quote {names}; use a folder without it in its path"
+        )
+
+
+def refuse_absent_gpus(profile: str | None, further: Sequence[str]) -> None:
+    """Raise BadInput if a local profile, or flags of Snakemake, ask for GPUs on a machine without one."""
+    file = Path(profile or "", "config.yaml")
+    settings = (read_yaml(file) or {}) if profile and file.is_file() else {}
+    if settings.get("executor", "local") != "local":
+        return
+    asked = {str(file): str(settings.get("resources", {}).get("gpu", 0))}
+    asked |= {word: word.rpartition("gpu=")[2] for word in further if "gpu=" in word}
+    named = [place for place, count in asked.items() if count.isdecimal() and int(count) > 0]
+    if not named:
+        return
+    import torch
+
+    if not torch.cuda.is_available():
+        remedy = "replicse doctor says why; without --profile and gpu= jobs run on the CPU"
+        raise BadInput(f"{named[0]}: asks for GPUs, but torch sees none on this machine; {remedy}")
