@@ -3,7 +3,7 @@
 `replicse run -n` plans, and has Snakemake build the whole DAG and count its jobs; every job is resolved, none
 is listed. Time is that of the processor, so that what else runs on the machine counts less. `limit` is Snakemake
 alone on a workflow of the same shape, measured in the same run: as many jobs of each stage, as many files of each,
-which need each other alike, and nothing else: no parameters, resources, logs or environments. All are measured in turn,
+which need each other alike, with a file that exists for each job, and nothing else: no parameters, resources, logs or environments. All are measured in turn,
 `--rounds` times; the smallest time of each is told, for what else a machine does only adds to it.
 """
 
@@ -24,8 +24,6 @@ from record import ROOT, row, write_record
 GOAL = 10
 ALONE = "snakemake_alone"
 PROFILES = ("gpu-box", "slurm", "slurm-gpu")
-# Files that a job of a stage makes, where it makes more than one; its rule names them.
-FILES = {"train": 4, "store": 3, "backbone": 3}
 LIMIT = """
 import json
 
@@ -34,6 +32,10 @@ SHAPE = json.load(open("shape.json"))
 
 def needs_of(stage):
     return lambda wildcards: SHAPE[stage]["needs"][wildcards.name]
+
+
+def specification_of(stage):
+    return lambda wildcards: f"specifications/{stage}/{wildcards.name}"
 
 
 wildcard_constraints:
@@ -51,6 +53,7 @@ for stage in SHAPE:
         name:
             stage
         input:
+            specification_of(stage),
             needs_of(stage),
         output:
             [f"{stage}/{{name}}/{place}" for place in range(SHAPE[stage]["files"])],
@@ -111,7 +114,8 @@ def shape(seeds: int) -> dict[str, dict]:
     first = {file: f"{job.stage}/{names[job]}/0" for job in jobs for file in job.outputs}
     found: dict[str, dict] = {}
     for job in jobs:
-        stage = found.setdefault(job.stage, {"files": FILES.get(job.stage, 1), "needs": {}})
+        # Each job also writes a copy of its specification.
+        stage = found.setdefault(job.stage, {"files": len(job.outputs) + 1, "needs": {}})
         stage["needs"][names[job]] = [first[file] for file in job.inputs if file in first]
     return found
 
@@ -122,6 +126,11 @@ def limit(seeds: int) -> dict[str, float]:
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "Snakefile").write_text(LIMIT)
         Path(folder, "shape.json").write_text(json.dumps(told))
+        for stage, found in told.items():
+            for name in found["needs"]:
+                file = Path(folder, "specifications", stage, name)
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.touch()
         quiet = ["--dry-run", "--quiet", "rules", "progress", "--scheduler", "greedy", "--cores", "all"]
         seconds, _ = processor_seconds([sys.executable, "-m", "snakemake", *quiet], Path(folder))
     return facts(1 + sum(len(stage["needs"]) for stage in told.values()), seconds)

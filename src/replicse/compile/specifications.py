@@ -50,7 +50,8 @@ class Specifications:
         self._source = SourceCode(package, cache=self._cache_file("code"), plugins=plugin_places())
         self.code_digest = cache(self._hash_code)
         self._texts_digest = cache(self._hash_texts)
-        self._digests: dict[Job, str] = {}
+        self._digests: dict[Job, dict[str, str]] = {}
+        self._hashes: dict[Job, str] = {}
 
     def text(self, job: Job) -> str:
         """Return the specification of a job as the text of its file."""
@@ -63,6 +64,11 @@ class Specifications:
 
     def digests(self, job: Job) -> dict[str, str]:
         """Return the digests of the code, texts, data and inputs of a job."""
+        if job not in self._digests:
+            self._digests[job] = self._compute_digests(job)
+        return self._digests[job]
+
+    def _compute_digests(self, job: Job) -> dict[str, str]:
         digests = {"code": self.code_digest(job.code), "inputs": self._hash_inputs(job)}
         if job.texts:
             digests["papers"] = self._texts_digest(job.texts)
@@ -135,14 +141,13 @@ class Specifications:
 
     def _hash_inputs(self, job: Job) -> str:
         """Return the digest of the specifications of all jobs that a job depends on, apart from the data."""
-        if job not in self._digests:
-            makers = dict.fromkeys(self.maker[file] for file in job.inputs if file in self.maker)
-            lines = [self._hash(maker) for maker in makers if maker.stage != "data"]
-            self._digests[job] = digest(lines)
-        return self._digests[job]
+        makers = dict.fromkeys(self.maker[file] for file in job.inputs if file in self.maker)
+        return digest([self._hash(maker) for maker in makers if maker.stage != "data"])
 
     def _hash(self, job: Job) -> str:
-        return digest([job.stage, job.id, self.digests(job), job.text])
+        if job not in self._hashes:
+            self._hashes[job] = digest([job.stage, job.id, self.digests(job), job.text])
+        return self._hashes[job]
 
     def _hash_code(self, names: frozenset[str]) -> str:
         return hash_code(self._source, names)
