@@ -78,7 +78,7 @@ rule train:
         "logs/{scale}/train/{run}.benchmark.jsonl"
     retries: 2
     group:
-        name_allocation
+        ALLOCATION
     conda:
         ENVIRONMENT
     threads: RESOURCES.threads
@@ -106,7 +106,7 @@ use rule tokenizer as evaluate with:
     benchmark:
         "logs/{scale}/evaluate/{encoder}.{group}.benchmark.jsonl"
     group:
-        name_allocation
+        ALLOCATION
     threads: RESOURCES.threads
     resources:
         mem_mb=RESOURCES.evaluation_memory,

@@ -52,6 +52,7 @@ class Specifications:
         self._texts_digest = cache(self._hash_texts)
         self._digests: dict[Job, dict[str, str]] = {}
         self._hashes: dict[Job, str] = {}
+        self._root = study.data_root
 
     def text(self, job: Job) -> str:
         """Return the specification of a job as the text of its file."""
@@ -105,17 +106,16 @@ class Specifications:
         """Write the specifications that have changed, and date each so that Snakemake runs what it must.
 
         The specification of a job whose result is right is dated before its outputs; the specification of any other
-        job whose outputs exist, after them.
+        finished job, after them. A job without a copy runs in any case, because the copy is one of its outputs.
         """
         CACHE.mkdir(exist_ok=True)
         for job in self.jobs.values():
             file, text = self.place(job), self.text(job)
             if not _contains(file, text):
                 write_text(file, text)
-            dates = _dates(job.dated)
-            if not dates:
+            if not job.copy.is_file():
                 continue
-            copy = read_copy(job.copy)
+            copy, dates = read_copy(job.copy), _dates(job.dated)
             date = file.stat().st_mtime_ns
             if copy and not find_changes(copy, json.loads(text)):
                 if date > min(dates):
@@ -172,7 +172,7 @@ class Specifications:
         """
         named = list(mappings(job.files))
         files = [Path(file) for file in workspace_files(named)]
-        root = self.study.data_root
+        root = self._root
         lines = []
         if encoder := job.files.get("encoder"):
             files += Path(encoder).glob("*")
