@@ -1,10 +1,11 @@
 """Processor time of a dry-run of the whole paper scale through each profile (goal: under 10 s for 5,000 jobs).
 
 `replicse run -n` plans, and has Snakemake build the whole DAG and count its jobs; every job is resolved, none
-is listed. Time is that of the processor, so that what else runs on the machine counts less. `limit` is Snakemake
+is listed. Time is the processor's, so that other processes of the machine count less. `limit` is Snakemake
 alone on a workflow of the same shape, measured in the same run: as many jobs of each stage, as many files of each,
-which need each other alike, with a file that exists for each job, and nothing else: no parameters, resources, logs or environments. All are measured in turn,
-`--rounds` times; the smallest time of each is told, for what else a machine does only adds to it.
+which need each other alike, with a file that exists for each job, and nothing else: no parameters, resources, logs
+or environments. All are measured in turn, `--rounds` times, and the smallest time of each counts, because what else
+a machine does only adds to it.
 """
 
 import argparse

@@ -8,7 +8,6 @@ build/self-test/<device>.json unless --out names another file. The exit code is 
 
 import argparse
 import contextlib
-import json
 import os
 import re
 import sys
