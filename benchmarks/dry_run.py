@@ -3,9 +3,9 @@
 `replicse run -n` plans, and has Snakemake build the whole DAG and count its jobs; every job is resolved, none
 is listed. Time is the processor's, so that other processes of the machine count less. `limit` is Snakemake
 alone on a workflow of the same shape, measured in the same run: as many jobs of each stage, as many files of each,
-which need each other alike, with a file that exists for each job, and nothing else: no parameters, resources, logs
-or environments. All are measured in turn, `--rounds` times, and the smallest time of each counts, because what else
-a machine does only adds to it.
+below one folder with a wildcard, which need each other alike, with a file that exists for each job, and nothing else:
+no parameters, resources, logs or environments. All are measured in turn, `--rounds` times, and the smallest time of
+each counts, because what else a machine does only adds to it.
 """
 
 import argparse
@@ -40,12 +40,17 @@ def specification_of(stage):
 
 
 wildcard_constraints:
+    scale="paper",
     name="[^/]+",
 
 
 rule all:
     input:
-        [f"{stage}/{name}/0" for stage in ("evaluate", "geometry", "count") for name in SHAPE[stage]["needs"]],
+        [
+            f"results/paper/{stage}/{name}/0.{stage}"
+            for stage in ("evaluate", "geometry", "count", "report")
+            for name in SHAPE[stage]["needs"]
+        ],
 
 
 for stage in SHAPE:
@@ -57,7 +62,7 @@ for stage in SHAPE:
             specification_of(stage),
             needs_of(stage),
         output:
-            [f"{stage}/{{name}}/{place}" for place in range(SHAPE[stage]["files"])],
+            [f"results/{{scale}}/{stage}/{{name}}/{place}.{stage}" for place in range(SHAPE[stage]["files"])],
         shell:
             "touch {output}"
 """
@@ -111,10 +116,15 @@ def shape(seeds: int) -> dict[str, dict]:
 
     config = read_config([ROOT / "config.yaml"], "paper", seeds, {})
     jobs = list_jobs(compile_study(config, ROOT / "workflow")).values()
-    names = {job: job.id or "all" for job in jobs}
-    first = {file: f"{job.stage}/{names[job]}/0" for job in jobs for file in job.outputs}
+    names = {job: job.id.replace("/", "-") or "all" for job in jobs}
+    first = {
+        file: f"results/paper/{job.stage}/{names[job]}/0.{job.stage}" for job in jobs for file in job.outputs
+    }
     found: dict[str, dict] = {}
     for job in jobs:
+        # A page is written only for an item that is asked for.
+        if job.stage == "page":
+            continue
         # Each job also writes a copy of its specification.
         stage = found.setdefault(job.stage, {"files": len(job.outputs) + 1, "needs": {}})
         stage["needs"][names[job]] = [first[file] for file in job.inputs if file in first]
