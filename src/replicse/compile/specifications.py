@@ -141,7 +141,7 @@ class Specifications:
         Returns:
             Whether the outputs are newer than the inputs.
         """
-        read = _dates(file for file in job.inputs if file != self.study.paths.data)
+        read = _dates(job.inputs)
         if not read or max(read) <= min(dates):
             return True
         written = {file: copy["written"].get(file) for file in job.outputs}
