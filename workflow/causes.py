@@ -14,7 +14,7 @@ from typing import Any, get_args
 from replicse.checked import read_yaml
 from replicse.cli import diagnose as verb
 from replicse.files import read_rows, write_rows
-from replicse.judge.statistics import paired_difference
+from replicse.judge.statistics import mean_and_spread, paired_difference
 from replicse.printable import number
 from replicse.registry.suites import AS_READ, STS_TASKS, VARIANTS
 from replicse.show.figures import draw
@@ -32,12 +32,19 @@ from replicse.spec.causes import (
     load_measured,
 )
 from replicse.spec.cell_id import CellId
-from replicse.spec.papers import load_papers
+from replicse.spec.papers import load_papers, printed_in
+from replicse.spec.record import load_record
 
 ROOT = Path(__file__).resolve().parents[1]
 WORKFLOW = ROOT / "workflow"
 MINILM = WORKFLOW / "causes-minilm.csv"
 PICTURES = {"strip": "images/causes-strip.svg", "effects": "images/causes-effects.svg"}
+# The cells of the strip plot, each with its name there; the source of the record with fifty seeds.
+STRIPS = {
+    "simcse/table5/unsup-simcse-bert-base/avg": "SimCSE, BERT-base",
+    "diffcse/table1/diffcse-bert-base/avg": "DiffCSE, BERT-base",
+}
+SEEDS = "simple-simcse"
 TASKS = (*STS_TASKS, "avg")
 TRAINED, AT_TEST, COLUMN, METRIC = "causes/table1", "causes/table2", "avg", "sts/avg"
 # The rows of causes/table2: how the page names each, and who made the encoder.
@@ -252,18 +259,28 @@ def _row(
 
 
 def strip_of(workflow: Path) -> list[Mapping[str, Any]]:
-    """Return the records of the strip plot: what is printed in the table of reruns."""
-    paper = load_papers(workflow)["reruns"]
-    records = []
-    table = paper.items["table2"]
-    for row in table.rows:
-        printed = paper.reported[CellId(table.id, row.id, "avg", "spearman")]
-        kind = "rerun" if not row.quoted else "seeds" if printed.statistic == "mean" else "print"
-        spread = {"sd": printed.sd, "count": printed.seeds}
-        records.append(
-            {"group": row.group, "label": row.label, "source": kind, "value": printed.number.value, **spread}
-        )
+    """Return the records of the strip plot: printed averages among the seeds of one source and reruns of others."""
+    papers, record = load_papers(workflow), load_record(workflow)
+    records: list[Mapping[str, Any]] = []
+    for name, group in STRIPS.items():
+        paper, item, row, column = name.split("/")
+        printed = printed_in(papers, CellId(f"{paper}/{item}", row, column, "spearman"))
+        records.append(strip_point(group, "print", "printed", printed.number.value))
+        found = [each for each in record.readings if each.cell == name]
+        seeds = [each.number.value for each in found if each.source == SEEDS]
+        if seeds:
+            mean, sd = mean_and_spread(seeds)
+            records.append({**strip_point(group, "seeds", SEEDS, mean), "sd": sd, "count": len(seeds)})
+        for each in found:
+            setting = record.setting(each)
+            if setting.is_printed and setting.encoder == "retrained":
+                records.append(strip_point(group, "rerun", each.source, each.number.value))
     return records
+
+
+def strip_point(group: str, source: str, label: str, value: float) -> dict[str, Any]:
+    """Return a record of the strip plot without a spread."""
+    return {"group": group, "label": label, "source": source, "value": value, "sd": None, "count": None}
 
 
 def main() -> None:

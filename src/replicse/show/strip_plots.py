@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from replicse.judge.others import SourceResult
 from replicse.judge.report import JudgedItem
-from replicse.judge.table import ItemResult
 from replicse.registry.suites import is_percentage
 from replicse.show.canvas import INK, QUIET, canvas
 from replicse.show.content.numbers import tick
@@ -22,7 +21,6 @@ BLUE, ORANGE, GREEN = "#0072B2", "#D55E00", "#009E73"
 LOOKS: dict[str, dict[str, Any]] = {
     "print": {"marker": "D", "color": INK, "markersize": 5, "linestyle": "", "label": "printed"},
     "rerun": {"marker": "o", "color": ORANGE, "markersize": 3.5, "linestyle": "", "label": "rerun by others"},
-    "ours": {"marker": "s", "color": BLUE, "markersize": 3.5, "linestyle": "", "label": "ours"},
 }
 SEEDS: dict[str, Any] = {
     "color": BLUE,
@@ -45,31 +43,10 @@ APART = 0.22
 TICKS = (-30, -5, -1, 0, 1, 5, 30)
 
 
-def strip_records(item: ItemResult) -> Iterator[dict[str, Any]]:
-    """Yield what is printed of each group of rows: the print, the mean of seeds with its spread, and single reruns.
-
-    A quoted row is a number that the group is compared with: a mean is that of seeds, any other one the print.
-    """
-    for row in item.rows:
-        cell = item.described.get(item.id_at(row.id, item.columns[0]))
-        if cell is None or cell.reported is None or cell.printed is None:
-            continue
-        kind = "rerun" if not row.quoted else "seeds" if cell.reported.statistic == "mean" else "print"
-        spread = {"sd": cell.reported.sd, "count": cell.reported.seeds}
-        yield {"group": row.group, "label": row.label, "source": kind, "value": cell.printed, **spread}
-    for group in dict.fromkeys(row.group for row in item.rows):
-        cells = (cell for row in item.rows if row.group == group for cell in item.cells if cell.row == row.id)
-        ours = {
-            each.run: each.value for cell in cells for each in cell.values if isinstance(each.value, float)
-        }
-        for run, value in ours.items() if item.comparable else ():
-            yield {"group": group, "label": run, "source": "ours", "value": value, "sd": None, "count": None}
-
-
 def strip_plot(records: "DataFrame") -> "Figure":
-    """Draw one line for each group: seeds as a band, the print, reruns and ours as points.
+    """Draw one line for each group: seeds as a band, the print and reruns as points.
 
-    Records: group, label, source (print, seeds, rerun, ours), value, sd and count of seeds.
+    Records: group, label, source (print, seeds, rerun), value, sd and count of seeds.
     """
     groups = list(dict.fromkeys(records["group"]))
     names, height = row_names(groups)

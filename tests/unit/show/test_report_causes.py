@@ -50,10 +50,10 @@ def item(paper):
     return example.result(f"{paper}/table1", "T", [], [], [])
 
 
-def test_the_page_is_in_the_report_of_a_study_of_causes_or_reruns_alone():
+def test_the_page_is_in_the_report_of_a_study_of_causes_alone():
     none, page = (
         causes_page(report(example.STUDY, [item(paper)], workflow=ROOT / "workflow"))
-        for paper in ("simcse", "reruns")
+        for paper in ("simcse", "causes")
     )
     assert none is None
     assert page.title == "Why can't I reproduce SimCSE?" and len(page.sheets[0].rows) == 15
