@@ -30,7 +30,7 @@ import torch
 from peer import SentenceTransformersPeer
 from products import Rates, operations
 from record import ROOT
-from term_errors import NOT_FINITE, TermErrors, relative_error, spread
+from term_errors import NOT_FINITE, SCALE, TermErrors, relative_error, spread
 from torch import Tensor
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
@@ -50,14 +50,18 @@ from replicse.runtime.devices import device_for, waited_for
 from replicse.training.benchmark import Bench, Enough, Timed, architecture_of
 from replicse.training.data import in_turn
 from replicse.training.job import TrainJob
-from replicse.training.loop import DTYPES
 from replicse.training.parts import Parts
+from replicse.training.precision import DTYPES, autocast_to, check_precision
 from replicse.training.processes import started
 
-# Largest relative error of a term's loss and gradients: about ten times what CPUs have (fp16: an eighth of bf16).
-ERRORS = {"fp32": 1e-5, "bf16": 5e-2, "fp16": 1e-2}
+# Largest relative error of a term's loss and gradients. Similarities are computed in fp32 in every precision.
+ERRORS = {"fp32": 1e-5, "tf32": 2e-3, "bf16": 2e-3, "fp16": 2e-3}
+# That of a term with layers of its own, whose products round as the precision does: about twice what CPUs have.
+ERRORS_OF_LAYERS = ERRORS | {"bf16": 4e-2}
 # Of what is the same but for the order of its sums: CPUs have a few 1e-6.
 EQUAL = 1e-4
+# Of a step in fp16 from one in fp32; skipped steps until the scale of the loss fits, which halves at each.
+SCALED, SKIPPED = 2e-2, 12
 MESSAGE = 300  # characters of an error that are shown
 WAITING, UTILISATION = 0.05, 0.2
 LENGTH, SMALL, TWICE = 32, (2, 128), 20
@@ -157,6 +161,7 @@ class SelfTest:
         checks: dict[str, Callable[[], Iterable[Row]]] = {
             "loss terms": lambda: map(self.terms, ERRORS),
             "gradient caching": lambda: [self.chunks()],
+            "loss scaling": self.loss_scaling,
             "encoder": self.encoder,
             "attention kernel": self.kernels,
             "training": self.training,
@@ -171,21 +176,29 @@ class SelfTest:
                 yield Row(name, "no error", "failed", "outside", text[:MESSAGE])
 
     def terms(self, precision: str) -> Row:
-        """Hold loss and gradients of every registered term to fp64 on the CPU."""
-        what, limit = f"{len(Term.known())} loss terms in {precision} against fp64", ERRORS[precision]
-        if precision == "fp16" and not self.on_gpu:
-            return skipped(what, f"≤ {limit:.3g}", "fp16 is trained on GPUs alone: it needs --device cuda")
-        errors, left_out = {}, {}
+        """Compare loss and gradients of every registered term with fp64 on the CPU."""
+        what = f"{len(Term.known())} loss terms in {precision} against fp64"
+        if precision == "tf32":
+            try:
+                check_precision(precision, self.device)
+            except BadInput as error:
+                return skipped(what, f"≤ {ERRORS[precision]:.3g}", str(error))
+        errors, limits, left_out = {}, {}, {}
         for name in Term.known():
             try:
                 errors[name] = self.term_errors.error(name, self.device, precision)
+                has_layers = self.term_errors.has_layers(name)
             except BadInput as error:
                 left_out[name] = str(error)
-        worst = max(errors, key=lambda name: errors[name])
-        outside = [name for name, error in errors.items() if error > limit]
-        note = f"outside: {', '.join(outside)}" if outside else f"largest: {worst}"
+                continue
+            limits[name] = (ERRORS_OF_LAYERS if has_layers else ERRORS)[precision]
+        worst = max(errors, key=lambda name: errors[name] / limits[name])
+        outside = [name for name, error in errors.items() if error > limits[name]]
+        note = f"outside: {', '.join(outside)}" if outside else f"nearest to its limit: {worst}"
         note += "".join(f"; {name} left out: {why}" for name, why in left_out.items())
-        return within(what, errors[worst], limit, note, terms=errors, left_out=left_out)
+        return within(
+            what, errors[worst], limits[worst], note, terms=errors, limits=limits, left_out=left_out
+        )
 
     @cached_property
     def term_errors(self) -> TermErrors:
@@ -198,6 +211,23 @@ class SelfTest:
         return within(
             "gradient caching against one pass", _difference(parts, whole), EQUAL, "chunks of 5 rows"
         )
+
+    def loss_scaling(self) -> Iterator[Row]:
+        """Compare a step in fp16 with one in fp32, and count the steps that loss scaling skips at first."""
+        gradient, skips = "a step in fp16 with loss scaling against fp32", f"{TWICE} steps in fp16: skipped"
+        if not self.on_gpu:
+            why = "fp16 is trained on GPUs alone: it needs --device cuda"
+            yield skipped(gradient, f"≤ {SCALED:.3g}", why)
+            yield skipped(skips, f"≤ {SKIPPED}", why)
+            return
+        # A scale at which the first step does not overflow.
+        half = self.prepared(Parts(), precision="fp16")
+        half.scaler = torch.amp.GradScaler(self.device.type, init_scale=SCALE)
+        half.run()
+        yield within(gradient, _difference(half, self.noted(Parts())), SCALED, f"scale {SCALE:.0f}")
+        usual = self.noted(Parts(), TWICE, 0.1, "fp16")
+        note = f"the scale begins at 65,536 and ends at {usual.scaler.get_scale():,.0f}"
+        yield within(skips, usual.guard.skipped, SKIPPED, note)
 
     def encoder(self) -> Iterator[Row]:
         """Hold the packed encoder, as it trains and as it evaluates, to the padded one of `transformers`."""
@@ -397,10 +427,16 @@ class SelfTest:
 
     def noted(self, parts: Parts, steps: int = 2, dropout: float = 0.0, precision: str = "fp32") -> "_Noted":
         """Return the trainer of a small run with hard negatives, after its last step."""
-        run = self.small_run(steps, dropout, precision)
-        trainer = self.trainer(_Noted, run, self.texts_of(run), float("inf"), parts)
+        trainer = self.prepared(parts, steps, dropout, precision)
         trainer.run()
         return trainer
+
+    def prepared(
+        self, parts: Parts, steps: int = 2, dropout: float = 0.0, precision: str = "fp32"
+    ) -> "_Noted":
+        """Return the trainer of a small run with hard negatives, before its first step."""
+        run = self.small_run(steps, dropout, precision)
+        return self.trainer(_Noted, run, self.texts_of(run), float("inf"), parts)
 
     def small_run(self, steps: int = 2, dropout: float = 0.0, precision: str = "fp32") -> Run:
         """Return a run of a small encoder on anchors, positives and hard negatives."""
@@ -496,7 +532,7 @@ def _kernel(model: Backbone, batch: TokenBatch, precision: str) -> str:
     with (
         torch.profiler.profile() as profile,
         torch.set_grad_enabled(model.training),
-        torch.autocast(batch.tokens.device.type, DTYPES[precision], enabled=precision != "fp32"),
+        autocast_to(precision, batch.tokens.device),
     ):
         model(batch, ALL_TOKENS)
     called = " ".join(event.key for event in profile.key_averages())

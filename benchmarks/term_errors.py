@@ -1,6 +1,7 @@
 """Every registered loss term on small tensors: loss and gradients on a device against fp64 on the CPU."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args, get_origin
@@ -17,12 +18,12 @@ from replicse.errors import BadInput
 from replicse.objective import Objective, Step
 from replicse.registry.artefacts import TOKENIZER
 from replicse.registry.encoders import Architecture
-from replicse.registry.frozen import FrozenModel
+from replicse.registry.frozen import FrozenModel, frozen_models
 from replicse.registry.runs import Run
 from replicse.registry.terms import Term, TermParameters
 from replicse.training.benchmark import made_up_tokenizer
-from replicse.training.loop import DTYPES
 from replicse.training.model import open_model
+from replicse.training.precision import autocast_to, matrix_products
 
 ROWS, LENGTH, VOCABULARY = 4, 16, 64
 SIZES = Architecture(layers=2, hidden=32, heads=2, intermediate=64, positions=32)
@@ -87,6 +88,11 @@ class TermErrors:
                     name,
                 )
 
+    def has_layers(self, name: str) -> bool:
+        """Return whether a term computes more than similarities: by an encoder, or by the head of a task."""
+        terms = [term for run in self.runs(name) for term in run.terms]
+        return any(term.passes(2) or term.task_head() or frozen_models(term) for term in terms)
+
     def _needed(self, kind: type[TermParameters]) -> dict[str, Any]:
         """Return what a term must be given: a frozen model where it reads one, the name of a task, a number of 2."""
         needed: dict[str, Any] = {}
@@ -127,14 +133,15 @@ class TermErrors:
         leaves = [
             torch.randn(ROWS, model.width, generator=draw).to(device, kind).requires_grad_() for _ in columns
         ]
-        half = precision in ("bf16", "fp16")
         scale = SCALE if precision == "fp16" else 1.0
         poolings = [SentencePooling(params, model.backbone) for params in run.poolings(run.sources[0])]
         labels = (torch.arange(ROWS) % 2).to(device, kind)
-        with torch.autocast(device.type, DTYPES[precision] if half else None, enabled=half):
-            edited = objective.edit(columns, model, draw)
-            loss = objective(Step(leaves, edited, model, draw, labels, poolings))
-        (loss * scale).backward()
+        autocast = nullcontext() if precision == FP64 else autocast_to(precision, device)
+        with matrix_products(precision):
+            with autocast:
+                edited = objective.edit(columns, model, draw)
+                loss = objective(Step(leaves, edited, model, draw, labels, poolings))
+            (loss * scale).backward()
         trained = [*leaves, *model.parameters(), *objective.parameters()]
         gradients = [one.grad.flatten().double().cpu() / scale for one in trained if one.grad is not None]
         return loss.detach().double().cpu().reshape(1), torch.cat(gradients)

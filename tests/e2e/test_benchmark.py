@@ -5,6 +5,7 @@ import json
 import pytest
 import torch
 from places import ROOT
+from pretended import pretended_gpu
 from read_once import papers_read_once
 
 from replicse.cli import main
@@ -34,6 +35,18 @@ def test_a_cpu_gets_as_many_rows_as_its_memory_holds(tmp_path):
     assert Bench(tmp_path, torch.device("cuda"), memory_gib=8.0).fitting(run, (24, 1024)) == 512
 
 
+def test_steps_are_timed_between_two_synchronisations(tmp_path):
+    """To wait for a GPU at each step took a part of the time that was measured."""
+    parts = {"init": {"hub": "a"}, "corpus": {}, "objective": [{"term": "infonce"}], "precision": "fp16"}
+    run = Run.of({**parts, "views": [{"column": "text"}] * 2, "optimisation": {"batch_size": 4}}, "here")
+    with pretended_gpu() as work:
+        assert Bench(tmp_path, torch.device("cuda"), steps=5).rate(run, (1, 32), []) > 0
+    assert [wait for wait in work.waits if "copy" not in wait].count(
+        "synchronize in runtime/devices.py, waited_for"
+    ) == 2
+    assert not [wait for wait in work.waits if "training/loop.py" in wait and "__post_init__" not in wait]
+
+
 def test_this_machine_is_measured_and_the_plan_takes_its_hours_from_it(folder, capsys):
     assert main(["plan", *WORDS]) == 0
     assert "estimated for one CPU core" in capsys.readouterr().out
@@ -50,6 +63,12 @@ def test_this_machine_is_measured_and_the_plan_takes_its_hours_from_it(folder, c
     assert main(["plan", *WORDS, "--device", "CPU core"]) == 0
     assert "estimated for one CPU core" in capsys.readouterr().out
 
+    shapes = [(each["precision"], each["views"], each["layers"]) for each in record.shapes]
+    assert (
+        2 <= len(shapes) <= 4
+        and shapes[-1] == ("bf16", *shapes[0][1:])
+        and record.flops.keys() == record.rates.keys()
+    )
     assert record.rates.keys() == {"fp32", "bf16"} and "times as fast as fp32 on" in out
     slow = {**json.loads(file.read_text()), "device": "some", "rates": {"fp32": 20, "bf16": 12.6}}
     half = "bf16 is 0.63 times as fast as fp32 on some"

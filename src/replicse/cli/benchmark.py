@@ -4,21 +4,29 @@ import re
 import sys
 import tempfile
 from argparse import ArgumentParser, Namespace
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
+from statistics import geometric_mean
+from typing import TYPE_CHECKING, Any
 
 from replicse.cli.answers import print_json
 from replicse.cli.arguments import add_items_argument, add_study_arguments, chosen_study
 from replicse.compile.cost import Cost, Speed, row_operations, sizes_of
+from replicse.compile.lineage import run_sources
 from replicse.compile.study import Study
 from replicse.errors import BadInput
 from replicse.files import write_json
 from replicse.provenance.record import commit, computed
+from replicse.registry.encoders import Precision
 from replicse.registry.frozen import frozen_models
 from replicse.registry.runs import Run
 
+if TYPE_CHECKING:
+    from replicse.training.benchmark import Bench
+
+SHAPES = 3
 UNKNOWN = "no run of this study can be measured: the sizes of its encoders are not known"
 
 
@@ -27,13 +35,11 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_study_arguments(parser, "replicse benchmark --scale micro")
     add_items_argument(parser)
     parser.add_argument("--device", help="cpu, cuda or cuda:1; default: the first GPU, else the CPU")
-    parser.add_argument(
-        "--steps", type=int, metavar="N", default=50, help="so many steps of training (default 50)"
-    )
+    parser.add_argument("--steps", type=int, metavar="N", default=50, help="steps of each shape (default 50)")
 
 
 def run(arguments: Namespace) -> int:
-    """Measure some steps of a study's largest training on this machine; `replicse plan` takes its hours from it."""
+    """Measure steps of a study's commonest trainings on this machine; `replicse plan` takes its hours from them."""
     if arguments.steps < 2:
         raise BadInput(f"--steps is {arguments.steps}; expected at least 2")
     plan = chosen_study(arguments)
@@ -53,51 +59,107 @@ def file_name(device: str) -> str:
 
 
 def measured_here(plan: Study, arguments: Namespace, say: Callable[[str], None]) -> Speed:
-    """Return the operations per second of this machine, in the steps of the largest run that can stand for a study."""
+    """Return the operations per second of this machine, in steps of the commonest shapes of a study's runs.
+
+    The first shape is also measured in another precision, for the choice between them.
+    """
     import torch
 
     from replicse.runtime.devices import device_for
     from replicse.runtime.machine import hardware
     from replicse.training.benchmark import Bench
+    from replicse.training.precision import check_precision
 
     torch.set_num_threads(plan.scale.needs.threads)
-    device, run = device_for(arguments.device), largest_run(plan)
-    if device.type == "cpu" and run.precision == "fp16":
-        raise BadInput(
-            "precision fp16 needs a GPU; say --config precision=bf16 or fp32, as in the study itself"
-        )
-    size, operations = sizes_of(run.init, plan.sources), row_operations(run, plan.sources)
-    models = [sizes_of(plan.sources[model.folder or ""], plan.sources) for model in frozen_models(run.terms)]
-    frozen = [each for each in models if each]
-    if size is None or operations is None:
-        raise BadInput(UNKNOWN)
+    device, runs = device_for(arguments.device), commonest_runs(plan)
+    for run in runs:
+        check_precision(run.precision, device)
+    first = runs[0]
+    other: Precision = "fp32" if first.precision != "fp32" else "bf16"
+    shapes = []
     with tempfile.TemporaryDirectory() as scratch:
         bench = Bench(Path(scratch), device, arguments.steps, memory_gib=hardware()["memory_gib"])
-        both = run.precision, "fp32" if run.precision != "fp32" else "bf16"
-        rates = {each: bench.rate(run.replace(precision=each), size, frozen) for each in both}
-    rate = rates[run.precision]
-    machine = computed(device, run.precision)
+        for run in (*runs, first.replace(precision=other)):
+            shape = measured_shape(bench, plan, run)
+            shapes.append(shape)
+            say(f"{run.run_id}, {shape_text(shape)}")
+    machine = computed(device, first.precision)
     processor = f"{machine['hardware']['processor']}, threads: {machine['threads']}"
-    flops = float(format(rate * operations, ".4g"))
-    encoder = f"{size[0]} layers of {size[1]} in {run.precision}"
-    say(f"{run.run_id}, {encoder}: {rate:,.1f} rows and {flops:.3g} operations a second")
     speed = Speed(
         device=machine["accelerator"] or processor,
-        flops=flops,
+        flops=mean_flops(shapes),
         when=f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}",
         commit=commit()[0],
         machine=machine,
-        rates=rates,
+        rates={shape["precision"]: shape["rows_per_second"] for shape in (shapes[0], shapes[-1])},
+        shapes=tuple(shapes),
     )
     say("; ".join(speed.precisions(plan.runs.values())))
     return speed
 
 
-def largest_run(plan: Study) -> Run:
-    """Return the run with most operations that made-up sentences can replace: of one source, without labels."""
-    costs = {name: cost for name, cost in Cost(plan).operations.items() if cost}
-    for name in sorted(costs, key=lambda each: (-costs[each], each)):
+def measured_shape(bench: "Bench", plan: Study, run: Run) -> dict[str, Any]:
+    """Return the shape of a run's steps with the rows and operations per second that were measured of it."""
+    size, operations = known_size(plan, run), row_operations(run, run_sources(plan))
+    assert operations is not None
+    models = [
+        sizes_of(run_sources(plan)[model.folder or ""], run_sources(plan))
+        for model in frozen_models(run.terms)
+    ]
+    rate = bench.rate(run, size, [each for each in models if each])
+    return {
+        "layers": size[0],
+        "hidden": size[1],
+        "batch_size": run.optimisation.batch_size,
+        "views": len(run.views),
+        "precision": run.precision,
+        "rows_per_second": rate,
+        "flops": float(format(rate * operations, ".4g")),
+    }
+
+
+def shape_text(shape: Mapping[str, Any]) -> str:
+    """Return a measured shape in words."""
+    encoder = (
+        f"{shape['layers']} layers of {shape['hidden']}, batch {shape['batch_size']}, {shape['precision']}"
+    )
+    return f"{encoder}: {shape['rows_per_second']:,.1f} rows and {shape['flops']:.3g} operations a second"
+
+
+def mean_flops(shapes: Iterable[Mapping[str, Any]]) -> dict[Precision, float]:
+    """Return the operations per second by precision: the geometric mean of the shapes that were measured in it."""
+    by_precision: dict[Precision, list[float]] = {}
+    for shape in shapes:
+        by_precision.setdefault(shape["precision"], []).append(shape["flops"])
+    return {name: float(f"{geometric_mean(flops):.4g}") for name, flops in by_precision.items()}
+
+
+def commonest_runs(plan: Study) -> list[Run]:
+    """Return a run of each of the commonest shapes, the commonest first; of each the one with most operations.
+
+    A shape is the encoder's size, the batch, the views and the precision. Made-up sentences must be able to replace the
+    data of the run: it has one source, without labels. Raises BadInput if there is no such run.
+    """
+    by_shape: dict[tuple[object, ...], list[str]] = {}
+    for name, cost in Cost(plan).operations.items():
         run = plan.runs[name]
-        if not run.beside and not any(term.reads_labels() for term in run.terms):
-            return run
-    raise BadInput(UNKNOWN)
+        if not cost or run.beside or any(term.reads_labels() for term in run.terms):
+            continue
+        options = run.optimisation
+        shape = known_size(plan, run), options.batch_size, options.max_length, len(run.views), run.precision
+        by_shape.setdefault(shape, []).append(name)
+    operations = Cost(plan).operations
+    largest = [max(names, key=lambda name: (operations[name] or 0, name)) for names in by_shape.values()]
+    counts = dict(zip(largest, map(len, by_shape.values()), strict=True))
+    largest.sort(key=lambda name: (-counts[name], -(operations[name] or 0), name))
+    if not largest:
+        raise BadInput(UNKNOWN)
+    return [plan.runs[name] for name in largest[:SHAPES]]
+
+
+def known_size(plan: Study, run: Run) -> tuple[int, int]:
+    """Return layers and width of a run's encoder; BadInput if they are not known."""
+    size = sizes_of(run.init, run_sources(plan))
+    if size is None:
+        raise BadInput(UNKNOWN)
+    return size

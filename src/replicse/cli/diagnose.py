@@ -31,7 +31,7 @@ from replicse.registry.suites import AGGREGATIONS, is_metric, known_paths
 from replicse.spec.causes import load_causes, load_measured
 from replicse.spec.config import use_all_plugins
 from replicse.spec.papers import load_papers
-from replicse.spec.printed import Reported, printed_number
+from replicse.spec.printed import Reported, parse_number
 
 LOG = logging.getLogger(__name__)
 # What a user may say of a number: option, kind or choices, help.
@@ -167,12 +167,11 @@ def checks_of(arguments: Namespace) -> tuple[str, ...]:
 
 def variants_of(arguments: Namespace, checks: Sequence[str] = ()) -> tuple[Mapping[str, Any], str]:
     """Return the scores of an encoder by variant, and the task that the number is of."""
-    from replicse.cli.stages.evaluate import set_threads
     from replicse.data.sets import data_folder
-    from replicse.encoder.folders import encoder_folder
+    from replicse.encoder.folders import MODULES, encoder_folder
     from replicse.encoder.sentence import SentenceEncoder
-    from replicse.encoder.sentence_transformers import MODULES
     from replicse.evaluation.variants import evaluate
+    from replicse.library.encoders import set_threads
 
     published = compared_with(arguments) if arguments.item or arguments.printed else None
     task = task_of(published.metric_path) if published else "avg"
@@ -268,8 +267,8 @@ def cell_of(arguments: Namespace) -> PublishedCell:
     if (arguments.words or arguments.results) and arguments.printed is None:
         raise BadInput("nothing to compare with; add --item paper/item/row/column, or --printed NUMBER")
     reported = Reported(value=arguments.printed, source="you") if arguments.printed else None
-    if arguments.printed is not None and printed_number(arguments.printed) is None:
-        raise BadInput(f'--printed is "{arguments.printed}", no number; write it as printed, as in 12.34')
+    if arguments.printed is not None and parse_number(arguments.printed) is None:
+        raise BadInput(f'--printed is "{arguments.printed}", not a number; write it as printed, as in 12.34')
     settings = {
         "against": "paper",
         "template": "yes",

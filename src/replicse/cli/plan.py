@@ -7,6 +7,7 @@ from replicse.cli.answers import add_all_argument, answer, command, on_a_screen,
 from replicse.cli.arguments import add_items_argument, add_study_arguments, chosen_study
 from replicse.compile.cost import duration_text
 from replicse.compile.needs import amounts_text
+from replicse.compile.remarks import adjusted_text
 from replicse.compile.summary import PartSummary, Summary, summary_of
 from replicse.judge.evidence import detectable_differences, detects
 from replicse.printable import columns, several
@@ -39,7 +40,9 @@ def run(arguments: Namespace) -> None:
 
 def plan_lines(summary: Summary, detectable: Mapping[str, float], arguments: Namespace) -> Iterator[str]:
     """Yield what a study takes, then a line a paper, or of few items or one paper a line an item."""
-    study, notes, items = summary.study, list(summary.notes), summary.items
+    study, items = summary.study, summary.items
+    changed = adjusted_text(study, study.items.values())
+    notes = [note for note in summary.notes if note != changed]
     if study.left_out:
         notes.insert(0, f"left out: {', '.join(study.left_out)}: {study.left_out_text}")
     by_paper = len(items) > FEW_ITEMS and len(summary.papers) > 1 and not arguments.all
@@ -47,6 +50,7 @@ def plan_lines(summary: Summary, detectable: Mapping[str, float], arguments: Nam
     heading, *lines = paper_lines(summary.papers) if by_paper else of_items
     foot = [] if by_paper else list(detects_lines(detectable, len(study.seeds)))
     counted = len(list(wrapped(notes))) > FEW_LINES and not arguments.all
+    foot += [changed] if changed else []
     foot += [] if counted else notes
     if by_paper or counted:
         what = [several(len(items), "item")] * by_paper + [several(len(notes), "remark")] * counted
@@ -80,14 +84,28 @@ def totals(summary: Summary, whole: bool) -> Iterator[str]:
         for name, time, what in times
         if time.count
     ]
+    place = next((n for n, row in enumerate(rows, 1) if row[0].strip() == "searches"), len(rows))
     if summary.needs:
         rows.append(("  data", several(len(summary.needs), "source"), amounts_text(summary.needs)))
+    rows[place:place] = searches_by_paper(summary.papers)
     yield from columns(rows, width=room())
     yield from wrapped(summary.speed.precisions(study.runs.values()))
     if whole and summary.released.count:
         yield f"released encoders alone: replicse run released --scale {scale}"
     if whole and summary.needs:
         yield f"sources of data: replicse fetch --scale {scale} --dry-run"
+
+
+def searches_by_paper(papers: Sequence[PartSummary]) -> list[tuple[str, str, str]]:
+    """Return a row for the searches of each paper, the longest first; nothing if one paper alone has some."""
+    searching = [each for each in papers if each.searches.count]
+    if len(searching) < 2:
+        return []
+    searching.sort(key=lambda each: each.searches.expected or 0, reverse=True)
+    return [
+        (f"    {each.name}", several(each.searches.count, "run"), each.searches.interval)
+        for each in searching
+    ]
 
 
 def paper_lines(papers: Sequence[PartSummary]) -> Iterator[str]:
@@ -102,7 +120,7 @@ def item_lines(items: Sequence[PartSummary], detectable: Mapping[str, float], wh
     """Yield a line for each item, the cheapest first, below their heading; a `whole` title is on the next line."""
     shows = ["detects"] * bool(detectable)
     rows: list[tuple[str, ...] | str] = [("item", "cells", "runs", "time", "evaluations", *shows, "title")]
-    for each in sorted(items, key=lambda each: (each.searched > 0, each.training.expected or 0)):
+    for each in sorted(items, key=lambda each: (each.searches.count > 0, each.training.expected or 0)):
         points = [f"{detectable[each.name]:.1f}" if each.name in detectable else ""] * len(shows)
         rows.append((each.name, *_numbers(each), *points, "" if whole else each.title))
         rows += [f"    {each.title}"] * whole

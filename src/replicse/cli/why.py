@@ -7,7 +7,7 @@ from typing import Any
 from replicse.cli.answers import SCREEN, add_all_argument, answer, command, room, shortened
 from replicse.cli.arguments import add_study_arguments
 from replicse.cli.selected_study import SelectedStudy, selected_study
-from replicse.compile.jobs import Jobs
+from replicse.compile.job_states import JobStates
 from replicse.compile.study import Cell
 from replicse.judge.audit import audit, audit_plan
 from replicse.judge.claims import cells_read, judged_claims, study_claims
@@ -57,7 +57,7 @@ def cell_story_of(shown: SelectedStudy, cell: Cell) -> tuple[dict[str, list[str]
     read = cells_read(claims, plan.names)
     others = {each.item for each in read} - {cell.item.id}
     beside = study_of_others(plan, others)
-    made = measurements if measurements.paths.kept else Measurements(beside, Jobs(beside))
+    made = measurements if measurements.paths.kept else Measurements(beside, JobStates(beside))
     results = [result, *results_of(others, made, read)]
     rows = list(judged_claims(plan, claims, results, claim_numbers(measurements)))
     findings = audit(audit_plan(plan.workflow, cell, plan.config), naming)

@@ -5,9 +5,9 @@ from contextlib import suppress
 from pathlib import Path
 
 from replicse.cli.render import write_all
-from replicse.compile.outcomes import record_of
 from replicse.compile.paths import Paths
 from replicse.compile.record_study import RECORD
+from replicse.compile.study_record import describe_study
 from replicse.files import write_json, write_ordered, write_rows
 from replicse.judge.document import judged_item
 from replicse.judge.multiplicity import controlled
@@ -41,7 +41,7 @@ def write_record(workflow: Path) -> Path:
         shutil.rmtree(folder, ignore_errors=True)
     for item in items:
         write_json(kept.item(item.item), item.plain())
-    facts = {**record_of(study), **ABOUT}
+    facts = {**describe_study(study), **ABOUT}
     write_ordered(kept.config, study.config.whole())
     write_ordered(kept.record, facts)
     judgements = judge_study(study, decided, claim_numbers(measurements))

@@ -1,25 +1,29 @@
 """What a study costs before it runs: its operations, over the operations per second of a device.
 
 Operations are six per parameter of the layers and token (forward and backward), as is usual for transformers. The
-speed is a published one, which a scale's file names, or what `replicse benchmark` measured on this machine.
+speed is a published one, which a scale's file names, or what `replicse benchmark` measured on this machine; it depends
+on the precision of a run.
 """
 
 import math
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from replicse.checked import Checked, Positive, Text
-from replicse.compile.needs import outside
+from replicse.compile.lineage import run_sources
 from replicse.compile.study import Study
 from replicse.errors import BadInput
 from replicse.files import read_json
 from replicse.registry.architectures import size_in, size_of
+from replicse.registry.encoders import Flops, Precision
 from replicse.registry.frozen import frozen_models
+from replicse.registry.registry import current
 from replicse.registry.run_options import Freeze
 from replicse.registry.runs import FILLED, Init, Run
-from replicse.spec.datasets import load_datasets
+from replicse.spec.datasets import Datasets, load_datasets
 
 OPERATIONS = 6
 # Share of them that a pass without gradients takes: it has no backward pass.
@@ -27,9 +31,16 @@ FROZEN = 1 / 3
 # How far the hours may be off, in either direction: by a published speed; by that of one shape of a training step,
 # where the steps of other shapes ran at 0.6 to 1.7 times its operations per second.
 PUBLISHED, MEASURED = 2.0, 1.7
+# Precisions that compute at about the same rate, the nearest first.
+LIKE: dict[Precision, tuple[Precision, ...]] = {
+    "fp32": ("tf32",),
+    "tf32": ("fp32",),
+    "bf16": ("fp16",),
+    "fp16": ("bf16",),
+}
 # A selection encodes both sentences of the 1,500 pairs of STS-B's development set (methods 2.2).
 DEV_SENTENCES = 3000
-MAX_LENGTH = 32
+SENTENCE_TOKENS = 32 * FILLED
 # Hours below which a time is in seconds.
 SHORT = 0.1
 # Run id or folder of weights -> what it was made from: hub id, fresh encoder, or another run.
@@ -93,22 +104,30 @@ def duration_text(hours: float | None) -> str:
 
 
 class Speed(Checked):
-    """Operations per second of a device; `when` they were measured, blank for a published number.
+    """Operations per second of a device by precision; `when` they were measured, blank for a published number.
 
-    `rates` are rows of training per second by precision, where two were measured.
+    `rates` are rows of training per second by precision, if two were measured; `shapes` is what was measured.
     """
 
     device: Text
-    flops: Positive
+    flops: Flops
     when: str = ""
     commit: str = ""
     machine: dict[str, object] = {}
     rates: dict[str, Positive] = {}
+    shapes: tuple[dict[str, object], ...] = ()
+
+    def flops_in(self, precision: Precision) -> float:
+        """Return the operations per second in a precision: the nearest one that is known, else the slowest."""
+        for name in (precision, *LIKE[precision]):
+            if name in self.flops:
+                return self.flops[name]
+        return min(self.flops.values())
 
     def precisions(self, runs: Iterable[Run]) -> list[str]:
         """Return how fast half precision is next to fp32, and what to write for runs in the slower of the two.
 
-        Nothing where they were not both measured.
+        Nothing if they were not both measured.
         """
         if len(self.rates) < 2:
             return []
@@ -118,9 +137,12 @@ class Speed(Checked):
         slower = any(run.precision != best for run in runs)
         return [said, f"write precision: {best} in the config to train faster; numbers change"][: 1 + slower]
 
-    def hours(self, operations: float) -> Interval:
-        """Return the hours that so many operations take."""
-        hours = operations / self.flops / 3600
+    def hours(self, operations: float, precision: Precision = "fp32") -> Interval:
+        """Return the hours that so many operations take in a precision."""
+        return self.interval(operations / self.flops_in(precision) / 3600)
+
+    def interval(self, hours: float) -> Interval:
+        """Return expected hours with their interval."""
         factor = MEASURED if self.when else PUBLISHED
         return Interval(hours / factor, hours, hours * factor)
 
@@ -196,40 +218,46 @@ def row_operations(run: Run, sources: Sources) -> float | None:
     return OPERATIONS * layer_parameters(*size) * count * run.row_tokens
 
 
-def encoding_operations(size: tuple[int, int], sentences: int) -> float:
-    """Return the operations of encoding so many sentences, without gradients."""
-    return OPERATIONS * FROZEN * layer_parameters(*size) * sentences * MAX_LENGTH * FILLED
-
-
-def steps_of(run: Run, rows: int | None) -> int | None:
-    """Return the steps of a run on so many rows; None where neither these nor the steps are known."""
-    options = run.optimisation
-    steps = options.epochs * math.ceil(rows / options.batch_size) * len(run.sources) if rows else None
-    return steps if options.steps is None else min(steps or options.steps, options.steps)
+def encoding_operations(size: tuple[int, int], tokens: float) -> float:
+    """Return the operations of encoding so many tokens, without gradients."""
+    return OPERATIONS * FROZEN * layer_parameters(*size) * tokens
 
 
 def operations_of(run: Run, rows: int | None, sources: Sources) -> float | None:
     """Return the operations of a run, its selection included; None where a size or its rows are not known."""
-    steps, row = steps_of(run, rows), row_operations(run, sources)
+    steps, row = run.optimisation.last_step(rows, len(run.sources)), row_operations(run, sources)
     size = sizes_of(run.init, sources)
     if steps is None or row is None or size is None:
         return None
     every = run.selection.every
-    selected = DEV_SENTENCES * (steps // every) if every else 0
-    return steps * run.optimisation.batch_size * row + encoding_operations(size, selected)
+    selected = DEV_SENTENCES * SENTENCE_TOKENS * (steps // every) if every else 0
+    return steps * run.optimisation.rows_per_step * row + encoding_operations(size, selected)
 
 
-def estimates_of(plan: Study) -> dict[str, Any]:
-    """Return as plain data what costs rest on, so that who asks for them need not read every run.
+def estimates_of(study: Study) -> Mapping[str, Any]:
+    """Return the inputs of cost estimates, so that callers need not load every run.
 
-    Operations by run, layers and width by encoder, and each mapping that may name something outside.
+    Returns:
+        `operations` and `precisions` by run, and the `sizes` of each encoder (layers and width).
     """
-    rows = {name: plan.scale.rows(run.corpus["name"]) for name, run in plan.runs.items()}
-    made = {name: plan.sources.get(plan.encoder_folder(each)) for name, each in plan.encoders.items()}
+    # The size of an encoder in a folder is read from that folder, which no cache knows.
+    if any("folder" in source for source in study.backbones.values()):
+        return _estimate(study)
+    estimates: Mapping[str, Any] = study.remember("estimates", _estimate)
+    return estimates
+
+
+def _estimate(study: Study) -> Mapping[str, Any]:
+    sources = run_sources(study)
+    rows = {name: study.scale.rows(run.corpus["name"]) for name, run in study.runs.items()}
+    sizes = {}
+    for name, encoder in study.encoders.items():
+        source = sources.get(study.encoder_folder(encoder))
+        sizes[name] = source and sizes_of(source, sources)
     return {
-        "operations": {name: operations_of(run, rows[name], plan.sources) for name, run in plan.runs.items()},
-        "sizes": {name: source and sizes_of(source, plan.sources) for name, source in made.items()},
-        "outside": outside(plan),
+        "operations": {name: operations_of(run, rows[name], sources) for name, run in study.runs.items()},
+        "sizes": sizes,
+        "precisions": {name: run.precision for name, run in study.runs.items()},
     }
 
 
@@ -238,43 +266,74 @@ class Cost:
 
     def __init__(self, plan: Study, device: str = "") -> None:
         self.plan, self.speed = plan, speed_of(plan, device)
-        self.operations: Mapping[str, float | None] = plan.estimates["operations"]
+        self.estimates = estimates_of(plan)
+        self.operations: Mapping[str, float | None] = self.estimates["operations"]
 
     def hours(self, runs: Iterable[str]) -> Interval | None:
         """Return the estimated hours of some runs; None where one cannot be estimated."""
-        operations = [self.operations[run] for run in runs]
-        known = [each for each in operations if each is not None]
+        precisions: Mapping[str, Precision] = self.estimates["precisions"]
+        hours = []
+        for run in runs:
+            operations = self.operations[run]
+            if operations is None:
+                return None
+            hours.append(self.speed.hours(operations, precisions[run]).expected)
         # Summed exactly: the runs of a set have another order in each process.
-        return self.speed.hours(math.fsum(known)) if len(known) == len(operations) else None
+        return self.speed.interval(math.fsum(hours))
 
     def training(self, runs: Collection[str]) -> TimeEstimate:
         """Return the estimate of some runs."""
         return TimeEstimate(len(runs), self.hours(runs))
 
     def evaluation(self, encoders: Collection[str]) -> TimeEstimate:
-        """Return the hours of encoding STS and transfer sentences; None for the embedded world, whose sets are smaller.
+        """Return the hours of encoding sentences and texts in fp32; None for the embedded world's smaller sets.
 
-        Not counted are classifiers, and suites whose sentences `datasets.yaml` does not count.
+        Not counted are classifiers, and suites whose texts `datasets.yaml` does not count.
         """
-        plan = self.plan
-        if plan.source == "embedded":
+        if self.plan.source == "embedded":
             return TimeEstimate(len(encoders), None)
-        sentences, known, unknown, others = load_datasets(plan.workflow).sentences, [], 0, set[str]()
+        known, unknown, others = [], 0, set[str]()
         for name in encoders:
-            suites = plan.groups(name)
-            others |= {suite for group, each in suites.items() if not sentences.get(group) for suite in each}
-            if (size := plan.estimates["sizes"][name]) is None:
+            tokens, not_counted = self._tokens(name)
+            others |= not_counted
+            if (size := self.estimates["sizes"][name]) is None:
                 unknown += 1
             else:
-                known.append(encoding_operations(size, sum(sentences.get(group, 0) for group in suites)))
+                known.append(encoding_operations(size, tokens))
         return TimeEstimate(len(encoders), self.speed.hours(math.fsum(known)), unknown, tuple(sorted(others)))
+
+    def _tokens(self, encoder: str) -> tuple[float, set[str]]:
+        """Return the tokens that the suites of an encoder encode, and the suites of which they are not known."""
+        total, not_counted = 0.0, set[str]()
+        for group, suites in self.plan.groups(encoder).items():
+            sentences = self._datasets.sentences.get(group, 0)
+            total += sentences * SENTENCE_TOKENS
+            for suite in suites:
+                texts = self._text_tokens(suite, encoder)
+                total += texts
+                if not sentences and not texts:
+                    not_counted.add(suite)
+        return total, not_counted
+
+    def _text_tokens(self, suite: str, encoder: str) -> float:
+        """Return the tokens of a suite of long texts, of the sets that are read of an encoder; 0 for another suite."""
+        tokens = self._datasets.tokens.get(suite, 0.0)
+        if not isinstance(tokens, dict):
+            return tokens
+        named_by = current().suites[suite].named_by
+        read = self.plan.options(suite, [encoder]).get(named_by, tokens)
+        return sum(count for name, count in tokens.items() if name in read)
+
+    @cached_property
+    def _datasets(self) -> Datasets:
+        return load_datasets(self.plan.workflow)
 
 
 def speeds(plan: Study) -> list[Speed]:
-    """Return what is known of devices: records of `replicse benchmark`, the newest first, and the published one."""
+    """Return what is known of devices: records of `replicse benchmark`, the newest first, then published ones."""
     stored = [_stored(file) for file in Path(plan.paths.throughput()).glob("*.json")]
-    published = Speed(device=plan.scale.cost.device, flops=plan.scale.cost.flops)
-    return [*sorted(stored, key=lambda one: one.when, reverse=True), published]
+    published = [Speed(device=each.device, flops=each.flops) for each in plan.scale.cost]
+    return [*sorted(stored, key=lambda one: one.when, reverse=True), *published]
 
 
 def _stored(file: Path) -> Speed:

@@ -247,7 +247,7 @@ def _source_cell(
 
 
 def _run_name(reading: SourceReading, place: int, count: int) -> str:
-    """Return the name of the run behind a reading: its seed, else its place among several."""
+    """Return the name of the run of a reading: its seed, else its place among several."""
     if reading.seed is not None:
         return f"/s{reading.seed}"
     return f"/run-{place}" if count > 1 else ""

@@ -13,19 +13,20 @@ from replicse.spec.tables import Item
 
 @dataclass(frozen=True)
 class PartSummary:
-    """How much there is of some items; `searched` are those of their runs that a search over hyper-parameters needs."""
+    """How much there is of some items; `searches` are those of their runs that a search over hyper-parameters needs."""
 
     name: str
     title: str
     items: int
     cells: int
     training: TimeEstimate
-    searched: int
+    searches: TimeEstimate
     evaluations: int
 
     def plain(self) -> dict[str, Any]:
         """Return the summary as plain data."""
-        counts = {"cells": self.cells, **self.training.plain("runs"), "searched": self.searched}
+        searched = {"searched": self.searches.count, "searched_hours": self.searches.expected}
+        counts = {"cells": self.cells, **self.training.plain("runs"), **searched}
         return {**counts, "evaluations": self.evaluations, "title": self.title}
 
 
@@ -84,7 +85,7 @@ def summary_of(study: Study, device: str = "") -> Summary:
             len(items),
             sum(study.extents[item.id].cells for item in items),
             cost.training(runs := set().union(*map(study.runs_of, items))),
-            len(runs & searched),
+            cost.training(runs & searched),
             len({file for item in items for file in study.evaluation_files(item)}),
         )
 

@@ -7,12 +7,12 @@ from typing import Any
 
 from replicse.judge.effects import effects_of
 from replicse.judge.gaps import adjudicated_items, gap_explained, gaps_known
-from replicse.judge.highlights import orders_kept, strong_effects, strong_protocols, tested
 from replicse.judge.judgements import Judgements
 from replicse.judge.machines import distinct
 from replicse.judge.others import Others, RecordSummary
 from replicse.judge.report import Incomplete, JudgedItem, Report, Seconds
 from replicse.judge.shape import shapes
+from replicse.judge.summary import compared_rows, orders_kept, tested
 from replicse.judge.table import ItemResult
 from replicse.spec.causes import load_causes, load_causes_page, load_measured
 
@@ -61,8 +61,7 @@ def report(
         adjudication=tuple(adjudicated_items(judged.adjudication, by_item)),
         gaps_known=gaps_known(judged.adjudication),
         gap_explained=gap_explained(judged.adjudication, by_item),
-        effects=tuple(strong_effects(items)),
-        protocols=tuple(strong_protocols(judged.adjudication, by_item)),
+        differences=compared_rows(items),
         shapes=columns,
         orders=orders_kept(columns),
         tests=tested(items),

@@ -1,5 +1,6 @@
 """A study's results as pandas DataFrames, for people who go on in a notebook: `replicse.load("results/micro")`."""
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,7 @@ from replicse.judge.folder import results_in
 from replicse.judge.multiplicity import controlled
 from replicse.judge.report import Report
 from replicse.registry.artefacts import REPORT
+from replicse.spec.printed import parse_number
 from replicse.spec.record import Record, load_record
 from replicse.workspace import workflow_folder
 
@@ -107,7 +109,7 @@ def _texts(rows: Iterable[Mapping[str, Any]], names: Sequence[str]) -> pd.DataFr
 def _typed(frame: pd.DataFrame) -> pd.DataFrame:
     for name in frame.columns.intersection([*NUMBERS, *COUNTS]):
         texts = frame[name].fillna("")
-        numbers = pd.to_numeric(texts, errors="coerce")
+        numbers = texts.map(_printed_value) if name == "reported" else pd.to_numeric(texts, errors="coerce")
         frame[name] = numbers.astype("Int64" if name in COUNTS else float)
         words = texts[numbers.isna() & (texts != "")]
         if len(words):
@@ -115,3 +117,8 @@ def _typed(frame: pd.DataFrame) -> pd.DataFrame:
                 frame.columns.get_loc(name) + 1, f"{name}_text", words.reindex(frame.index, fill_value="")
             )
     return frame
+
+
+def _printed_value(text: str) -> float:
+    number = parse_number(text)
+    return number.value if number else math.nan

@@ -210,7 +210,7 @@ def _setting(
         "steps": request.checkpoint or ("best" if every else "last"),
         "seed": DEFAULT_SEED,
         "devices": 1,
-        "accumulation": 1,
+        "accumulation": optimisation.accumulate,
         "batch": optimisation.batch_size,
         "learning-rate": optimisation.learning_rate,
         "epochs": optimisation.epochs,

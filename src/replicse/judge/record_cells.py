@@ -32,7 +32,7 @@ def record_results(
     """
     study = measurements.study
     known = [study.items[name] for name in items if name in study.items]
-    results = (item_result(item, measurements, only) for item in known)
+    results = (item_result(measurements.plan_item(item), measurements, only) for item in known)
     return [result.model_copy(update={"kept": RECORD, "baseline": ""}) for result in results]
 
 
@@ -94,7 +94,7 @@ def source_results(
     """Return what each source measured of a cell, the deciding one first."""
     results = []
     for place, each in enumerate(found):
-        judged = cell_result(each.cell, measurements)
+        judged = cell_result(each.cell, measurements.plan_cell(each.cell), measurements)
         decides = place == 0 and each.setting.is_printed
         if decides and decided is not None:
             judged = decided

@@ -90,7 +90,9 @@ class _SourceValues(OurCells):
     def __init__(self, found: Mapping[CellId, SourceCell], measurements: RecordMeasurements) -> None:
         super().__init__(())
         self._found = found
-        self._cells = {cell: cell_result(each.cell, measurements) for cell, each in found.items()}
+        self._cells = {}
+        for cell, each in found.items():
+            self._cells[cell] = cell_result(each.cell, measurements.plan_cell(each.cell), measurements)
         self._seeds_of_all = _common_seeds([each for each in found.values() if each.trained])
 
     def cell(self, name: CellId) -> CellResult | None:

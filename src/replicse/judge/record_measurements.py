@@ -1,8 +1,10 @@
 """The measurements of the record: what others measured, as the values of a study."""
 
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 from pathlib import Path
 
+from replicse.compile.item_plan import CellFacts, ItemPlan, plan_item
 from replicse.compile.paths import Paths
 from replicse.compile.record_study import RECORD, RecordStudy, SourceCell, record_study
 from replicse.compile.study import Cell
@@ -13,6 +15,7 @@ from replicse.spec.papers import Paper
 from replicse.spec.printed import Rounded, Spread
 from replicse.spec.record import check_record, load_record
 from replicse.spec.record_spreads import has_printed_hyperparameters, spread_of_runs
+from replicse.spec.tables import Item
 
 
 class RecordMeasurements(Measurements):
@@ -21,6 +24,7 @@ class RecordMeasurements(Measurements):
     def __init__(self, record: RecordStudy) -> None:
         super().__init__(record.study, paths=Paths(record.study.scale.name, RECORD))
         self.record = record
+        self._plans: dict[str, ItemPlan] = {}
         self._numbers: dict[tuple[str, str], Rounded] = {}
         self._source_cells: dict[tuple[str, str], SourceCell] = {}
         for each in (each for several in record.sources.values() for each in several):
@@ -35,8 +39,23 @@ class RecordMeasurements(Measurements):
             return Measurement(encoder, metric_path)
         return Measurement(encoder, metric_path, value=number.value, half_digit=number.half_digit)
 
+    def plan_item(self, item: Item) -> ItemPlan:
+        """Return the plan of an item, whose cells are comparable if their source has the printed setting."""
+        if item.id not in self._plans:
+            plan = plan_item(self.study, item)
+            facts = {cell.id: self._facts(cell) for cell in plan.planned}
+            self._plans[item.id] = replace(plan, facts=facts)
+        return self._plans[item.id]
+
+    def plan_cell(self, cell: Cell) -> ItemPlan:
+        """Return the plan of an item for one cell of a source, which need not be the deciding one."""
+        return replace(self.plan_item(cell.item), facts={cell.id: self._facts(cell)})
+
+    def _facts(self, cell: Cell) -> CellFacts:
+        return CellFacts("", self.why_not_comparable(cell), self.borrowed_spread(cell))
+
     def source_cell(self, cell: Cell) -> SourceCell | None:
-        """Return the source cell behind a cell; None when nobody measured it in the printed setting."""
+        """Return the source cell of a cell; None when nobody measured it in the printed setting."""
         return self._source_cells.get((cell.encoders[0], cell.metric_path)) if cell.encoders else None
 
     def is_seedless(self, cell: Cell) -> bool:

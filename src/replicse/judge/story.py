@@ -99,7 +99,6 @@ def cell_facts(
 ) -> dict[str, Any]:
     """Return what `cell_story` tells as plain data, numbers as numbers; `result` is the cell as it was judged."""
     plan, ours = measurements.study, _cell_result(cell, result)
-    printed, is_number = _printed_numbers(plan, cell), cell.column.kind != "text"
     trained = sorted(plan.trained_runs([cell])) if _as_planned(cell, ours) else []
     return {
         "cell": str(cell.id.described),
@@ -109,10 +108,10 @@ def cell_facts(
         "printed": [
             {
                 "paper": paper,
-                "number": reported.number.value if is_number and reported.number else None,
+                "number": reported.number.value if reported.number else None,
                 **reported.model_dump(mode="json"),
             }
-            for paper, reported in printed
+            for paper, reported in _printed_numbers(plan, cell)
         ],
         "result": ours.model_dump(mode="json", exclude={"reported", "subtracted"}),
         "variants": [variant.line() for variant in _explained(plan, cell, result)],

@@ -6,9 +6,11 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from replicse.compile.document import study_of
+from replicse.compile.cache import load_or_compile
+from replicse.compile.item_plan import plan_item
 from replicse.compile.paths import Paths
 from replicse.compile.selection import chosen_items
+from replicse.compile.specifications import Specifications, describe_outdated
 from replicse.compile.study import Study
 from replicse.files import read_json
 from replicse.judge.adjudicate import adjudicate
@@ -18,7 +20,6 @@ from replicse.judge.csv_rows import TIDY, tidy_rows
 from replicse.judge.judgements import Explained, Finding, JudgedClaim, Judgements
 from replicse.judge.measurements import Measurements
 from replicse.judge.multiplicity import controlled
-from replicse.judge.origins import outdated
 from replicse.judge.record_cells import controlled_results, record_results
 from replicse.judge.record_claims import RecordNumbers
 from replicse.judge.record_measurements import RecordMeasurements
@@ -95,8 +96,10 @@ def results_of(
         return record_results(measurements, items, only)
     if measurements.paths.kept:
         return [committed_item(plan, measurements.paths, name) for name in items if name in plan.items]
-    results = [item_result(plan.items[name], measurements, only) for name in items if name in plan.items]
-    for sentence in outdated(results, Path(plan.paths.results), plan.workflow):
+    names = [name for name in items if name in plan.items]
+    results = [item_result(plan_item(plan, plan.items[name]), measurements, only) for name in names]
+    specifications = Specifications(plan)
+    for sentence in describe_outdated({name: specifications.changes_of_item(name) for name in names}):
         LOG.warning("%s", sentence)
     return results
 
@@ -122,7 +125,7 @@ def study_of_others(plan: Study, items: Iterable[str]) -> Study:
     if plan.items.keys() >= set(wanted):
         return plan
     config = plan.config.of_items(wanted)
-    others = study_of(config, plan.workflow, as_far_as_possible=True)
+    others = load_or_compile(config, plan.workflow, as_far_as_possible=True)
     for name, error in others.unplanned.items():
         LOG.warning("%s is left out: %s", name, error)
     return others

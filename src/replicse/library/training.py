@@ -15,10 +15,10 @@ from replicse.augment import augment, token_change
 from replicse.data.corpora import labels_of, read_corpus
 from replicse.data.store import write_store
 from replicse.encoder.folders import encoder_folder
-from replicse.encoder.sentence import SentenceEncoder, folder_tokenizer
-from replicse.encoder.sentence_transformers import transformer_folder
+from replicse.encoder.modules import transformer_folder
+from replicse.encoder.sentence import SentenceEncoder
 from replicse.encoder.stored import has_weights, weight_files
-from replicse.encoder.tokenizer import checked_fast
+from replicse.encoder.tokenizer import checked_fast, folder_tokenizer
 from replicse.errors import BadInput, nearest
 from replicse.files import read_json, sha256_of, write_json, write_text
 from replicse.provenance.record import computed, provenance
@@ -77,7 +77,7 @@ def train(
         models: the encoders that names of backbones stand for, released checkpoints and recipes in its terms and
             augmentations.
         seed: of the order of the data, dropout, masks and heads.
-        precision: fp32, bf16 (autocast), or fp16 with loss scaling, which needs a GPU.
+        precision: fp32, bf16 (autocast), fp16 with loss scaling or tf32; the last two need a GPU.
         device: cpu, cuda, cuda:1, ...; the first GPU where there is one.
         threads: of the CPU; as many as torch has where they are not given.
         on_step: is called after each step with its `step`, `loss` and `terms`, which holds the loss of each term.
@@ -149,6 +149,8 @@ def train_job(
     trainer = run_training(job, root, out, state, chosen, machine, **options)
     if parts.processes.rank:
         return None
+    # A step that did not fit into memory was computed in chunks, which those after it have too.
+    machine |= trainer.model.parts.record()
     facts = {**machine, "resumed_from": [other for other in trainer.machines if other != machine]}
     stores = {store.name: read_json(store / STORE)["sha256"] for store in job.stores}
     cost = _cost(time.monotonic() - begin)

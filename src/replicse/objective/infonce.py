@@ -7,6 +7,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from replicse.objective.similarity import dot_products
 from replicse.objective.terms import Step, Term
 from replicse.registry import terms as parameters
 
@@ -32,9 +33,9 @@ class InfoNCE(Term[parameters.InfoNCEParameters]):
     def _loss(self, compared: Sequence[Tensor]) -> Tensor:
         params, weight = self.params, self.params.hard_negative_weight
         anchors, positives, *negatives = compared
-        blocks = [anchors @ positives.T]
+        blocks = [dot_products(anchors, positives)]
         for block in negatives:
-            logits = anchors @ block.T
+            logits = dot_products(anchors, block)
             if weight != 1:
                 # alpha multiplies exp(logit) of the instance's own hard negative only: alpha^[i=j] (methods 1.3).
                 diagonal = torch.eye(len(logits), device=logits.device)

@@ -6,7 +6,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, get_args
 
-from pydantic import AfterValidator, Field, SerializerFunctionWrapHandler, model_serializer
+from pydantic import AfterValidator, BeforeValidator, Field, SerializerFunctionWrapHandler, model_serializer
 
 from replicse.checked import Checked, Count, Id, Number, Positive, UserMessage, Whole
 from replicse.errors import nearest
@@ -21,7 +21,17 @@ ENGINES: tuple[str, ...] = get_args(Engine)
 PACKED = ("bert", "roberta", "distilbert")
 # Further families -> module and function that registers their classes with `transformers`: plug-ins bring them.
 FAMILIES: dict[str, str] = {}
-Precision = Literal["fp32", "bf16", "fp16"]
+# tf32: fp32 products of a GPU in TF32.
+Precision = Literal["fp32", "tf32", "bf16", "fp16"]
+
+
+def _by_precision(value: object) -> object:
+    """Return a number as that of fp32."""
+    return value if isinstance(value, Mapping) else {"fp32": value}
+
+
+# Operations per second of a device, by precision; a number is that of fp32.
+Flops = Annotated[dict[Precision, Positive], BeforeValidator(_by_precision), Field(min_length=1)]
 Checkpoint = Literal["best", "last"]
 CHECKPOINTS: tuple[str, ...] = get_args(Checkpoint)
 Scaling = Literal["sigmoid", "steep-sigmoid", "linear", "relu", "absolute"]

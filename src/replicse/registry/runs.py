@@ -13,6 +13,7 @@ from replicse.checked import Checked, Text, Whole, one_of, only_with
 from replicse.registry.corpora import CorpusFormat
 from replicse.registry.digests import digest
 from replicse.registry.encoders import Architecture, Checkpoint, Family, TaskHead
+from replicse.registry.frozen import FrozenModel
 from replicse.registry.poolings import Pooling
 from replicse.registry.run_options import RunOptions, Trajectory, View
 from replicse.registry.terms import LabelledParameters, Term
@@ -36,7 +37,8 @@ class Init(Checked):
 
     `checkpoint` is that of the other run, the one it keeps unless it is given; `keep_head` continues with the heads
     that were saved there, `keep_terms` with what its terms of the same names trained. The weights become those of
-    another `family` where one is given, with further keys of its configuration in `config`.
+    another `family` where one is given, with further keys of its configuration in `config`. With `average` they are the
+    mean of the run's weights and those of these folders.
     """
 
     fresh: Fresh | None = None
@@ -44,6 +46,7 @@ class Init(Checked):
     revision: Text | None = None
     folder: Text | None = None
     run: Text | None = None
+    average: tuple[FrozenModel, ...] = ()
     checkpoint: Checkpoint | None = None
     keep_head: bool = False
     keep_terms: bool = False
@@ -51,7 +54,7 @@ class Init(Checked):
     config: dict[str, Any] | None = None
 
     _is_one_source = one_of("hub", "folder", "run", "fresh")
-    _is_of_a_run = only_with("run", "checkpoint")
+    _is_of_a_run = only_with("run", "checkpoint", "average")
 
     @property
     def made_family(self) -> str | None:
@@ -104,6 +107,9 @@ class Run(RunOptions, RunSource):
     def _is_consistent(self) -> Self:
         unfit = (source.unfit(term) for source in self.sources for term in source.objective)
         problem = next(filter(None, unfit), "") or self._unfit_heads() or self._unfit_momentum()
+        problem = problem or self._unfit_precision()
+        if self.optimisation.epochs is None and self.optimisation.steps is None:
+            problem = "optimisation.steps where optimisation.epochs is null"
         if problem:
             raise ValueError(problem)
         return self
@@ -130,6 +136,16 @@ class Run(RunOptions, RunSource):
         if self.momentum and not names:
             return f"no momentum, which none of {', '.join(term.term for term in self.terms)} reads"
         return "encoders shared with momentum" if self.momentum and self.encoders == "two" else ""
+
+    def _unfit_precision(self) -> str:
+        """Return which precisions the optimiser can be used with; blank where that of the run is one."""
+        optimiser = self.optimisation.optimiser
+        if self.precision == "fp16" and optimiser.closure:
+            return (
+                f"precision fp32 or bf16 for optimiser {optimiser.optimiser}: its step computes gradients again, and"
+                " loss scaling (fp16) cannot skip such a step"
+            )
+        return ""
 
     @property
     def sources(self) -> tuple[RunSource, ...]:

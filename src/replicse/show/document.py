@@ -43,7 +43,7 @@ def whole_document(report: Report, around: Surroundings) -> Document:
     )
     picture = seconds_picture(report.seconds) if report.seconds else ""
     pages = [page for page in candidates if page is not None]
-    found = list(record_headlines(report)) if report.record else findings(report, around)
+    found = list(record_headlines(report)) if report.record else findings(report)
     return make_document(report, pages, found, around, picture)
 
 

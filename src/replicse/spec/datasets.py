@@ -7,7 +7,7 @@ from typing import Annotated, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from replicse.checked import Checked, Count, Text, checked_yaml
+from replicse.checked import Checked, Count, Positive, Text, checked_yaml
 from replicse.errors import nearest
 from replicse.registry.suites import groups, is_metric, known_paths
 
@@ -77,9 +77,13 @@ class ShareOf(Checked):
 
 
 class Datasets(Checked):
-    """The document of datasets.yaml; sizes of a set of several files are given by file."""
+    """The document of datasets.yaml; sizes of a set of several files are given by file.
+
+    `tokens` is about how many tokens a suite of long texts encodes, of all its sets or of each by its name.
+    """
 
     sizes: dict[CountedPath, Count | Annotated[dict[Text, Count], Field(min_length=1)]]
+    tokens: dict[Text, Positive | Annotated[dict[Text, Positive], Field(min_length=1)]] = {}
     averages: dict[MetricPath, TaskAverage]
     same: tuple[Annotated[tuple[MetricPath, ...], Field(min_length=2)], ...]
     percentages: dict[PathPattern, Annotated[tuple[ShareOf, ...], Field(min_length=1)]]

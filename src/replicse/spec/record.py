@@ -17,7 +17,7 @@ from replicse.spec.causes import Thread, address
 from replicse.spec.cell_id import AS_DESCRIBED, CellId
 from replicse.spec.cell_names import CellNames
 from replicse.spec.papers import Paper
-from replicse.spec.printed import Rounded, printed_number
+from replicse.spec.printed import Rounded, parse_number
 from replicse.spec.protocols import AS_RUN
 from replicse.workspace import looked_up
 
@@ -155,7 +155,7 @@ class SourceReading(Checked):
     @property
     def number(self) -> Rounded:
         """Return the value with half a unit of its last digit."""
-        number = printed_number(self.value)
+        number = parse_number(self.value)
         assert number is not None
         return number
 

@@ -6,7 +6,7 @@ from pydantic import Field, model_validator
 
 from replicse.checked import Checked, Count, Id, Positive, Text, UserMessage, Whole, one_of
 from replicse.registry.corpora import DataFile
-from replicse.registry.encoders import Engine
+from replicse.registry.encoders import Engine, Flops
 from replicse.registry.poolings import Cls, Pooling
 from replicse.registry.run_specs import RunSpec
 from replicse.spec.models import (
@@ -99,10 +99,10 @@ class DataSource(Checked):
 
 
 class ReferenceDevice(Checked):
-    """The device that hours are estimated for, and its sustained operations per second."""
+    """A device that hours are estimated for, and its sustained operations per second by precision."""
 
     device: Text
-    flops: Positive
+    flops: Flops
 
 
 class ScaleNeeds(Checked):

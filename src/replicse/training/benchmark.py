@@ -2,10 +2,11 @@
 
 import contextlib
 import random
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -37,7 +38,10 @@ class Enough(Exception):
 
 @dataclass
 class Timed(Trainer):
-    """A trainer that notes when each step was done and keeps nothing."""
+    """A trainer that notes when each step was done and keeps nothing.
+
+    To know that it was done a GPU is waited for, which takes time itself: a `Throughput` waits twice.
+    """
 
     seconds: float = 120.0
     times: list[float] = field(default_factory=list)
@@ -49,6 +53,26 @@ class Timed(Trainer):
 
     def _finish(self, step: int, seconds: float, done: int) -> None:
         pass
+
+
+@dataclass
+class Throughput(Timed):
+    """A trainer that notes when the warm-up and when the last step was done, and how many steps are between."""
+
+    measured: int = 0
+
+    def _visit(self, step: int, loss: torch.Tensor | None) -> None:
+        ended = bool(self.times) and time.perf_counter() - self.times[0] > self.seconds
+        if step == WARM_UP:
+            self.times.append(waited_for(self.device))
+        elif step == self.steps or (ended and step > WARM_UP + 2):
+            self.times.append(waited_for(self.device))
+            self.measured = step - WARM_UP
+            if step < self.steps:
+                raise Enough
+
+    def _tell(self, *_: Any) -> None:
+        """Tell nothing: to read the loss waits for a GPU too."""
 
 
 @dataclass
@@ -65,26 +89,31 @@ class Bench:
         self.tokenizer = made_up_tokenizer(self.work, VOCABULARY)
 
     def rate(self, run: Run, size: Size, frozen: Sequence[Size]) -> float:
-        """Return rows per second of a run's steps; sizes are layers and width, `frozen` those of its frozen models.
+        """Return rows per second of a run's steps, timed between two synchronisations after the warm-up.
 
-        Raises BadInput where less than two steps were measured.
+        Args:
+            run: the run, whose objective, views, batch size and precision the steps have.
+            size: layers and width of its encoder.
+            frozen: layers and width of each of its frozen models.
+
+        Raises:
+            BadInput: if fewer than two steps were measured.
         """
         rows, length = self.fitting(run, size), run.optimisation.max_length
         texts = self.texts(length, min(TEXTS, 8 * rows))
         store = self.work / "store"
         write_store(store, texts, self.tokenizer, length, {})
         like, stores = self._like(run, size, rows, frozen), [store] * len(run.views or ())
-        timed = Timed(
+        timed = Throughput(
             TrainJob(like, "benchmark", None, self.tokenizer, stores),
             self.work, self.work / "out", self.work / "state", self.device,
             save_every_seconds=float("inf"), seconds=self.seconds,
         )  # fmt: skip
         with contextlib.suppress(Enough):
             timed.run()
-        durations = [later - before for before, later in pairwise(timed.times)][WARM_UP:]
-        if len(durations) < 2:
-            raise BadInput(f"{len(durations)} steps were measured; give --steps at least 2")
-        return rows * len(durations) / sum(durations)
+        if timed.measured < 2:
+            raise BadInput(f"{timed.measured} steps were measured; give --steps at least 2")
+        return rows * timed.measured / (timed.times[1] - timed.times[0])
 
     def fitting(self, run: Run, size: Size) -> int:
         """Return the rows of a batch, or as many as the memory of a CPU holds; the speed hardly depends on them."""

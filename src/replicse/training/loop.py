@@ -24,16 +24,19 @@ from replicse.objective.kept import load_terms, save_terms
 from replicse.registry.artefacts import METRICS
 from replicse.registry.encoders import CHECKPOINTS
 from replicse.registry.procedures import ScheduleParameters
+from replicse.registry.run_options import Freeze
 from replicse.runtime.devices import device_for
 from replicse.runtime.memory import freed_memory_kept
 from replicse.runtime.progress import Progress
 from replicse.training.data import in_turn
 from replicse.training.guards import Guard
 from replicse.training.job import TrainJob
+from replicse.training.memory import ChunkSize
 from replicse.training.model import open_model
-from replicse.training.optimiser import moved, rate_groups, taken
+from replicse.training.optimiser import moved, rate_groups
 from replicse.training.parts import Parts
 from replicse.training.ppmi import ppmi_embeddings
+from replicse.training.precision import autocast_to, check_precision, matrix_products
 from replicse.training.selection import selection_of
 from replicse.training.sources import TrainingSource, sources_of
 from replicse.training.state import BrokenState, RunState, StopSignal
@@ -46,7 +49,6 @@ SAVE_SHARE, SAVE_LEAST = 0.02, 10
 # A terminal's line and the heartbeat are renewed so often; to read a loss stalls a GPU.
 TELL_EVERY_SECONDS = {"cpu": 1.0, "cuda": 10.0}
 LOSSES = 50  # kept in the history of a run without selection
-DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
 
 
 @dataclass
@@ -73,10 +75,10 @@ class Trainer:
     def __post_init__(self) -> None:
         spec = self.job.spec
         torch.manual_seed(spec.seed)
-        if spec.precision == "fp16" and self.device.type == "cpu":
-            raise Failed(
-                f"{self.job.run_id}: precision fp16 needs a GPU; say precision: bf16 or fp32 in config.yaml"
-            )
+        try:
+            check_precision(spec.precision, self.device)
+        except BadInput as error:
+            raise Failed(f"{self.job.run_id}: {error}") from None
         if self.job.init and spec.init.run:
             check_folder(self.job.init, spec.init.run)
         self.model = open_model(spec, self.job.init, self.job.tokenizer)
@@ -91,8 +93,7 @@ class Trainer:
         # Networks that terms have copied from the encoder are trained whole.
         self.model.freeze(spec.freeze)
         options, count = spec.optimisation, len(self.sources)
-        self.steps = self.sources[0].data.steps(options.epochs, None) * count
-        self.steps = min(self.steps, options.steps or self.steps)
+        self.steps = options.last_step(self.sources[0].data.rows, count) or 0
         # In the order in which the norms of their gradients are summed.
         self.parameters = [*self.model.trained(), *self.objectives.parameters()]
         groups = rate_groups(self.model, self.objectives.parameters(), options)
@@ -101,12 +102,13 @@ class Trainer:
         # Only fp16 needs loss scaling: bf16 has the range of fp32 (methods 1.4).
         self.scaler = torch.amp.GradScaler(self.device.type, enabled=spec.precision == "fp16")
         self.guard = Guard(self.job.run_id, self.device, self.scaler.is_enabled())
+        self.chunk_size = ChunkSize(self.job.run_id, self.model, self.objectives, self.generator, self.device)
         self.history: list[dict[str, Any]] = []
         self.best: dict[str, Any] | None = None
         self.machines, self.progress = [self.machine], Progress()
         parts: dict[str, Any] = {"model": self.model, "objective": self.objectives}
         parts |= {"optimiser": self.optimiser, "scaler": self.scaler}
-        self.state = RunState(self.state_folder, parts, self.generator, self.code)
+        self.state = RunState(self.state_folder, parts, self.generator, self.code, self.device)
         self.selection: Callable[[SentenceEncoder], float | None] | None = None
         self.scalars: dict[str, Tensor] = {}
 
@@ -136,6 +138,7 @@ class Trainer:
                 loss, norm = self._update(step, self.sources[place], columns, labels)
                 step += 1
                 self.guard.see(step, loss, norm)
+                self.guard.see_terms(step, self.sources[place].objective.named(self.scalars))
                 if self.device.type == "cpu":
                     self.guard.check(step, loss)
                 self._visit(step, loss)
@@ -145,7 +148,14 @@ class Trainer:
                 stop.asked = self.parts.processes.any(stop.asked)
                 if self.first and (stop.asked or now - saved > pause):
                     self.guard.check(step, loss)
-                    self.state.save(step=step, history=self.history, best=self.best, machines=self.machines)
+                    self.state.save(
+                        step=step,
+                        history=self.history,
+                        best=self.best,
+                        machines=self.machines,
+                        skipped=self.guard.skipped,
+                        chunks=self.chunk_size.changes,
+                    )
                     saved = time.monotonic()
                     pause = pause_between_saves(saved - now, self.save_every_seconds)
                 if stop.asked:
@@ -165,9 +175,11 @@ class Trainer:
         self.model.train()
         if self.job.spec.dropout.schedule != "constant":
             self.model.set_progress(step / self.steps)
-        self.model.follow()
+        self.model.follow(step, self.steps)
         labels = None if labels is None else labels.to(self.device)
-        gradients = partial(self._gradients, step, source, self._moved(columns), labels)
+        gradients = matrix_products(self.job.spec.precision)(self._gradients)
+        gradients = partial(gradients, step, source, self._moved(columns), labels)
+        gradients = partial(self.chunk_size.compute, step, columns[0].rows, gradients)
         loss, norm = gradients()
         factor = schedule(step, self.steps, options.warmup, options.decay)
         for group in self.optimiser.param_groups:
@@ -180,10 +192,35 @@ class Trainer:
     def _gradients(
         self, step: int, source: TrainingSource, columns: list[TokenBatch], labels: Tensor | None
     ) -> tuple[Tensor, Tensor]:
-        """Compute the clipped gradients of a batch; return its loss and their norm before they are clipped."""
+        """Compute the clipped gradients of a step; return its loss and their norm before they are clipped.
+
+        Both are those of the mean over the batches that the step accumulates.
+        """
+        size, rows = self.job.spec.optimisation.batch_size, columns[0].rows
+        losses, scalars = [], list[dict[str, Tensor]]()
+        self.optimiser.zero_grad()
+        for start in range(0, rows, size):
+            # A column that is read twice stays one object.
+            batch = {id(column): column.slice(start, start + size) for column in columns}
+            own_labels = None if labels is None else labels[start : start + size]
+            loss = self._loss(step, source, [batch[id(column)] for column in columns], own_labels)
+            self.scaler.scale(loss / math.ceil(rows / size)).backward()
+            losses.append(loss.detach())
+            scalars.append(self.scalars)
+        for name in self.scalars:
+            values = [each[name].double() for each in scalars if name in each]
+            self.scalars[name] = torch.stack(values).mean()
+        self.parts.processes.mean_gradients(self.parameters)
+        self.scaler.unscale_(self.optimiser)
+        norm = torch.nn.utils.clip_grad_norm_(self.parameters, self.job.spec.optimisation.clip)
+        return torch.stack(losses).mean(), norm
+
+    def _loss(
+        self, step: int, source: TrainingSource, columns: list[TokenBatch], labels: Tensor | None
+    ) -> Tensor:
+        """Return the loss of a batch, and keep those of its terms; BadInput if it depends on no trained weight."""
         edited = source.objective.edit(columns, self.model, self.generator)
-        precision = self.job.spec.precision
-        with torch.autocast(self.device.type, DTYPES[precision], enabled=precision != "fp32"):
+        with autocast_to(self.job.spec.precision, self.device):
             pooled: dict[int, Tensor] = {}
             vectors = self.model.vectors(edited, source.poolings, source.repeated, source.encoded, pooled)
             parts = vectors, edited, self.model, self.generator, labels, source.poolings
@@ -191,13 +228,12 @@ class Trainer:
             loss = source.objective(seen)
         self.scalars = {name: value.detach() for name, value in seen.scalars.items()}
         if not loss.requires_grad:
-            raise BadInput(f"{self.job.run_id}: no weight is left to train; take something out of freeze")
-        self.optimiser.zero_grad()
-        self.scaler.scale(loss).backward()
-        self.parts.processes.mean_gradients(self.parameters)
-        self.scaler.unscale_(self.optimiser)
-        norm = torch.nn.utils.clip_grad_norm_(self.parameters, self.job.spec.optimisation.clip)
-        return loss.detach(), norm
+            problem = "no weight is left to train; take something out of freeze"
+            if self.job.spec.freeze == Freeze():
+                terms = " and ".join(source.objective.named(self.scalars))
+                problem = f"the loss of {terms} depends on no trained weight; compute it from step.vectors_of"
+            raise BadInput(f"{self.job.run_id}: {problem}")
+        return loss
 
     def _moved(self, columns: list[TokenBatch]) -> list[TokenBatch]:
         moved = {id(column): column.to(self.device) for column in columns}
@@ -231,7 +267,8 @@ class Trainer:
             self.state.save_best(step)
 
     def _losses(self, loss: Tensor) -> dict[str, Any]:
-        return {"loss": float(loss), "terms": {name: float(each) for name, each in self.scalars.items()}}
+        losses = {"loss": float(loss), "terms": {name: float(each) for name, each in self.scalars.items()}}
+        return losses | ({"skipped": self.guard.skipped} if self.guard.scaled else {})
 
     def _is_settled(self) -> bool:
         """Return whether the last readings, as many as the patience, are no better than the best; all processes ask."""
@@ -269,6 +306,7 @@ class Trainer:
         if progress is None:
             return 0
         self.history, self.best = progress["history"], progress["best"]
+        self.guard.skipped, self.chunk_size.changes = progress["skipped"], progress["chunks"]
         before = progress["machines"]
         self.machines = before if self.machine in before else [*before, self.machine]
         log.info("resumed step=%d of=%d", progress["step"], self.steps)
@@ -276,7 +314,7 @@ class Trainer:
 
     def _tell(self, step: int, loss: Tensor, per_second: float) -> None:
         self.guard.check(step, loss)
-        rate = per_second * self.job.spec.optimisation.batch_size
+        rate = per_second * self.job.spec.optimisation.rows_per_step
         left = (self.steps - step) / per_second
         self.progress.tell(step=step, steps=self.steps, loss=float(loss), rate=rate, left=left)
 
@@ -288,14 +326,15 @@ class Trainer:
             self.state.load_best(self.best["step"])
         self._save_encoder("best")
         kept = [f"trajectory/step-{each}" for each in spec.trajectory.steps() if each <= step]
-        rate = done * spec.optimisation.batch_size / seconds if done else None
+        rate = done * spec.optimisation.rows_per_step / seconds if done else None
         write_json(
             self.out / METRICS,
             {
                 "steps": step,
                 "rows": sum(source.data.rows for source in self.sources),
                 "parameters": moved(self.optimiser),
-                "skipped": step - taken(self.optimiser, step),
+                "skipped": self.guard.skipped,
+                **({"out_of_memory": self.chunk_size.changes} if self.chunk_size.changes else {}),
                 "history": self.history,
                 "best": self.best,
                 "checkpoints": kept,

@@ -46,8 +46,3 @@ def moved(optimiser: torch.optim.Optimizer) -> int:
     """Return how many numbers it has moved so far: those of all parameters that ever had a gradient."""
     every = (parameter for group in optimiser.param_groups for parameter in group["params"])
     return sum(parameter.numel() for parameter in optimiser.state or every)
-
-
-def taken(optimiser: torch.optim.Optimizer, steps: int) -> int:
-    """Return how many of some updates it has made: a gradient scaler leaves out those that overflow in fp16."""
-    return int(max((state["step"] for state in optimiser.state.values() if "step" in state), default=steps))

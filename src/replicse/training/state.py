@@ -13,6 +13,8 @@ from torch import nn
 from replicse.errors import BadInput
 from replicse.files import not_written, sha256_of
 
+CPU = torch.device("cpu")
+
 
 class BrokenState(BadInput):
     """A saved state that cannot be resumed from; the run starts again."""
@@ -24,13 +26,20 @@ class RunState:
     A file whose bytes are not those that its name tells is none: the state before it counts, and where there is no
     other, or the run's code has changed since, `load` raises BrokenState. `parts` are the objects that training
     changes (model, objective, optimiser, scaler), `generator` draws what their steps draw besides torch's own one,
-    `code` is the digest of the run's code.
+    `code` is the digest of the run's code. Of the GPUs only the generator of the run's own `device` is saved: a run
+    may resume on a machine with another number of them.
     """
 
     def __init__(
-        self, folder: Path, parts: Mapping[str, Any], generator: torch.Generator, code: str = ""
+        self,
+        folder: Path,
+        parts: Mapping[str, Any],
+        generator: torch.Generator,
+        code: str = "",
+        device: torch.device = CPU,
     ) -> None:
         self.folder, self.parts, self.generator, self.code = folder, parts, generator, code
+        self.device = device
 
     def save(self, step: int, best: Mapping[str, Any] | None, **progress: Any) -> None:
         """Write the state, with what the run says about its progress; older files are deleted afterwards."""
@@ -38,7 +47,7 @@ class RunState:
             "parts": {name: part.state_dict() for name, part in self.parts.items()},
             "generator": self.generator.get_state(),
             "random": torch.get_rng_state(),
-            "random_cuda": torch.cuda.get_rng_state_all() if torch.cuda.is_available() else [],
+            "random_device": torch.cuda.get_rng_state(self.device) if self.device.type == "cuda" else None,
             "progress": {"step": step, "best": best, **progress},
             "code": self.code,
         }
@@ -68,8 +77,8 @@ class RunState:
             part.load_state_dict(content["parts"][name])
         self.generator.set_state(content["generator"])
         torch.set_rng_state(content["random"])
-        if content["random_cuda"] and torch.cuda.is_available():
-            torch.cuda.set_rng_state_all(content["random_cuda"])
+        if content["random_device"] is not None and self.device.type == "cuda":
+            torch.cuda.set_rng_state(content["random_device"], self.device)
         return content["progress"]
 
     def save_best(self, step: int) -> None:

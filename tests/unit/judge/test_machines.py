@@ -7,6 +7,7 @@ import pytest
 import torch
 from made_up import RECIPE, made_plan, write_evaluation, write_paper
 
+from replicse.compile.item_plan import plan_item
 from replicse.files import read_json, write_json
 from replicse.judge.csv_rows import table_rows, tidy_rows
 from replicse.judge.document import judged_item
@@ -99,7 +100,7 @@ class Study:
 
     @property
     def result(self):
-        return item_result(self.plan.item("made/table1"), Measurements(self.plan))
+        return item_result(plan_item(self.plan, self.plan.item("made/table1")), Measurements(self.plan))
 
     def why(self):
         cell = find_cell(self.plan, "made/table1/r/a")

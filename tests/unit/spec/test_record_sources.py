@@ -65,7 +65,8 @@ def test_a_reading_has_its_setting_its_rounding_and_a_link(tmp_path, simcse):
         CellId("simcse/table5", "unsup-simcse-bert-base", "avg", "spearman", "as-run")
     )
     assert (first.seed, second.seed) == (0, None)
-    assert (first.number, second.number) == ((75.3, 0.005), (74.8, 0.05))
+    assert (first.number.value, first.number.half_digit) == (75.3, 0.005)
+    assert (second.number.value, second.number.half_digit) == (74.8, 0.05)
     assert record.setting(first).is_printed and record.setting(second).facts == {"devices": 4}
     assert record.link(first) == f"https://github.com/lab/code/blob/{'a' * 40}/scores.csv"
     assert record.link(second) == f"https://github.com/lab/code/blob/{'b' * 40}/old/scores.csv"

@@ -12,6 +12,8 @@ from types import SimpleNamespace
 import micro
 import pytest
 import torch
+from job_files import write_job
+from pretended import pretended_gpu
 from tiny_encoders import other_family
 from until import until
 
@@ -125,8 +127,9 @@ def test_a_full_disk_is_one_sentence_and_leaves_the_state_before(study, tmp_path
     assert sorted(path.name for path in (tmp_path / "state").iterdir()) == before
     with files_of_at_most(10_000), pytest.raises(Failed, match=r"model.safetensors: cannot be written"):
         train(job, root, tmp_path / "out", tmp_path / "state", CPU)
+    words = write_job(tmp_path, "data", {"source": "embedded"}, [tmp_path / "data.json"])
     with files_of_at_most(100):
-        assert main(["job", "data", '{"source": "embedded"}', "--out", str(tmp_path / "data.json")]) == 1
+        assert main(words) == 1
     error = capsys.readouterr().err
     assert f"{tmp_path}/data" in error and "cannot be written" in error and error.count("\n") == 1
     train(job, root, tmp_path / "out", tmp_path / "state", CPU)
@@ -218,3 +221,17 @@ def test_a_job_that_outlived_its_study_holds_the_folder(locked):
         job.kill()
         job.wait()
     assert locks.free(locked)
+
+
+@pytest.mark.parametrize(("saved_on", "resumed_on"), [(8, 1), (1, 8)])
+def test_a_state_resumes_on_another_number_of_gpus(tmp_path, saved_on, resumed_on):
+    def saved_state(device):
+        return state.RunState(tmp_path, {}, torch.Generator(), device=torch.device(device))
+
+    with pretended_gpu(saved_on):
+        torch.cuda.set_rng_state(torch.tensor([7], dtype=torch.uint8), "cuda:0")
+        saved_state("cuda:0").save(step=3, best=None)
+    with pretended_gpu(resumed_on):
+        assert saved_state("cuda").load()["step"] == 3
+        assert torch.cuda.get_rng_state("cuda:0").tolist() == [7]
+    assert saved_state("cpu").load()["step"] == 3

@@ -15,6 +15,8 @@ import micro
 import numpy as np
 import pytest
 import torch
+from pretended import pretended_gpu
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from replicse.cli import main
 from replicse.cli.stages.train import failing_once
@@ -22,12 +24,14 @@ from replicse.data.store import write_store
 from replicse.encoder.heads import stored_head
 from replicse.errors import BadInput, Failed, MissingData
 from replicse.files import read_json
+from replicse.registry.procedures import AdamWParameters
 from replicse.registry.registry import Registry, current
 from replicse.registry.suites import COUNT, Suite
 from replicse.runtime.locks import HOLDER
 from replicse.training.data import TrainingData
 from replicse.training.guards import Guard
 from replicse.training.loop import Trainer
+from replicse.training.precision import check_precision
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -183,7 +187,6 @@ def test_every_parameter_of_two_encoders_is_trained_once_the_masked_lm_head_behi
 def test_batches_are_a_permutation_each_epoch_and_resume_in_place(tmp_path):
     job = micro.job(tmp_path, count=50)
     data = TrainingData(job.stores, 16, seed=1)
-    assert data.steps(2, None) == 8
     batches = [columns[0] for columns, _ in data.batches(0, 8)]
     assert [batch.rows for batch in batches] == [16, 16, 16, 2] * 2
     rows = [bytes(data.columns[0].row(i)) for i in range(50)]
@@ -232,8 +235,43 @@ def test_precision_is_what_the_spec_says(tmp_path, root):
     assert not micro.equal_weights(outs["fp32"] / "last", outs["bf16"] / "last")
     left, right = (micro.metrics(out)["history"][0]["loss"] for out in outs.values())
     assert left == pytest.approx(right, rel=0.05)
-    with pytest.raises(Failed, match=r"fp16 needs a GPU; say precision: bf16 or fp32 in config\.yaml"):
-        trained(micro.job(tmp_path, precision="fp16"), root, tmp_path / "fp16")
+    for precision in ("fp16", "tf32"):
+        told = rf"{precision} needs a GPU; say precision: bf16 or fp32 in config\.yaml"
+        with pytest.raises(Failed, match=told):
+            trained(micro.job(tmp_path, precision=precision), root, tmp_path / precision)
+
+
+@pytest.mark.parametrize(("precision", "expected"), [("tf32", "high"), ("fp32", "highest")])
+def test_tf32_is_a_precision_of_the_products_of_a_step_but_not_of_similarities(
+    tmp_path, monkeypatch, precision, expected
+):
+    seen = []
+
+    class Noting(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            if func._schema.name in ("aten::mm", "aten::addmm"):
+                seen.append(torch.get_float32_matmul_precision())
+            return func(*args, **(kwargs or {}))
+
+    with pretended_gpu():
+        job = micro.job(tmp_path, precision=precision, selection={"every": 0})
+        trainer = Trainer(job, tmp_path, tmp_path / "out", tmp_path / "state", torch.device("cuda"))
+        source = trainer.sources[0]
+        columns, labels = next(source.data.batches(0, 1))
+        with Noting():
+            trainer._update(0, source, columns, labels)
+    # Of the forward products only that of the two views is a similarity.
+    similarities = seen.count("highest") if precision == "tf32" else 0
+    assert similarities == (precision == "tf32") and set(seen) <= {expected, "highest"} and len(seen) > 20
+    assert torch.get_float32_matmul_precision() == "highest"
+
+
+def test_tf32_is_refused_by_a_gpu_that_has_none(monkeypatch):
+    with pretended_gpu():
+        check_precision("tf32", torch.device("cuda"))
+        monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: (7, 5))
+        with pytest.raises(BadInput, match="precision tf32 needs a GPU from Ampere on, not a pretended GPU"):
+            check_precision("tf32", torch.device("cuda"))
 
 
 def scaled(monkeypatch, scale):
@@ -268,7 +306,23 @@ def test_a_step_whose_gradients_overflow_is_left_out_and_counted(tmp_path, root,
     trainer.run()
     assert moved[:5] == [True, True, False, True, True]
     assert scales[:4] == [2.0**12, 2.0**12, 2.0**11, 2.0**11]
-    assert micro.metrics(tmp_path / "out")["skipped"] == 1
+    metrics = micro.metrics(tmp_path / "out")
+    assert metrics["skipped"] == 1 and [each["skipped"] for each in metrics["history"]] == [1, 1, 1, 1]
+
+
+def test_skipped_steps_are_counted_on_after_a_resume_and_whatever_the_optimiser(tmp_path, monkeypatch):
+    scaled(monkeypatch, 2.0**12)
+    monkeypatch.setattr(AdamWParameters, "made_by", lambda _: lambda groups, _: torch.optim.SGD(groups))
+    job = micro.job(tmp_path, selection={"every": 0})
+
+    def overflowing(trainer, step, update):
+        with gradients_times(float("inf") if step in (2, 9) else 1, trainer.model.backbone.input_embeddings):
+            return update()
+
+    disturb(monkeypatch, overflowing)
+    micro.run_until_killed(micro.trainer_of(job, tmp_path), 6)
+    micro.trainer_of(job, tmp_path).run()
+    assert micro.metrics(tmp_path / "out")["skipped"] == 2
 
 
 def no_number(trainer, update):

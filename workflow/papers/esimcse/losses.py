@@ -4,6 +4,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from replicse.objective.similarity import dot_products
 from replicse.objective.terms import Model, Step, Term
 
 from .method import MomentumQueueParameters
@@ -29,7 +30,7 @@ class MomentumQueue(Term[MomentumQueueParameters]):
         anchors, positives = (F.normalize(vectors, dim=-1) for vectors in step.vectors_of((0, 1)))
         queue = self.keys[len(self.keys) - int(self.filled) :]
         others = torch.cat([positives, F.normalize(queue.to(positives.dtype), dim=-1)])
-        logits = anchors @ others.T / self.params.temperature
+        logits = dot_products(anchors, others) / self.params.temperature
         new = step.momentum_vectors(0).to(self.keys.dtype)
         self.keys.copy_(torch.cat([self.keys, new])[len(new) :])
         self.filled.add_(len(new)).clamp_(max=len(self.keys))

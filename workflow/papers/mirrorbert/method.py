@@ -30,9 +30,11 @@ def nt_xent(step: "Step", parameters: NTXentParameters) -> "Tensor":
     import torch
     import torch.nn.functional as F
 
+    from replicse.objective.similarity import dot_products
+
     first, second = step.vectors_of((0, 1))
     vectors, rows = F.normalize(torch.cat([first, second]), dim=-1), len(first)
-    logits = vectors @ vectors.T / parameters.temperature
+    logits = dot_products(vectors, vectors) / parameters.temperature
     itself = torch.eye(len(vectors), dtype=torch.bool, device=logits.device)
     places = torch.arange(len(vectors), device=logits.device)
     return F.cross_entropy(logits.masked_fill(itself, -torch.inf), places.roll(rows))

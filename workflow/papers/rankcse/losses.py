@@ -4,10 +4,10 @@ import math
 from typing import TypeVar
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
 from replicse.objective.frozen import FrozenEncoder
+from replicse.objective.similarity import cosines
 from replicse.objective.terms import Model, Step, Term
 
 from . import method as parameters
@@ -88,8 +88,8 @@ class RankingConsistency(Term[parameters.RankingConsistencyParameters]):
 
     def forward(self, step: Step) -> Tensor:
         """Return the mean over the batch's rows."""
-        first, second = (F.normalize(vectors, dim=-1) for vectors in step.vectors_of((0, 1)))
-        similarities = first @ second.T / self.params.temperature
+        first, second = step.vectors_of((0, 1))
+        similarities = cosines(first, second) / self.params.temperature
         rows, columns = similarities.log_softmax(1), similarities.T.log_softmax(1)
         if self.params.clamped:
             rows, columns = (each.exp().clamp(min=LEAST).log() for each in (rows, columns))
@@ -98,8 +98,3 @@ class RankingConsistency(Term[parameters.RankingConsistencyParameters]):
             mean = torch.logaddexp(rows, columns) - torch.log(rows.new_tensor(2.0))
         divergences = [(each.exp() * (each - mean)).sum(1) for each in (rows, columns)]
         return torch.stack(divergences).mean()
-
-
-def cosines(first: Tensor, second: Tensor) -> Tensor:
-    """Return the cosine of each row of one view with each row of the other, (rows, rows)."""
-    return F.normalize(first, dim=-1) @ F.normalize(second, dim=-1).T

@@ -16,6 +16,8 @@ from replicse.show.content.tables import folded, folded_note, grid_of, remarks
 from replicse.show.content.texts import paragraphs
 
 TITLE = "RepliCSE report"
+FINDINGS = re.compile(r"^## Findings\n(.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL)
+OVER_ALL = "Over all items of the study:"
 ANATOMY = "reported → reproduced ±half-width or {seeds} (difference) verdict"
 
 
@@ -129,14 +131,25 @@ class Surroundings:
     studies: tuple[tuple[str, str, str], ...] = ()
 
     @property
+    def findings(self) -> str:
+        """Return the section Findings of what people wrote, without its heading; blank without one."""
+        section = FINDINGS.search(self.about)
+        return section[1].strip() if section else ""
+
+    @property
+    def others(self) -> str:
+        """Return what people wrote without the section Findings."""
+        return FINDINGS.sub("", self.about)
+
+    @property
     def parts(self) -> list[str]:
-        """Return what people wrote before its first heading of a second level, and the rest where there is one."""
-        return re.split(r"^(?=## )", self.about, maxsplit=1, flags=re.MULTILINE)
+        """Return `others` before its first heading of a second level, and the rest if there is one."""
+        return re.split(r"^(?=## )", self.others, maxsplit=1, flags=re.MULTILINE)
 
     @property
     def headings(self) -> list[str]:
-        """Return the headings of the second level."""
-        return re.findall(r"^## (.*)$", self.about, re.MULTILINE)
+        """Return the headings of the second level in `others`."""
+        return re.findall(r"^## (.*)$", self.others, re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -163,6 +176,7 @@ class Document:
     caveat: str = ""
     made_from: str = ""
     anatomy: str = ANATOMY
+    over_all: str = OVER_ALL
     reading: tuple[str, ...] = ()
     picture: str | Waterfall = ""
     shapes: tuple[ColumnShape, ...] = ()

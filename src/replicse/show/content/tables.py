@@ -183,7 +183,7 @@ def _effects(item: JudgedItem) -> dict[CellId, tuple[str, str]]:
             f"less {effect.base}",
             "; in print ".join(
                 filter(
-                    None, [f"{effect_text(effect.ours)}, paired by seed", printed_difference(effect.printed)]
+                    None, [f"{effect_text(effect.ours)}, {effect.over}", printed_difference(effect.printed)]
                 )
             ),
         )
