@@ -9,32 +9,22 @@ HOME = Path(workflow.current_basedir).parent.parent
 LIBRARY = HOME / "src" if (HOME / "src").is_dir() else HOME.parent
 sys.path.insert(0, str(LIBRARY))
 
-from replicse.compile.cache import load_or_compile
-from replicse.compile.jobs import list_jobs
 from replicse.cli.job_server import start
 from replicse.compile import targets
 from replicse.compile.job import JUDGED
 from replicse.compile.resources import JobResources
-from replicse.compile.specifications import Specifications
+from replicse.compile.workflow import prepare_study
 from replicse.errors import BadInput
 from replicse.registry.suites import groups
-from replicse.runtime.environment import set_environment
 from replicse.runtime.locks import note_holder
-from replicse.world.files import FILES
 
-WORKFLOW = set_environment(HOME / "workflow", LIBRARY)
 try:
-    STUDY = load_or_compile(config, WORKFLOW)
-    JOBS = list_jobs(STUDY)
-    # Jobs of a cluster parse the workflow again, while others run.
-    if workflow.is_main_process:
-        Specifications(STUDY, LIBRARY / "replicse").write()
+    STUDY, JOBS = prepare_study(config, HOME, LIBRARY, workflow.is_main_process)
 except BadInput as error:
     raise WorkflowError(str(error)) from None
 
 SCALE = STUDY.scale.name
 RESOURCES = JobResources(STUDY)
-GENERATED = FILES if STUDY.source == "embedded" else ()
 # Snakemake takes single braces in the name of a folder for wildcards.
 ENVIRONMENT = str(HOME / "environment.yml").replace("{", "{{").replace("}", "}}")
 

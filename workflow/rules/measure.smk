@@ -24,7 +24,7 @@ use rule tokenizer as data with:
         specification="results/{scale}/jobs/data.json",
     output:
         record="results/{scale}/data.json",
-        generated=expand("results/{{scale}}/data/{file}", file=GENERATED),
+        generated=targets.list_generated_files(STUDY),
         job="results/{scale}/data.json.job",
     log:
         "logs/{scale}/data.log",

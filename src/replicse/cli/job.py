@@ -2,6 +2,7 @@
 
 import importlib
 import logging
+import os
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,7 +15,7 @@ from replicse.errors import BadInput
 from replicse.files import read_json
 from replicse.registry.artefacts import DATA
 from replicse.registry.plugins import use_plugins
-from replicse.runtime.devices import share
+from replicse.runtime.devices import take_device
 
 log = logging.getLogger(__name__)
 KEYS = {"stage": str, "id": str, "digests": dict, "payload": dict, "inputs": list, "outputs": list}
@@ -35,7 +36,6 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--chunk", type=int, default=0, help="train: rows that are encoded at a time (0: all)"
     )
-    parser.add_argument("--slots", type=int, default=0, help="jobs that share this machine's GPUs (0: any)")
     parser.add_argument("--join", type=int, default=0, help="train: port of the first process of the run")
 
 
@@ -43,7 +43,8 @@ def run(arguments: Namespace) -> int | None:
     """Run a job and, when it has finished, write a copy of its specification next to its outputs."""
     specification = read_specification(arguments.specification, arguments.stage)
     stage: Stage = importlib.import_module(f"replicse.cli.stages.{arguments.stage}").STAGE
-    share(arguments.slots)
+    if stage.uses_gpu and not arguments.device and is_single_process(arguments):
+        take_device(os.environ)
     payload, results = specification["payload"], results_folder(arguments.specification, specification)
     use_plugins(payload.get("plugin", ()))
     arguments.out = output_place(arguments.stage, specification["outputs"])
@@ -58,6 +59,12 @@ def run(arguments: Namespace) -> int | None:
         write_copy(copy, specification)
     log.info("wrote=%s", arguments.out)
     return code
+
+
+def is_single_process(arguments: Namespace) -> bool:
+    """Return whether a job has one process; the processes of a run choose their devices together."""
+    count = max(arguments.processes, int(os.environ.get("WORLD_SIZE", "1")))
+    return count == 1 and not arguments.join
 
 
 def read_specification(file: Path, stage: str) -> dict[str, Any]:

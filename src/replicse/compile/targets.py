@@ -8,6 +8,7 @@ from replicse.compile.job import DRAWINGS
 from replicse.compile.jobs import list_jobs
 from replicse.compile.study import Study
 from replicse.spec.tables import Item
+from replicse.world.files import FILES
 
 
 def inputs_of(study: Study, stage: str) -> Callable[[Sequence[str]], list[str]]:
@@ -26,6 +27,11 @@ def inputs_of(study: Study, stage: str) -> Callable[[Sequence[str]], list[str]]:
 def stage_of(wildcards: Sequence[str], input: Any) -> str:
     """Return the stage of a job, which is in the path of its specification: `results/SCALE/jobs/STAGE/ID.json`."""
     return Path(input.specification).parts[3].removesuffix(".json")
+
+
+def list_generated_files(study: Study) -> list[str]:
+    """Return the files of the embedded world, if the study reads it, with a wildcard for the scale."""
+    return [f"results/{{scale}}/data/{file}" for file in FILES] if study.source == "embedded" else []
 
 
 def list_evaluations(study: Study, items: Iterable[Item]) -> list[str]:
