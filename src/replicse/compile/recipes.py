@@ -10,7 +10,7 @@ from replicse.spec.models import EncoderRequest, layered
 from replicse.spec.papers import Paper, merge_runs, recipe_layers, recipe_of
 from replicse.spec.printed import Spread
 from replicse.spec.protocols import varied
-from replicse.spec.record import RECORD, Record
+from replicse.spec.record import Record
 from replicse.spec.record_spreads import lent_spreads
 from replicse.spec.scales import Scale
 
@@ -81,9 +81,12 @@ class Recipes:
         }
 
     def _recorded_spreads(self, record: Record) -> Iterator[tuple[RunSpec, dict[str, Spread]]]:
+        """Yield the run and spread of each cell that others trained often enough; skip papers that are not here."""
         names = CellNames(self.papers)
-        for name, spread in lent_spreads(record):
-            (full,) = names.full_names(name, "", RECORD)
+        for reading, spread in lent_spreads(record):
+            if reading.cell.partition("/")[0] not in self.papers:
+                continue
+            (full,) = names.full_names(reading.cell, "", record.location(reading))
             cell = names.cell(full)
             item = self.papers[cell.paper].items.get(cell.item_name)
             place = item.place_of(cell) if item else None
