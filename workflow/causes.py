@@ -14,7 +14,10 @@ from typing import Any, get_args
 from replicse.checked import read_yaml
 from replicse.cli import diagnose as verb
 from replicse.files import read_rows, write_rows
-from replicse.judge.statistics import mean_and_spread, paired_difference
+from replicse.judge.others import SourceResult
+from replicse.judge.record_cells import others_of
+from replicse.judge.record_measurements import load_record_measurements
+from replicse.judge.statistics import paired_difference
 from replicse.printable import number
 from replicse.registry.suites import AS_READ, STS_TASKS, VARIANTS
 from replicse.show.figures import draw
@@ -33,18 +36,18 @@ from replicse.spec.causes import (
 )
 from replicse.spec.cell_id import CellId
 from replicse.spec.papers import load_papers, printed_in
-from replicse.spec.record import load_record
 
 ROOT = Path(__file__).resolve().parents[1]
 WORKFLOW = ROOT / "workflow"
 MINILM = WORKFLOW / "causes-minilm.csv"
-PICTURES = {"strip": "images/causes-strip.svg", "effects": "images/causes-effects.svg"}
-# The cells of the strip plot, each with its name there; the source of the record with fifty seeds.
+PICTURES = {"readings": "images/record-strip.svg", "effects": "images/causes-effects.svg"}
+# The cells of the strip by paper, each with its name there; the source of the record with fifty seeds.
 STRIPS = {
-    "simcse/table5/unsup-simcse-bert-base/avg": "SimCSE, BERT-base",
-    "diffcse/table1/diffcse-bert-base/avg": "DiffCSE, BERT-base",
+    "simcse": ("simcse/table5/unsup-simcse-bert-base/avg/spearman", "SimCSE 76.25"),
+    "diffcse": ("diffcse/table1/diffcse-bert-base/avg/spearman", "DiffCSE 78.49"),
 }
-SEEDS = "simple-simcse"
+SEEDS, OTHER_SETTINGS = "simple-simcse", "other settings"
+LOWEST = -6.0  # values that are more points below print are left out
 TASKS = (*STS_TASKS, "avg")
 TRAINED, AT_TEST, COLUMN, METRIC = "causes/table1", "causes/table2", "avg", "sts/avg"
 # The rows of causes/table2: how the page names each, and who made the encoder.
@@ -99,7 +102,7 @@ def _lines(
     yield f"# {about.title}"
     yield "\n<!-- Written by `python workflow/causes.py` from workflow/causes*.yaml and workflow/causes*.csv. -->"
     yield from (f"\n{paragraph}" for paragraph in about.text)
-    yield f"\n![Printed numbers among published seeds and reruns]({pictures['strip']})"
+    yield f"\n![What others measured of two printed averages]({pictures['readings']})"
     yield "\nNo number is repeated to the second decimal on another machine. Before you look for a mistake:"
     yield "\n1. Test the released checkpoint with your own command: it should give the printed number."
     yield "2. Train two more seeds and compare means."
@@ -259,28 +262,33 @@ def _row(
 
 
 def strip_of(workflow: Path) -> list[Mapping[str, Any]]:
-    """Return the records of the strip plot: printed averages among the seeds of one source and reruns of others."""
-    papers, record = load_papers(workflow), load_record(workflow)
+    """Return the records of the strip: every value of the record for two printed averages, a line for each kind."""
+    papers = load_papers(workflow)
+    measurements = load_record_measurements(workflow, papers, STRIPS)
     records: list[Mapping[str, Any]] = []
-    for name, group in STRIPS.items():
-        paper, item, row, column = name.split("/")
-        printed = printed_in(papers, CellId(f"{paper}/{item}", row, column, "spearman"))
-        records.append(strip_point(group, "print", "printed", printed.number.value))
-        found = [each for each in record.readings if each.cell == name]
-        seeds = [each.number.value for each in found if each.source == SEEDS]
-        if seeds:
-            mean, sd = mean_and_spread(seeds)
-            records.append({**strip_point(group, "seeds", SEEDS, mean), "sd": sd, "count": len(seeds)})
-        for each in found:
-            setting = record.setting(each)
-            if setting.is_printed and setting.encoder == "retrained":
-                records.append(strip_point(group, "rerun", each.source, each.number.value))
+    for paper, (name, label) in STRIPS.items():
+        _, table, *place = name.split("/")
+        item = f"{paper}/{table}"
+        printed = printed_in(papers, CellId(item, *place)).number.value
+        for result in others_of(measurements, item)[name]:
+            kind, line = strip_line(result)
+            values = [float(value) - printed for value in result.values if float(value) - printed > LOWEST]
+            bounds = (result.low - printed, result.high - printed) if kind == "decides" else (None, None)
+            point = {"group": f"{label}: {line}", "label": result.source, "source": kind}
+            records += [{**point, "value": value, "low": bounds[0], "high": bounds[1]} for value in values]
     return records
 
 
-def strip_point(group: str, source: str, label: str, value: float) -> dict[str, Any]:
-    """Return a record of the strip plot without a spread."""
-    return {"group": group, "label": label, "source": source, "value": value, "sd": None, "count": None}
+def strip_line(result: SourceResult) -> tuple[str, str]:
+    """Return the look of a source and setting in the strip, and the name of its line."""
+    if not result.trained:
+        return ("released", "released checkpoint") if result.is_printed else ("other", OTHER_SETTINGS)
+    if result.decides:
+        return "decides", f"{result.source}, {result.n} seeds"
+    if result.is_printed:
+        return "source", "one run each"
+    seeds = result.source == SEEDS
+    return "other", f"{result.source}, {result.n} seeds, own code" if seeds else OTHER_SETTINGS
 
 
 def main() -> None:
@@ -296,7 +304,7 @@ def main() -> None:
     if study:
         write_rows(str(WORKFLOW / MEASURED), MEASURED_FIELDS, list(measured_rows(study)))
     (ROOT / "docs" / "causes.md").write_text(page(), encoding="utf-8")
-    drawn = {"strip": strip_of(WORKFLOW), "effects": effect_records(load_measured(WORKFLOW))}
+    drawn = {"readings": strip_of(WORKFLOW), "effects": effect_records(load_measured(WORKFLOW))}
     for kind, records in drawn.items():
         stem = (ROOT / "docs" / PICTURES[kind]).with_suffix("")
         for file in draw(kind, records, stem) if records else ():

@@ -1,4 +1,4 @@
-"""Strip plots for numbers that do not repeat: a printed number among seeds and reruns, and effects in order."""
+"""Strip plots: what others measured next to printed numbers, and effects in order."""
 
 import textwrap
 from collections.abc import Iterator
@@ -17,23 +17,12 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 BLUE, ORANGE, GREEN = "#0072B2", "#D55E00", "#009E73"
-# What stands in one line of a strip: a look, and its name in the legend.
-LOOKS: dict[str, dict[str, Any]] = {
-    "print": {"marker": "D", "color": INK, "markersize": 5, "linestyle": "", "label": "printed"},
-    "rerun": {"marker": "o", "color": ORANGE, "markersize": 3.5, "linestyle": "", "label": "rerun by others"},
-}
-SEEDS: dict[str, Any] = {
-    "color": BLUE,
-    "alpha": 0.25,
-    "linewidth": 6,
-    "label": "published seeds: mean ± 2 sd",
-}
-TWO_SIDES = 2.0
-# What others measured: the deciding source, further sources in the printed setting, released checkpoints.
+# What others measured: the deciding source, other sources in the printed setting, released checkpoints, other settings.
 SOURCES: dict[str, dict[str, Any]] = {
     "decides": {"marker": "o", "color": BLUE, "label": "source with most seeds: each seed"},
     "source": {"marker": "s", "color": ORANGE, "label": "other sources"},
     "released": {"marker": "D", "color": GREEN, "label": "released checkpoint"},
+    "other": {"marker": ".", "color": QUIET, "label": "other settings"},
 }
 EXPECTED: dict[str, Any] = {"color": BLUE, "alpha": 0.2, "linewidth": 6, "label": "one more run, 95%"}
 PRINTED: dict[str, Any] = {"color": INK, "linewidth": 0.8, "label": "printed"}
@@ -41,32 +30,6 @@ PRINTED: dict[str, Any] = {"color": INK, "linewidth": 0.8, "label": "printed"}
 ENCODERS = ((BLUE, "o"), (ORANGE, "D"), (QUIET, "s"))
 APART = 0.22
 TICKS = (-30, -5, -1, 0, 1, 5, 30)
-
-
-def strip_plot(records: "DataFrame") -> "Figure":
-    """Draw one line for each group: seeds as a band, the print and reruns as points.
-
-    Records: group, label, source (print, seeds, rerun), value, sd and count of seeds.
-    """
-    groups = list(dict.fromkeys(records["group"]))
-    names, height = row_names(groups)
-    figure = canvas(0.8 + (0.12 + height) * len(groups))
-    axes = figure.subplots()
-    for place, group in enumerate(groups):
-        part = records[records["group"] == group]
-        for _, seeds in part[part["source"] == "seeds"].iterrows():
-            ends = (seeds["value"] - TWO_SIDES * seeds["sd"], seeds["value"] + TWO_SIDES * seeds["sd"])
-            axes.hlines(place, *ends, zorder=1, **SEEDS)
-            axes.plot([seeds["value"]], [place], marker="|", markersize=9, color=BLUE, zorder=2)
-        for kind, look in LOOKS.items():
-            values = part[part["source"] == kind]["value"]
-            if len(values):
-                axes.plot(values, [place] * len(values), zorder=3, alpha=0.9, **look)
-    axes.set_yticks(range(len(groups)), names)
-    axes.set(xlabel="STS average", ylim=(len(groups) - 0.5, -0.5))
-    shown = [look for kind, look in {"seeds": SEEDS, **LOOKS}.items() if kind in set(records["source"])]
-    put_legend(figure, [handle(**look) for look in shown], columns=2)
-    return figure
 
 
 def readings_records(item: JudgedItem) -> Iterator[dict[str, Any]]:
