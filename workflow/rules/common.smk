@@ -41,4 +41,7 @@ wildcard_constraints:
 def name_allocation(wildcards):
     """Return what a scheduler runs in one allocation: a run, its evaluations and its trajectory."""
     run = wildcards.get("run") or STUDY.run_name(wildcards.encoder)
-    return f"run-{run}" if run and not workflow.local_exec else None
+    return f"run-{run}" if run else None
+
+
+ALLOCATION = None if workflow.local_exec else name_allocation

@@ -11,11 +11,9 @@ rule tokenizer:
         "logs/{scale}/tokenizer/{name}.log",
     conda:
         ENVIRONMENT
-    params:
-        stage=targets.stage_of,
     # Termination signals also reach a shell, which would end before a training has saved its state.
     shell:
-        "exec python -m replicse job {params.stage} {input.specification} --threads {threads} > {log} 2>&1"
+        "exec python -m replicse job {input.specification} --threads {threads} > {log} 2>&1"
 
 
 # Downloads run on the machine that started the study: compute nodes may have no network.
@@ -80,7 +78,7 @@ rule train:
         "logs/{scale}/train/{run}.benchmark.jsonl"
     retries: 2
     group:
-        name_allocation
+        ALLOCATION
     conda:
         ENVIRONMENT
     threads: RESOURCES.threads
@@ -89,10 +87,8 @@ rule train:
         runtime=RESOURCES.train_time,
         gpu=RESOURCES.gpus,
         chunk=0,
-    params:
-        stage=targets.stage_of,
     shell:
-        "exec python -m replicse job {params.stage} {input.specification} --threads {threads}"
+        "exec python -m replicse job {input.specification} --threads {threads}"
         " --processes {resources.gpu} --chunk {resources.chunk} > {log} 2>&1"
 
 
@@ -110,7 +106,7 @@ use rule tokenizer as evaluate with:
     benchmark:
         "logs/{scale}/evaluate/{encoder}.{group}.benchmark.jsonl"
     group:
-        name_allocation
+        ALLOCATION
     threads: RESOURCES.threads
     resources:
         mem_mb=RESOURCES.evaluation_memory,

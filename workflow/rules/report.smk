@@ -11,10 +11,8 @@ rule tabulate:
         "logs/{scale}/tabulate/{item}.log",
     conda:
         ENVIRONMENT
-    params:
-        stage=targets.stage_of,
     shell:
-        "exec python -m replicse job {params.stage} {input.specification} > {log} 2>&1"
+        "exec python -m replicse job {input.specification} > {log} 2>&1"
 
 
 # The config and record of the study. First of all, so that verbs know the study while it runs.

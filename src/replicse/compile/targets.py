@@ -24,11 +24,6 @@ def inputs_of(study: Study, stage: str) -> Callable[[Sequence[str]], list[str]]:
     return list_inputs
 
 
-def stage_of(wildcards: Sequence[str], input: Any) -> str:
-    """Return the stage of a job, which is in the path of its specification: `results/SCALE/jobs/STAGE/ID.json`."""
-    return Path(input.specification).parts[3].removesuffix(".json")
-
-
 def list_generated_files(study: Study) -> list[str]:
     """Return the files of the embedded world, if the study reads it, with a wildcard for the scale."""
     return [f"results/{{scale}}/data/{file}" for file in FILES] if study.source == "embedded" else []

@@ -59,7 +59,7 @@ def _words(arguments: Namespace) -> list[str]:
     """Return the command line of the other processes of the run."""
     names = ("threads", "chunk", "device")
     options = {name: getattr(arguments, name) for name in names}
-    words = ["job", "train", str(arguments.specification)]
+    words = ["job", str(arguments.specification)]
     return words + [f"--{name}={value}" for name, value in options.items() if value is not None]
 
 

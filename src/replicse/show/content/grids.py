@@ -128,8 +128,11 @@ def with_numbers(grid: Grid) -> Grid:
     body: list[GridLine | Heading] = []
     # From the end: a heading is kept if a row below it is.
     for entry in reversed(grid.body):
-        is_row = isinstance(entry, GridLine)
-        if (is_row and entry.row.id in rows) or (not is_row and body and isinstance(body[-1], GridLine)):
+        if isinstance(entry, GridLine):
+            is_kept = entry.row.id in rows
+        else:
+            is_kept = bool(body) and isinstance(body[-1], GridLine)
+        if is_kept:
             body.append(entry)
     columns = (replace(column, cells=tuple(column.cells[place] for place in kept)) for column in grid.columns)
     return replace(grid, columns=tuple(columns), body=tuple(reversed(body)))
