@@ -155,17 +155,20 @@ def test_the_committed_record_is_current_and_so_are_its_counts_in_the_texts(tmp_
     )
     texts = {
         name: " ".join((ROOT / name).read_text(encoding="utf-8").split())
-        for name in ("README.md", "docs/index.md")
+        for name in ("README.md", "docs/index.md", "docs/record.md")
     }
     for text in texts.values():
         assert all(sentence in text for sentence in (counts, released, trained))
-    assert claims in texts["README.md"]
+    assert claims in texts["README.md"] and claims in texts["docs/record.md"]
     rows = re.findall(
         r"^\| (?:cropping|diffcse|noncontrastive|promptbert|repro|simcse) \|(?: [\d,]+ \|){10}$",
         report,
         re.MULTILINE,
     )
-    assert len(rows) == 6 and all(row in texts["README.md"] for row in rows)
+    assert len(rows) == 6 and all(row in texts["docs/record.md"] for row in rows)
+    for row in rows:
+        paper, printed, measured, *_ = row.removeprefix("| ").split(" | ")
+        assert f"{paper} {measured} of {printed}" in texts["README.md"]
 
 
 def test_the_committed_page_of_causes_is_current():

@@ -129,10 +129,8 @@ def with_numbers(grid: Grid) -> Grid:
     # From the end: a heading is kept if a row below it is.
     for entry in reversed(grid.body):
         if isinstance(entry, GridLine):
-            is_kept = entry.row.id in rows
-        else:
-            is_kept = bool(body) and isinstance(body[-1], GridLine)
-        if is_kept:
+            body += [entry] * (entry.row.id in rows)
+        elif body and isinstance(body[-1], GridLine):
             body.append(entry)
     columns = (replace(column, cells=tuple(column.cells[place] for place in kept)) for column in grid.columns)
     return replace(grid, columns=tuple(columns), body=tuple(reversed(body)))
