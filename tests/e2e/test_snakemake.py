@@ -28,7 +28,7 @@ from pathlib import Path
 from replicse.compile.job import copy_of, output_place
 from replicse.compile.specifications import write_copy
 
-specification = json.loads(Path(sys.argv[3]).read_text())
+specification = json.loads(Path(sys.argv[2]).read_text())
 stage, outputs = specification["stage"], specification["outputs"]
 for file in map(Path, outputs):
     file.parent.mkdir(parents=True, exist_ok=True)

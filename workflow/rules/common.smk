@@ -19,11 +19,14 @@ from replicse.registry.suites import groups
 from replicse.runtime.locks import note_holder
 
 try:
-    STUDY, JOBS = prepare_study(config, HOME, LIBRARY, workflow.is_main_process)
+    STUDY, SPECIFICATIONS = prepare_study(
+        config, HOME, LIBRARY, workflow.is_main_process
+    )
 except BadInput as error:
     raise WorkflowError(str(error)) from None
 
-SCALE = STUDY.scale.name
+SCALE, JOBS = STUDY.scale.name, SPECIFICATIONS.jobs
+INPUTS = targets.Inputs(SPECIFICATIONS, ancient)
 RESOURCES = JobResources(STUDY)
 # Snakemake takes single braces in the name of a folder for wildcards.
 ENVIRONMENT = str(HOME / "environment.yml").replace("{", "{{").replace("}", "}}")

@@ -2,8 +2,7 @@
 rule tokenizer:
     input:
         specification="results/{scale}/jobs/tokenizer/{name}.json",
-        data=ancient("results/{scale}/data.json"),
-        files=targets.inputs_of(STUDY, "tokenizer"),
+        files=INPUTS.of("tokenizer"),
     output:
         file="results/{scale}/tokenizers/{name}/tokenizer.json",
         job="results/{scale}/tokenizers/{name}/tokenizer.json.job",
@@ -32,8 +31,7 @@ use rule tokenizer as data with:
 use rule data as backbone with:
     input:
         specification="results/{scale}/jobs/backbone/{name}.json",
-        data=ancient("results/{scale}/data.json"),
-        files=targets.inputs_of(STUDY, "backbone"),
+        files=INPUTS.of("backbone"),
     output:
         weights="results/{scale}/backbones/{name}/model.safetensors",
         config="results/{scale}/backbones/{name}/config.json",
@@ -47,8 +45,7 @@ use rule data as backbone with:
 use rule tokenizer as store with:
     input:
         specification="results/{scale}/jobs/store/{name}.json",
-        data=ancient("results/{scale}/data.json"),
-        files=targets.inputs_of(STUDY, "store"),
+        files=INPUTS.of("store"),
     output:
         store="results/{scale}/stores/{name}/store.json",
         tokens="results/{scale}/stores/{name}/tokens.npy",
@@ -64,8 +61,7 @@ use rule tokenizer as store with:
 rule train:
     input:
         specification="results/{scale}/jobs/train/{run}.json",
-        data=ancient("results/{scale}/data.json"),
-        files=targets.inputs_of(STUDY, "train"),
+        files=INPUTS.of("train"),
     output:
         best="results/{scale}/runs/{run}/best/model.safetensors",
         last="results/{scale}/runs/{run}/last/model.safetensors",
@@ -96,8 +92,7 @@ rule train:
 use rule tokenizer as evaluate with:
     input:
         specification="results/{scale}/jobs/evaluate/{encoder}.{group}.json",
-        data=ancient("results/{scale}/data.json"),
-        files=targets.inputs_of(STUDY, "evaluate"),
+        files=INPUTS.of("evaluate"),
     output:
         scores="results/{scale}/encoders/{encoder}/{group}.json",
         job="results/{scale}/encoders/{encoder}/{group}.json.job",
@@ -118,8 +113,7 @@ use rule tokenizer as evaluate with:
 use rule evaluate as geometry with:
     input:
         specification="results/{scale}/jobs/geometry/{encoder}.json",
-        data=ancient("results/{scale}/data.json"),
-        files=targets.inputs_of(STUDY, "geometry"),
+        files=INPUTS.of("geometry"),
     output:
         scores="results/{scale}/encoders/{encoder}/trajectory.json",
         job="results/{scale}/encoders/{encoder}/trajectory.json.job",
@@ -133,8 +127,7 @@ use rule evaluate as geometry with:
 use rule tokenizer as count with:
     input:
         specification="results/{scale}/jobs/count.json",
-        data=ancient("results/{scale}/data.json"),
-        files=targets.inputs_of(STUDY, "count"),
+        files=INPUTS.of("count"),
     output:
         scores="results/{scale}/encoders/data/counts.json",
         job="results/{scale}/encoders/data/counts.json.job",

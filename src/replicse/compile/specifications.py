@@ -53,6 +53,8 @@ class Specifications:
         self._digests: dict[Job, dict[str, str]] = {}
         self._hashes: dict[Job, str] = {}
         self._root = study.data_root
+        self.finished: set[Job] = set()
+        self.outdated: set[Job] = set()
 
     def text(self, job: Job) -> str:
         """Return the specification of a job as the text of its file."""
@@ -107,33 +109,48 @@ class Specifications:
 
         The specification of a job whose result is right is dated before its outputs; the specification of any other
         finished job, after them. A job without a copy runs in any case, because the copy is one of its outputs.
+        Afterwards, `finished` contains the jobs whose results are right, and `outdated` the others that have results.
         """
         CACHE.mkdir(exist_ok=True)
         for job in self.jobs.values():
             file, text = self.place(job), self.text(job)
             if not _contains(file, text):
                 write_text(file, text)
-            if not job.copy.is_file():
-                continue
-            copy, dates = read_copy(job.copy), _dates(job.dated)
-            date = file.stat().st_mtime_ns
-            if copy and not find_changes(copy, json.loads(text)):
-                if date > min(dates):
-                    os.utime(file, ns=(min(dates), min(dates)))
-                self._restore_order(job, copy, dates)
-            elif date <= max(dates):
-                os.utime(file)
+            if self._is_finished(job, file, text):
+                self.finished.add(job)
+            elif job.out.exists():
+                self.outdated.add(job)
 
-    def _restore_order(self, job: Job, copy: Mapping[str, Any], dates: list[int]) -> None:
-        """Date outputs after the inputs that they were written from, as after a copy without dates."""
-        read = _dates(job.inputs)
+    def _is_finished(self, job: Job, file: Path, text: str) -> bool:
+        """Return whether the result of a job is right, and date its specification accordingly."""
+        if not job.copy.is_file():
+            return False
+        copy, dates = read_copy(job.copy), _dates(job.dated)
+        date = file.stat().st_mtime_ns
+        if copy and not find_changes(copy, json.loads(text)):
+            if date > min(dates):
+                os.utime(file, ns=(min(dates), min(dates)))
+            return job.done and self._restore_order(job, copy, dates)
+        if date <= max(dates):
+            os.utime(file)
+        return False
+
+    def _restore_order(self, job: Job, copy: Mapping[str, Any], dates: list[int]) -> bool:
+        """Date outputs after the inputs that they were written from, as after a copy without dates.
+
+        Returns:
+            Whether the outputs are newer than the inputs.
+        """
+        read = _dates(file for file in job.inputs if file != self.study.paths.data)
         if not read or max(read) <= min(dates):
-            return
+            return True
         written = {file: copy["written"].get(file) for file in job.outputs}
         written |= {file: self._written(file) for file in job.inputs if file in self.maker}
-        if all(_is_unchanged(file, description) for file, description in written.items()):
-            for file in filter(os.path.exists, job.dated):
-                os.utime(file, ns=(max(read), max(read)))
+        if not all(_is_unchanged(file, description) for file, description in written.items()):
+            return False
+        for file in filter(os.path.exists, job.dated):
+            os.utime(file, ns=(max(read), max(read)))
+        return True
 
     def _written(self, file: str) -> Any:
         """Return what the copy of the job that wrote a file says about the file."""

@@ -5,8 +5,6 @@ from pathlib import Path
 from typing import Any
 
 from replicse.compile.cache import load_or_compile
-from replicse.compile.job import Job
-from replicse.compile.jobs import list_jobs
 from replicse.compile.specifications import Specifications
 from replicse.compile.study import Study
 from replicse.runtime.environment import set_environment
@@ -14,8 +12,8 @@ from replicse.runtime.environment import set_environment
 
 def prepare_study(
     config: Mapping[str, Any], home: Path, library: Path, is_main_process: bool
-) -> tuple[Study, Mapping[tuple[str, str], Job]]:
-    """Compile the study, list its jobs, and write their specifications.
+) -> tuple[Study, Specifications]:
+    """Compile the study and write the specifications of its jobs.
 
     The environment of this process is set, which its jobs inherit.
 
@@ -29,7 +27,7 @@ def prepare_study(
         BadInput: if the config, a paper or a scale is wrong.
     """
     study = load_or_compile(config, set_environment(home / "workflow", library))
-    jobs = list_jobs(study)
+    specifications = Specifications(study, library / "replicse")
     if is_main_process:
-        Specifications(study, library / "replicse").write()
-    return study, jobs
+        specifications.write()
+    return study, specifications
