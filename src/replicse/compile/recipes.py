@@ -11,7 +11,7 @@ from replicse.spec.models import EncoderRequest, layered
 from replicse.spec.papers import Paper, merge_runs, recipe_layers, recipe_of
 from replicse.spec.printed import Spread
 from replicse.spec.protocols import varied
-from replicse.spec.record import RECORD, Record
+from replicse.spec.record import Record
 from replicse.spec.record_spreads import lent_spreads
 from replicse.spec.scales import Scale
 
@@ -85,9 +85,12 @@ class Recipes:
         return [*self._recorded_spreads(), *self._printed_spreads()] if self.scale.comparable else []
 
     def _recorded_spreads(self) -> Iterator[tuple[RunSpec, dict[str, Spread]]]:
+        """Yield the run and spread of each cell that others trained often enough; skip papers that are not here."""
         names = CellNames(self.papers)
-        for name, spread in lent_spreads(self._record):
-            (full,) = names.full_names(name, "", RECORD)
+        for reading, spread in lent_spreads(self._record):
+            if reading.cell.partition("/")[0] not in self.papers:
+                continue
+            (full,) = names.full_names(reading.cell, "", self._record.location(reading))
             cell = names.cell(full)
             item = self.papers[cell.paper].items.get(cell.item_name)
             place = item.place_of(cell) if item else None
