@@ -82,8 +82,14 @@ def _selected(rows: Iterator[Row], corpus: registry.Corpus) -> Iterable[Row]:
 
 
 def lines(root: Path, corpus: registry.Lines) -> Iterator[Row]:
-    """Yield one line a row; blank lines, and lines outside `min_words` to `max_words`, are dropped."""
+    """Yield one line a row; blank lines, and lines outside `min_words` to `max_words`, are dropped.
+
+    With `as_written` none is dropped, as by the text loader of `datasets`; SimCSE's train.py makes a space of no text.
+    """
     for _, line in read_lines(root / corpus.file):
+        if corpus.as_written:
+            yield (line or " ",)
+            continue
         words = line.split()
         if len(words) >= (corpus.min_words or 1) and len(words) <= (corpus.max_words or len(words)):
             yield (" ".join(words),)
