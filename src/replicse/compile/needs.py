@@ -54,7 +54,8 @@ def needs(plan: Study) -> Iterator[Need]:
     for key, source in plan.backbones.items():
         if hub := source.get("hub"):
             where = {**source, "folder": plan.paths.backbone(key)}
-            yield Need("encoder", hub, weight_bytes(hub), "see its model card", 2, where)
+            size = plan.scale.weights.get(hub) or weight_bytes(hub)
+            yield Need("encoder", hub, size, "see its model card", 2, where)
     for suite in sorted(current().suites.keys() & set().union(*plan.suites.values())):
         if name := plan.scale.suite_options(suite).downloads():
             yield Need("suite", name, None, "of each set", 1, suite)

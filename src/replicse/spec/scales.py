@@ -48,7 +48,8 @@ def _as_list(value: object) -> object:
 class Scale(Checked):
     """One scale: backbones, tokenizers, corpora, and how runs are adjusted to its size.
 
-    `cost` is one device or several, the usual one first.
+    `cost` is one device or several, the usual one first. `weights` is how many bytes hub encoders have whose name does
+    not tell their size, or that hold more than an encoder.
     `precision: papers` trains each paper's runs in the precision of that paper, fp32 where it tells none. A grid tries
     the values of `grids` only; of a search whose jobs are drawn, the first `draws` are run. An item with a search of
     more jobs than `largest_search` is left out of a study that does not name it.
@@ -69,6 +70,7 @@ class Scale(Checked):
     released: dict[Id, Released] = {}
     vectors: dict[Id, WordVectors] = {}
     downloads: dict[DataFile, Download] = {}
+    weights: dict[Text, Count] = {}
     options: dict[str, dict[str, Any]] = {}
     augmentations: Annotated[
         dict[str, dict[str, Any]], AugmentationParameters.check_changes("augmentation")
