@@ -102,10 +102,11 @@ def dry_run(profile: str, seeds: int) -> dict[str, float]:
 def shape(seeds: int) -> dict[str, dict]:
     """Return by stage how many files a job makes, and what each job needs: the first file of others."""
     from replicse.compile.compiler import compile_study
+    from replicse.compile.jobs import list_jobs
     from replicse.spec.config import read_config
 
     config = read_config([ROOT / "config.yaml"], "paper", seeds, {})
-    jobs = compile_study(config, ROOT / "workflow").jobs.values()
+    jobs = list_jobs(compile_study(config, ROOT / "workflow")).values()
     names = {job: job.id or "all" for job in jobs}
     first = {file: f"{job.stage}/{names[job]}/0" for job in jobs for file in job.outputs}
     found: dict[str, dict] = {}

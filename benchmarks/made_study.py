@@ -33,7 +33,8 @@ def write_study(folder: Path, factor: int) -> None:
     workflow = folder / "workflow"
     workflow.mkdir(parents=True)
     for path in (ROOT / "workflow").iterdir():
-        if path.name != "papers":
+        # The record holds cells of the papers.
+        if path.name not in ("papers", "record"):
             (workflow / path.name).symlink_to(path)
     for name in ("Snakefile", "src"):
         (folder / name).symlink_to(ROOT / name)
@@ -102,6 +103,7 @@ def judge() -> dict[str, Any]:
     """Tabulate and judge invented evaluations, and write what the report reads."""
     from made_up import write_scores
 
+    from replicse.compile.study_record import describe_study
     from replicse.files import write_json, write_rows
     from replicse.judge.measurements import Measurements
     from replicse.judge.study import judge_study, judged_tables, results_of
@@ -119,7 +121,7 @@ def judge() -> dict[str, Any]:
     for what, (fields, rows) in judged_tables(judgements, results).items():
         write_rows(study.paths.judged(what), fields, rows)
     write_json(study.paths.judgements, judgements.plain())
-    write_json(study.paths.record, study.record)
+    write_json(study.paths.record, describe_study(study))
     return {
         "tabulate_seconds": round(tabulated - before, 2),
         "judge_seconds": round(processor_seconds() - tabulated, 2),

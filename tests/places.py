@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 from types import ModuleType
 
-from replicse.compile.document import KEPT
+from replicse.compile.cache import FOLDER
 
 CHECKOUT = Path(__file__).resolve().parents[1]
 # What studies write; of figures and reports the kept studies are part of the checkout.
@@ -26,8 +26,8 @@ def linked(folder: Path, checkout: Path = CHECKOUT, studies: Path | None = None)
         (folder / name).mkdir()
         (folder / name / "studies").symlink_to(checkout / name / "studies")
     if studies:
-        (folder / KEPT).parent.mkdir()
-        (folder / KEPT).symlink_to(studies)
+        (folder / FOLDER).parent.mkdir()
+        (folder / FOLDER).symlink_to(studies)
     return folder
 
 

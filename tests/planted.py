@@ -12,6 +12,7 @@ from pathlib import Path
 from places import CHECKOUT, WRITTEN
 
 from replicse.compile.compiler import compile_study
+from replicse.compile.jobs import list_jobs
 from replicse.compile.paths import Paths
 from replicse.compile.selection import load_scales
 
@@ -23,7 +24,7 @@ def places() -> Iterator[str]:
     for scale in load_scales(CHECKOUT / "workflow"):
         config = {"scale": scale, "papers": "all", "seeds": [0, 1], "adjudicate": "all"}
         plan = compile_study(config, CHECKOUT / "workflow")
-        for job in plan.jobs.values():
+        for job in list_jobs(plan).values():
             yield from (*job.outputs, job.log)
         for paths in (plan.paths, Paths(scale, partial=True)):
             for item in plan.items:

@@ -20,8 +20,8 @@ from replicse.runtime.forking import JOB
 # Stage: the first words of its jobs, and how one of the others begins.
 STAGES = {
     "prepare": ("job\0store", ""),
-    "pre-train": ("job\0train", "results/micro/runs/mlm-"),
-    "train": ("job\0train", "results/micro/runs/infonce-"),
+    "pre-train": ("job\0train", "results/micro/jobs/train/mlm-"),
+    "train": ("job\0train", "results/micro/jobs/train/infonce-"),
     "evaluate": ("job\0evaluate", ""),
     "tabulate": ("job\0tabulate", ""),
     "judge": ("job\0judge", ""),

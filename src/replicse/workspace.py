@@ -27,6 +27,16 @@ def looked_up(workflow: Path, pattern: str) -> Iterator[Path]:
     yield from sorted(Path().glob(pattern))
 
 
+def is_own_folder(folder: str) -> bool:
+    """Return whether a folder of an encoder is the user's: absolute, or relative to the workspace (`./`)."""
+    return folder.startswith((".", "/"))
+
+
+def is_own(place: Path) -> bool:
+    """Return whether a paper's file or folder, as `looked_up` found it, is one of the workspace."""
+    return place.parts[:1] == ("papers",)
+
+
 def encoder_place(folder: str, root: Path) -> Path:
-    """Return where an encoder lies: a person's folder is absolute or from here (`./`), a scale's below the root."""
-    return Path(folder) if folder.startswith((".", "/")) else root / folder
+    """Return the place of an encoder: the user's folder as it is given, a scale's folder below the data root."""
+    return Path(folder) if is_own_folder(folder) else root / folder

@@ -18,21 +18,21 @@ from rich.text import Text
 from snakemake_interface_logger_plugins.base import LogHandlerBase
 from snakemake_interface_logger_plugins.common import LogEvent
 
-from replicse.compile.jobs import NO_FAILURE
+from replicse.compile.job_states import NO_FAILURE
 from replicse.runtime.progress import alive, progress_text, span
 
 STAGES = {
-    "prepare": ("data", "tokenizer", "backbone", "store", "config", "study"),
-    "train": ("spec", "train"),
-    "evaluate": ("evaluate", "align_uniformity_checkpoints", "count"),
+    "prepare": ("data", "tokenizer", "backbone", "store", "study"),
+    "train": ("train",),
+    "evaluate": ("evaluate", "geometry", "count"),
     "tabulate": ("tabulate", "figures"),
     "report": ("judge", "report", "page"),
 }
 STAGE_OF = {rule: stage for stage, rules in STAGES.items() for rule in rules}
 TAIL, BAR, TRAININGS = 12, 24, 8
-# So many commands of a dry run are told; a command is long by what its job is given as JSON.
+# A dry run prints this many commands.
 COMMANDS = 18
-COMMAND = re.compile(r"(?P<job>replicse job \w+).* --out (?P<out>\S+)")
+COMMAND = re.compile(r"replicse job \w+ \S+")
 # Of the messages without an event those that a person waits for; warnings and errors are always told.
 TOLD = ("Nothing to be done", "Unlocking")
 # A failed job is told by its name and the end of its log, not by its shell command.
@@ -115,11 +115,11 @@ class LogHandler(LogHandlerBase):
             self.console.print(f"{count:,} {'job' if count == 1 else 'jobs'}: {summary}")
 
     def _command(self, text: str) -> None:
-        """Tell a command of a dry run by what it does and makes; of the first ones."""
+        """Print a command of a dry run, if it is one of the first."""
         self.commands += 1
-        made = COMMAND.search(" ".join(text.split()))
-        if made and self.commands <= COMMANDS:
-            self.console.print(f"{made['job']} ... --out {made['out']}")
+        command = COMMAND.search(" ".join(text.split()))
+        if command and self.commands <= COMMANDS:
+            self.console.print(command[0])
 
     def _start(self, said: Mapping[str, Any]) -> None:
         stage = STAGE_OF.get(said["rule_name"])

@@ -4,6 +4,7 @@ import csv
 import json
 import re
 import shutil
+import zipfile
 
 import pytest
 import small_study
@@ -69,29 +70,47 @@ def test_a_changed_set_evaluates_again_what_reads_it_and_nothing_else(study):
     assert jobs == {"evaluate": "1", "tabulate": "1", "judge": "1", "report": "1", "all": "1", "total": "5"}
 
 
-def test_without_snakemakes_metadata_records_say_what_is_made_again(study, monkeypatch, caplog):
-    """Copied without the folder that begins with a dot, tables of other prints and code were shown as current."""
+def planned_jobs(study):
+    return dict(re.findall(r"^(\w+) +(\d+)$", snakemake(study, "-n").stdout, re.MULTILINE))
+
+
+def test_changes_are_seen_without_snakemakes_metadata_and_after_a_copy(study, monkeypatch, caplog):
+    """Results that were copied without their dates, and without the folder that begins with a dot, stay right."""
     (study / ".snakemake").rename(study / "kept")
+    (study / "results").rename(study / "original")
+    shutil.copytree(study / "original", study / "results", copy_function=shutil.copyfile)
     monkeypatch.setenv("REPLICSE_WORKFLOW", str(study / "workflow"))
-    texts = {"config": 0, "train": 0, "evaluate": 0, "tabulate": 2, "judge": 1, "report": 1}
-    code = texts | {"train": 2, "evaluate": 2, "tabulate": 1}
-    page = {stage: int(stage == "report") for stage in texts}
-    for name, wanted in (
-        ("workflow/papers/simcse/reported.csv", texts),
-        ("src/replicse/objective/infonce.py", code),
-        ("workflow/causes-page.yaml", page),
-    ):
+    none = dict.fromkeys(("study", "train", "evaluate", "tabulate", "judge", "report"), 0)
+    for name, line, wanted in (
+        ("workflow/papers/simcse/reported.csv", b"\n", {"judge": 1, "report": 1}),
+        ("src/replicse/objective/infonce.py", b"UNUSED = 1\n",
+         {"train": 2, "evaluate": 2, "tabulate": 1, "judge": 1, "report": 1}),
+        ("workflow/causes-page.yaml", b"\n", {"report": 1}),
+    ):  # fmt: skip
         file = study / name
         before = file.read_bytes()
-        file.write_bytes(before + (b"UNUSED = 1\n" if file.suffix == ".py" else b"\n"))
-        planned = dict(re.findall(r"^(\w+) +(\d+)$", snakemake(study, "-n").stdout, re.MULTILINE))
+        file.write_bytes(before + line)
+        planned = planned_jobs(study)
         load(study / "results/micro")
         file.write_bytes(before)
-        assert {stage: int(planned.get(stage, 0)) for stage in wanted} == wanted
-    assert caplog.text.count("simcse/table3: made with other text of the papers") == 1
+        assert {stage: int(planned.get(stage, 0)) for stage in none} == none | wanted, name
+    assert caplog.text.count("simcse/table3: out of date") == 1
     assert "Nothing to be done" in snakemake(study, "-n").stdout
-    shutil.rmtree(study / ".snakemake")
-    (study / "kept").rename(study / ".snakemake")
+    for folder, kept in ((".snakemake", "kept"), ("results", "original")):
+        shutil.rmtree(study / folder)
+        (study / kept).rename(study / folder)
+
+
+def test_the_report_of_snakemake_has_tables_figures_and_pages(study):
+    done = snakemake(study, "--report", "workflow-report.zip", env=small_study.environment(study))
+    assert done.returncode == 0, done.stderr
+    with zipfile.ZipFile(study / "workflow-report.zip") as archive:
+        page = min((name for name in archive.namelist() if name.endswith("report.html")), key=len)
+        text = archive.read(page).decode()
+        names = " ".join(archive.namelist())
+    for category in ("Tables", "Figures", "Judgements", "Pages"):
+        assert f'"{category}"' in text, category
+    assert "table3.csv" in names and "table3.svg" in names and "claims.csv" in names
 
 
 def test_a_second_run_does_nothing_also_with_code_that_it_does_not_use(study):

@@ -115,4 +115,4 @@ def test_the_page_on_the_paper_scale_prints_what_plan_gives(capsys, monkeypatch)
     page = " ".join(page.split())
     encoded = f"{told['released']['encoders']} encoders as their authors released them"
     size = f"{told['download_bytes'] / 1e9:.0f} GB and take {told['disk_bytes'] / 1e9:.0f} GB on disk"
-    assert encoded in page and size in page and f"another {' and '.join(encoding)}" in page
+    assert encoded in page and size in page and f"| {' | 0 | '.join(encoding)} |" in page

@@ -15,17 +15,25 @@ import yaml
 from places import ROOT
 from snakemake_runs import SNAKEMAKE, copied, jobs, ran, snakemake
 
+from replicse.cli.job_server import PRELOADED, THREADS
 from replicse.errors import BadInput
-from replicse.runtime.forking.server import PRELOADED, THREADS
 from replicse.runtime.locks import free
 
-# Every job of a study leaves the files it should, all empty.
+# Every job of a study leaves the files it should, all empty, and the copy of its specification.
 EMPTY = """
+import json
+import sys
 from pathlib import Path
 
-for file in map(Path, Path("planned.txt").read_text().split()):
+from replicse.compile.job import copy_of, output_place
+from replicse.compile.specifications import write_copy
+
+specification = json.loads(Path(sys.argv[3]).read_text())
+stage, outputs = specification["stage"], specification["outputs"]
+for file in map(Path, outputs):
     file.parent.mkdir(parents=True, exist_ok=True)
     file.touch()
+write_copy(copy_of(stage, output_place(stage, outputs)), specification)
 """
 
 
@@ -45,7 +53,6 @@ def finished(tmp_path_factory):
     placed.write_text("a sentence of words\n" * 2000)
     outputs = re.findall(r"^    output: (.*)$", snakemake(folder, "-n", *WORDS).stdout, re.MULTILINE)
     made = [file for line in outputs for file in line.split(", ")]
-    (folder / "planned.txt").write_text("\n".join(made))
     (folder / "src/replicse/__main__.py").write_text(EMPTY)
     done = snakemake(folder, *WORDS)
     assert done.returncode == 0, done.stderr
@@ -59,16 +66,15 @@ def asked_again(folder, *words):
     return jobs(done.stdout)
 
 
-JUDGED = {"tabulate": 2, "judge": 1}
 READ = {
-    "papers/simcse/tables/table3.yaml": JUDGED,
-    "papers/diffcse/reported.csv": JUDGED,
+    "papers/simcse/tables/table3.yaml": {"tabulate": 0, "judge": 1},
+    "papers/diffcse/reported.csv": {"tabulate": 0, "judge": 1},
     "papers/diffcse/claims.yaml": {"tabulate": 0, "judge": 1},
 }
 
 
 def test_what_judges_runs_again_when_a_text_that_it_reads_changes(finished):
-    """Claims, adjudication and audit would be stale where a paper's file changed and nothing said so."""
+    """A table runs again only if a cell of it changes: its specification has the cells, not the files."""
     folder, _ = finished
     for path in (folder / "workflow" / file for file in (*READ, "scales/micro.yaml")):
         path.touch()
@@ -81,6 +87,11 @@ def test_what_judges_runs_again_when_a_text_that_it_reads_changes(finished):
         assert {rule: found.get(rule, 0) for rule in wanted} == wanted, file
         assert "train" not in found and "evaluate" not in found, file
         path.write_text(before)
+    table = folder / "workflow/papers/simcse/reported.csv"
+    before = table.read_text()
+    table.write_text(re.sub(r"(?m)^(table3,p0.1,stsb-dev,spearman,)82.5", r"\g<1>82.6", before))
+    assert table.read_text() != before and asked_again(folder)["tabulate"] == 1
+    table.write_text(before)
 
 
 def test_a_lost_result_is_made_again_and_a_checkpoint_that_was_deleted_is_not_missed(finished):
@@ -124,11 +135,10 @@ def test_a_folder_that_the_executors_of_schedulers_cannot_quote_is_refused(check
     """Slurm's executor ran `touch X` when it submitted."""
     folder = tmp_path_factory.mktemp("any") / "dol$(touch X)x"
     checkout.rename(folder)
-    words = ["--executor", "cluster-generic", "--cluster-generic-submit-cmd", "true", "--jobs", "1"]
-    done = snakemake(folder, *words, "results/micro/data.json")
-    assert done.returncode == 1 and not list(folder.parent.rglob("X"))
-    said = f"{folder}: the executors of schedulers cannot quote "
-    assert said in done.stderr and "'$'" in done.stderr.partition(said)[2]
+    words = [sys.executable, "-m", "replicse", "run", "simcse/table3", "--profile", "slurm"]
+    done = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 2 and not list(folder.parent.rglob("X"))
+    assert f"{folder}: the executor slurm cannot quote '$'" in done.stderr
 
 
 def test_a_job_whose_package_is_not_installed_is_refused_before_any_starts(checkout, tmp_path):
@@ -136,23 +146,27 @@ def test_a_job_whose_package_is_not_installed_is_refused_before_any_starts(check
     (tmp_path / "without").mkdir()
     (tmp_path / "without" / "sitecustomize.py").write_text('import sys\nsys.modules["mteb"] = None\n')
     path = os.pathsep.join([str(tmp_path / "without"), os.environ.get("PYTHONPATH", "")])
-    environment = {**os.environ, "PYTHONPATH": path}
-    words = ["--config", "scale=compact", "--forcerun", "data"]
-    done = snakemake(checkout, "cropping/batches", *words, env=environment)
+    data = tmp_path / "data"
+    data.mkdir()
+    environment = {**os.environ, "PYTHONPATH": path, "REPLICSE_DATA": str(data)}
+    words = [sys.executable, "-m", "replicse", "run", "cropping/batches", "--scale", "compact"]
+    done = subprocess.run(words, cwd=checkout, capture_output=True, text=True, check=False, env=environment)
     said = 'scale compact: suite mteb needs the package mteb, which is not installed; pip install "replicse[mteb]"'
-    assert done.returncode == 1 and said in done.stderr
+    assert done.returncode == 2 and said in done.stderr, done.stderr
     assert not list((checkout / "logs").rglob("*.log"))
 
 
 def test_a_kill_leaves_no_lock_and_a_lost_file_no_gap(checkout):
-    """After a kill every start failed until a person unlocked; a deleted file of the embedded world never came back."""
+    """After a kill every start failed until a person unlocked; a deleted file of the generated data never came back."""
     words = [str(SNAKEMAKE), "--cores", "1", "results/micro/data.json"]
     assert subprocess.run(words, cwd=checkout, capture_output=True, check=False).returncode == 0
     record = json.loads((checkout / "results/micro/data.json").read_text())
-    lost, changed = (checkout / record["root"] / each["name"] for each in record["files"][:2])
-    before = {file: file.read_bytes() for file in (lost, changed)}
+    lost = checkout / record["root"] / record["files"][0]["name"]
+    before = lost.read_bytes()
     lost.unlink()
-    changed.write_bytes(b"other")
+    again = [*words[:-1], str(lost.relative_to(checkout))]
+    assert subprocess.run(again, cwd=checkout, capture_output=True, check=False).returncode == 0
+    assert lost.read_bytes() == before
     (checkout / "Snakefile").open("a").write(
         'rule wait:\n    output: "waited"\n    shell: "test -e begun || {{ touch begun; sleep 60; }}; touch waited"\n'
     )
@@ -163,7 +177,6 @@ def test_a_kill_leaves_no_lock_and_a_lost_file_no_gap(checkout):
     while not (checkout / "begun").exists():
         assert waiting.poll() is None
         time.sleep(0.1)
-    assert {file: file.read_bytes() for file in before} == before
     with pytest.raises(BadInput, match=f"process {waiting.pid} runs a study there; wait for it"):
         free(checkout)
     os.killpg(waiting.pid, signal.SIGKILL)
@@ -204,10 +217,10 @@ def test_the_server_of_a_study_stands_in_for_the_command_line(tmp_path):
     environment = {**os.environ, **dict.fromkeys(THREADS, "1"), "PYTHONPATH": str(ROOT / "src")}
     ask = """
 import os, subprocess, sys
-from replicse.runtime.forking.server import start
+from replicse.cli.job_server import start
 os.mkdir('.snakemake')
 start(1)
-words = ["job", "train", "{}", "--data", "d", "--state", "s", "--out", "o"]
+words = ["job", "train", "nowhere.json"]
 job = [sys.executable, "-X", "importtime", "-m", "replicse", *words]
 done = subprocess.run(job, capture_output=True, text=True)
 print(done.returncode, "torch" in done.stderr, done.stderr.splitlines()[-1])

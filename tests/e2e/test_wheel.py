@@ -36,12 +36,12 @@ COLUMNS = """\
 """
 SPREAD = """
 from replicse.compile.compiler import compile_study
-from replicse.judge.cells import borrowed_spread
+from replicse.compile.item_plan import find_spread
 from replicse.workspace import workflow_folder
 
 plan = compile_study({"scale": "paper", "papers": {"mine": "all"}, "seeds": [0]}, workflow_folder())
 cells = {(cell.row.id, cell.column.id): cell for cell in plan.cells["mine/table1"]}
-print(borrowed_spread(plan, cells["unsup", "avg"]).sd)
+print(find_spread(plan, cells["unsup", "avg"]).sd)
 """
 
 

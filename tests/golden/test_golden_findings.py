@@ -6,10 +6,9 @@ import numpy as np
 from golden import example_report as example
 
 from replicse.judge.document import report
-from replicse.judge.highlights import seconds_by_part
 from replicse.judge.judgements import Finding, JudgedClaim, Judgements
 from replicse.judge.multiplicity import controlled
-from replicse.show.content.contents import Surroundings
+from replicse.judge.summary import seconds_by_part
 from replicse.show.pages.findings import findings
 from replicse.spec.protocols import ON_BACKBONE
 
@@ -55,7 +54,6 @@ AUDIT = [
     for paper in papers
 ]
 SECONDS = seconds_by_part({"infonce-s0-1": 3.0, "infonce-s0-2": 2.0, "mlm-s0-3": 4.0}, {"e": 6.0})
-COMMITTED = Surroundings(studies=(("compact", "What it shows", "../studies/compact/report.html"),))
 
 
 def many():
@@ -69,6 +67,11 @@ def many():
 CASES = {
     "effects with and against print": (COMPACT, [ablation(DROPOUT)]),
     "an effect on several backbones": (COMPACT, [ablation(DROPOUT, crossed=("p0.1", "p0.0"))]),
+    "one difference in two tables": (
+        COMPACT,
+        [ablation(DROPOUT[:2], name="repro/table5"), ablation(DROPOUT[:2], crossed=("p0.1", "p0.0"))],
+    ),
+    "two seeds": (COMPACT, [ablation([(*row, values[:2]) for *row, values in DROPOUT])]),
     "an undecided effect is no finding": (COMPACT, [ablation(UNDECIDED)]),
     "a claim that the runs contradict": (
         COMPACT,
@@ -92,6 +95,6 @@ def test_what_a_report_begins_with(golden):
         lines.append(name)
         works = name == "a machine that works"
         found = report(study, items, Judgements(claims=claims, audit=audit), SECONDS if works else None)
-        for one in findings(found, COMMITTED if works else Surroundings()):
+        for one in findings(found):
             lines.append(f"  {one.sentence}\n    {one.detail} -> {one.target}")
     golden("findings.txt", "\n".join(lines))

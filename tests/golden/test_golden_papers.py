@@ -9,7 +9,7 @@ import yaml
 from planned import WORKFLOW, shipped_plan
 
 from replicse.compile.compiler import compile_study
-from replicse.judge.cells import borrowed_spread
+from replicse.compile.item_plan import find_spread
 from replicse.judge.claims import judged_in_print, study_claims
 from replicse.spec.cell_names import CellNames
 from replicse.spec.papers import load_papers
@@ -37,7 +37,7 @@ def test_the_cells_of_every_item_the_encoders_of_each_and_the_spreads_that_cells
             ids = sorted(f"{cell.id.described}@{cell.protocol}: {cell.jobs}" for cell in cells)
             digest = sha256("\n".join(ids).encode()).hexdigest()[:12]
             rows.setdefault(item, [item]).append(f"{len(cells)} {digest}")
-            lent = [(cell, borrowed_spread(plan, cell)) for cell in plan.described(item)]
+            lent = [(cell, find_spread(plan, cell)) for cell in plan.described(item)]
             spreads += [(scale, str(cell.id.described), *spread) for cell, spread in lent if spread]
     golden("spreads.csv", text_of(["scale", "cell", "sd", "degrees"], spreads))
     golden("papers.csv", text_of(["item", *SCALES], rows.values()))

@@ -5,6 +5,7 @@ from pathlib import Path
 import yaml
 from made_up import made_plan, write_evaluation, write_paper
 
+from replicse.compile.item_plan import plan_item
 from replicse.judge.csv_rows import table_rows
 from replicse.judge.measurements import Measurements
 from replicse.judge.tabulate import item_result
@@ -47,7 +48,7 @@ def result_of(case):
             for group in {file_of(path) for path in values}:
                 held = {path: value for path, value in values.items() if file_of(path) == group}
                 write_evaluation(plan, plan.paths.evaluation(encoder, group), held, case.get("failures"))
-    return item_result(plan.item("made/table1"), Measurements(plan))
+    return item_result(plan_item(plan, plan.item("made/table1")), Measurements(plan))
 
 
 def test_tables_on_made_up_scores(golden, tmp_path, monkeypatch):

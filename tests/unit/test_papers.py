@@ -15,6 +15,7 @@ from collected import collected
 from places import ROOT
 
 from replicse.compile.compiler import compile_study
+from replicse.compile.jobs import list_jobs
 from replicse.files import read_rows
 from replicse.registry.suites import file_of
 from replicse.spec.papers import load_papers
@@ -130,7 +131,7 @@ def test_every_printed_number_and_every_protocol_has_its_cell(key, scale):
 @pytest.mark.parametrize("scale", SCALES)
 def test_every_number_of_a_cell_is_made_by_jobs_that_need_only_what_others_make(scale):
     plan = plan_at(scale)
-    jobs = plan.jobs
+    jobs = list_jobs(plan)
     made = {file: job for job in jobs.values() for file in job.outputs}
     TopologicalSorter({job.log: [made[need].log for need in job.inputs] for job in jobs.values()}).prepare()
     trained = [job for job in jobs.values() if job.stage == "train"]

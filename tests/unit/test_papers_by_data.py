@@ -8,6 +8,8 @@ import pytest
 from made_up import write_evaluation, write_workflow
 
 from replicse.compile.compiler import compile_study
+from replicse.compile.item_plan import plan_item
+from replicse.compile.jobs import list_jobs
 from replicse.errors import BadInput
 from replicse.judge.measurements import Measurements
 from replicse.judge.tabulate import item_result
@@ -33,7 +35,7 @@ def result(workflow, tmp_path, monkeypatch):
             for group in {file_of(path) for path in values}:
                 own = {path: value for path, value in values.items() if file_of(path) == group}
                 write_evaluation(plan, plan.paths.evaluation(encoder, group), own)
-        return plan, item_result(plan.item(f"{key}/table1"), Measurements(plan))
+        return plan, item_result(plan_item(plan, plan.item(f"{key}/table1")), Measurements(plan))
 
     return made
 
@@ -82,7 +84,8 @@ def test_a_table_on_an_electra_encoder(result):
     assert source == {"folder": "electra-tiny"}
     for run in plan.runs:
         assert (
-            f"{plan.jobs['train', run].payload['init']}/model.safetensors" in plan.jobs["train", run].inputs
+            f"{list_jobs(plan)['train', run].payload['init']}/model.safetensors"
+            in list_jobs(plan)["train", run].inputs
         )
 
 
@@ -99,7 +102,7 @@ def test_a_table_of_sets_of_ones_own_and_a_task_of_mteb(result):
     assert by_cell(found)["bert", "mean"] == pytest.approx((60 + 81.25 + 70) / 3)
     assert {cell.verdict for cell in found.cells if cell.reported} == {"not comparable"}
     evaluations = {
-        key[1].rpartition(".")[2]: job.payload for key, job in plan.jobs.items() if key[0] == "evaluate"
+        key[1].rpartition(".")[2]: job.payload for key, job in list_jobs(plan).items() if key[0] == "evaluate"
     }
     assert evaluations["mteb"]["options"]["mteb"] == {"data": "miniature", "tasks": ["SICK-BR-STS"]}
     assert evaluations["sets"]["options"]["sets"]["sets"].keys() == {"similarity", "topics"}
@@ -111,4 +114,4 @@ def test_an_evaluation_of_other_data_than_the_set_of_its_name_is_refused(result,
     file.parent.mkdir(parents=True)
     shutil.copy(workflow / "papers/sets/similarity.csv", file)
     with pytest.raises(BadInput, match="similarity was measured on other data than workflow/papers/sets/"):
-        item_result(plan.item("sets/table1"), Measurements(plan))
+        item_result(plan_item(plan, plan.item("sets/table1")), Measurements(plan))

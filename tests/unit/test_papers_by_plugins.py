@@ -9,6 +9,8 @@ from places import ROOT
 
 from replicse.compile.compiler import compile_study
 from replicse.compile.cost import Cost
+from replicse.compile.jobs import list_jobs
+from replicse.compile.lineage import run_sources
 from replicse.errors import BadInput, MissingData
 from replicse.registry.frozen import frozen_models
 from replicse.registry.plugins import family_code, plugin_places, use_plugins
@@ -26,15 +28,15 @@ def _nothing_in_use_after():
 def test_each_is_planned_and_its_jobs_name_the_plugins_that_they_use(key):
     config = write_workspace(Path(), key)
     plan = compile_study(config, ROOT / "workflow")
-    used = {name for job in plan.jobs.values() for name in job.payload.get("plugin", ())}
+    used = {name for job in list_jobs(plan).values() for name in job.payload.get("plugin", ())}
     assert used == set(config["plugins"])
-    named = {job.id for job in plan.jobs.values() if job.stage == "train" and "plugin" in job.payload}
+    named = {job.id for job in list_jobs(plan).values() if job.stage == "train" and "plugin" in job.payload}
     others = plan.runs.keys() - named
     assert named or len(used) < len(plugin_places())
     for name in others:
-        init = plan.sources[name]
+        init = run_sources(plan)[name]
         while init.run:
-            init = plan.sources[init.run]
+            init = run_sources(plan)[init.run]
         assert not (init.fresh and family_code(init.fresh.architecture.family))
         assert not {type(term).__module__ for term in plan.runs[name].terms} & plugin_places().keys()
 
@@ -75,7 +77,7 @@ def test_a_family_goes_with_the_jobs_that_make_or_open_its_encoders():
     Path("scales").mkdir()
     Path("scales/mine.yaml").write_text(MINE)
     plan = compile_study({**config, "scale": "mine"}, ROOT / "workflow")
-    jobs = plan.jobs
+    jobs = list_jobs(plan)
     runs = {row: plan.encoders[cell.jobs[0][0]].source.run for row, cell in cells_of(plan).items()}
     using = {f"{job.stage} {job.id}" for job in jobs.values() if "plugin" in job.payload}
     before = {plan.runs[runs["further"]].init.run}
@@ -116,7 +118,7 @@ def test_a_frozen_model_in_an_augmentation_is_a_folder_that_its_store_waits_for(
     write_paper(tmp_path, "made", {"table1": table}, recipes=recipes)
     config = {"scale": "micro", "papers": {"made": "all"}, "seeds": [0, 1], "plugins": ["rewriter.py"]}
     plan = compile_study(config, tmp_path)
-    jobs = plan.jobs
+    jobs = list_jobs(plan)
     for run in plan.runs_of(plan.item("made/table1")):
         for model in frozen_models(plan.runs[run].views):
             teacher = Path(model.folder).parent.name

@@ -13,6 +13,8 @@ from tiny_encoders import tiny
 
 from replicse.compile.compiler import compile_study
 from replicse.compile.cost import Cost, passes
+from replicse.compile.jobs import list_jobs
+from replicse.compile.lineage import run_sources
 from replicse.data.tokenizer import load_tokenizer
 from replicse.encoder.heads import make_head
 from replicse.encoder.sentence import SentenceEncoder
@@ -94,7 +96,7 @@ def test_the_momentum_encoder_is_of_the_run_and_counted_in_its_cost():
     assert "momentum" not in simcse.canonical() and "freeze" not in simcse.canonical()
     assert len({run.run_id, other.run_id, run_of(plan, "bootstrap", "decay").run_id}) == 3
     # Of two encoded views one needs no gradient, and one more is encoded by the momentum encoder.
-    assert passes(run, plan.sources) == pytest.approx(passes(simcse, plan.sources) / 2 + 1 / 3)
+    assert passes(run, run_sources(plan)) == pytest.approx(passes(simcse, run_sources(plan)) / 2 + 1 / 3)
 
 
 # Frozen teachers
@@ -132,7 +134,7 @@ def test_a_teacher_is_read_as_it_would_be_evaluated_and_never_trained(tmp_path):
 
 def test_a_teacher_is_a_chain_of_its_own_for_each_seed():
     plan = plan_of("teacher")
-    graph = plan.jobs
+    graph = list_jobs(plan)
     for seed in (0, 1):
         rows = ("teacher", "student", "second-generation", "of-two")
         teacher, student, second, of_two = (run_of(plan, "teacher", row, seed) for row in rows)
@@ -158,7 +160,7 @@ def test_a_teacher_is_a_chain_of_its_own_for_each_seed():
     plan = compile_study(config, ROOT / "workflow")
     _, released = frozen_models(run_of(plan, "teacher", "of-two").terms)
     assert "sup-simcse-bert-base-uncased" in released.folder and "/backbones/" in released.folder
-    assert ("backbone", released.folder.split("/")[-1]) in plan.jobs
+    assert ("backbone", released.folder.split("/")[-1]) in list_jobs(plan)
 
 
 def edit_recipes(key, change):
@@ -261,8 +263,8 @@ def test_frozen_layers_are_planned_and_their_cost_is_less():
     every, frozen, embeddings = (run_of(plan, "freezing", row) for row in ("all", "frozen", "embeddings"))
     assert frozen.canonical()["freeze"] == {"embeddings": True, "layers": [0, -2]}
     # One of two layers has a forward pass alone: a third of its operations.
-    assert passes(frozen, plan.sources) == pytest.approx(2 / 3 * passes(every, plan.sources))
-    assert passes(embeddings, plan.sources) == passes(every, plan.sources)
+    assert passes(frozen, run_sources(plan)) == pytest.approx(2 / 3 * passes(every, run_sources(plan)))
+    assert passes(embeddings, run_sources(plan)) == passes(every, run_sources(plan))
     edit_recipes("freezing", lambda recipes: recipes["frozen"]["freeze"].update(layers=[0, 9]))
     with pytest.raises(BadInput, match=r"freeze.layers is \[0, 9\]; the encoder has layers 0 to 1"):
         compile_study({"scale": "micro", "papers": {"freezing": "all"}, "seeds": [0]}, ROOT / "workflow")

@@ -10,6 +10,7 @@ from places import ROOT
 
 from replicse.cli import main
 from replicse.compile.compiler import compile_study
+from replicse.compile.jobs import list_jobs
 from replicse.compile.selection import load_scales
 from replicse.judge.folder import committed
 from replicse.registry.plugins import use_plugins
@@ -92,7 +93,7 @@ def test_extensions_that_were_begun_are_named_in_config_and_hold_their_own_tests
     column = {"id": "mean", "label": "Mean cosine", "metric": "cosine", "metric_path": "my-suite/mean_cosine"}
     table = {"columns": [column], "rows": [{"id": "own", "label": "Own", "encoder": {"use": "plain"}}]}
     write_paper(workspace / "made", "made", {"table1": table}, recipes={"plain": recipe})
-    jobs = made_plan(workspace / "made", scale="micro", seeds=[0]).jobs.values()
+    jobs = list_jobs(made_plan(workspace / "made", scale="micro", seeds=[0])).values()
     named = {job.stage: tuple(job.payload["plugin"]) for job in jobs if "plugin" in job.payload}
     files = {kind: f"plugins/my_{kind}.py" for kind in KINDS}
     assert named == {

@@ -1,46 +1,86 @@
-rule study:
+# From evaluations to tables, judgements, figures and pages.
+rule tabulate:
     input:
-        files=inputs("study"),
+        specification="results/{scale}/jobs/tabulate/{item}.json",
+        files=targets.inputs_of(STUDY, "tabulate"),
     output:
-        **outputs_of(PATHS, "study"),
+        result="results/{scale}/items/{item}.json",
+        table=report("results/{scale}/tables/{item}.csv", category="Tables"),
+        job="results/{scale}/items/{item}.json.job",
     log:
-        log_of(PATHS, "study"),
+        "logs/{scale}/tabulate/{item}.log",
+    conda:
+        ENVIRONMENT
+    params:
+        stage=targets.stage_of,
+    shell:
+        "exec python -m replicse job {params.stage} {input.specification} > {log} 2>&1"
+
+
+# The config and record of the study. First of all, so that verbs know the study while it runs.
+use rule tabulate as study with:
+    input:
+        specification="results/{scale}/jobs/study.json",
+    output:
+        record="results/{scale}/record.json",
+        config="results/{scale}/config.json",
+        job="results/{scale}/record.json.job",
+    log:
+        "logs/{scale}/study.log",
+    priority: 1
     localrule: True
-    conda:
-        ENVIRONMENT
-    params:
-        **given("study", "text"),
-    shell:
-        "printf '%s\\n' {params.text:q} > {output.record} 2> {log}"
 
 
-rule report:
+# What follows from all items together: claims, adjudication, audit, and each value of each cell.
+use rule tabulate as judge with:
     input:
-        data=PATHS.data,
-        files=inputs("report"),
+        specification="results/{scale}/jobs/judge.json",
+        files=targets.inputs_of(STUDY, "judge"),
     output:
-        **STUDY.jobs["report", ""].named,
+        judgements="results/{scale}/judgements.json",
+        tables=report(
+            expand("results/{{scale}}/{name}.csv", name=(*JUDGED, "cells")),
+            category="Judgements",
+        ),
+        job="results/{scale}/judgements.json.job",
     log:
-        log_of(PATHS, "report"),
-    conda:
-        ENVIRONMENT
-    params:
-        **given("report", "code", "texts", "payload", "made"),
-    shell:
-        "python -m replicse job report {params.payload:q} --made {params.made:q} --data {input.data} --out {output.html} > {log} 2>&1"
+        "logs/{scale}/judge.log",
 
 
-# One item alone: what asking for it makes, beside its table.
-rule page:
+use rule tabulate as figures with:
     input:
-        files=inputs("page"),
+        specification="results/{scale}/jobs/figures/{item}.json",
+        files=targets.inputs_of(STUDY, "figures"),
     output:
-        **outputs_of(PATHS, "page", "{item}"),
+        report("figures/{scale}/{item}.svg", category="Figures"),
+        expand("figures/{{scale}}/{{item}}.{kind}", kind=["png", "pdf", "csv"]),
+        job="figures/{scale}/{item}.svg.job",
     log:
-        log_of(PATHS, "page", "{item}"),
-    conda:
-        ENVIRONMENT
-    params:
-        **given("page", "code", "payload", "made"),
-    shell:
-        "python -m replicse job page {params.payload:q} --made {params.made:q} --out {output.html} > {log} 2>&1"
+        "logs/{scale}/figures/{item}.log",
+
+
+# One item alone: the page that asking for it writes.
+use rule tabulate as page with:
+    input:
+        specification="results/{scale}/jobs/page/{item}.json",
+        files=targets.inputs_of(STUDY, "page"),
+    output:
+        html=report("reports/{scale}/{item}.html", category="Items"),
+        tex="reports/{scale}/{item}.tex",
+        job="reports/{scale}/{item}.html.job",
+    log:
+        "logs/{scale}/page/{item}.log",
+
+
+use rule tabulate as report with:
+    input:
+        specification=f"results/{SCALE}/jobs/report.json",
+        files=JOBS["report", ""].inputs,
+    output:
+        report(f"reports/{SCALE}/report.html", category="Pages"),
+        JOBS["report", ""].outputs[1:],
+        job=f"reports/{SCALE}/report.html.job",
+    log:
+        f"logs/{SCALE}/report.log",
+    benchmark:
+        f"logs/{SCALE}/report.benchmark.jsonl"

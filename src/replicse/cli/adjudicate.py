@@ -17,9 +17,10 @@ from replicse.cli.answers import (
 )
 from replicse.cli.arguments import add_study_arguments
 from replicse.cli.selected_study import selected_items, selected_study
-from replicse.compile.document import study_of
-from replicse.compile.jobs import Jobs
+from replicse.compile.cache import load_or_compile
+from replicse.compile.job_states import JobStates
 from replicse.compile.study import Study
+from replicse.compile.study_record import describe_study
 from replicse.judge.adjudicate import adjudicate, adjudicated
 from replicse.judge.document import report
 from replicse.judge.judgements import Explained, Judgements
@@ -28,9 +29,9 @@ from replicse.judge.study import results_of
 from replicse.judge.table import ItemResult
 from replicse.printable import several
 from replicse.registry.suites import unit_of
-from replicse.show.content.numbers import effect_text, rounding_of, signed
+from replicse.show.content.numbers import effect_text, finest_rounding, signed
 from replicse.spec.cell_id import CellId
-from replicse.spec.printed import printed_number
+from replicse.spec.printed import parse_number
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -54,8 +55,8 @@ def run(arguments: Namespace) -> None:
     committed = measurements.paths.kept
     if named and not committed:
         config = plan.config.model_copy(update={"adjudicate": tuple(named)})
-        plan = study_of(config, plan.workflow, only=named[0] if len(named) == 1 else "")
-        measurements = Measurements(plan, Jobs(plan))
+        plan = load_or_compile(config, plan.workflow, only=named[0] if len(named) == 1 else "")
+        measurements = Measurements(plan, JobStates(plan))
     asked_for = [item for item in adjudicated(plan) if not named or item in named]
     results = {result.item: result for result in results_of(asked_for, measurements)}
     rows = [row for result in results.values() for row in adjudicate(plan.papers, result)]
@@ -78,7 +79,7 @@ def run(arguments: Namespace) -> None:
         for name in ([] if committed else results)
         if not all(Path(file).exists() for file in plan.evaluation_files(plan.items[name]))
     ]
-    judged = report(plan.record, list(results.values()), Judgements(adjudication=tuple(rows)))
+    judged = report(describe_study(plan), list(results.values()), Judgements(adjudication=tuple(rows)))
     page = adjudication_page(judged)
     if arguments.all and page:
         print(page_text(page, room(), coloured()))
@@ -120,8 +121,7 @@ def explained_first(row: Explained) -> tuple[object, ...]:
 def cell_lines(cell: Sequence[Explained], item: ItemResult) -> list[str]:
     """Return two lines on a cell: its gap, and the variant that explains most of it."""
     first, *others = cell
-    printed = [text for text in (first.reported, first.reported_other) if text]
-    signed_text = partial(signed, rounding=max(map(rounding_of, printed), default=rounding_of("")))
+    signed_text = partial(signed, rounding=finest_rounding((first.reported, first.reported_other)))
     against = f"{first.reported_other} in {first.other_paper}" if first.other else "ours as described"
     gap = "no gap is known" if first.gap is None else f"gap {signed_text(first.gap)}"
     name = str(first.cell) if sum(each.id == first.column for each in item.columns) > 1 else first.cell.short
@@ -138,7 +138,11 @@ def cell_lines(cell: Sequence[Explained], item: ItemResult) -> list[str]:
 
 def variant_facts(row: Explained, plan: Study) -> dict[str, Any]:
     """Return a variant as plain data: printed numbers and those by seed as numbers, and the unit of all of them."""
-    read = {name: printed_number(getattr(row, name)) for name in ("reported", "reported_other")}
-    printed = {name: number and float(number.exact) for name, number in read.items()}
+    printed = {"reported": _value(row.reported), "reported_other": _value(row.reported_other)}
     column = next(each for each in plan.items[row.item].columns if each.id == row.column)
     return {**asdict(row), **printed, "unit": unit_of(column.metric_path)}
+
+
+def _value(printed: str) -> float | None:
+    number = parse_number(printed)
+    return number.value if number else None

@@ -6,13 +6,13 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from replicse.compile.document import study_of
+from replicse.compile.cache import load_or_compile
 from replicse.compile.paths import Paths
 from replicse.compile.study import Study
 from replicse.errors import BadInput
 from replicse.judge.folder import study_folder
 from replicse.registry.artefacts import CONFIG, DATA
-from replicse.registry.poolings import PoolingParameters
+from replicse.registry.poolings import pooling_of
 from replicse.spec.config import (
     SHIPPED,
     by_paper,
@@ -129,12 +129,14 @@ def own_rows(words: Iterable[str]) -> dict[str, dict[str, str]]:
     for word in words:
         name, mark, place = word.partition("=")
         encoder, _, pooling = place.rpartition(":")
-        if not encoder or pooling not in PoolingParameters.known():
+        if not encoder or Path(place).is_dir():
             encoder, pooling = place, ""
         if not (mark and name and encoder):
             raise BadInput(
                 f"--row {word}: expected NAME=FOLDER or NAME=HUB-ID, and perhaps :POOLING after it"
             )
+        if pooling:
+            pooling_of(pooling, f"--row {word}")
         local = Path(encoder).is_dir() or encoder.startswith((".", "/", "~"))
         rows[name] = {"folder" if local else "hub": encoder} | ({"pooling": pooling} if pooling else {})
     return rows
@@ -143,4 +145,4 @@ def own_rows(words: Iterable[str]) -> dict[str, dict[str, str]]:
 def chosen_study(arguments: Namespace, only: str = "") -> Study:
     """Return the chosen study, of all papers or of this folder's own, or one that holds an item of it."""
     config, file = chosen_config(arguments, own=True)
-    return study_of(config, arguments.workflow, file, only)
+    return load_or_compile(config, arguments.workflow, file, only)

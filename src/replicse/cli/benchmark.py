@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from replicse.cli.answers import print_json
 from replicse.cli.arguments import add_items_argument, add_study_arguments, chosen_study
 from replicse.compile.cost import Cost, row_operations
+from replicse.compile.lineage import run_sources
 from replicse.compile.sizes import sizes_of
 from replicse.compile.speed import Speed
 from replicse.compile.study import Study
@@ -101,9 +102,12 @@ def measured_here(plan: Study, arguments: Namespace, say: Callable[[str], None])
 
 def measured_shape(bench: "Bench", plan: Study, run: Run) -> dict[str, Any]:
     """Return the shape of a run's steps with the rows and operations per second that were measured of it."""
-    size, operations = known_size(plan, run), row_operations(run, plan.sources)
+    size, operations = known_size(plan, run), row_operations(run, run_sources(plan))
     assert operations is not None
-    models = [sizes_of(plan.sources[model.folder or ""], plan.sources) for model in frozen_models(run.terms)]
+    models = [
+        sizes_of(run_sources(plan)[model.folder or ""], run_sources(plan))
+        for model in frozen_models(run.terms)
+    ]
     rate = bench.rate(run, size, [each for each in models if each])
     return {
         "layers": size[0],
@@ -157,7 +161,7 @@ def commonest_runs(plan: Study) -> list[Run]:
 
 def known_size(plan: Study, run: Run) -> tuple[int, int]:
     """Return layers and width of a run's encoder; BadInput if they are not known."""
-    size = sizes_of(run.init, plan.sources)
+    size = sizes_of(run.init, run_sources(plan))
     if size is None:
         raise BadInput(UNKNOWN)
     return size

@@ -11,7 +11,8 @@ from replicse.cli.selected_study import selected_study
 from replicse.errors import check_known
 from replicse.judge.claims import cells_read, judged_claims, study_claims
 from replicse.judge.judgements import JudgedClaim
-from replicse.judge.study import results_of
+from replicse.judge.record_measurements import RecordMeasurements
+from replicse.judge.study import claim_numbers, results_of
 from replicse.printable import several
 from replicse.show.content.outcomes import FOR_OR_AGAINST, SYMBOLS, contradicted, marked, probability_text
 from replicse.spec.counterparts import counterparts
@@ -38,20 +39,25 @@ def run(arguments: Namespace) -> None:
     shown.announce(arguments.json)
     read = cells_read(claims, plan.names)
     results = results_of({cell.item for cell in read}, shown.measurements, read)
-    rows = list(judged_claims(plan, claims, results))
+    rows = list(judged_claims(plan, claims, results, claim_numbers(shown.measurements)))
     document = {"scale": plan.scale.name, "study": shown.folder, "claims": [row.facts() for row in rows]}
     repeated = {
         other.paper: plan.papers[cell.paper].about.cited for cell, other in counterparts(plan.papers).items()
     }
-    head = [f"scale {plan.scale.name}: {several(len(rows), 'claim')}", *count_lines(rows, repeated)]
+    others = isinstance(shown.measurements, RecordMeasurements)
+    where = "the record" if others else f"scale {plan.scale.name}"
+    counts = count_lines(rows, repeated, "others" if others else "our runs")
+    head = [f"{where}: {several(len(rows), 'claim')}", *counts]
     whole = arguments.all or len(rows) <= FEW_CLAIMS
     lines = on_a_screen(arguments, head, claim_lines(rows, repeated, whole), "claim", short=not whole)
     answer(arguments.json, document, lines, probability="1", n_seeds="count")
 
 
-def count_lines(rows: Sequence[JudgedClaim], repeated: Mapping[str, str]) -> Iterator[str]:
+def count_lines(
+    rows: Sequence[JudgedClaim], repeated: Mapping[str, str], whose: str = "our runs"
+) -> Iterator[str]:
     """Yield how many claims have which outcome: by our runs, in print, and by the studies that repeated a paper."""
-    views: dict[str, list[str]] = {"our runs": [row.ours for row in rows]}
+    views: dict[str, list[str]] = {whose: [row.ours for row in rows]}
     views["paper's numbers"] = [row.reported for row in rows]
     for row in rows:
         if row.reproduction:

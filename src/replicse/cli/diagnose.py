@@ -22,6 +22,8 @@ from replicse.cli.diagnosis import (
 from replicse.errors import BadInput, check_known, nearest
 from replicse.judge.diagnosis import Diagnosis, check_number, diagnose
 from replicse.judge.published import PublishedCell, published_cell
+from replicse.judge.record_diagnosis import recorded_cell, with_record
+from replicse.judge.record_measurements import load_record_measurements
 from replicse.judge.result_files import AVERAGED, TOOLS, read_results
 from replicse.printable import some
 from replicse.registry.poolings import PoolingParameters
@@ -29,7 +31,7 @@ from replicse.registry.suites import AGGREGATIONS, is_metric, known_paths
 from replicse.spec.causes import load_causes, load_measured
 from replicse.spec.config import use_all_plugins
 from replicse.spec.papers import load_papers
-from replicse.spec.printed import Reported, printed_number
+from replicse.spec.printed import Reported, parse_number
 
 LOG = logging.getLogger(__name__)
 # What a user may say of a number: option, kind or choices, help.
@@ -165,12 +167,11 @@ def checks_of(arguments: Namespace) -> tuple[str, ...]:
 
 def variants_of(arguments: Namespace, checks: Sequence[str] = ()) -> tuple[Mapping[str, Any], str]:
     """Return the scores of an encoder by variant, and the task that the number is of."""
-    from replicse.cli.stages.evaluate import set_threads
     from replicse.data.sets import data_folder
-    from replicse.encoder.folders import encoder_folder
+    from replicse.encoder.folders import MODULES, encoder_folder
     from replicse.encoder.sentence import SentenceEncoder
-    from replicse.encoder.sentence_transformers import MODULES
     from replicse.evaluation.variants import evaluate
+    from replicse.library.encoders import set_threads
 
     published = compared_with(arguments) if arguments.item or arguments.printed else None
     task = task_of(published.metric_path) if published else "avg"
@@ -208,12 +209,15 @@ def diagnosed(arguments: Namespace) -> Diagnosis:
         raise BadInput(
             f"--seeds is {arguments.seeds}; expected how many seeds your number is a mean of, 1 or more"
         )
-    published = compared_with(arguments)
+    published, recorded = compared_with(arguments), None
+    if published.name:
+        record = load_record_measurements(arguments.workflow, load_papers(arguments.workflow))
+        published, recorded = with_record(published, record), recorded_cell(record, published)
     number = number_of(arguments, published)
     if number is not None:
         check_number(number, published)
     causes, measured = load_causes(arguments.workflow), load_measured(arguments.workflow)
-    return diagnose(number, published, facts_of(arguments), causes, measured)
+    return diagnose(number, published, facts_of(arguments), causes, measured, recorded)
 
 
 def number_of(arguments: Namespace, published: PublishedCell) -> float | None:
@@ -263,8 +267,8 @@ def cell_of(arguments: Namespace) -> PublishedCell:
     if (arguments.words or arguments.results) and arguments.printed is None:
         raise BadInput("nothing to compare with; add --item paper/item/row/column, or --printed NUMBER")
     reported = Reported(value=arguments.printed, source="you") if arguments.printed else None
-    if arguments.printed is not None and printed_number(arguments.printed) is None:
-        raise BadInput(f'--printed is "{arguments.printed}", no number; write it as printed, as in 12.34')
+    if arguments.printed is not None and parse_number(arguments.printed) is None:
+        raise BadInput(f'--printed is "{arguments.printed}", not a number; write it as printed, as in 12.34')
     settings = {
         "against": "paper",
         "template": "yes",

@@ -5,11 +5,12 @@ from typing import Any
 
 from replicse.cli.answers import room
 from replicse.judge.diagnosis import Diagnosis, Fact
-from replicse.printable import columns
+from replicse.printable import columns, several, some
 from replicse.registry.suites import AS_READ, VARIANTS, range_of
 
 # Points by which a variant may miss a number that it gives: two roundings of an average of rounded scores.
 GIVES = 0.02
+SHOWN_EFFECTS = 2  # of a fact by others
 ORDERED = "What to try, the cheapest first:"
 UNORDERED = "No stated setting differs, so no cause comes before another. What to try, the cheapest first:"
 # The suites whose scores a variant of an evaluation changes.
@@ -33,6 +34,7 @@ def standing_lines(found: Diagnosis) -> Iterator[str]:
         low, high = spread.bounds()
         such = "runs" if published.averaged == 1 else f"means of {published.averaged}"
         yield f"{spread.name}: mean {spread.mean:.2f}, sd {spread.sd:.2f}; 95% of {such} in {low:.2f} to {high:.2f}."
+    yield from retrained_lines(found)
     limits = range_of(published.metric_path)
     yield {
         "out of range": f"That is no value of {published.metric_path}, which is {limits}: its code is the cause.",
@@ -43,6 +45,19 @@ def standing_lines(found: Diagnosis) -> Iterator[str]:
         "below": "That is unusual: below what these give. Look for a cause.",
         "not known": "Whether it is unusual is not known: no seeds or reruns of this cell are published.",
     }[found.standing]
+
+
+def retrained_lines(found: Diagnosis) -> Iterator[str]:
+    """Yield who trained the encoder again, how often, and in which range their numbers are."""
+    recorded = found.recorded
+    for which, runs in (
+        ("in the printed setting", recorded and recorded.printed),
+        ("in any setting", recorded and recorded.every),
+    ):
+        if runs:
+            sources = f"{several(len(runs.sources), 'source')} ({some(runs.sources)})"
+            ends = f"{runs.low:.2f} to {runs.high:.2f}"
+            yield f"Trained again by others {which}: {several(runs.runs, 'run')} of {sources}, {ends}."
 
 
 def diagnosis_parts(found: Diagnosis, encoder: str, details: bool) -> Iterator[Sequence[str]]:
@@ -75,6 +90,8 @@ def _fact_lines(found: Diagnosis, fact: Fact, details: bool) -> Iterator[str]:
     theirs = "" if fact.papers is None else f" (paper: {fact.papers})"
     bears = ", ".join(cause.id for cause in fact.causes) or "no known cause"
     yield f"- {fact.name} {fact.value}{theirs}: {bears}"
+    for effect in found.recorded_of(fact)[: None if details else SHOWN_EFFECTS]:
+        yield f"    measured by {effect.source} in {effect.cell.rpartition('/')[0]}: {effect.text}"
     for cause in fact.causes if details else ():
         reported = ", ".join(
             f"{delta:+.4g} in {thread} ({cause.threads[thread]})" for thread, delta in cause.deltas

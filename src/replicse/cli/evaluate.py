@@ -10,7 +10,7 @@ from typing import Any
 from unicodedata import normalize
 
 from replicse.cli.answers import json_mapping
-from replicse.cli.stages.evaluate import EvaluationJob, evaluated
+from replicse.cli.stages.evaluate import EvaluationJob, evaluate_and_write
 from replicse.errors import BadInput, Failed, MissingData
 from replicse.files import write_json, write_ordered
 from replicse.printable import columns
@@ -29,8 +29,8 @@ READ = {"sts": "sts/*/test", "sts-dev": "sts/*/dev", "geometry": "sts/STS-B/*"}
 READ |= dict.fromkeys(("transfer", "transfer-dev"), "transfer/*/*")
 
 
-def pooling(text: str) -> str | dict[str, Any]:
-    """Return what an argument says of a pooling: a name, or a mapping with parameters."""
+def parse_pooling(text: str) -> str | dict[str, Any]:
+    """Parse a pooling: a name, or a JSON object with parameters."""
     return json_mapping(text) if text.startswith("{") else text
 
 
@@ -41,10 +41,10 @@ def add_arguments(parser: ArgumentParser) -> None:
         " --suite sts --data SentEval --out scores.json\n"
         "  replicse evaluate --encoder DIR --set mine.csv first=a second=b score=rating range=0,5 --out scores.json"
     )
-    parser.add_argument("--encoder", required=True, help="a Hugging Face encoder folder, or a hub id")
+    parser.add_argument("--encoder", required=True, help="an encoder folder, or a hub id")
     parser.add_argument(
         "--pooling",
-        type=pooling,
+        type=parse_pooling,
         help="a name, or JSON; default: a sentence-transformers folder's own, else cls",
     )
     parser.add_argument(
@@ -93,7 +93,7 @@ def run(arguments: Namespace) -> None:
     if set(arguments.suite) - current().suites.keys():
         use_all_plugins(arguments.plugin)
     suites, options = tuple(arguments.suite), arguments.options
-    if sets := sets_of(arguments.set):
+    if sets := parse_sets(arguments.set):
         suites, options = (*suites, "sets"), {**options, "sets": {"sets": sets}}
     if not suites:
         raise BadInput("no --suite and no --set is given; name what the encoder is evaluated on")
@@ -101,16 +101,16 @@ def run(arguments: Namespace) -> None:
         suite(name, options.get(name))
     if arguments.suite and not arguments.data.exists():
         raise MissingData(f"--data {arguments.data}: no such folder; name one, or set REPLICSE_DATA")
-    check_whole(arguments.data, {name: options.get(name, {}) for name in suites})
+    check_sizes(arguments.data, {name: options.get(name, {}) for name in suites})
     given = {name: getattr(arguments, name) for name in ("encoder", "pooling", "engine", "max_length")}
     job = EvaluationJob(**given, suite=suites, options=options)
-    outcome = evaluated(job, arguments, write_scores)
-    print("\n".join(score_lines(outcome["suites"])))
-    tell_failures(outcome, arguments.out)
+    result = evaluate_and_write(job, arguments, write_scores)
+    print("\n".join(format_scores(result["suites"])))
+    print_failures(result, arguments.out)
 
 
-def check_whole(root: Path, suites: Mapping[str, Mapping[str, Any]]) -> None:
-    """Raise BadInput where an evaluation set that suites with some options read is not as long as the papers'.
+def check_sizes(root: Path, suites: Mapping[str, Mapping[str, Any]]) -> None:
+    """Raise BadInput for an evaluation set with another number of rows than the papers use.
 
     The sets that a study generates have sizes of their own.
     """
@@ -123,15 +123,15 @@ def check_whole(root: Path, suites: Mapping[str, Mapping[str, Any]]) -> None:
 
 
 def write_scores(out: Path, result: dict[str, Any]) -> None:
-    """Write a result with its scores first; cosines and labels of its pairs go to a file next to it."""
+    """Write a result with the scores first, and cosines and labels of pairs to a file next to it."""
     pairs = result.pop("pairs")
     write_ordered(out, {"suites": result.pop("suites"), **result})
     if pairs:
         write_json(out.with_suffix(".pairs.json"), pairs)
 
 
-def score_lines(suites: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the numbers of an outcome as a table per suite: a line per task, a column per metric."""
+def format_scores(suites: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the lines of one table per suite: a row per task, a column per metric."""
     for suite, numbers in suites.items():
         by_row: dict[str, dict[str, str]] = {}
         for path, number in _numbers(numbers):
@@ -144,7 +144,7 @@ def score_lines(suites: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _numbers(numbers: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, int | float]]:
-    """Yield the path of each number and the number; what could not be measured and lists are left out."""
+    """Yield path and value of each number; skip lists and missing numbers."""
     for name, value in numbers.items():
         if isinstance(value, Mapping):
             yield from _numbers(value, f"{above}{name}/")
@@ -152,8 +152,8 @@ def _numbers(numbers: Mapping[str, Any], above: str = "") -> Iterator[tuple[str,
             yield f"{above}{name}", value
 
 
-def tell_failures(outcome: Mapping[str, Any], out: Path) -> None:
-    """Print a line for each number that could not be measured; Failed where there is no number at all."""
+def print_failures(outcome: Mapping[str, Any], out: Path) -> None:
+    """Print a line for each missing number; raise Failed if all are missing."""
     for path, reason in outcome["failures"].items():
         if not reason.startswith(LACKS_PART):
             print(f"{path}: {' '.join(reason.split())}", file=sys.stderr)
@@ -161,8 +161,8 @@ def tell_failures(outcome: Mapping[str, Any], out: Path) -> None:
         raise Failed(f"nothing could be measured; {out} has the reason of each number that is missing")
 
 
-def sets_of(asked: Sequence[Sequence[str]]) -> dict[str, EvaluationSet]:
-    """Return evaluation sets by a name made of their file's, each of `FILE KEY=HEADING ...`; it may lie anywhere."""
+def parse_sets(asked: Sequence[Sequence[str]]) -> dict[str, EvaluationSet]:
+    """Parse the words of each --set, `FILE KEY=HEADING ...`, into evaluation sets by the name of the file."""
     sets: dict[str, EvaluationSet] = {}
     for file, *words in asked:
         path, where = Path(file), f"--set {file}"
@@ -174,14 +174,14 @@ def sets_of(asked: Sequence[Sequence[str]]) -> dict[str, EvaluationSet]:
             except ValueError:
                 raise BadInput(f"{where}: {problem}") from None
             keys["range"] = [low, high]
-        if (name := set_name(path.stem)) in sets:
+        if (name := name_set(path.stem)) in sets:
             raise BadInput(f'{where}: another file gives a set "{name}"; rename one')
         sets[name] = EvaluationSet.of({"file": file, **keys}, where)
     return sets
 
 
-def set_name(stem: str) -> str:
-    """Return the name of the set of a file: its own without accents, other characters that no name has as hyphens."""
+def name_set(stem: str) -> str:
+    """Return a valid set name for a file: accents removed, other invalid characters as hyphens."""
     plain = normalize("NFKD", stem).encode("ascii", "ignore").decode()
     name = re.sub(r"[^A-Za-z0-9.@_-]+", "-", plain).lstrip(".@_-")[:80] or "set"
     return f"{name}-set" if name in RESERVED else name

@@ -1,52 +1,83 @@
-"""The verb of the workflow: one job of a stage, which is given as JSON what it does."""
+"""The verb of the workflow: run one job from its specification."""
 
 import importlib
 import logging
 from argparse import ArgumentParser, Namespace
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
-from replicse.cli.answers import json_mapping
 from replicse.cli.stages import STAGES, Stage
-from replicse.files import write_json
-from replicse.registry.artefacts import record_file
+from replicse.compile.job import copy_of, output_place
+from replicse.compile.specifications import write_copy
+from replicse.errors import BadInput
+from replicse.files import read_json
+from replicse.registry.artefacts import DATA
 from replicse.registry.plugins import use_plugins
 from replicse.runtime.devices import share
 
 log = logging.getLogger(__name__)
+KEYS = {"stage": str, "id": str, "digests": dict, "payload": dict, "inputs": list, "outputs": list}
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of the verb."""
     parser.epilog = """example:
-  replicse job data '{"source": "embedded"}' --out results/micro/data.json
-  replicse job train "$(jq .job results/micro/runs/RUN/provenance.json)" --data results/micro/data.json --out RUN"""
+  replicse job data results/micro/jobs/data.json
+  replicse job train results/micro/jobs/train/RUN.json --threads 2"""
     parser.add_argument("stage", choices=STAGES)
-    parser.add_argument("payload", type=json_mapping, help="JSON: what the job is given")
-    parser.add_argument("--data", type=Path, default=Path(), help="data root or data record")
-    parser.add_argument("--out", type=Path, help="the file or folder to write")
+    parser.add_argument(
+        "specification", type=Path, help="the specification of the job, written by the workflow"
+    )
     parser.add_argument("--threads", type=int, default=0, help="CPU threads (default: all; train: 1)")
     parser.add_argument("--device", help="cpu, cuda, cuda:1, ...; default: the first GPU, else the CPU")
-    parser.add_argument("--state", type=Path, default=Path("state"), help="train: folder of the resume state")
     parser.add_argument("--processes", type=int, default=1, help="train: processes that share each batch")
     parser.add_argument(
         "--chunk", type=int, default=0, help="train: rows that are encoded at a time (0: all)"
     )
-    parser.add_argument("--code", default="", help="train: digest of the code whose saved state is resumed")
     parser.add_argument("--slots", type=int, default=0, help="jobs that share this machine's GPUs (0: any)")
     parser.add_argument("--join", type=int, default=0, help="train: port of the first process of the run")
-    parser.add_argument("--made", type=json_mapping, help="JSON: what it is made from, for its record")
 
 
 def run(arguments: Namespace) -> int | None:
-    """Do one job as the workflow does it; what it is given is in the payload, the machine's share in options."""
+    """Run a job and, when it has finished, write a copy of its specification next to its outputs."""
+    specification = read_specification(arguments.specification, arguments.stage)
     stage: Stage = importlib.import_module(f"replicse.cli.stages.{arguments.stage}").STAGE
     share(arguments.slots)
-    use_plugins(arguments.payload.get("plugin", ()))
-    if arguments.out:  # a job that is killed leaves none
-        record_file(arguments.out).unlink(missing_ok=True)
-    code = stage.run(stage.check(arguments.payload, arguments.stage), arguments)
-    if arguments.made and not code:
-        write_json(record_file(arguments.out), arguments.made)
-    if arguments.out:
-        log.info("wrote=%s", arguments.out)
+    payload, results = specification["payload"], results_folder(arguments.specification, specification)
+    use_plugins(payload.get("plugin", ()))
+    arguments.out = output_place(arguments.stage, specification["outputs"])
+    arguments.data = results / DATA
+    arguments.state = results / "state" / specification["id"]
+    arguments.code = specification["digests"].get("code", "")
+    copy = copy_of(arguments.stage, arguments.out)
+    # A job that is killed leaves no copy.
+    copy.unlink(missing_ok=True)
+    code = stage.run(stage.check(payload, str(arguments.specification)), arguments)
+    if not code and not arguments.join:
+        write_copy(copy, specification)
+    log.info("wrote=%s", arguments.out)
     return code
+
+
+def read_specification(file: Path, stage: str) -> dict[str, Any]:
+    """Load the specification of a job.
+
+    Raises:
+        BadInput: if the file is not the specification of a job of this stage.
+    """
+    document = read_json(file)
+    if not isinstance(document, Mapping):
+        raise BadInput(f"{file}: not the specification of a job; name a file below results/SCALE/jobs")
+    for key, kind in KEYS.items():
+        if not isinstance(document.get(key), kind):
+            raise BadInput(f'{file}: no "{key}" of a job; start the study again, which writes the file again')
+    if document["stage"] != stage or not document["outputs"]:
+        raise BadInput(f'{file}: stage is "{document["stage"]}"; expected "{stage}", as in the command')
+    return dict(document)
+
+
+def results_folder(file: Path, specification: Mapping[str, Any]) -> Path:
+    """Return the results folder of a specification, which is in the folder `jobs` of it."""
+    depth = 1 + len(Path(specification["stage"], specification["id"]).parts)
+    return file.parents[depth - 1]

@@ -7,18 +7,24 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from replicse.cli.arguments import add_study_arguments, check_here, chosen_study, study_file
+from replicse.cli.arguments import add_study_arguments, check_here, chosen_config, chosen_study, study_file
+from replicse.cli.record_source import add_record_arguments, keep_record
 from replicse.cli.render import study_facts, write_kept
-from replicse.compile.document import study_of
+from replicse.compile.cache import load_or_compile
 from replicse.compile.paths import Paths
+from replicse.compile.record_study import RECORD
+from replicse.compile.specifications import Specifications, describe_outdated
 from replicse.compile.study import Study
+from replicse.compile.study_record import describe_study
 from replicse.errors import BadInput, check_known
 from replicse.files import check_there, read_json, write_json, write_ordered
 from replicse.judge.folder import committed
 from replicse.judge.measurements import Measurements
 from replicse.judge.origins import Records, agreed, records_of
 from replicse.judge.study import results_of
-from replicse.registry.artefacts import PROVENANCE
+from replicse.printable import several
+from replicse.registry.artefacts import CONFIG, PROVENANCE
+from replicse.spec.config import checked_config
 
 NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
@@ -29,28 +35,38 @@ def add_arguments(parser: ArgumentParser) -> None:
         parser, "replicse keep mine --config config/mine.yaml\n  replicse keep compact --crate compact.zip"
     )
     parser.add_argument("name", help="of the folders reports/studies/NAME and figures/studies/NAME")
+    parser.add_argument("--replace", action="store_true", help="write a committed study of this name again")
     parser.add_argument(
         "--crate",
         type=Path,
         metavar="FILE.zip",
         help="write a committed study to a crate, with papers, plug-ins and pins",
     )
+    add_record_arguments(parser)
 
 
 def run(arguments: Namespace) -> None:
     """Put a study that has run among the committed ones, or write a committed one as an RO-Crate, as for Zenodo."""
     if not NAME.fullmatch(arguments.name):
         raise BadInput(f'name is "{arguments.name}"; expected small letters, digits and hyphens')
+    if arguments.name == RECORD:
+        raise BadInput(f'name is "{RECORD}", which is what others measured; choose another name')
     if arguments.crate:
         keep_crate(arguments.name, arguments.workflow, arguments.crate)
         return
-    plan = chosen_study(arguments)
-    if arguments.study:
-        check_here(study_file(arguments.study), plan.paths)
+    if arguments.record:
+        keep_record(arguments)
+        return
+    plan = finished_study(arguments)
     kept = Paths(plan.scale.name, arguments.name)
+    if Path(kept.results, CONFIG).is_file() and not arguments.replace:
+        raise BadInput(
+            f"{kept.results}: a committed study of this name exists; add --replace to write it again"
+        )
     for item in plan.items.values():
         for file in plan.evaluation_files(item):
             check_there(file, "run the study to its end, then keep it")
+    refuse_outdated(plan)
     results = results_of(plan.items, Measurements(plan))
     runs, evaluations = records_of(results, Path(plan.paths.results))
     refuse_uncommitted(runs, evaluations, plan.paths)
@@ -63,6 +79,42 @@ def run(arguments: Namespace) -> None:
     write_ordered(kept.config, plan.config.whole())
     write_ordered(kept.record, facts)
     write_kept(arguments.name, arguments.workflow)
+    seeds = ", ".join(map(str, plan.seeds))
+    cells = sum(len(result.cells) for result in results)
+    print(f"kept {kept.results}: {several(len(results), 'item')}, {several(cells, 'cell')}, seeds {seeds}")
+
+
+def finished_study(arguments: Namespace) -> Study:
+    """Load the study whose results are kept: the one that was last run at its scale.
+
+    Raises:
+        BadInput: if the arguments choose another study, or one of another folder.
+    """
+    if arguments.study:
+        plan = chosen_study(arguments)
+        check_here(study_file(arguments.study), plan.paths)
+        return plan
+    values, file = chosen_config(arguments, own=True)
+    chosen = checked_config(values, file)
+    record = Path(Paths(chosen.scale).config)
+    if not record.is_file():
+        return load_or_compile(chosen, arguments.workflow, file)
+    made = checked_config(read_json(record), str(record))
+    if made != chosen and (arguments.config or arguments.seeds):
+        differ = [key for key, value in made.whole().items() if value != chosen.whole()[key]]
+        raise BadInput(
+            f"{record}: the study was run with other {' and '.join(differ)} than the command asks for;"
+            " leave out --config and --seeds to keep it as it was run, or run it again"
+        )
+    return load_or_compile(made, arguments.workflow, str(record))
+
+
+def refuse_outdated(study: Study) -> None:
+    """Raise BadInput if something that evaluations were computed from has changed since."""
+    specifications = Specifications(study)
+    changes = {item: specifications.changes_of_item(item) for item in study.items}
+    for sentence in describe_outdated(changes):
+        raise BadInput(f"{sentence}; then keep the study")
 
 
 def keep_crate(name: str, workflow: Path, out: Path) -> None:
@@ -72,7 +124,7 @@ def keep_crate(name: str, workflow: Path, out: Path) -> None:
     studies = committed()
     check_known(name, studies, f'no committed study is named "{name}"')
     paths = studies[name]
-    plan = study_of(read_json(paths.config), workflow, paths.config)
+    plan = load_or_compile(read_json(paths.config), workflow, paths.config)
     count = write_crate(name, paths, plan, out)
     print(f"wrote={out} files={count} bytes={out.stat().st_size}")
 
@@ -105,6 +157,6 @@ def made_facts(plan: Study, *made: Records) -> dict[str, Any]:
 
     Changes that were in no commit are marked, whichever of several commits they were made to.
     """
-    facts, alike = study_facts(plan.record, read_json(plan.paths.data)), agreed(*made)
+    facts, alike = study_facts(describe_study(plan), read_json(plan.paths.data)), agreed(*made)
     dirty = alike.get("dirty") if "commit" in alike else facts["dirty"] or alike.get("dirty")
     return {**facts, **alike, "dirty": bool(dirty)}

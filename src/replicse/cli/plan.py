@@ -7,6 +7,7 @@ from replicse.cli.answers import add_all_argument, answer, command, on_a_screen,
 from replicse.cli.arguments import add_items_argument, add_study_arguments, chosen_study
 from replicse.compile.cost import duration_text
 from replicse.compile.needs import amounts_text, size_text
+from replicse.compile.remarks import adjusted_text
 from replicse.compile.summary import PartSummary, Summary, summary_of
 from replicse.judge.evidence import detectable_differences, detects
 from replicse.printable import columns, several
@@ -40,7 +41,9 @@ def run(arguments: Namespace) -> None:
 
 def plan_lines(summary: Summary, detectable: Mapping[str, float], arguments: Namespace) -> Iterator[str]:
     """Yield what a study takes, then a line a paper, or of few items or one paper a line an item."""
-    study, notes, items = summary.study, list(summary.notes), summary.items
+    study, items = summary.study, summary.items
+    changed = adjusted_text(study, study.items.values())
+    notes = [note for note in summary.notes if note != changed]
     if study.left_out:
         notes.insert(0, f"left out: {', '.join(study.left_out)}: {study.left_out_text}")
     by_paper = len(items) > FEW_ITEMS and len(summary.papers) > 1 and not arguments.all
@@ -48,6 +51,7 @@ def plan_lines(summary: Summary, detectable: Mapping[str, float], arguments: Nam
     heading, *lines = paper_lines(summary.papers) if by_paper else of_items
     foot = [] if by_paper else list(detects_lines(detectable, len(study.seeds)))
     counted = len(list(wrapped(notes))) > FEW_LINES and not arguments.all
+    foot += [changed] if changed else []
     foot += [] if counted else notes
     if by_paper or counted:
         what = [several(len(items), "item")] * by_paper + [several(len(notes), "remark")] * counted

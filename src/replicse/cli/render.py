@@ -7,22 +7,26 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from replicse.compile.document import study_of
+from replicse.compile.cache import load_or_compile
 from replicse.compile.paths import Paths
 from replicse.compile.selection import chosen_items
 from replicse.compile.study import Study
+from replicse.compile.study_record import describe_study
 from replicse.errors import BadInput
 from replicse.files import link, read_json, write_json, write_rows
 from replicse.judge.csv_rows import FIELDS, table_rows
 from replicse.judge.document import judged_item, report
 from replicse.judge.folder import committed
-from replicse.judge.highlights import seconds_by_part
 from replicse.judge.judgements import Judgements
 from replicse.judge.methods import Methods, MethodsStudy, methods_by_study, recipes_of
+from replicse.judge.multiplicity import controlled
 from replicse.judge.origins import records_of
+from replicse.judge.others import Others, RecordSummary
 from replicse.judge.record import StudyRecord
+from replicse.judge.record_cells import others_by_item
 from replicse.judge.report import Incomplete
 from replicse.judge.study import committed_item, judge_study, judged_tables
+from replicse.judge.summary import seconds_by_part
 from replicse.judge.table import ItemResult
 from replicse.registry.artefacts import HTML, METHODS, REPORT
 from replicse.spec.config import checked_config
@@ -54,8 +58,14 @@ def write_all(
     folder: Path,
     judgements: Judgements,
     lacking: Sequence[Incomplete] = (),
+    others: Mapping[str, Others] | None = None,
+    record: RecordSummary | None = None,
 ) -> None:
-    """Write the report of a study into a folder, with what it is drawn from and with the figures there are."""
+    """Write the report of a study into a folder, with what it is drawn from and with the figures there are.
+
+    Its pages have the verdicts of each paper adjusted for their number, its CSVs those of each cell by itself.
+    `others` holds what others measured of the items; default: as the record has it. `record` is what that comes to.
+    """
     from replicse.show.document import whole_document, write_report
 
     figures = {item.item: Path(paths.figure(item.item)) for item in items if item.figure}
@@ -63,7 +73,9 @@ def write_all(
     seconds = None
     if shows_machine(study, paths):
         seconds = seconds_by_part(*seconds_of(items, Paths(study["scale"])))
-    whole = report(study, items, judgements, seconds, lacking, workflow_folder())
+    measured = others_by_item(workflow_folder(), items) if others is None else others
+    judged = controlled(items)
+    whole = report(study, judged, judgements, seconds, lacking, workflow_folder(), measured, record)
     for item in items:
         write_rows(folder / "tables" / f"{item.item}.csv", FIELDS, table_rows(item))
     if not paths.kept:
@@ -146,9 +158,9 @@ def write_kept(name: str, workflow: Path) -> None:
 
     kept = Paths("", name)
     study = read_study(Path(kept.record))
-    plan = study_of(read_json(kept.config), workflow, kept.config)
+    plan = load_or_compile(read_json(kept.config), workflow, kept.config)
     # What is known of a paper is of today, what was run is of the day when it was.
-    study = {**study, "papers": plan.record["papers"]}
+    study = {**study, "papers": describe_study(plan)["papers"]}
     items = [committed_item(plan, kept, item) for item in study["items"]]
     judgements = write_judgements(plan, items, kept.results)
     for item in items:

@@ -7,11 +7,14 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from replicse.cli.answers import add_all_argument, answer, on_a_screen
-from replicse.cli.arguments import add_study_arguments, chosen_study
+from replicse.cli.arguments import add_study_arguments
 from replicse.cli.render import draw_item, study_facts, write_all, write_judgements, write_kept
-from replicse.compile.jobs import Jobs
+from replicse.cli.selected_study import names_record, own_study
+from replicse.cli.write_record import write_record
+from replicse.compile.job_states import JobStates
 from replicse.compile.paths import Paths
 from replicse.compile.study import Study
+from replicse.compile.study_record import describe_study
 from replicse.files import read_json, write_json, write_rows
 from replicse.judge.csv_rows import FIELDS, table_rows
 from replicse.judge.folder import committed
@@ -35,23 +38,40 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(arguments: Namespace) -> int:
     """Report what there is of a study, and say what is missing and why; or write a committed study's report again."""
+    if names_record(arguments.study):
+        with warnings_alone():
+            report = write_record(arguments.workflow)
+        print(f"report of the record: {report}")
+        return 0
     if arguments.study in committed():
         with warnings_alone():
             write_kept(arguments.study, arguments.workflow)
         print(f"report of the committed study: {Paths('', arguments.study).report('html')}")
         return 0
-    plan = chosen_study(arguments)
-    lacking, written = report_partly(plan, list(plan.items.values()))
+    plan = own_study(arguments, own=True).plan
+    items = begun_items(plan)
+    lacking, written = report_partly(plan, items)
     rows = [{key: getattr(one, key) for key in ("item", "state", "why", "remedy")} for one in lacking]
-    head, *lines, foot = partial_lines(lacking, len(plan.items), written)
+    head, *lines, foot = partial_lines(lacking, len(items), written)
     shown = on_a_screen(arguments, [head], [[line] for line in lines], "line", [foot])
     answer(arguments.json, {"report": str(written), "incomplete": rows}, shown)
     return 1 if lacking else 0
 
 
-def report_partly(plan: Study, items: Sequence[Item], since: float = 0.0) -> tuple[list[Incomplete], Path]:
-    """Write the report of what there is of some items; return what is incomplete, and the HTML."""
-    measurements = Measurements(plan, Jobs(plan, since))
+def begun_items(study: Study) -> list[Item]:
+    """Return the items of which an evaluation exists or a job has failed; all items if none has begun."""
+    states = JobStates(study)
+    begun = []
+    for item in study.items.values():
+        files = study.evaluation_files(item)
+        if any(Path(file).exists() for file in files) or any(states.failed(file) for file in files):
+            begun.append(item)
+    return begun or list(study.items.values())
+
+
+def report_partly(plan: Study, items: Sequence[Item]) -> tuple[list[Incomplete], Path]:
+    """Write the report of what exists of items; return what is incomplete, and the HTML."""
+    measurements = Measurements(plan, JobStates(plan))
     lacking = incomplete_items(items, measurements)
     with warnings_alone():
         return lacking, write_partial(plan, items, measurements, lacking)
@@ -83,7 +103,7 @@ def write_partial(
     judgements = write_judgements(plan, results, paths.results)
     data = read_json(plan.paths.data) if Path(plan.paths.data).is_file() else {"files": []}
     incomplete = f"{len(lacking)} of {len(items)} items" * bool(lacking)
-    study = {**study_facts(plan.record, data), "incomplete": incomplete}
+    study = {**study_facts(describe_study(plan), data), "incomplete": incomplete}
     report = Path(paths.report("html"))
     write_all(paths, study, results, report.parent, judgements, lacking)
     return report

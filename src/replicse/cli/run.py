@@ -19,14 +19,18 @@ from psutil import NoSuchProcess, Process
 from replicse.checked import read_yaml
 from replicse.cli.answers import wrapped
 from replicse.cli.arguments import add_study_arguments, chosen_config, config_layers, own_papers, own_rows
+from replicse.compile.cache import load_or_compile
 from replicse.compile.compiler import compile_study
-from replicse.compile.document import study_of
 from replicse.compile.needs import absent, absent_root, unpinned_text
 from replicse.compile.paths import Paths, drop_partial
+from replicse.compile.remarks import adjusted_text
 from replicse.compile.selection import chosen_items, too_large
 from replicse.compile.study import Study
 from replicse.errors import BadInput, MissingData, check_known, nearest
 from replicse.judge.folder import committed
+from replicse.registry.registry import current
+from replicse.registry.suite_options import to_install
+from replicse.runtime.environment import job_environment
 from replicse.runtime.locks import free, hold
 from replicse.spec.config import SHIPPED, by_paper, checked_config
 from replicse.spec.tables import Item
@@ -79,15 +83,25 @@ def run(arguments: Namespace) -> int:
     if arguments.profile:
         arguments.profile = profile_named(arguments.profile, arguments.workflow)
     # Snakemake would tell a mistake among lines of its own.
-    whole = study_of(checked, arguments.workflow, file)
+    whole = load_or_compile(checked, arguments.workflow, file)
     study_items = list(chosen_items(checked, whole.papers, file))
     large = too_large(study_items, checked, whole.scale)
     items = items_named(arguments.item, study_items, large)
     plan = of_items(whole, items)
     refuse_absent(plan, items)
+    refuse_missing_extras(plan)
     left_out = (f"{item} is left out: {error}" for item, error in plan.unplanned.items())
     for line in wrapped(
-        filter(None, (from_hub(arguments), unpinned_text(plan), absent_root(plan), *left_out))
+        filter(
+            None,
+            (
+                from_hub(arguments),
+                adjusted_text(plan, plan.items.values()),
+                unpinned_text(plan),
+                absent_root(plan),
+                *left_out,
+            ),
+        )
     ):
         print(line, file=sys.stderr)
     command = snakemake_words(
@@ -154,9 +168,11 @@ def exit_code(words: Sequence[str], workflow: Path) -> int:
 
     # A handler is not inherited, as SIG_IGN would be.
     handlers = {signal.SIGINT: lambda *_: None, signal.SIGTERM: end, signal.SIGHUP: end}
+    # A job has one thread per core.
+    environment = {"OMP_NUM_THREADS": "1", **job_environment(workflow, os.environ)}
     before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
     try:
-        return subprocess.run(words, env=environment(workflow), check=False).returncode
+        return subprocess.run(words, env=environment, check=False).returncode
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
@@ -179,6 +195,25 @@ def refuse_absent(plan: Study, asked: Sequence[Item | str]) -> None:
         raise MissingData(problem)
 
 
+def refuse_missing_extras(study: Study) -> None:
+    """Raise BadInput if a suite of a study needs an extra of the package that is not installed."""
+    suites = set().union(*study.suites.values()) & current().suites.keys()
+    for suite in sorted(suites):
+        if problem := to_install(suite, study.scale.suite_options(suite)):
+            raise BadInput(f"scale {study.scale.name}: {problem}")
+
+
+def refuse_unquotable_folder(executor: str) -> None:
+    """Raise BadInput if Snakemake's executors of schedulers would run a part of the folder's name as a command."""
+    folder = str(Path.cwd())
+    found = [repr(each) for each in "$`\"'\\" if each in folder]
+    if found and executor != "local":
+        names = " ".join(found)
+        raise BadInput(
+            f"{folder}: the executor {executor} cannot quote {names}; use a folder without it in its path"
+        )
+
+
 def refuse_read_only(scale: str) -> None:
     """Raise BadInput where a folder of the study's outputs is there but cannot be written."""
     paths = Paths(scale)
@@ -193,6 +228,7 @@ def refuse_without_executor(file: Path) -> None:
     package = f"snakemake-executor-plugin-{executor}"
     if executor != "local" and not find_spec(package.replace("-", "_")):
         raise BadInput(f"{file}: the executor {executor} is not installed; pip install {package}")
+    refuse_unquotable_folder(executor)
 
 
 def profile_named(name: str, workflow: Path) -> str:
@@ -252,8 +288,10 @@ def named_papers(
 
 def snakemake_words(arguments: Namespace, targets: Iterable[str], papers: Mapping[str, Any]) -> list[Any]:
     """Return Snakemake's command line; its last word is the list of targets. `papers` replace those of the config."""
-    # What a killed Snakemake's jobs have written behind it is whole, but Snakemake cannot know: it is made again.
+    # Snakemake cannot know whether files are complete that its jobs have written after it was killed.
     words = [sys.executable, "-m", "snakemake", "--keep-going", "--rerun-incomplete", "--scheduler", "greedy"]
+    # What changes a result is in the specification of its job, so that dates of files suffice.
+    words += ["--rerun-triggers", "mtime"]
     if not Path("Snakefile").is_file():
         words += ["--snakefile", str(packaged("Snakefile"))]
     if arguments.profile:
@@ -275,12 +313,3 @@ def snakemake_words(arguments: Namespace, targets: Iterable[str], papers: Mappin
     quiet = ["--printshellcmds"] if arguments.item else ["--quiet", "rules", "progress"]
     words += ["--dry-run", *quiet] if arguments.dry_run else []
     return [*words, "--logger", "replicse", list(targets)]
-
-
-def environment(workflow: Path) -> dict[str, str]:
-    """Return the environment of Snakemake: programs, package and workflow are found, a job has one thread per core."""
-    source = Path(__file__).parents[2]
-    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
-    python = os.pathsep.join(filter(None, [str(source), os.environ.get("PYTHONPATH", "")]))
-    own = {"PATH": path, "PYTHONPATH": python, "REPLICSE_WORKFLOW": str(workflow.absolute())}
-    return {"OMP_NUM_THREADS": "1", **os.environ, **own}

@@ -7,15 +7,18 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from replicse.cli.arguments import asked, check_here, chosen_config, chosen_study, study_file
-from replicse.compile.document import study_of
-from replicse.compile.jobs import Jobs
+from replicse.compile.cache import load_or_compile
+from replicse.compile.job_states import JobStates
 from replicse.compile.paths import Paths
+from replicse.compile.record_study import RECORD
 from replicse.compile.study import Study
 from replicse.errors import BadInput, nearest
 from replicse.files import read_json
 from replicse.judge.folder import committed
 from replicse.judge.measurements import Measurements
+from replicse.judge.record_measurements import RecordMeasurements, load_record_measurements
 from replicse.spec.config import by_paper, checked_config, read_config
+from replicse.spec.papers import load_papers
 
 
 @dataclass(frozen=True)
@@ -81,6 +84,8 @@ def own_study(arguments: Namespace, only: str = "", own: bool = False) -> Select
 
     `own` is that of `chosen_config`.
     """
+    if names_record(arguments.study):
+        return SelectedStudy(record_measurements(arguments, only))
     if arguments.study:
         file = study_file(arguments.study)
         names = [
@@ -89,7 +94,7 @@ def own_study(arguments: Namespace, only: str = "", own: bool = False) -> Select
         plan = chosen_study(arguments, only)
         if not names:
             check_here(file, plan.paths)
-            return SelectedStudy(Measurements(plan, Jobs(plan)))
+            return SelectedStudy(Measurements(plan, JobStates(plan)))
         if plan.config != checked_config(asked(read_json(file), arguments), str(file)):
             raise BadInput(
                 f"--study {arguments.study}: read as it was run; leave out --scale, --seeds and --config"
@@ -103,18 +108,40 @@ def own_study(arguments: Namespace, only: str = "", own: bool = False) -> Select
         made = asked(read_config([record], seeds=arguments.seeds), arguments)
         config = checked_config(made, str(record))
         if not only or config.holds(only):
-            plan = study_of(made, arguments.workflow, str(record), only)
+            plan = load_or_compile(made, arguments.workflow, str(record), only)
             same = config.bearing_on(only) == chosen.bearing_on(only) if only else config == chosen
             notice = f"read by {record}, with which it was made; --config {named} reads by that one instead"
             if not only or _begun(plan, only):
-                return SelectedStudy(Measurements(plan, Jobs(plan)), "" if same else notice)
-    plan = study_of(values, arguments.workflow, named, only)
-    return SelectedStudy(Measurements(plan, Jobs(plan)))
+                return SelectedStudy(Measurements(plan, JobStates(plan)), "" if same else notice)
+    plan = load_or_compile(values, arguments.workflow, named, only)
+    return SelectedStudy(Measurements(plan, JobStates(plan)))
+
+
+def names_record(study: str | None) -> bool:
+    """Return whether --study names the record, by its name or its folder."""
+    return study is not None and study.rstrip("/") in (RECORD, Paths("", RECORD).results)
+
+
+def record_measurements(arguments: Namespace, only: str = "") -> RecordMeasurements:
+    """Return what others measured, as the study `record`.
+
+    Raises:
+        BadInput: An option is given that only a study of ours has, or nobody has measured the `only` item.
+    """
+    if arguments.config or arguments.scale or arguments.seeds is not None:
+        raise BadInput(
+            f"--study {arguments.study}: others measured it at the papers' own scale; leave out --scale, --seeds and"
+            " --config"
+        )
+    measurements = load_record_measurements(arguments.workflow, load_papers(arguments.workflow))
+    if only and only not in measurements.study.items:
+        raise BadInput(f'the record has no reading of "{only}"{nearest(only, measurements.study.items)}')
+    return measurements
 
 
 def _kept(arguments: Namespace, name: str, only: str) -> SelectedStudy:
     paths = committed()[name]
-    plan = study_of(asked(read_json(paths.config), arguments), arguments.workflow, paths.config, only)
+    plan = load_or_compile(asked(read_json(paths.config), arguments), arguments.workflow, paths.config, only)
     return SelectedStudy(Measurements(plan, paths=replace(paths, scale=plan.scale.name)))
 
 

@@ -7,6 +7,7 @@ from replicse.cli.arguments import add_study_arguments
 from replicse.cli.selected_study import selected_study
 from replicse.errors import BadInput, nearest
 from replicse.judge.document import judged_item
+from replicse.judge.record_cells import others_in
 from replicse.judge.study import controlled_item, results_of
 from replicse.judge.table import ItemResult
 from replicse.registry.suites import unit_of
@@ -30,7 +31,7 @@ def run(arguments: Namespace) -> None:
     shown = selected_study(arguments, item)
     shown.announce(arguments.json)
     (result,) = results_of([item], shown.measurements)
-    result = controlled_item(shown.plan, result)
+    result = controlled_item(shown.measurements, result)
     if arguments.json:
         committed = bool(shown.measurements.paths.kept)
         document = {"study": shown.folder, "committed": committed, "item": result.plain()}
@@ -38,7 +39,8 @@ def run(arguments: Namespace) -> None:
         return
     from replicse.show.formats.terminal import item_screen, item_text
 
-    judged, names = judged_item(result), columns_named(arguments.columns, result)
+    others = others_in(shown.measurements, result)
+    judged, names = judged_item(result, others), columns_named(arguments.columns, result)
     if arguments.all:
         print(item_text(judged, room(), coloured(), names), end="")
         return

@@ -10,14 +10,11 @@ from replicse.cli.answers import add_all_argument, answer, command, on_a_screen,
 from replicse.cli.arguments import add_items_argument, add_study_arguments
 from replicse.cli.selected_study import own_study
 from replicse.compile.job import Job
-from replicse.compile.jobs import Jobs
-from replicse.compile.study import Study
-from replicse.errors import BadInput
+from replicse.compile.job_states import JobStates
+from replicse.compile.specifications import Specifications
 from replicse.judge.measurements import Measurements, study_machines
-from replicse.judge.table import ItemResult
 from replicse.printable import columns
 from replicse.registry.artefacts import METRICS
-from replicse.registry.digests import digest
 from replicse.runtime.progress import progress_text
 
 STATES = ("done", "running", "failed", "waiting")
@@ -58,20 +55,21 @@ def run(arguments: Namespace) -> None:
 def status_of(measurements: Measurements) -> tuple[dict[str, Any], dict[Job, dict[str, Any] | None]]:
     """Return how much of a study is there as plain data, and its jobs that run (by heartbeat) or failed."""
     plan = measurements.study
-    jobs = measurements.jobs or Jobs(plan)
+    jobs = measurements.jobs or JobStates(plan)
     files = {item.id: plan.evaluation_files(item) for item in plan.items.values()}
     every = dict.fromkeys(file for evaluations in files.values() for file in evaluations)
     missing = [file for file in every if measurements.evaluation(file) is None]
     broken = {file: measurements.broken[file] for file in missing if file in measurements.broken}
     states = {file: "failed" if file in broken else jobs.state(file) for file in every}
+    specifications = Specifications(plan)
     items = []
     for item, evaluations in files.items():
         counts = counted({file: states[file] for file in evaluations})
-        items.append({"item": item, **counts, "tabulated": tabulated(plan, item)})
+        items.append({"item": item, **counts, "tabulated": is_tabulated(specifications, item)})
     trained = sum(Path(plan.paths.run(run, METRICS)).exists() for run in plan.runs)
     total = {**counted(states), "runs": len(plan.runs), "trained": trained}
     begun = jobs.begun
-    machines = study_machines(measurements)
+    machines = study_machines(plan, measurements)
     status = {
         "items": items,
         "machines": [{"machine": str(machine), "records": count} for machine, count in machines.items()],
@@ -83,14 +81,10 @@ def status_of(measurements: Measurements) -> tuple[dict[str, Any], dict[Job, dic
     return status, begun
 
 
-def tabulated(plan: Study, item: str) -> bool:
-    """Return whether the table of an item is there, made with the config that the plan has now."""
-    if not Path(plan.paths.table(item)).exists():
-        return False
-    try:
-        return ItemResult.read(plan.paths.item(item)).config == digest(plan.config.bearing_on(item))
-    except BadInput:
-        return False
+def is_tabulated(specifications: Specifications, item: str) -> bool:
+    """Return whether the table of an item exists and is up to date."""
+    job = specifications.jobs["tabulate", item]
+    return job.done and not specifications.changes(job)
 
 
 def totals_text(status: Mapping[str, Any]) -> str:

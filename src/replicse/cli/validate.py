@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from replicse.cli.answers import add_all_argument, answer, on_a_screen
 from replicse.cli.arguments import add_study_arguments, chosen_config, config_layers
-from replicse.compile.document import study_of
+from replicse.compile.cache import load_or_compile
 from replicse.compile.remarks import remarks
 from replicse.compile.selection import chosen_items, chosen_scale
 from replicse.compile.validation import validate_scales
@@ -18,6 +18,7 @@ from replicse.spec.config import (
 )
 from replicse.spec.datasets import load_datasets
 from replicse.spec.papers import Paper, load_papers
+from replicse.spec.record import check_record, load_record
 from replicse.spec.running_text import numbers_in_text
 
 
@@ -36,10 +37,11 @@ def run(arguments: Namespace) -> None:
     config = checked_config(values, file)
     papers = load_papers(workflow, config.plugins)
     numbers_in_text(CellNames(papers, chosen=True), load_datasets(workflow))
+    check_record(load_record(workflow), papers)
     check_configs(arguments, papers)
     claims = study_claims(CellNames(papers), papers)
     elsewhere = validate_scales(config, papers, workflow, file)
-    plan = study_of(config, workflow, file, papers=papers)
+    plan = load_or_compile(config, workflow, file, papers=papers)
     check_tables(plan.scale.corpora.values(), plan.scale.options.get("sets", {}).get("sets", {}))
     counts = {
         "papers": len(papers),

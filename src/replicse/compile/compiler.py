@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from replicse.checked import Checked, excerpt
+from replicse.compile.lineage import run_dependencies
 from replicse.compile.lines import Line, described, lines_of
 from replicse.compile.needs import hub_parts, outside
 from replicse.compile.paths import Paths
@@ -68,6 +69,7 @@ def compile_study(
     if not plan.items and not (plan.unplanned and as_far_as_possible):
         none = BadInput(f'{file}: the study has no item "{only}"{nearest(only, [item.id for item in items])}')
         raise next(iter(plan.unplanned.values()), none)
+    plan.depends.update(run_dependencies(plan))
     return plan.frozen()
 
 
@@ -214,7 +216,7 @@ class Compiler:
         seeds = [Seeds(seed, seed if backbone is None else backbone) for seed in chosen]
         each = [
             self.resolver.encoders(paper, merged(request, change_of(values, where)), seeds, where)
-            for values in self.plan.scale.searched(request, where)
+            for values in self.plan.scale.limiting(self.plan.papers[paper].own).searched(request, where)
         ]
         self.plan.encoders.update((encoder.encoder_id, encoder) for group in each for encoder in group)
         jobs = tuple(tuple(encoder.encoder_id for encoder in group) for group in zip(*each, strict=True))
@@ -252,4 +254,5 @@ class Compiler:
 
 def _steps(run: Run) -> float:
     """Return the steps that a run is bounded to, infinity where its epochs end it alone."""
-    return run.optimisation.steps or math.inf
+    steps = run.optimisation.steps
+    return math.inf if steps is None else steps

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from replicse.compile.needs import outside
+from replicse.compile.lineage import run_sources
 from replicse.compile.sizes import Sources, layer_parameters, sizes_of, training_bytes
 from replicse.compile.speed import Interval, speed_of
 from replicse.compile.study import Study
@@ -141,38 +141,42 @@ def encoding_operations(size: tuple[int, int], tokens: float) -> float:
     return OPERATIONS * FROZEN * layer_parameters(*size) * tokens
 
 
-def steps_of(run: Run, rows: int | None) -> int | None:
-    """Return the steps of a run on so many rows; None where neither these nor the steps are known."""
-    options = run.optimisation
-    steps = options.epochs * math.ceil(rows / options.batch_size) * len(run.sources) if rows else None
-    return steps if options.steps is None else min(steps or options.steps, options.steps)
-
-
 def operations_of(run: Run, rows: int | None, sources: Sources) -> float | None:
     """Return the operations of a run, its selection included; None where a size or its rows are not known."""
-    steps, row = steps_of(run, rows), row_operations(run, sources)
+    steps, row = run.optimisation.last_step(rows, len(run.sources)), row_operations(run, sources)
     size = sizes_of(run.init, sources)
     if steps is None or row is None or size is None:
         return None
     every = run.selection.every
     selected = DEV_SENTENCES * SENTENCE_TOKENS * (steps // every) if every else 0
-    return steps * run.optimisation.batch_size * row + encoding_operations(size, selected)
+    return steps * run.optimisation.rows_per_step * row + encoding_operations(size, selected)
 
 
-def estimates_of(plan: Study) -> dict[str, Any]:
-    """Return as plain data what costs rest on, so that who asks for them need not read every run.
+def estimates_of(study: Study) -> Mapping[str, Any]:
+    """Return the inputs of cost estimates, so that callers need not load every run.
 
-    Operations, precision and GPU memory by run, layers and width by encoder, and each mapping that may name something
-    outside.
+    Returns:
+        `operations`, `precisions` and `gpu_bytes` by run, and the `sizes` of each encoder (layers and width).
     """
-    rows = {name: plan.scale.rows(run.corpus["name"]) for name, run in plan.runs.items()}
-    made = {name: plan.sources.get(plan.encoder_folder(each)) for name, each in plan.encoders.items()}
+    # The size of an encoder in a folder is read from that folder, which no cache knows.
+    if any("folder" in source for source in study.backbones.values()):
+        return _estimate(study)
+    estimates: Mapping[str, Any] = study.remember("estimates", _estimate)
+    return estimates
+
+
+def _estimate(study: Study) -> Mapping[str, Any]:
+    sources = run_sources(study)
+    rows = {name: study.scale.rows(run.corpus["name"]) for name, run in study.runs.items()}
+    sizes = {}
+    for name, encoder in study.encoders.items():
+        source = sources.get(study.encoder_folder(encoder))
+        sizes[name] = source and sizes_of(source, sources)
     return {
-        "operations": {name: operations_of(run, rows[name], plan.sources) for name, run in plan.runs.items()},
-        "precisions": {name: run.precision for name, run in plan.runs.items()},
-        "gpu_bytes": {name: training_bytes(run, plan.sources) for name, run in plan.runs.items()},
-        "sizes": {name: source and sizes_of(source, plan.sources) for name, source in made.items()},
-        "outside": outside(plan),
+        "operations": {name: operations_of(run, rows[name], sources) for name, run in study.runs.items()},
+        "sizes": sizes,
+        "precisions": {name: run.precision for name, run in study.runs.items()},
+        "gpu_bytes": {name: training_bytes(run, sources) for name, run in study.runs.items()},
     }
 
 
@@ -181,11 +185,12 @@ class Cost:
 
     def __init__(self, plan: Study, device: str = "") -> None:
         self.plan, self.speed = plan, speed_of(plan, device)
-        self.operations: Mapping[str, float | None] = plan.estimates["operations"]
+        self.estimates = estimates_of(plan)
+        self.operations: Mapping[str, float | None] = self.estimates["operations"]
 
     def hours(self, runs: Iterable[str]) -> Interval | None:
         """Return the estimated hours of some runs; None where one cannot be estimated."""
-        precisions: Mapping[str, Precision] = self.plan.estimates["precisions"]
+        precisions: Mapping[str, Precision] = self.estimates["precisions"]
         hours = []
         for run in runs:
             operations = self.operations[run]
@@ -198,7 +203,7 @@ class Cost:
     @property
     def gpu_bytes(self) -> float | None:
         """Return the GPU memory of the training step that needs most, in bytes; None without a run of known size."""
-        known = [size for size in self.plan.estimates["gpu_bytes"].values() if size is not None]
+        known = [size for size in self.estimates["gpu_bytes"].values() if size is not None]
         return max(known, default=None)
 
     def training(self, runs: Collection[str]) -> TimeEstimate:
@@ -216,7 +221,7 @@ class Cost:
         for name in encoders:
             tokens, not_counted = self._tokens(name)
             others |= not_counted
-            if (size := self.plan.estimates["sizes"][name]) is None:
+            if (size := self.estimates["sizes"][name]) is None:
                 unknown += 1
             else:
                 known.append(encoding_operations(size, tokens))
@@ -224,7 +229,7 @@ class Cost:
 
     def encoding(self, encoder: str, group: str) -> Interval | None:
         """Return the hours of encoding what a group of suites reads of an encoder; None if they are not known."""
-        size, tokens = self.plan.estimates["sizes"][encoder], self._tokens_of(encoder, group)
+        size, tokens = self.estimates["sizes"][encoder], self._tokens_of(encoder, group)
         if size is None or not tokens:
             return None
         return self.speed.hours(encoding_operations(size, tokens))
@@ -241,9 +246,8 @@ class Cost:
     def _tokens_of(self, encoder: str, group: str) -> float:
         """Return the tokens that a group of suites encodes of an encoder; 0 if they are not known."""
         sentences = self._datasets.sentences.get(group, 0) * SENTENCE_TOKENS
-        return sentences + sum(
-            self._text_tokens(suite, encoder) for suite in self.plan.groups(encoder)[group]
-        )
+        suites = self.plan.groups(encoder).get(group, [])
+        return sentences + sum(self._text_tokens(suite, encoder) for suite in suites)
 
     def _text_tokens(self, suite: str, encoder: str) -> float:
         """Return the tokens of a suite of long texts, of the sets that are read of an encoder; 0 for another suite."""

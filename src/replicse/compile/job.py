@@ -1,77 +1,86 @@
-"""A job of the workflow: its files and log by name, what it is given, and what its outputs are made from."""
+"""A job of the workflow: what it is given, which files it reads and writes, and its state."""
 
+import json
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from replicse.compile.paths import Paths
-from replicse.provenance.source import named_in
 from replicse.registry.artefacts import ENCODER, METRICS, OFFSETS, PROVENANCE, STORE, TOKENS, WEIGHTS
 from replicse.registry.encoders import CHECKPOINTS
-from replicse.registry.plugins import unit_of
 
-Outputs = dict[str, Any]
 JUDGED = ("claims", "adjudication", "audit")
 DRAWINGS = ("svg", "png", "pdf")
 TAIL, LONGEST = 4, 400
-# Stages that are told a folder.
-FOLDERS = ("backbone", "store", "judge")
-AGAIN = "then give the same command again: what is done is kept"
+# Stages whose jobs write a folder of their own, which contains nothing else.
+FOLDERS = ("backbone", "store", "train")
+AGAIN = "then give the same command again: finished jobs are kept"
 
 
 @dataclass(frozen=True, eq=False)
 class Job:
-    """One job of the workflow: what is done of a stage for an `id`, blank where the stage has one job.
+    """One job of the workflow.
 
-    `inputs` are the files that it reads, `named` those that it writes by their names in the rule, `payload` what it is
-    given, `modules` the code that its outputs come from (`module` or `module:name`), `specs` checked data that name
-    more of it, `files` plain data that names the files below the data root that it reads. `texts` is the paper whose
-    files it is judged by, all papers where that is blank, or one file of the workflow that says how it is shown; none
-    where it is None.
+    Args:
+        stage: the stage, for example `train`.
+        id: the name of the job within its stage; empty if the stage has one job.
+        inputs: the files that it reads, in addition to its specification.
+        outputs: the files that it writes, in addition to the copy of its specification.
+        log: its log file.
+        text: the JSON of `payload`, what the code of the stage is given, and of `settings`, its checked data with every
+            default written out.
+        code: the modules that its outputs depend on; a plug-in is one unit.
+        files: plain data that names the files below the data root that it reads.
+        reads_sets: whether it reads the evaluation sets of the data root.
+        texts: the files of the workflow that it reads: `papers` for all papers, or the name of one file.
     """
 
     stage: str
     id: str
     inputs: tuple[str, ...]
-    named: Mapping[str, Any]
+    outputs: tuple[str, ...]
     log: str
-    payload: Mapping[str, Any]
-    modules: frozenset[str]
-    specs: tuple[object, ...] = ()
+    text: str
+    code: frozenset[str] = frozenset()
     files: Mapping[str, Any] = field(default_factory=dict)
-    texts: str | None = None
+    reads_sets: bool = False
+    texts: str = ""
 
     def __str__(self) -> str:
         return f"{self.stage} {self.id}".strip()
 
-    @cached_property
-    def outputs(self) -> tuple[str, ...]:
-        """Return the files that it writes."""
-        several = ([files] if isinstance(files, str) else files for files in self.named.values())
-        return tuple(file for files in several for file in files)
+    @property
+    def payload(self) -> dict[str, Any]:
+        """Return what the code of the stage is given."""
+        payload: dict[str, Any] = json.loads(self.text)["payload"]
+        return payload
 
     @property
     def out(self) -> Path:
-        """Return the file, or of several the folder, that it writes."""
-        first = Path(self.outputs[0])
-        return first.parents[1] if self.stage == "train" else first.parent if self.stage in FOLDERS else first
+        """Return the file, or the folder of several files, that the job writes."""
+        return output_place(self.stage, self.outputs)
 
-    @cached_property
-    def code(self) -> frozenset[str]:
-        """Return the modules, or names in them, that its numbers come from; of a plug-in all of it."""
-        return frozenset(map(unit_of, self.modules | named_in(self.specs)))
+    @property
+    def copy(self) -> Path:
+        """Return the copy of its specification that the job writes next to its outputs when it has finished."""
+        return copy_of(self.stage, self.out)
+
+    @property
+    def dated(self) -> tuple[str, ...]:
+        """Return the files whose dates Snakemake compares with the inputs: outputs, the copy, and a benchmark."""
+        return (*self.outputs, str(self.copy), self.log.removesuffix(".log") + ".benchmark.jsonl")
 
     @property
     def done(self) -> bool:
-        """Return whether all that it makes is there."""
+        """Return whether all of its outputs exist."""
         return all(Path(file).exists() for file in self.outputs)
 
     @cached_property
     def tail(self) -> tuple[str, ...]:
-        """Return the last lines of its log; nothing where it wrote none."""
+        """Return the last lines of its log; empty if it has no log."""
         try:
             text = Path(self.log).read_text(encoding="utf-8", errors="replace")
         except OSError:
@@ -94,60 +103,72 @@ class Job:
         return f"no error in its log; probably killed: raise its memory or time limit, {AGAIN}"
 
 
-def _by_name(files: Iterable[str]) -> Outputs:
-    return {Path(file).name.partition(".")[0]: file for file in files}
+def output_place(stage: str, outputs: Sequence[str]) -> Path:
+    """Return the file, or the folder of several files, that a job of a stage writes."""
+    first = Path(outputs[0])
+    if stage == "train":
+        return first.parents[1]
+    return first.parent if stage in FOLDERS else first
 
 
-def _trained(paths: Paths, run: str) -> Outputs:
-    weights = {which: f"{paths.run(run, which)}/{WEIGHTS}" for which in CHECKPOINTS}
-    return weights | _by_name(paths.run(run, record) for record in (METRICS, PROVENANCE))
+def copy_of(stage: str, out: Path) -> Path:
+    """Return the place of the copy of a specification: in the folder that a job writes, or next to the file."""
+    return out / "job.json" if stage in FOLDERS else out.with_name(f"{out.name}.job")
 
 
-def _drawn(paths: Paths, item: str) -> Outputs:
-    return {kind: paths.figure(item, kind) for kind in DRAWINGS} | {"data": paths.figure(item, "csv")}
+def outputs_of(paths: Paths, stage: str, *parts: Any) -> tuple[str, ...]:
+    """Return the files that a job of a stage writes; the rules of the workflow name the same files."""
+    return tuple(_OUTPUTS[stage](paths, *parts))
 
 
-def _reported(paths: Paths, papers: Iterable[str], items: Iterable[str]) -> Outputs:
-    return {
-        "html": paths.report("html"),
-        "document": paths.report("json"),
-        "audit": paths.audit,
-        "papers": [paths.paper(key) for key in papers],
-        "markdown": paths.report("md"),
-        "tex": paths.report("tex"),
-        "macros": paths.printed("macros", "tex"),
-        "printed": [paths.printed(item, kind) for item in items for kind in ("tex", "md", "csv")],
-    }
+def log_of(paths: Paths, stage: str, name: str = "") -> str:
+    """Return the log of a job."""
+    return "/".join([paths.logs, *filter(None, [stage, name])]) + ".log"
 
 
-OUTPUTS: dict[str, Callable[..., Outputs]] = {
-    "data": lambda paths: {"record": paths.data},
-    "tokenizer": lambda paths, name: {"file": paths.tokenizer(name)},
-    "backbone": lambda paths, name: _by_name(paths.backbone(name, file) for file in ENCODER),
-    "store": lambda paths, name: _by_name(paths.store(name, file) for file in (STORE, TOKENS, OFFSETS)),
+def _trained(paths: Paths, run: str) -> Iterator[str]:
+    for which in CHECKPOINTS:
+        yield f"{paths.run(run, which)}/{WEIGHTS}"
+    yield paths.run(run, METRICS)
+    yield paths.run(run, PROVENANCE)
+
+
+def _drawn(paths: Paths, item: str) -> Iterator[str]:
+    for kind in (*DRAWINGS, "csv"):
+        yield paths.figure(item, kind)
+
+
+def _judged(paths: Paths) -> Iterator[str]:
+    yield paths.judgements
+    for what in (*JUDGED, "cells"):
+        yield paths.judged(what)
+
+
+def _reported(paths: Paths, papers: Iterable[str], items: Iterable[str]) -> Iterator[str]:
+    for kind in ("html", "json", "md", "tex"):
+        yield paths.report(kind)
+    yield paths.audit
+    yield paths.printed("macros", "tex")
+    for key in papers:
+        yield paths.paper(key)
+    for item in items:
+        for kind in ("tex", "md", "csv"):
+            yield paths.printed(item, kind)
+
+
+_OUTPUTS: dict[str, Any] = {
+    "data": lambda paths: [paths.data],
+    "tokenizer": lambda paths, name: [paths.tokenizer(name)],
+    "backbone": lambda paths, name: [paths.backbone(name, file) for file in ENCODER],
+    "store": lambda paths, name: [paths.store(name, file) for file in (STORE, TOKENS, OFFSETS)],
     "train": _trained,
-    "evaluate": lambda paths, encoder, group: {"scores": paths.evaluation(encoder, group)},
-    "geometry": lambda paths, encoder: {"scores": paths.evaluation(encoder, "trajectory")},
-    "count": lambda paths: {"scores": paths.evaluation("data", "counts")},
-    "config": lambda paths: {"config": paths.config},
-    "tabulate": lambda paths, item: {"result": paths.item(item), "table": paths.table(item)},
-    "judge": lambda paths: {
-        **{what: paths.judged(what) for what in JUDGED},
-        "cells": paths.judged("cells"),
-        "judgements": paths.judgements,
-    },
+    "evaluate": lambda paths, encoder, group: [paths.evaluation(encoder, group)],
+    "geometry": lambda paths, encoder: [paths.evaluation(encoder, "trajectory")],
+    "count": lambda paths: [paths.evaluation("data", "counts")],
+    "study": lambda paths: [paths.record, paths.config],
+    "tabulate": lambda paths, item: [paths.item(item), paths.table(item)],
+    "judge": _judged,
     "figures": _drawn,
-    "study": lambda paths: {"record": paths.record},
-    "page": lambda paths, item: {"html": paths.page(item), "tex": paths.page(item, "tex")},
+    "page": lambda paths, item: [paths.page(item), paths.page(item, "tex")],
     "report": _reported,
 }
-
-
-def outputs_of(paths: Paths, stage: str, *parts: Any) -> Outputs:
-    """Return the files of a job by their names in its rule; parts may be the rule's wildcards."""
-    return OUTPUTS[stage](paths, *parts)
-
-
-def log_of(paths: Paths, stage: str, *parts: str) -> str:
-    """Return the log of a job; parts may be the rule's wildcards."""
-    return "/".join([paths.logs, *filter(None, [stage, ".".join(parts)])]) + ".log"

@@ -1,73 +1,317 @@
-"""The state of the jobs of a study: done, running, failed, or waiting for one that is."""
+"""The jobs of a study: what each reads and writes, what it is given, and the code that its outputs depend on."""
 
-import re
-from functools import cached_property
-from pathlib import Path
+import json
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from itertools import chain
+from types import MappingProxyType
 from typing import Any
 
-from replicse.compile.job import Job
+from replicse.checked import Checked
+from replicse.compile.item_plan import plan_item
+from replicse.compile.job import JUDGED, Job, log_of, outputs_of
+from replicse.compile.lineage import checkpoint_runs, run_sources
 from replicse.compile.study import Study
-from replicse.runtime.forking import INTERRUPTED
-from replicse.runtime.progress import alive
+from replicse.compile.study_record import describe_study
+from replicse.provenance.source import modules_of
+from replicse.registry.artefacts import ENCODER, METRICS, STORE
+from replicse.registry.augmentations import augmentation_of
+from replicse.registry.corpora import SIMCSE_DATA, corpus_of
+from replicse.registry.encoders import HeadParameters
+from replicse.registry.frozen import frozen_models
+from replicse.registry.plugins import family_code, plugins_of, suite_code, unit_of
+from replicse.registry.registry import current
+from replicse.registry.run_specs import RunSpec
+from replicse.spec.datasets import load_datasets
+from replicse.spec.lock import load_lock
+from replicse.spec.models import Encoder
+from replicse.workspace import is_own_folder
+from replicse.world.files import FILES
 
-# In the last line of a log: of a job that ended well, after the time, and of one that was interrupted, at its end.
-NO_FAILURE = re.compile(rf" INFO wrote=|: {INTERRUPTED}$|^KeyboardInterrupt$")
+CORPORA = "replicse.data.corpora"
+# The code that judges evaluations, and the code that shows results.
+JUDGES = frozenset({"replicse.spec", "replicse.compile", "replicse.judge", "replicse.registry.suites"})
+SHOWS = frozenset({"replicse.show", "replicse.judge.document", "replicse.registry.suites"})
 
 
-class Jobs:
-    """The jobs of a plan by the files they make; `since` (seconds of the epoch) is when the study was started."""
+def list_jobs(study: Study) -> Mapping[tuple[str, str], Job]:
+    """Return every job of a study by its stage and id."""
+    jobs: Mapping[tuple[str, str], Job] = study.remember("jobs", _list_jobs)
+    return jobs
 
-    def __init__(self, plan: Study, since: float = 0.0) -> None:
-        self.plan, self.since = plan, since
-        self._states: dict[str, str] = {}
-        self._failed: dict[str, tuple[Job, ...]] = {}
 
-    @cached_property
-    def _making(self) -> dict[str, Job]:
-        """Return the job that makes each file; none where no job has left a log, and so none has begun."""
-        logs = Path(self.plan.paths.logs).is_dir()
-        return {file: job for job in self.plan.jobs.values() for file in job.outputs} if logs else {}
+def _list_jobs(study: Study) -> Mapping[tuple[str, str], Job]:
+    jobs = {(job.stage, job.id): job for job in chain(_JobBuilder(study).build(), _list_outcomes(study))}
+    return MappingProxyType(jobs)
 
-    @property
-    def begun(self) -> dict[Job, dict[str, Any] | None]:
-        """Return the jobs that run, with their heartbeats, and those that failed, with none."""
-        return {job: self.running(job) for job in dict.fromkeys(self._making.values()) if self.began(job)}
 
-    def began(self, job: Job) -> bool:
-        """Return whether a job that is not done runs or failed: its log does not end with what it wrote.
+def _make_job(
+    study: Study, stage: str, parts: tuple[str, ...], inputs: Iterable[str], payload: Mapping[str, Any],
+    modules: Iterable[str], settings: Iterable[object] = (), files: Mapping[str, Any] | None = None,
+    reads_sets: bool = False, texts: str = "", outputs: tuple[str, ...] = (),
+) -> Job:  # fmt: skip
+    """Create a job.
 
-        What a failed job had made is taken away; one that ended well is not done where somebody deleted that. One that
-        was interrupted waits to be started again.
-        """
-        log = Path(job.log)
-        started = not job.done and log.exists() and log.stat().st_mtime >= self.since
-        return started and not (job.tail and NO_FAILURE.search(job.tail[-1]))
+    Args:
+        study: the study.
+        stage: its stage.
+        parts: the parts of its id.
+        inputs: the files that it reads.
+        payload: what the code of the stage is given.
+        modules: the modules that its outputs depend on, `module` or `module:name`.
+        settings: the checked data that the payload consists of, which name further modules.
+        files: plain data that names the files of the data root that it reads.
+        reads_sets: whether it reads evaluation sets of the data root.
+        texts: the files of the workflow that it reads.
+        outputs: its outputs, unless they follow from its stage and id.
+    """
+    settings = tuple(settings)
+    code = frozenset(map(unit_of, {*modules, *modules_of(settings)}))
+    plugins = plugins_of(code)
+    if plugins:
+        payload = {**payload, "plugin": plugins}
+    name = ".".join(parts)
+    return Job(
+        stage=stage,
+        id=name,
+        inputs=tuple(inputs),
+        outputs=outputs or outputs_of(study.paths, stage, *parts),
+        log=log_of(study.paths, stage, name),
+        text=json.dumps(
+            {"payload": payload, "settings": [_write_defaults(each) for each in settings]}, ensure_ascii=False
+        ),
+        code=code,
+        files=files or {},
+        reads_sets=reads_sets,
+        texts=texts,
+    )
 
-    def running(self, job: Job) -> dict[str, Any] | None:
-        """Return the heartbeat of a job that runs, here or on another machine."""
-        return alive(job.log) if self.began(job) else None
 
-    def state(self, file: str) -> str:
-        """Return the state of a file: done, or whether a job it needs has failed or runs, or it waits."""
-        job = self._making.get(file)
-        if file not in self._states:
-            if job is None or job.done:
-                state = "done" if Path(file).exists() else "waiting"
-            elif self.began(job):
-                state = "running" if self.running(job) else "failed"
-            else:
-                needed = {self.state(need) for need in job.inputs}
-                state = next((worse for worse in ("failed", "running") if worse in needed), "waiting")
-            self._states[file] = state
-        return self._states[file]
+def _write_defaults(value: object) -> Any:
+    """Return plain data with every default written out."""
+    return value.model_dump(mode="json", by_alias=True) if isinstance(value, Checked) else value
 
-    def failed(self, file: str) -> tuple[Job, ...]:
-        """Return the jobs whose failure keeps a file from being there; none where nothing was tried."""
-        if file not in self._failed:
-            job = self._making.get(file)
-            failed: tuple[Job, ...] = ()
-            if job and not job.done:
-                failed = tuple(dict.fromkeys(each for need in job.inputs for each in self.failed(need)))
-                failed = failed or ((job,) if self.began(job) and not self.running(job) else ())
-            self._failed[file] = failed
-        return self._failed[file]
+
+class _JobBuilder:
+    """Creates the jobs that measure: data, tokenizers, backbones, stores, runs, evaluations and counts."""
+
+    def __init__(self, study: Study) -> None:
+        self.study, self.paths, self.scale = study, study.paths, study.scale
+        self.run_of_folder = checkpoint_runs(study)
+        self.sources = run_sources(study)
+
+    def build(self) -> Iterator[Job]:
+        """Yield the jobs, each after the jobs that it needs."""
+        yield self._data()
+        for name, recipe in self.study.tokenizers.items():
+            yield self._tokenizer(name, recipe)
+        for name, source in self.study.backbones.items():
+            yield self._backbone(name, source)
+        for name, spec in self.study.stores.items():
+            yield self._store(name, spec)
+        for name in self.study.runs:
+            yield self._train(name)
+        for name in self.study.suites:
+            if name != "data":
+                yield from self._evaluations(name, self.study.encoders[name])
+        if self.study.counted:
+            yield self._count()
+
+    def _make(
+        self, stage: str, parts: tuple[str, ...], payload: Mapping[str, Any], modules: Collection[str],
+        settings: Iterable[object] = (), needs: Iterable[str] = (), **options: Any,
+    ) -> Job:  # fmt: skip
+        inputs = (self.paths.data, *needs)
+        return _make_job(self.study, stage, parts, inputs, payload, modules, settings, **options)
+
+    def _data(self) -> Job:
+        """Create the data job; the root of a local source comes from the config or the environment."""
+        study = self.study
+        payload: dict[str, Any] = {
+            "source": study.source,
+            "root": study.root,
+            "file": list(self.scale.data.files),
+        }
+        if study.source == "hub":
+            payload["revision"] = load_lock(study.workflow).revision(SIMCSE_DATA) or ""
+        if study.source != "embedded":
+            payload["sizes"] = load_datasets(study.workflow).plain()["sizes"]
+        modules = {"embedded": "replicse.world.world", "hub": "replicse.data.hub"}
+        generated = [f"{study.data_root}/{name}" for name in FILES if study.source == "embedded"]
+        return _make_job(
+            study,
+            "data",
+            (),
+            (),
+            {name: value for name, value in payload.items() if value},
+            ["replicse.data.sets", *filter(None, [modules.get(study.source)])],
+            reads_sets=True,
+            files={"files": list(self.scale.data.files)},
+            outputs=(study.paths.data, *generated),
+        )
+
+    def _tokenizer(self, name: str, recipe: Mapping[str, Any]) -> Job:
+        corpora = (corpus_of(recipe["corpus"]),) if "corpus" in recipe else ()
+        modules = {CORPORA, "replicse.data.tokenizer"}
+        return self._make("tokenizer", (name,), recipe, modules, corpora, files=recipe)
+
+    def _backbone(self, name: str, source: Mapping[str, Any]) -> Job:
+        # An encoder of the user is read again if one of its files has changed.
+        files = {"encoder": source["folder"]} if is_own_folder(source.get("folder", "")) else {}
+        return self._make("backbone", (name,), source, {"replicse.encoder.preparing"}, files=files)
+
+    def _store(self, name: str, spec: Mapping[str, Any]) -> Job:
+        augment = spec["view"].get("augment", {})
+        settings: list[Any] = [corpus_of(spec["corpus"])]
+        encoders = []
+        if augment:
+            settings.append(augmentation_of(augment))
+            encoders += [model.folder or "" for model in frozen_models(settings[1])]
+        if "encoder" in augment:
+            encoders.insert(0, augment["encoder"])
+        needs = (spec["tokenizer"], *(f"{encoder}/{ENCODER[0]}" for encoder in encoders))
+        modules = {CORPORA, "replicse.data.store", *self._families(*encoders)}
+        payload = {**spec, "corpus": self.scale.expected(spec["corpus"])}
+        return self._make("store", (name,), payload, modules, settings, needs, files=spec)
+
+    def _train(self, name: str) -> Job:
+        study, run = self.study, self.study.runs[name]
+        initial, stores = study.init_folder(run), study.run_stores[name]
+        frozen = [model.folder or "" for model in frozen_models(run)]
+        tokenizer = study.tokenizer_file(run.init)
+        needs = (
+            *(self.paths.store(store, STORE) for store in dict.fromkeys(stores)),
+            tokenizer,
+            *(f"{folder}/{ENCODER[0]}" for folder in dict.fromkeys([initial, *frozen]) if folder),
+        )
+        payload = {
+            "run": run.plain(),
+            "run_id": name,
+            "init": initial,
+            "tokenizer": tokenizer,
+            "stores": [self.paths.store(store) for store in stores],
+        }
+        # The reader of a corpus belongs to its store, but a run asks the format of the corpus for labels.
+        formats = {source.corpus_format for source in run.sources}
+        modules = {"replicse.training.loop", *(kind.__module__ for kind in formats)}
+        modules |= {suite_code(run.selection.suite), *self._families(name, *frozen)}
+        files = run.selection.plain()
+        return self._make("train", (name,), payload, modules, (run,), needs, files=files, reads_sets=True)
+
+    def _evaluations(self, name: str, encoder: Encoder) -> Iterator[Job]:
+        """Yield a job for each group of suites of an encoder, and one for the checkpoints of its run."""
+        weights = () if encoder.source.vectors else (f"{self.study.encoder_folder(encoder)}/{ENCODER[0]}",)
+        families = self._families(encoder.source.run or "")
+        for group, suites in self.study.groups(name).items():
+            payload = self._describe_encoder(encoder) | self._describe_suites(name, suites)
+            files = {key: payload[key] for key in ("options", "postprocess") if key in payload}
+            modules = _encoder_modules(encoder) | _suite_modules(suites) | families
+            settings: list[Any] = [self.scale.suite_options(suite) for suite in suites]
+            settings += [dict(current().suites[suite].fixed) for suite in suites]
+            settings += _encoder_settings(encoder)
+            yield self._make(
+                "evaluate", (name, group), payload, modules, settings, weights, files=files, reads_sets=True
+            )
+        if "trajectory" in self.study.suites[name]:
+            run, pooling = encoder.source.run or "", encoder.pooling
+            payload = {"encoder": self.paths.run(run), "pooling": pooling.spelling, "engine": encoder.engine}
+            modules = {"replicse.encoder.sentence", *_suite_modules(["geometry"]), *families}
+            settings = [self.scale.suite_options("geometry"), pooling]
+            needs = (self.paths.run(run, METRICS),)
+            yield self._make("geometry", (name,), payload, modules, settings, needs, reads_sets=True)
+
+    def _families(self, *encoders: str) -> set[str]:
+        """Return the plug-ins that define families and heads of encoders, each a run or a folder of weights."""
+        modules = set()
+        for name in encoders:
+            if name in self.sources:
+                for init in self.study.inits(self.sources[name]):
+                    modules |= {family_code(init.made_family)} if init.made_family else set()
+            run = self.study.runs.get(self.run_of_folder.get(name, name))
+            if run:
+                modules.add(type(run.head).__module__)
+        return modules - {HeadParameters.__module__, ""}
+
+    def _describe_encoder(self, encoder: Encoder) -> dict[str, Any]:
+        """Return what an evaluation is given about its encoder."""
+        options: dict[str, Any] = {"pooling": encoder.pooling.spelling}
+        if encoder.source.words:
+            options["vectors"] = encoder.source.words.plain()
+        else:
+            options["encoder"] = self.study.encoder_folder(encoder)
+        if encoder.engine != "auto":
+            options["engine"] = encoder.engine
+        if encoder.postprocess:
+            options["postprocess"] = encoder.postprocess.plain()
+            if encoder.postprocess.fit != "target":
+                options["postprocess"]["fit"] = self.scale.expected(options["postprocess"]["fit"])
+        return options
+
+    def _describe_suites(self, name: str, suites: list[str]) -> dict[str, Any]:
+        options = {suite: given for suite in suites if (given := self.study.options(suite, [name]))}
+        return {"suite": suites, **({"options": options} if options else {})}
+
+    def _count(self) -> Job:
+        payload = self.study.count_job()
+        corpora = map(corpus_of, payload["corpora"].values())
+        runs = (RunSpec.of(run, name) for name, run in payload.get("recipes", {}).items())
+        return self._make(
+            "count",
+            (),
+            payload,
+            {"replicse.training.counts"},
+            (*corpora, *runs),
+            files=payload,
+            reads_sets=True,
+        )
+
+
+def _suite_modules(suites: Iterable[str]) -> set[str]:
+    return {"replicse.evaluation.suites", *map(suite_code, suites)}
+
+
+def _encoder_modules(encoder: Encoder) -> set[str]:
+    """Return the code that opens an encoder and computes its vectors."""
+    modules = {f"replicse.encoder.{'baselines.word_vectors' if encoder.source.vectors else 'sentence'}"}
+    if encoder.postprocess:
+        modules.add("replicse.encoder.baselines.fitted")
+        if encoder.postprocess.fit != "target":
+            modules.add(CORPORA)
+    return modules
+
+
+def _encoder_settings(encoder: Encoder) -> list[object]:
+    """Return the checked data of an encoder: pooling, postprocessing, and the corpus that this is fitted on."""
+    settings: list[object] = [encoder.pooling]
+    if encoder.postprocess:
+        settings.append(encoder.postprocess)
+        if isinstance(encoder.postprocess.fit, dict):
+            settings.append(corpus_of(encoder.postprocess.fit))
+    return settings
+
+
+def _list_outcomes(study: Study) -> Iterator[Job]:
+    """Yield the jobs from the evaluations of a study's cells to its report."""
+    paths, items = study.paths, study.items.values()
+    results, tables = [paths.item(item) for item in study.items], [paths.table(item) for item in study.items]
+    figures = [paths.figure(item.id) for item in items if item.figure]
+    described = {"config": study.config.whole(), "record": describe_study(study)}
+    yield _make_job(study, "study", (), (), described, ())
+    for item in items:
+        result, parts = paths.item(item.id), (item.id,)
+        payload = plan_item(study, item).plain()
+        yield _make_job(study, "tabulate", parts, study.evaluation_files(item), payload, JUDGES)
+        if item.figure:
+            shown = {"item": result}
+            yield _make_job(study, "figures", parts, [result], shown, SHOWS, texts="figures.yaml")
+        figure = [paths.figure(item.id)] if item.figure else []
+        shown = {"study": paths.record, "item": result, "figure": "".join(figure)}
+        yield _make_job(study, "page", parts, [paths.record, result, *figure], shown, SHOWS)
+    yield _make_job(
+        study, "judge", (), [paths.config, *results], {"study": paths.config}, JUDGES, texts="papers"
+    )
+    judged = map(paths.judged, JUDGED)
+    inputs = [paths.record, paths.data, *results, *tables, *figures, *judged, paths.judgements]
+    yield _make_job(
+        study, "report", (), inputs, {"study": paths.record}, SHOWS, texts="causes-page.yaml",
+        outputs=outputs_of(paths, "report", study.studied, study.items),
+    )  # fmt: skip

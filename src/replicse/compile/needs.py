@@ -48,7 +48,7 @@ def needs(plan: Study) -> Iterator[Need]:
             size, licence = (known.bytes, known.licence) if known else (None, "")
             copies = 2 if kind == "artefact" or (known and known.member) else 1
             yield Need(kind, name, size, licence, copies, known)
-    for part in hub_parts(plan, plan.estimates["outside"]):
+    for part in hub_parts(plan, list_outside(plan)):
         name = f"{part.path} {part.files or f'{part.name or str()} {part.split}'.strip()}"
         yield Need("part", name, part.bytes, part.licence or "", 4, part)
     for key, source in plan.backbones.items():
@@ -99,12 +99,12 @@ def hub_parts(plan: Study, read: Iterable[Mapping[str, Any]]) -> list[HubPart]:
 
 def data_files(plan: Study) -> list[str]:
     """Return the files below the data root that some job reads, by name, evaluation sets apart."""
-    return named_files(plan.estimates["outside"])
+    return named_files(list_outside(plan))
 
 
 def tables(plan: Study) -> list[str]:
     """Return the files of the working directory that some job reads: corpora and evaluation sets of your own."""
-    return workspace_files(plan.estimates["outside"])
+    return workspace_files(list_outside(plan))
 
 
 def absent_root(plan: Study) -> str:
@@ -138,8 +138,14 @@ def _key(part: HubPart) -> tuple[str | None, ...]:
     return part.path, part.name, part.split, part.files, part.revision
 
 
+def list_outside(study: Study) -> list[Mapping[str, Any]]:
+    """Return the plain data in the specifications of a study's jobs that may name something outside, each once."""
+    listed: list[Mapping[str, Any]] = study.remember("outside", outside)
+    return listed
+
+
 def outside(plan: Study) -> list[Mapping[str, Any]]:
-    """Return every mapping in the specs of a plan's jobs that may name something outside, each once."""
+    """Compute what `list_outside` returns."""
     suites = sorted(set().union(*plan.suites.values()))
     every = mappings(
         [

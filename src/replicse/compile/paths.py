@@ -63,6 +63,10 @@ class Paths:
         """Return the config of the study as it was started, for jobs that plan it again."""
         return f"{self.results}/{CONFIG}"
 
+    def specification(self, stage: str, job: str) -> str:
+        """Return the specification of a job, which may be the only one of its stage."""
+        return "/".join(filter(None, [self.results, "jobs", stage, job])) + ".json"
+
     def throughput(self, *parts: str) -> str:
         """Return the folder of what `replicse benchmark` measured, a file per device, or a file in it."""
         return "/".join([self.results, "throughput", *parts])

@@ -3,14 +3,19 @@
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from replicse.registry.run_specs import InitSpec, RunSpec
+from replicse.registry.run_specs import AveragedRun, InitSpec, RunSpec
+from replicse.spec.cell_names import CellNames
 from replicse.spec.layers import merged
 from replicse.spec.models import EncoderRequest, layered
-from replicse.spec.papers import Paper, recipe_of
+from replicse.spec.papers import Paper, merge_runs, recipe_layers, recipe_of
 from replicse.spec.printed import Spread
 from replicse.spec.protocols import varied
+from replicse.spec.record import RECORD, Record
+from replicse.spec.record_spreads import lent_spreads
 from replicse.spec.scales import Scale
 
+# What may change something in the run of a recipe.
+Request = EncoderRequest | InitSpec | AveragedRun
 # What a protocol changes in the runs of a chain, by their recipes.
 Stages = Mapping[str, EncoderRequest]
 
@@ -23,32 +28,74 @@ class Chain(NamedTuple):
     stages: Stages = {}
 
 
+class Written(NamedTuple):
+    """A run as recipes and requests write it, and the part that papers of the workspace write."""
+
+    run: RunSpec
+    own: RunSpec = RunSpec()
+
+
 class Recipes:
     """Reads the recipes of papers at a scale, each once."""
 
-    def __init__(self, papers: Mapping[str, Paper], scale: Scale) -> None:
+    def __init__(self, papers: Mapping[str, Paper], scale: Scale, record: Record) -> None:
         self.papers, self.scale = papers, scale
-        self._published = list(self._printed_spreads()) if scale.comparable else []
-        self._read: dict[tuple[str, str], RunSpec] = {}
+        # A paper's own spread replaces the one of the record.
+        recorded = [*self._recorded_spreads(record), *self._printed_spreads()] if scale.comparable else []
+        self._published = recorded
+        self._read: dict[tuple[str, str], Written] = {}
 
-    def run(self, use: str, request: EncoderRequest | InitSpec, chain: Chain) -> RunSpec:
-        """Return the run of a recipe, with what a request changes in it, before the scale's adjustments."""
-        key = chain.paper, self.scale.recipe(chain.paper, use)
-        if key not in self._read:
-            self._read[key] = recipe_of(self.papers, *key, chain.where)
-        run = changed_run(self._read[key], request, chain.where)
+    def is_own(self, paper: str) -> bool:
+        """Return whether a paper, named by its key, is one of the workspace."""
+        return paper in self.papers and self.papers[paper].own
+
+    def read(self, paper: str, name: str, where: str) -> Written:
+        """Return the run of a recipe of a paper as it is written."""
+        if (paper, name) not in self._read:
+            layers = list(recipe_layers(self.papers, paper, name, where))
+            own = merge_runs(run for home, run in layers if home.own)
+            self._read[paper, name] = Written(merge_runs(run for _, run in layers), own)
+        return self._read[paper, name]
+
+    def run(self, use: str, request: Request, chain: Chain, own: bool) -> Written:
+        """Return the run of a recipe, with what a request changes in it, before the scale's adjustments.
+
+        `own` says that the request is written in a paper of the workspace.
+        """
+        written = self.read(chain.paper, self.scale.recipe(chain.paper, use), chain.where)
         # A chain names its recipes with their paper.
         stage = chain.stages.get(use.removeprefix(f"{chain.paper}/"))
-        return changed_run(run, stage, chain.where) if stage else run
+        changes = [(request, own), (stage, self.is_own(chain.paper))] if stage else [(request, own)]
+        for change, is_own in changes:
+            kept = merged(written.own, change.run) if is_own and change.run else written.own
+            written = Written(changed_run(written.run, change, chain.where), kept)
+        return written
 
     def spreads(self, run: RunSpec) -> dict[str, Spread]:
-        """Return the spreads over seeds that some paper prints of a run, by metric path."""
+        """Return the spreads over seeds that a source of the record or a paper has of a run, by metric path."""
         return {
             path: spread
             for other, spreads in self._published
             if other == run
             for path, spread in spreads.items()
         }
+
+    def _recorded_spreads(self, record: Record) -> Iterator[tuple[RunSpec, dict[str, Spread]]]:
+        names = CellNames(self.papers)
+        for name, spread in lent_spreads(record):
+            (full,) = names.full_names(name, "", RECORD)
+            cell = names.cell(full)
+            item = self.papers[cell.paper].items.get(cell.item_name)
+            place = item.place_of(cell) if item else None
+            if item is None or place is None:
+                continue
+            row, column = place
+            own = row.cells.get(column.id, EncoderRequest())
+            request = layered(item.encoder, column.encoder, row.encoder, own)
+            if request.use:
+                where = f"{item.file}: row {row.id}"
+                recipe = recipe_of(self.papers, cell.paper, request.use, where)
+                yield changed_run(recipe, request, where), {item.path(row, column): spread}
 
     def _printed_spreads(self) -> Iterator[tuple[RunSpec, dict[str, Spread]]]:
         for paper in self.papers.values():
@@ -66,7 +113,7 @@ class Recipes:
                     yield changed_run(recipe, request, where), spreads
 
 
-def changed_run(run: RunSpec, request: EncoderRequest | InitSpec, where: str) -> RunSpec:
+def changed_run(run: RunSpec, request: Request, where: str) -> RunSpec:
     """Return a run with what a request changes in it: its parts, then its views and terms."""
     changes = request.run
     return varied(merged(run, changes) if changes else run, getattr(request, "vary", None), where)

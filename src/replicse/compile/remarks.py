@@ -1,22 +1,29 @@
 """Remarks on a plan, each a sentence: unpinned artefacts, absent data, searches that a scale cuts."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from replicse.compile.lines import described
 from replicse.compile.needs import absent, absent_root, unpinned_text
+from replicse.compile.recipes import Chain, Recipes, Written
 from replicse.compile.study import Study
+from replicse.spec.record import Record
 from replicse.spec.tables import Item
+from replicse.workspace import is_own
 
 # Of more rows than this a note says how many they are.
 FEW_ROWS = 3
+KEPT = "values that your recipes write are kept, and adjust: [] in a scale of your own keeps all"
 
 
 def remarks(plan: Study) -> Iterator[str]:
-    """Yield hub artefacts without a commit, poolers that are not there, and searches that are cut.
+    """Yield what the scale changes in runs of your own, missing commits and poolers, and searches that are cut.
 
     Items of other scales are named; corpora, evaluation sets and encoders of your own where they are not there, the
     sets also at a scale without verdicts.
     """
+    if changed := adjusted_text(plan, plan.items.values()):
+        yield changed
+    yield from shortened_runs(plan)
     yield from (f"{item} is left out: {error}" for item, error in plan.unplanned.items())
     if unpinned := unpinned_text(plan):
         yield unpinned
@@ -35,8 +42,62 @@ def remarks(plan: Study) -> Iterator[str]:
         yield f"sets of your own are used completely at this scale, and get no verdict: {', '.join(sets)}"
 
 
+def adjusted_text(plan: Study, items: Iterable[Item]) -> str:
+    """Return what the scale changes in the runs of the workspace's papers, among some items; blank for nothing."""
+    own, recipes = [item for item in items if is_own(item.file)], Recipes(plan.papers, plan.scale, Record())
+    changes: dict[str, dict[str, None]] = {}
+    for item in own:
+        for written, where in _written_runs(item, recipes):
+            for path, text in _adjustments(plan, written, where).items():
+                changes.setdefault(path, {})[text] = None
+    if not changes:
+        return ""
+    texts = (f"{path} {' or '.join(each)}" for path, each in changes.items())
+    papers = ", ".join(dict.fromkeys(item.paper for item in own))
+    return f"scale {plan.scale.name} trains {papers} with {', '.join(texts)}; {KEPT}"
+
+
+def shortened_runs(plan: Study) -> Iterator[str]:
+    """Yield which runs of the workspace's papers end before the steps that they give, by the rows that are expected."""
+    recipes, told = Recipes(plan.papers, plan.scale, Record()), set[str]()
+    for item in (item for item in plan.items.values() if is_own(item.file)):
+        for written, where in _written_runs(item, recipes):
+            run, corpus = plan.scale.adjusted(written.run, written.own, where), written.run.corpus or ""
+            asked, rows = written.run.optimisation.steps, plan.scale.rows(corpus)
+            steps = run.optimisation.replace(steps=None).last_step(rows, 1 + len(run.beside))
+            if asked and steps is not None and steps < asked and where not in told:
+                ends = f"optimisation.epochs ends the run after {steps:,} steps of {asked:,}"
+                told.add(where)
+                yield f"{where}: {ends} ({rows:,} rows of {corpus}); leave out epochs to make them all"
+
+
+def _written_runs(item: Item, recipes: Recipes) -> Iterator[tuple[Written, str]]:
+    """Yield the runs that the rows of an item evaluate, as they are written, and the place of each."""
+    for row in (row for row in item.rows if not row.quoted):
+        line, seen = described(item, row), set[str]()
+        for column in item.columns:
+            request, text = line.asks(column)
+            if request.use and text not in seen:
+                where = line.where(column)
+                yield recipes.run(request.use, request, Chain(item.paper, where), own=True), where
+            seen.add(text)
+
+
+def _adjustments(plan: Study, written: Written, where: str) -> Mapping[str, str]:
+    """Return the new value at each path of a run that the scale changes, and the one that was written."""
+    adjusted, changes = plan.scale.adjusted(written.run, written.own, where), {}
+    for rule in plan.scale.adjust:
+        section, _, key = rule.path.partition(".")
+        before, after = (getattr(getattr(run, section), key, None) for run in (written.run, adjusted))
+        if before != after:
+            instead = "" if before is None else f" instead of {before}"
+            changes[rule.path] = f"{after}{instead}"
+    return changes
+
+
 def cut_searches(plan: Study, item: Item) -> str:
     """Return what the scale and the seeds leave of an item's searches; blank where that is all."""
+    scale = plan.scale.limiting(is_own(item.file))
     searched: set[str] = set()
     cut: dict[str, list[str]] = {}
     for row in (row for row in item.rows if not row.quoted):
@@ -45,9 +106,9 @@ def cut_searches(plan: Study, item: Item) -> str:
             request, where = line.asks(column)[0], line.where(column)
             searched.add(row.id)
             for name, values in (request.grid or {}).items():
-                left[f"values of {name}"] = len(plan.scale.tried(name, values, where)), len(values)
+                left[f"values of {name}"] = len(scale.tried(name, values, where)), len(values)
             if request.draw:
-                left["drawn jobs"] = plan.scale.jobs(request, where), request.draw.jobs
+                left["drawn jobs"] = scale.jobs(request, where), request.draw.jobs
         for what, (some, every) in left.items():
             if some < every:
                 cut.setdefault(f"{some} of {every} {what}", []).append(row.id)

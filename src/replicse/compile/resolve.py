@@ -8,23 +8,24 @@ from typing import Any, NamedTuple
 
 from replicse.compile.cost import check_frozen_layers
 from replicse.compile.paths import Paths, backbone_id, tokenizer_id
-from replicse.compile.recipes import Chain, Recipes
+from replicse.compile.recipes import Chain, Recipes, Written
 from replicse.compile.stores import Stores
 from replicse.compile.study import Study, kept_checkpoint
 from replicse.errors import BadInput, MissingData, check_known
 from replicse.registry.corpora import Labelled
-from replicse.registry.encoders import Engine, can_keep
+from replicse.registry.encoders import Checkpoint, Engine, can_keep
 from replicse.registry.frozen import BY_NAME, FrozenModel, with_frozen
 from replicse.registry.poolings import Own
 from replicse.registry.registry import current
 from replicse.registry.run_options import SelectionRule, View
-from replicse.registry.run_specs import PARTS, InitSpec, RunSpec, SourceSpec
+from replicse.registry.run_specs import PARTS, AveragedRun, InitSpec, RunSpec, SourceSpec
 from replicse.registry.runs import Fresh, Init, Run, RunSource
 from replicse.spec.config import Config
 from replicse.spec.layers import merged
 from replicse.spec.lock import Lock, load_lock
 from replicse.spec.models import SOURCES, Encoder, EncoderRequest, EncoderSource, PlannedRequest, layered
 from replicse.spec.papers import Paper, recipe_of, recipes_in_order
+from replicse.spec.record import Record, load_record
 from replicse.spec.scales import OfAnotherScale, Scale
 
 # How an encoder is read, whatever it is made from.
@@ -47,7 +48,8 @@ class Resolver:
 
     def __init__(self, plan: Study, lock: Lock) -> None:
         self.plan, self.scale, self.lock = plan, plan.scale, lock
-        self.recipes, self.stores = Recipes(plan.papers, plan.scale), Stores(plan)
+        record = load_record(plan.workflow) if plan.scale.comparable else Record()
+        self.recipes, self.stores = Recipes(plan.papers, plan.scale, record), Stores(plan)
         self._backbones: dict[tuple[str, int], Encoder] = {}
         self._starts: list[InitSpec | FrozenModel] = []
 
@@ -89,9 +91,9 @@ class Resolver:
         self, use: str, request: PlannedRequest, chain: Chain, seeds: Sequence[Seeds]
     ) -> list[Encoder]:
         """Return the encoders of a recipe's runs, as they were trained; note the spreads that are printed of them."""
-        spec = self.recipes.run(use, request, chain)
-        spreads = {} if chain.stages else self.recipes.spreads(spec)
-        runs = self.runs(spec, chain, seeds)
+        written = self.recipes.run(use, request, chain, own=self.recipes.is_own(chain.paper))
+        spreads = {} if chain.stages else self.recipes.spreads(written.run)
+        runs = self.runs(written, chain, seeds)
         for run in runs if spreads else ():
             self.plan.measured[run.run_id] = {**self.plan.measured.get(run.run_id, {}), **spreads}
         return [
@@ -113,9 +115,9 @@ class Resolver:
                 reading: dict[str, Any] = {"pooling": OWN} if entry.folder else {}
             else:
                 own_seed = seed if entry.run.seed == "each" else entry.run.seed
-                spec = merged(RunSpec(), entry.run.without("seed"))
+                written = Written(merged(RunSpec(), entry.run.without("seed")))
                 with self._not_from_itself(InitSpec(backbone=name), where):
-                    (run,) = self.runs(spec, Chain("", where), [Seeds(own_seed, own_seed)], adjust=False)
+                    (run,) = self.runs(written, Chain("", where), [Seeds(own_seed, own_seed)], adjust=False)
                 source = EncoderSource(run=run.run_id)
                 reading = {"checkpoint": kept_checkpoint(run)}
             self._backbones[name, seed] = Encoder(source=source, engine=entry.engine, **reading)
@@ -146,23 +148,31 @@ class Resolver:
         self.plan.backbones[backbone_id(source)] = source.plain()
         return source
 
-    def runs(self, spec: RunSpec, chain: Chain, seeds: Sequence[Seeds], adjust: bool = True) -> list[Run]:
+    def runs(self, written: Written, chain: Chain, seeds: Sequence[Seeds], adjust: bool = True) -> list[Run]:
         """Return the definite run of each seed.
 
         The encoders that its views and terms depend on are of the same chain as the weights it starts from.
         """
+        spec = written.run
         start, sources = spec.start(chain.where), spec.sources(chain.where)
+        own = start == written.own.init
         if adjust:
-            spec = self.scale.adjusted(spec, chain.where)
+            spec = self.scale.adjusted(spec, written.own, chain.where)
         spec = spec.replace(selection=self._selection(spec.selection, chain.where))
         if "precision" not in spec.model_fields_set:
             spec = spec.replace(precision=self.plan.precision(chain.paper))
-        return [self._run(spec, start, sources, chain, seed) for seed in seeds]
+        return [self._run(spec, (start, own), sources, chain, seed) for seed in seeds]
 
     def _run(
-        self, spec: RunSpec, start: InitSpec, sources: Sequence[SourceSpec], chain: Chain, seed: Seeds
+        self,
+        spec: RunSpec,
+        starting: tuple[InitSpec, bool],
+        sources: Sequence[SourceSpec],
+        chain: Chain,
+        seed: Seeds,
     ) -> Run:
-        init, engine = self._init(start, chain, seed)
+        start, own = starting
+        init, engine = self._init(start, own, chain, seed)
         frozen = partial(self._frozen, chain, seed)
         own, *beside = (with_frozen(self._source(source, chain, seed), frozen) for source in sources)
         engine = spec.engine if "engine" in spec.model_fields_set else engine
@@ -196,7 +206,7 @@ class Resolver:
         else:
             problem = "trains none (pooling.train cls-head does)"
         raise BadInput(
-            f"{where}: init.keep_head is true, but the run of {start.use or start.backbone} {problem}; take it away"
+            f"{where}: init.keep_head is true, but the run of {start.name} {problem}; take it away"
             " or fix that run"
         )
 
@@ -216,28 +226,50 @@ class Resolver:
             options = entry.narrowed(options, [path])
         return rule.replace(options=options) if options else rule
 
-    def _init(self, start: InitSpec, chain: Chain, seed: Seeds) -> tuple[Init, Engine]:
-        """Return where a run starts, and the engine of that encoder; the run of another recipe has the same seed."""
+    def _init(self, start: InitSpec, own: bool, chain: Chain, seed: Seeds) -> tuple[Init, Engine]:
+        """Return where a run starts, and the engine of that encoder; the run of another recipe has the same seed.
+
+        `own` says that a paper of the workspace writes it.
+        """
         if start.fresh:
             tokenizer = self.scale.tokenizer(start.fresh.tokenizer, chain.where)
             self.plan.tokenizers[tokenizer_id(tokenizer)] = tokenizer
             return Init(fresh=Fresh(**{**start.fresh.entries(), "tokenizer": tokenizer})), "auto"
         if start.use:
             with self._not_from_itself(start, chain.where):
-                (run,) = self.runs(self.recipes.run(start.use, start, chain), chain, [seed])
+                (run,) = self.runs(self.recipes.run(start.use, start, chain, own), chain, [seed])
             return Init(run=run.run_id, checkpoint=start.checkpoint, **start.kept), run.engine
+        if start.average:
+            return self._average(start, start.average, own, chain, seed)
         if start.backbone:
             backbone = self.backbone(start.backbone, seed.backbone, chain.where)
             engine = "auto" if start.family else backbone.engine
             return Init(**backbone.source.entries(), **start.kept), engine
         return Init(**self._own(start, chain.where).entries(), **start.kept), "auto"
 
+    def _average(
+        self, start: InitSpec, averaged: Sequence[AveragedRun], own: bool, chain: Chain, seed: Seeds
+    ) -> tuple[Init, Engine]:
+        """Return a start that is the mean of the ends of runs, the first of which the others are added to."""
+        ends: list[tuple[Run, Checkpoint]] = []
+        for each in averaged:
+            # Runs of other seeds are averaged on one backbone: from several their mean is no encoder.
+            seeds = [Seeds(number, seed.backbone) for number in each.seeds] or [seed]
+            with self._not_from_itself(start, chain.where):
+                runs = self.runs(self.recipes.run(each.use, each, chain, own), chain, seeds)
+            ends += [(run, each.checkpoint or kept_checkpoint(run)) for run in runs]
+        (first, checkpoint), *others = ends
+        folders = [self.plan.paths.run(run.run_id, which) for run, which in others]
+        average = tuple(FrozenModel(folder=folder) for folder in folders)
+        return Init(run=first.run_id, checkpoint=checkpoint, average=average, **start.kept), first.engine
+
     @contextmanager
     def _not_from_itself(self, start: InitSpec | FrozenModel, where: str) -> Iterator[None]:
         """Refuse a run that starts from its own end or reads it, through however many others."""
         if start in self._starts:
-            name = start.use or start.backbone
-            how = f"init from {name}" if isinstance(start, InitSpec) else f"the frozen model {start.name}"
+            how = (
+                f"init from {start.name}" if isinstance(start, InitSpec) else f"the frozen model {start.name}"
+            )
             raise BadInput(f"{where}: the run starts from itself, by {how}; break the circle")
         self._starts.append(start)
         try:
@@ -297,7 +329,7 @@ def check_parts(scale: Scale, papers: Mapping[str, Paper], workflow: Path) -> No
         # A template leaves parts to those that are like it; another recipe may stand in for one at this scale.
         if run.model_fields_set >= set(PARTS) and scale.recipe(paper.key, name) == name:
             with suppress(OfAnotherScale):
-                resolver.runs(run, Chain(paper.key, where), [FIRST])
+                resolver.runs(resolver.recipes.read(paper.key, name, where), Chain(paper.key, where), [FIRST])
     for name, released in scale.released.items():
         if released.stand_in is not None:
             where = f"{scale.file}: released.{name}.stand_in"

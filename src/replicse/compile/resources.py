@@ -1,18 +1,26 @@
-"""What a job asks a scheduler for: minutes and MB of memory, from the estimates of a plan or what was measured.
+"""The memory and time that a job asks a scheduler for, from the estimates of a study or what was measured.
 
-A group of jobs asks for the sum of its jobs' minutes (Snakemake, `GroupResources.basic_layered`), so that a suite that
+A group of jobs asks for the sum of its jobs' minutes (Snakemake, `GroupResources.basic_layered`), so an evaluation that
 may take hours is an allocation of its own.
 """
 
 import math
+from collections import defaultdict
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any
 
 from replicse.compile.cost import Cost
-from replicse.compile.sizes import FROZEN_BYTES, encoder_parameters
+from replicse.compile.lineage import run_sources
+from replicse.compile.sizes import FROZEN_BYTES, Sources, encoder_parameters, sizes_of
+from replicse.compile.study import Study
 from replicse.registry.suites import Suite, groups
 from replicse.spec.scale_entries import ScaleNeeds
 
-# Minutes that a job is given at least, for starting and for a slow disk; and how many times its expected time.
+# The least minutes of a job, for starting and for a slow disk; and how many times its expected time it asks for.
 LEAST_MINUTES, TIMES = 15, 2.0
+# Groups of suites that train classifiers: no estimate counts them, so they get the hour of any suite at least.
+CLASSIFIERS = ("transfer", "heads")
 # MB of Python, torch with its CUDA libraries, and the packages that a job imports.
 PROCESS_MB = 4000
 # Copies of an encoder's weights that a training has in memory at most: read, saved with the two moments of AdamW.
@@ -22,6 +30,74 @@ COPIES = 4
 STORE_KB = 0.7
 # Rows that are tokenised a minute. benchmarks/growth.py: a million sentences in one; augmented ones take longer.
 STORE_ROWS = 100_000
+
+
+class JobResources:
+    """The resources of the jobs of a study, as functions that Snakemake calls with wildcards and the attempt."""
+
+    def __init__(self, study: Study) -> None:
+        self.study, self.needs = study, study.scale.needs
+        self.threads = self.needs.threads
+        self.gpus = int(self.needs.gpu != "none")
+
+    def train_memory(self, wildcards: Any, attempt: int) -> int:
+        """Return the memory of a training in MB; a retry gets more."""
+        size = sizes_of(self.study.runs[wildcards.run].init, self._sources)
+        return training_memory_mb(size, self.needs, attempt)
+
+    def train_time(self, wildcards: Any, attempt: int) -> int:
+        """Return the time of a training in minutes; a retry resumes, and gets more.
+
+        It leaves room for the evaluations of the same allocation, which is as long as all of them together.
+        """
+        asked = training_minutes(self._cost, wildcards.run, self.needs, attempt)
+        others = 0
+        for encoder, group in self._evaluations.get(wildcards.run, ()):
+            others += evaluation_minutes(self._cost, encoder, group, self.needs, attempt)
+        return max(LEAST_MINUTES, min(asked, self.needs.longest_hours * 60 - others))
+
+    def evaluation_memory(self, wildcards: Any, attempt: int) -> int:
+        """Return the memory of an evaluation in MB; a retry gets more."""
+        return evaluation_memory_mb(wildcards.get("group", ""), self.needs, attempt)
+
+    def evaluation_time(self, wildcards: Any, attempt: int) -> int:
+        """Return the time of an evaluation in minutes; a retry gets more."""
+        group = wildcards.get("group", "")
+        return evaluation_minutes(self._cost, wildcards.encoder, group, self.needs, attempt)
+
+    def store_memory(self, wildcards: Any, attempt: int) -> int:
+        """Return the memory of tokenising a column in MB; a retry gets more."""
+        return store_memory_mb(self._rows(wildcards.name), attempt)
+
+    def store_time(self, wildcards: Any, attempt: int) -> int:
+        """Return the time of tokenising a column in minutes; a retry gets more."""
+        return store_minutes(self._rows(wildcards.name), self.needs, attempt)
+
+    def is_long(self, group: str) -> bool:
+        """Return whether an evaluation is no part of the allocation of its run: a suite of it may take hours."""
+        return self.needs.full_suites and is_long(group)
+
+    def _rows(self, store: str) -> int | None:
+        return self.study.scale.rows(self.study.stores[store]["corpus"]["name"])
+
+    # Snakemake reads the workflow in each job, and most of them ask for nothing.
+    @cached_property
+    def _cost(self) -> Cost:
+        return Cost(self.study)
+
+    @cached_property
+    def _evaluations(self) -> Mapping[str, list[tuple[str, str]]]:
+        """Return the evaluations in the allocation of each run: encoder, and group of suites or `trajectory`."""
+        evaluations: dict[str, list[tuple[str, str]]] = defaultdict(list)
+        for name, encoder in self.study.encoders.items():
+            named = [*self.study.groups(name), *({"trajectory"} & self.study.suites.get(name, set()))]
+            if encoder.source.run:
+                evaluations[encoder.source.run] += [(name, each) for each in named if not self.is_long(each)]
+        return evaluations
+
+    @cached_property
+    def _sources(self) -> Sources:
+        return run_sources(self.study)
 
 
 def requested_minutes(hours: float | None, needs: ScaleNeeds, attempt: int = 1) -> int:
@@ -48,11 +124,13 @@ def evaluation_minutes(cost: Cost, encoder: str, group: str, needs: ScaleNeeds, 
     The scoring of such a suite, by the CPU, is taken to last as long as its encoding.
     """
     estimate = cost.encoding(encoder, group)
-    encoding = estimate.expected if estimate else 0.0
-    if not is_long(group):
-        return requested_minutes(encoding, needs, attempt)
+    hours = estimate.expected if estimate else 0.0
+    if group in CLASSIFIERS or not hours:
+        hours = max(hours, Suite.hours / TIMES)
+    if not (needs.full_suites and is_long(group)):
+        return requested_minutes(hours, needs, attempt)
     most = max(suite.hours for suite in groups()[group]) * 60 * attempt
-    return min(requested_minutes(2 * encoding, needs, attempt), most) if encoding else most
+    return min(requested_minutes(2 * hours, needs, attempt), most) if estimate else most
 
 
 def store_minutes(rows: int | None, needs: ScaleNeeds, attempt: int = 1) -> int:
@@ -76,7 +154,7 @@ def training_memory_mb(size: tuple[int, int] | None, needs: ScaleNeeds, attempt:
 
 def evaluation_memory_mb(group: str, needs: ScaleNeeds, attempt: int = 1) -> int:
     """Return the memory that an evaluation asks for, in MB: the most of its suites at a scale with full ones."""
-    suites = groups()[group] if needs.full_suites else []
+    suites = groups().get(group, []) if needs.full_suites else []
     return max([Suite.memory, *(suite.memory for suite in suites)]) * attempt
 
 
@@ -86,5 +164,5 @@ def store_memory_mb(rows: int | None, attempt: int = 1) -> int:
 
 
 def is_long(group: str) -> bool:
-    """Return whether a suite of a group may take hours: it is no part of its run's allocation."""
-    return any(suite.hours > Suite.hours for suite in groups()[group])
+    """Return whether a suite of a group may take hours at the papers' scale."""
+    return any(suite.hours > Suite.hours for suite in groups().get(group, []))

@@ -11,7 +11,7 @@ from replicse.spec.models import EncoderRequest
 from replicse.spec.papers import Paper
 from replicse.spec.scales import Scale, load_scale
 from replicse.spec.tables import OWN, Item, Row
-from replicse.workspace import looked_up
+from replicse.workspace import is_own, looked_up
 
 
 def load_scales(workflow: Path) -> dict[str, Path]:
@@ -85,4 +85,5 @@ def largest_search(item: Item, scale: Scale) -> int:
         for row in item.rows
         for column in columns
     )
-    return max((scale.jobs(request, where) for request, where in requests), default=1)
+    limited = scale.limiting(is_own(item.file))
+    return max((limited.jobs(request, where) for request, where in requests), default=1)

@@ -1,16 +1,16 @@
 """A compiled study: every cell, run, encoder, store and job, all known at once."""
 
 import os
-from collections.abc import Iterable, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain, starmap
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
-from replicse.compile.job import Job
 from replicse.compile.paths import Paths, backbone_id, tokenizer_id
+from replicse.compile.pickles import Remembered
 from replicse.errors import BadInput, nearest
 from replicse.registry.artefacts import TOKENIZER
 from replicse.registry.encoders import Checkpoint, Precision
@@ -27,9 +27,6 @@ from replicse.spec.papers import Paper, recipe_of
 from replicse.spec.printed import Reported, Spread
 from replicse.spec.scales import Scale
 from replicse.spec.tables import Item, Row
-
-if TYPE_CHECKING:
-    from replicse.compile.graph import Graph
 
 
 @dataclass(frozen=True)
@@ -77,10 +74,7 @@ class Extent(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Study:
-    """A study: every cell, run, encoder and store, each once. Its compiler fills it; then it is `frozen`.
-
-    Its jobs, and what its runs are made from, are worked out when they are first asked for.
-    """
+    """A study: every cell, run, encoder and store, each once. Its compiler fills it; then it is `frozen`."""
 
     config: Config
     workflow: Path
@@ -108,8 +102,12 @@ class Study:
     without_pooler: set[str] = field(default_factory=set)
     # items of the config with a search that is too large for the scale, which nobody asked for by name
     left_out: list[str] = field(default_factory=list)
+    # run -> the runs that it directly depends on
+    depends: dict[str, tuple[str, ...]] = field(default_factory=dict)
     # items that cannot be planned, where that is no reason to stop -> why
     unplanned: dict[str, BadInput] = field(default_factory=dict)
+    # results of functions of the study by name, see `remember`
+    remembered: Remembered = field(default_factory=Remembered)
 
     def frozen(self) -> Self:
         """Return the study as its readers have it: its mappings, sets and lists refuse every change."""
@@ -248,35 +246,19 @@ class Study:
         """Return the names of the cells of all papers."""
         return CellNames(self.papers)
 
-    @cached_property
-    def jobs(self) -> Mapping[tuple[str, str], Job]:
-        """Return every job by stage and id."""
-        from replicse.compile.outcomes import outcomes
+    def remember(self, name: str, compute: Callable[["Study"], Any]) -> Any:
+        """Return the result of a function of the study, which is computed once."""
+        return self.remembered.get(name, lambda: compute(self))
 
-        return MappingProxyType({(job.stage, job.id): job for job in (*self._graph, *outcomes(self))})
-
-    @cached_property
-    def depends(self) -> Mapping[str, Sequence[str]]:
-        """Return the runs that each run depends on."""
-        return self._graph.depends
-
-    @cached_property
-    def estimates(self) -> Mapping[str, Any]:
-        """Return as plain data what costs rest on, as `estimates_of` does."""
-        from replicse.compile.cost import estimates_of
-
-        return estimates_of(self)
+    def run_name(self, encoder: str) -> str:
+        """Return the run of an encoder; empty if it was not trained here."""
+        return self.encoders[encoder].source.run or ""
 
     @property
-    def sources(self) -> Mapping[str, Init]:
-        """Return what each run and each folder of weights was made from."""
-        return self._graph.sources
-
-    @cached_property
-    def _graph(self) -> "Graph":
-        from replicse.compile.graph import Graph
-
-        return Graph(self)
+    def own_sets(self) -> Mapping[str, Any]:
+        """Return the user's own evaluation sets by name."""
+        sets: Mapping[str, Any] = self.scale.options.get("sets", {}).get("sets", {})
+        return sets
 
     def item(self, name: str) -> Item:
         """Return an item by `paper/item` or by its target name; BadInput names the nearest one."""
@@ -306,20 +288,8 @@ class Study:
         return set().union(*(each.runs for each in extents)).difference(*(each.single for each in extents))
 
     def chain(self, runs: Iterable[str]) -> set[str]:
-        """Return some runs and all that they depend on."""
-        chain: set[str] = set()
-        pending = list(runs)
-        while pending:
-            run = pending.pop()
-            if run not in chain:
-                chain.add(run)
-                pending += self.depends[run]
-        return chain
-
-    @property
-    def record(self) -> Mapping[str, Any]:
-        """Return what the report prints about the study itself."""
-        return self.jobs["study", ""].payload
+        """Return runs and all runs that they depend on."""
+        return follow(runs, self.depends)
 
     def evaluated(self, name: str, what: str) -> dict[str, Any]:
         """Return what an evaluation file of an encoder says of the encoder; nothing of counts of the data.
@@ -341,6 +311,18 @@ class Study:
             **({} if own else {"pooling": encoder.pooling.spelling}),
             "postprocess": fitted,
         }
+
+
+def follow(runs: Iterable[str], depends: Mapping[str, Iterable[str]]) -> set[str]:
+    """Return runs and all runs that they depend on."""
+    chain: set[str] = set()
+    pending = list(runs)
+    while pending:
+        run = pending.pop()
+        if run not in chain:
+            chain.add(run)
+            pending += depends[run]
+    return chain
 
 
 def kept_checkpoint(run: Run) -> Checkpoint:

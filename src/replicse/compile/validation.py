@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from replicse.compile.document import study_of
+from replicse.compile.cache import load_or_compile
 from replicse.compile.resolve import check_parts
 from replicse.compile.selection import load_scales
 from replicse.compile.study import Study
@@ -27,7 +27,7 @@ def validate_scales(
     elsewhere: dict[str, list[str]] = {}
     for scale in scales:
         everything = Config(scale=scale.name, papers=items, seeds=(0,), adjudicate="all", **added)
-        study = study_of(everything, workflow, file, papers=papers, as_far_as_possible=True)
+        study = load_or_compile(everything, workflow, file, papers=papers, as_far_as_possible=True)
         for item, error in study.unplanned.items():
             elsewhere.setdefault(item, []).append(scale.name)
             if not isinstance(error, OfAnotherScale) or len(elsewhere[item]) == len(scales):

@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from replicse.data.delimited import csv_records
 from replicse.data.sts import filled_lines, load_sts, one_spaced, read_lines, read_table, score_of
-from replicse.data.tables import csv_records, table_rows
+from replicse.data.tables import table_rows
 from replicse.errors import BadInput, nearest
 from replicse.registry import corpora as registry
 from replicse.registry.tables import Table

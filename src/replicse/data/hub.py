@@ -12,8 +12,8 @@ from typing import Any
 
 from huggingface_hub import constants, errors, get_session, snapshot_download
 
+from replicse.data.delimited import csv_records
 from replicse.data.sts import read_lines
-from replicse.data.tables import csv_records
 from replicse.errors import BadInput, MissingData, check_known, refusing
 from replicse.files import copy_file, sha256_of
 from replicse.registry.corpora import SIMCSE_DATA

@@ -7,6 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import ClassVar, Protocol
 
+import torch
 from torch import Tensor, nn
 
 from replicse.data.tokenizer import SpecialIds, TokenizerSettings, load_tokenizer, special_ids
@@ -54,9 +55,10 @@ class Masks(Protocol):
 class Backbone(nn.Module, ABC):
     """An encoder, with the masked-LM head that was stored with it, if any.
 
-    `engine` reads it; where it is `causal`, a token sees none after it. `hidden` is the width of its states,
-    `vocabulary` the number of token ids it knows, `max_length` the tokens of the longest row it takes,
-    `first_position` the position of a row's first token, `tokenizer_file` the tokenizer.json it works with.
+    `engine` reads it; if it is `causal`, a token does not see the tokens after it. `hidden` is the width of its
+    states, `vocabulary` the number of token ids it knows, `min_length` and `max_length` the tokens of the shortest and
+    of the longest row it takes, `first_position` the position of a row's first token, `tokenizer_file` the
+    tokenizer.json it works with.
     """
 
     engine: ClassVar[Engine]
@@ -64,13 +66,16 @@ class Backbone(nn.Module, ABC):
     first_position: int = 0
     hidden: int
     vocabulary: int
+    min_length: int = 1
     max_length: int
     layer_count: int
     tokenizer_file: Path
-    # Whether padding changes what it computes, so that only rows of one length go together; weights nobody reads;
-    # parameters that are not of the folder, but drawn for the family that its weights were given.
+    # Whether padding changes what it computes, so that only rows of one length go together; weights that are not read;
+    # code of the folder that is not run; parameters that are not of the folder, but drawn for the family that its
+    # weights were given.
     alone: bool = False
     unread: tuple[str, ...] = ()
+    code: tuple[str, ...] = ()
     added: tuple[nn.Parameter, ...] = ()
 
     @cached_property
@@ -86,6 +91,11 @@ class Backbone(nn.Module, ABC):
         """Return whether a token has the same id for another encoder."""
         one, two = (load_tokenizer(each.tokenizer_file, None).get_vocab() for each in (self, other))
         return one == two
+
+    @property
+    def device(self) -> torch.device:
+        """Return where it computes."""
+        return next(self.parameters()).device
 
     @property
     @abstractmethod

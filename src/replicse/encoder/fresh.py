@@ -50,10 +50,11 @@ def _of_transformers(architecture: Architecture, vocabulary: int, special: Speci
     """Return a random encoder of a family of `transformers`, with its masked-LM head where it has one."""
     from transformers import AutoConfig, AutoModel, AutoModelForMaskedLM
 
-    from replicse.encoder.huggingface import TransformersBackbone, first_position, heads_of_family
+    from replicse.encoder.huggingface import TransformersBackbone, first_position, has_masked_lm
+    from replicse.encoder.proof import is_causal
 
     family = architecture.family
-    with_head, causal_lm = heads_of_family(family)
+    with_head = has_masked_lm(family)
     values = dict(_values(architecture, AutoConfig.for_model(family), vocabulary, special))
     opened = AutoModelForMaskedLM if with_head else AutoModel
     with refusing(f"transformers cannot make such an encoder of family {family}"):
@@ -68,7 +69,9 @@ def _of_transformers(architecture: Architecture, vocabulary: int, special: Speci
             f"{family} counts positions after the padding id {first - 1}, but the tokenizer pads with {special.pad};"
             " name a tokenizer of kind byte-bpe"
         )
-    return TransformersBackbone(network, causal_lm and not with_head, architecture.positions)
+    backbone = TransformersBackbone(network, architecture.positions)
+    backbone.causal = is_causal(backbone)
+    return backbone
 
 
 def _values(

@@ -20,8 +20,12 @@ from replicse.encoder.stored import write_folder
 from replicse.errors import BadInput, nearest
 from replicse.files import not_written, read_json
 from replicse.registry.artefacts import CONFIG, WEIGHTS
-from replicse.registry.encoders import MAX_LENGTH
 from replicse.registry.registry import current
+
+# The longest row of a family that sets no limit to it, as T5, whose positions are relative.
+UNLIMITED = 1 << 30
+# Ids of an encoder without a table of token embeddings, as CANINE: Unicode code points, which it hashes.
+CODE_POINTS = 0x110000
 
 
 class ComputedStates(nn.Module):
@@ -44,18 +48,20 @@ class TransformersBackbone(Backbone):
     engine = "transformers"
     network: Any
 
-    def __init__(self, network: Any, causal: bool = False, longest: int | None = None) -> None:
+    def __init__(self, network: Any, longest: int | None = None) -> None:
         super().__init__()
-        self.network, self.causal = network, causal
+        self.network = network
         config = network.config
         self.rates = {key: value for key, value in config.to_dict().items() if _is_rate(key, value)}
         self.hidden, self.layer_count = config.hidden_size, config.num_hidden_layers
-        self.vocabulary = len(self.input_embeddings)
+        table = token_table(self.model)
+        self.vocabulary = CODE_POINTS if table is None else len(table)
         self.first_position = first_position(self.model)
-        # A family without a table of positions has no end of its own.
-        limit = getattr(self.model.config, "max_position_embeddings", None) or 0
-        limit = limit if limit > 0 else MAX_LENGTH
-        self.max_length = min(longest or limit, limit - self.first_position)
+        limit = longest_row(self.model)
+        self.max_length = min(longest or limit, limit)
+        # A decoder otherwise keeps keys and values for a next token.
+        takes_cache = "use_cache" in inspect.signature(self.model.forward).parameters
+        self.options: dict[str, Any] = {"use_cache": False} if takes_cache else {}
 
     @property
     def model(self) -> Any:
@@ -64,8 +70,14 @@ class TransformersBackbone(Backbone):
 
     @property
     def input_embeddings(self) -> nn.Parameter:
-        """Return the token embeddings, (vocabulary, width)."""
-        return self.model.get_input_embeddings().weight
+        """Return the token embeddings, (vocabulary, width); BadInput if the family has no table of them."""
+        table = token_table(self.model)
+        if table is None:
+            raise BadInput(
+                f"{self.model.config.model_type} has no table of token embeddings, which a training reads; choose"
+                " another encoder"
+            )
+        return table
 
     @property
     def predicts_tokens(self) -> bool:
@@ -81,7 +93,7 @@ class TransformersBackbone(Backbone):
         tokens = tokens.index_copy(0, batch.padded_places, batch.tokens).view(batch.rows, -1)
         mask = batch.padded_mask if batch.attention_mask is None else batch.attention_mask
         every = any(state != self.layer_count for state in wanted)
-        options = self._positions(batch) | ({"use_cache": False} if self.causal else {})
+        options = self._positions(batch) | self.options
         with self._first_replaced(first_vector):
             output = self.model(
                 input_ids=tokens, attention_mask=mask.long(), output_hidden_states=every, **options
@@ -218,7 +230,7 @@ class TransformersBackbone(Backbone):
             raise BadInput(f"{model.config.model_type} has no masked-LM head in transformers") from None
         setattr(network, network.base_model_prefix, model)
         network.tie_weights()
-        self.network = network.to(self.input_embeddings.device).train(self.training)
+        self.network = network.to(self.device).train(self.training)
 
     def drop_token_head(self) -> None:
         """Forget the masked-LM head."""
@@ -241,12 +253,13 @@ class TransformersBackbone(Backbone):
         write_folder(Path(folder), weights, config | head_config(head), tokenizer_file, self.max_length)
 
 
-def heads_of_family(family: str, where: str = "") -> tuple[bool, bool]:
-    """Return whether a family has a masked-LM head, and whether a causal one; a plug-in's is registered before.
+def has_masked_lm(family: str, location: str = "") -> bool:
+    """Return whether a family has a masked-LM head; the family of a plug-in is registered first.
 
-    Raises BadInput, which begins with `where`, for a family that nobody has or whose registration fails.
+    Raises:
+        BadInput: nobody has the family, or its registration fails; the error begins with `location`.
     """
-    from transformers import CONFIG_MAPPING, MODEL_FOR_CAUSAL_LM_MAPPING, MODEL_FOR_MASKED_LM_MAPPING
+    from transformers import CONFIG_MAPPING, MODEL_FOR_MASKED_LM_MAPPING
 
     if code := current().families.get(family):
         try:
@@ -258,11 +271,10 @@ def heads_of_family(family: str, where: str = "") -> tuple[bool, bool]:
         if code:
             raise BadInput(f'{code} does not register "{family}"; fix the plug-in')
         raise BadInput(
-            f'{where}neither transformers nor a plug-in in use has a family "{family}"; code in a folder is not run,'
+            f'{location}neither transformers nor a plug-in in use has a family "{family}"; code in a folder is not run,'
             " but replicse.evaluate takes a function of sentences"
         )
-    config = CONFIG_MAPPING[family]
-    return config in MODEL_FOR_MASKED_LM_MAPPING, config in MODEL_FOR_CAUSAL_LM_MAPPING
+    return CONFIG_MAPPING[family] in MODEL_FOR_MASKED_LM_MAPPING
 
 
 def check_keys(where: str, keys: Iterable[str], usual: Any) -> None:
@@ -275,6 +287,21 @@ def check_keys(where: str, keys: Iterable[str], usual: Any) -> None:
 
 def _is_rate(key: str, value: Any) -> bool:
     return ("dropout" in key or key.endswith("pdrop")) and type(value) in (float, int)
+
+
+def token_table(model: Any) -> nn.Parameter | None:
+    """Return the token embeddings of a model; None if it has no table of them, as CANINE."""
+    try:
+        return model.get_input_embeddings().weight
+    except (NotImplementedError, AttributeError):
+        return None
+
+
+def longest_row(model: Any) -> int:
+    """Return the number of tokens of the longest row that a model has positions for; UNLIMITED if it sets no limit."""
+    # XLNet says -1.
+    positions = getattr(model.config, "max_position_embeddings", None) or 0
+    return positions - first_position(model) if positions > 0 else UNLIMITED
 
 
 def first_position(model: Any) -> int:

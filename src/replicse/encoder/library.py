@@ -4,6 +4,7 @@ Nothing of a folder is left out unsaid: a weight inside the encoder that its con
 one next to it is named by the encoder's `unread`.
 """
 
+import logging
 import warnings
 from codecs import BOM_UTF8
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,38 +17,51 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from replicse.encoder.folders import encoder_folder
-from replicse.encoder.huggingface import TransformersBackbone, check_keys, heads_of_family
-from replicse.encoder.stored import read_config, read_weights
+from replicse.encoder.folders import ADAPTER, encoder_folder
+from replicse.encoder.huggingface import TransformersBackbone, check_keys, has_masked_lm, token_table
+from replicse.encoder.stored import UnusableWeights, check_weights, read_config, read_weights
 from replicse.errors import BadInput, refusing
 from replicse.files import read_json
-from replicse.registry.artefacts import CONFIG
+from replicse.registry.artefacts import CONFIG, TOKENIZER_CONFIG
 
-ADAPTER = "adapter_config.json"
+log = logging.getLogger(__name__)
 _COMPUTED = ("inv_freq", "masked_bias", "position_ids", "num_batches_tracked")
 _OF_HEADS = ("pooler.", "mlp.dense.", "projector.")  # read apart where the pooling has a head
 
 
-class LeftOver(BadInput):
+class LeftOver(UnusableWeights):
     """Weights inside an encoder that its configuration has no place for."""
 
 
 def read_network(folder: Path, changes: Mapping[str, Any] = MappingProxyType({})) -> TransformersBackbone:
-    """Return the encoder of a folder in fp32, on the CPU, with its masked-LM head where that is stored.
+    """Return the encoder of a folder in fp32, on the CPU, with its masked-LM head if that is stored.
 
     Weights are read under the names that training code leaves (`module.`, `model.`, ...), of one file or several.
-    Where `changes` of its configuration make it another encoder, the weights that this one has besides are drawn.
-    Raises BadInput where the library cannot make the family, and where a weight is absent or left over inside it.
+    If `changes` of its configuration make it another encoder, the weights that this one has besides are drawn.
+    Code of the folder is never run; a warning names it.
+
+    Raises:
+        BadInput: the library cannot make the family, or a weight is absent.
+        UnusableWeights: the weights are quantised, or one inside the encoder has no place in it.
     """
     folder = Path(folder)
     if (folder / ADAPTER).is_file():
         return _with_adapter(folder, changes)
+    check_weights(folder)
     values = {**read_config(folder), **changes}
     family = values.get("model_type")
     if not isinstance(family, str):
         raise BadInput(f'{folder / CONFIG}: no "model_type"; name the family there, as "model_type": "bert"')
-    masked_lm, causal_lm = heads_of_family(family, f"{folder}: ")
-    with_head = masked_lm and not values.get("is_decoder")
+    with_head = has_masked_lm(family, f"{folder}: ") and not values.get("is_decoder")
+    code = list_code(folder)
+    if code:
+        log.warning(
+            "%s: code of the folder is not run (%s); the %s classes of transformers are used instead, which may compute"
+            " other vectors",
+            folder,
+            ", ".join(code),
+            family,
+        )
     file, stored = read_weights(folder)
     config, made = _made(folder, family, values, with_head)
     if changes:
@@ -80,13 +94,31 @@ def read_network(folder: Path, changes: Mapping[str, Any] = MappingProxyType({})
     drawn = made(config).state_dict() if inside else {}
     network.load_state_dict({name: drawn[name] for name in inside}, strict=False)
     headless = len(absent) > len(inside)
-    backbone = TransformersBackbone(network.base_model if headless else network, causal_lm and not with_head)
+    with refusing(f"{folder}: {family} of transformers cannot be read as an encoder of sentences"):
+        backbone = TransformersBackbone(network.base_model if headless else network)
+    backbone.code = code
     backbone.added = tuple(weight for name, weight in network.named_parameters() if name in inside)
     if isinstance(getattr(backbone.model, "pooler", None), nn.Module):
         # A stored head is read apart, and nothing else reads a pooler; SqueezeBERT calls one all the same.
         backbone.model.pooler = nn.Identity()
     backbone.unread = unread
     return backbone.train()
+
+
+def list_code(folder: Path) -> tuple[str, ...]:
+    """Return the classes of a folder's own code, by file: `auto_map of config.json: modeling_mine.MineModel`."""
+    found = []
+    for name in (CONFIG, TOKENIZER_CONFIG):
+        settings = read_json(folder / name) if (folder / name).is_file() else {}
+        named = settings.get("auto_map") if isinstance(settings, Mapping) else None
+        classes: list[Any] = []
+        for value in named.values() if isinstance(named, Mapping) else [named]:
+            # Two for a tokenizer, a slow and a fast one, of which one may be null.
+            classes += value if isinstance(value, list) else [value]
+        names = dict.fromkeys(str(each) for each in classes if each)
+        if names:
+            found.append(f"auto_map of {name}: {', '.join(names)}")
+    return tuple(found)
 
 
 def _made(folder: Path, family: str, values: Mapping[str, Any], with_head: bool) -> tuple[Any, Any]:
@@ -116,8 +148,8 @@ def _aligned(
     """
     from transformers import CONFIG_MAPPING
 
-    table = model.get_input_embeddings().weight
-    ours = next(name for name, value in model.named_parameters() if value is table)
+    table = token_table(model)
+    ours = next(name for name, value in model.named_parameters() if table is None or value is table)
     ends = [name for name in stored if name == ours or name.endswith(f".{ours}")]
     usual = {"", f"{model.base_model_prefix}."}
     outer = {name.removesuffix(ours) for name in ends}

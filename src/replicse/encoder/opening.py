@@ -1,4 +1,4 @@
-"""One room for encoders of any origin: the library reads, the packed engine takes over where it gives the same."""
+"""Load an encoder with transformers; use the packed engine if its hidden states are equal."""
 
 import logging
 from collections.abc import Mapping
@@ -25,10 +25,17 @@ def open_backbone(
     """Return the encoder of a folder: fp32, on the CPU, in training mode.
 
     A folder that a run or a preparation has recorded is read by the engine that wrote it. Any other one is read by
-    `transformers`, whose place the packed engine takes where its states are equal on a probe. `tokenizer` is its
-    tokenizer.json, if that is not in the folder; `changes` are those of its configuration, as another `model_type`,
-    whose further weights are then drawn. Raises MissingData where a file is absent and BadInput where the
-    engine cannot read the encoder, or a run has recorded it otherwise.
+    `transformers`; the packed engine replaces it if its hidden states are equal on a probe.
+
+    Args:
+        folder: of an encoder that has a transformer.
+        engine: `auto`, or the only engine that may read it.
+        tokenizer: its tokenizer.json, if that is not in the folder.
+        changes: to its configuration, such as another `model_type`, whose further weights are then drawn.
+
+    Raises:
+        MissingData: a file is absent.
+        BadInput: the engine cannot read the encoder, or it is not what a run has recorded.
     """
     folder = Path(folder)
     check_folder(folder)
@@ -41,7 +48,14 @@ def open_backbone(
 
 
 def _recorded(folder: Path, engine: Engine) -> Backbone:
-    if engine == "packed" or (engine == "auto" and read_config(folder).get("model_type") in PACKED):
+    config = read_config(folder)
+    library = config.get("read_by")
+    if library:
+        raise BadInput(
+            f"{folder}: only {library} can read this encoder, with its own pooling; leave out the pooling, or choose"
+            " another encoder"
+        )
+    if engine == "packed" or (engine == "auto" and config.get("model_type") in PACKED):
         from replicse.encoder.packed.checkpoints import load_packed
 
         backbone = load_packed(folder)
@@ -66,7 +80,7 @@ def _of_others(folder: Path, engine: Engine, changes: Mapping[str, Any] = Mappin
     try:
         ours = packed_of(config, theirs.network.state_dict(), folder)
         if differs(ours.eval(), rows, states):
-            raise BadInput("its states are others than those of transformers")
+            raise BadInput("its hidden states differ from those of transformers")
     except BadInput as error:
         if engine == "packed":
             raise BadInput(
@@ -75,5 +89,5 @@ def _of_others(folder: Path, engine: Engine, changes: Mapping[str, Any] = Mappin
         if config.get("model_type") in PACKED:
             log.info("%s is read by transformers: %s", folder, error)
         return theirs
-    ours.unread = theirs.unread
+    ours.unread, ours.code = theirs.unread, theirs.code
     return ours.train()

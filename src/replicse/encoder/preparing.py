@@ -1,4 +1,4 @@
-"""Encoders of others as a study keeps them: one layout for all, and next to it what their own library reads."""
+"""Copy a downloaded or foreign encoder into the layout that a study uses."""
 
 import shutil
 import tempfile
@@ -7,28 +7,67 @@ from pathlib import Path
 
 from replicse.encoder.folders import RECORDS, write_record
 from replicse.encoder.heads import stored_head
+from replicse.encoder.library import list_code
+from replicse.encoder.modules import ORIGINAL, has_modules, list_modules, transformer_folder
 from replicse.encoder.opening import open_backbone
-from replicse.encoder.sentence import ORIGINAL
-from replicse.encoder.sentence_transformers import MODULES, transformer_folder
+from replicse.encoder.sentence_transformers import open_library_encoder
+from replicse.encoder.stored import UnusableWeights, save_tensors
 from replicse.encoder.tokenizer import checked_fast, read_tokenizer, usable_tokenizer
-from replicse.registry.artefacts import TOKENIZER
+from replicse.errors import BadInput
+from replicse.files import write_json
+from replicse.registry.artefacts import CONFIG, TOKENIZER, WEIGHTS
 
 
 def prepare_encoder(source: Path, out: Path, facts: Mapping[str, str]) -> None:
-    """Write an encoder as config.json, model.safetensors and tokenizer.json, and its record: `facts` and digests.
+    """Write an encoder as config.json, model.safetensors and tokenizer.json, and its record.
 
-    A folder of sentence-transformers is kept next to that as it is. Raises BadInput where it cannot be read.
+    A sentence-transformers folder is also copied unchanged. If only sentence-transformers can read it (static
+    embeddings, for example), the three files are placeholders, because every job on an encoder lists them as inputs.
+
+    Args:
+        source: the folder of the encoder.
+        out: the folder to write.
+        facts: entries of the record, next to the digests of the files.
+
+    Raises:
+        BadInput: the encoder cannot be read, or the folder contains code (`auto_map`), which is not run.
     """
-    transformer = transformer_folder(source)
+    code = list_code(list_modules(source)[0].place if has_modules(source) else source)
+    if code:
+        raise BadInput(
+            f"{source}: code of the folder is not run ({', '.join(code)}), so a table would show another encoder;"
+            " remove auto_map to use the classes of transformers"
+        )
+    try:
+        _write_transformer(transformer_folder(source), out)
+    except UnusableWeights:
+        raise
+    except BadInput:
+        if not has_modules(source):
+            raise
+        open_library_encoder(source, "cpu", None)
+        _write_placeholders(out)
+    # A copy from a previous version of the source would be read instead.
+    shutil.rmtree(out / ORIGINAL, ignore_errors=True)
+    if has_modules(source):
+        # Copies the files behind the links of the hub's cache.
+        shutil.copytree(source, out / ORIGINAL)
+    write_record(out / RECORDS[1], facts)
+
+
+def _write_transformer(transformer: Path, out: Path) -> None:
+    backbone = open_backbone(transformer)
     theirs = read_tokenizer(transformer)
     tokenizer = checked_fast(usable_tokenizer(theirs), transformer)
     with tempfile.TemporaryDirectory() as temporary:
         theirs.save_pretrained(temporary)
         tokenizer.save(f"{temporary}/{TOKENIZER}")
-        open_backbone(transformer).save(out, stored_head(transformer), Path(temporary, TOKENIZER))
-    # What another content of the source has left would be read in its place.
-    shutil.rmtree(out / ORIGINAL, ignore_errors=True)
-    if (source / MODULES).is_file():
-        # Of the hub's cache the files, not its links.
-        shutil.copytree(source, out / ORIGINAL)
-    write_record(out / RECORDS[1], facts)
+        backbone.save(out, stored_head(transformer), Path(temporary, TOKENIZER))
+
+
+def _write_placeholders(out: Path) -> None:
+    """Write the files of a transformer for an encoder without one; they name the library to use."""
+    instead = {"read_by": "sentence-transformers", "folder": ORIGINAL}
+    write_json(out / CONFIG, instead)
+    write_json(out / TOKENIZER, instead)
+    save_tensors(out / WEIGHTS, {}, **instead)

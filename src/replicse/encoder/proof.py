@@ -1,5 +1,6 @@
-"""An engine proves itself: its states are those that `transformers` gives for each row alone, to rounding."""
+"""Compare the hidden states of an engine with those of `transformers` for each row alone."""
 
+import logging
 from collections.abc import Sequence
 
 import numpy as np
@@ -11,38 +12,51 @@ from replicse.encoder.batch import TokenBatch
 from replicse.encoder.huggingface import TransformersBackbone
 from replicse.errors import BadInput, refusing
 
+log = logging.getLogger(__name__)
 TOLERANCE = 1e-5  # of the length of a token's vector
-_LENGTHS = (1, 2, 5, 5, 9, 17, 33, 64, 128)
+_LENGTHS = (1, 2, 3, 4, 5, 5, 9, 17, 33, 64, 128)
 _LONGEST = 512
 
 
 def probe_rows(backbone: Backbone, padding: int | None) -> list[np.ndarray]:
-    """Return rows of token ids, the same ones at each call: short and long, of all the vocabulary but its padding."""
-    generator = np.random.default_rng(0)
-    ids = np.setdiff1d(np.arange(backbone.vocabulary), [] if padding is None else [padding])
+    """Return the same short and long rows of token ids at each call, without padding tokens."""
+    generator, ids = np.random.default_rng(0), _ids(backbone, padding)
     most = min(backbone.max_length, _LONGEST)
     lengths = [length for length in _LENGTHS if length < most] + [most]
     return [generator.choice(ids, length) for length in lengths]
 
 
+def _ids(backbone: Backbone, padding: int | None) -> np.ndarray:
+    ids = np.arange(backbone.vocabulary)
+    return ids if padding is None else ids[ids != padding]
+
+
 @torch.inference_mode()
-def states_alone(theirs: TransformersBackbone, rows: Sequence[np.ndarray]) -> list[Tensor]:
-    """Return the last states of each row, (tokens, width), by the library's own call without any padding."""
-    options = {"use_cache": False} if theirs.causal else {}
-    states = []
-    for row in rows:
-        ids = torch.from_numpy(row)[None]
-        with refusing(
-            f"{theirs.model.config.model_type}: transformers cannot encode {len(row)} tokens with it"
-        ):
-            output = theirs.model(input_ids=ids, attention_mask=torch.ones_like(ids), **options)
-        states.append(output.last_hidden_state[0])
-    return states
+def states_alone(theirs: TransformersBackbone, row: np.ndarray) -> Tensor:
+    """Return the last hidden states of one row, (tokens, width), computed by `transformers` without padding."""
+    ids = torch.from_numpy(row)[None]
+    with refusing(f"{theirs.model.config.model_type}: transformers cannot encode {len(row)} tokens with it"):
+        output = theirs.model(input_ids=ids, attention_mask=torch.ones_like(ids), **theirs.options)
+    return output.last_hidden_state[0]
+
+
+def is_causal(theirs: TransformersBackbone) -> bool:
+    """Return whether the first token of a row does not see later ones.
+
+    The family does not decide it: Gemma is bidirectional with `use_bidirectional_attention`, XLNet always.
+    """
+    training = theirs.training
+    theirs.eval()
+    first, second, other = _ids(theirs, theirs.model.config.pad_token_id)[:3]
+    rest = min(theirs.max_length, 8) - 1  # CANINE takes no row of two tokens
+    one, two = (states_alone(theirs, np.array([first, *[later] * rest])) for later in (second, other))
+    theirs.train(training)
+    return equal(one[:1].numpy(), two[:1].numpy())
 
 
 @torch.inference_mode()
 def differs(ours: Backbone, rows: Sequence[np.ndarray], expected: Sequence[Tensor]) -> bool:
-    """Return whether rows encoded in one batch become other states than expected."""
+    """Return whether hidden states of rows in one batch differ from the expected ones."""
     found = ours(TokenBatch.from_rows(rows)).last
     return not equal(found.numpy(), torch.cat(list(expected)).numpy())
 
@@ -56,22 +70,69 @@ def equal(ours: np.ndarray, theirs: np.ndarray) -> bool:
 
 
 def prove_batches(theirs: TransformersBackbone) -> tuple[list[np.ndarray], list[Tensor]]:
-    """Find out whether padding changes what the library's engine computes; `alone` is then set.
+    """Measure which lengths an encoder accepts, whether padding changes its states, and whether it is causal.
 
-    Returns the probe and its states. Raises BadInput where a row changes with its neighbours even without padding.
+    Sets `min_length`, `max_length`, `alone` and `causal` of the backbone.
+
+    Returns:
+        The accepted probe rows and their hidden states.
+
+    Raises:
+        BadInput: no row is accepted, or states depend on other rows of a batch even without padding.
     """
     training = theirs.training
     theirs.eval()
-    rows = probe_rows(theirs, theirs.model.config.pad_token_id)
-    states = states_alone(theirs, rows)
+    rows, states = _measure_lengths(theirs)
+    theirs.causal = is_causal(theirs)
     theirs.alone = differs(theirs, rows, states)
-    if theirs.alone and any(
-        differs(theirs, [row, row[::-1].copy()], [state, *states_alone(theirs, [row[::-1].copy()])])
-        for row, state in zip(rows, states, strict=True)
-    ):
+    if theirs.alone and any(_depends_on_its_batch(theirs, *each) for each in zip(rows, states, strict=True)):
         family = theirs.model.config.model_type
         raise BadInput(
             f"{family}: a sentence's vector depends on the other sentences of its batch; choose another"
         )
     theirs.train(training)
     return rows, states
+
+
+def _measure_lengths(theirs: TransformersBackbone) -> tuple[list[np.ndarray], list[Tensor]]:
+    """Return the accepted probe rows and their hidden states; set `min_length` and `max_length`.
+
+    CANINE, for example, rejects rows shorter than its stride or longer than its number of hash buckets.
+    """
+    rows, states, refused = [], [], {}
+    for row in probe_rows(theirs, theirs.model.config.pad_token_id):
+        try:
+            states.append(states_alone(theirs, row))
+            rows.append(row)
+        except BadInput as error:
+            refused[len(row)] = error
+    if not rows:
+        raise next(iter(refused.values()))
+    shortest, longest = len(rows[0]), len(rows[-1])
+    if min(refused, default=shortest) < shortest:
+        theirs.min_length = shortest
+    longer = [length for length in refused if length > longest]
+    if longer:
+        theirs.max_length = _find_longest(theirs, longest, min(longer))
+        family = theirs.model.config.model_type
+        log.info("%s: rows are cut at %d tokens, the longest it accepts", family, theirs.max_length)
+    return rows, states
+
+
+def _find_longest(theirs: TransformersBackbone, taken: int, refused: int) -> int:
+    """Return the longest accepted length, by bisection between an accepted and a refused one."""
+    token = _ids(theirs, theirs.model.config.pad_token_id)[0]
+    while refused - taken > 1:
+        length = (taken + refused) // 2
+        try:
+            states_alone(theirs, np.full(length, token))
+            taken = length
+        except BadInput:
+            refused = length
+    return taken
+
+
+def _depends_on_its_batch(theirs: TransformersBackbone, row: np.ndarray, state: Tensor) -> bool:
+    """Return whether hidden states of a row change next to another row of the same length."""
+    reverse = row[::-1].copy()
+    return differs(theirs, [row, reverse], [state, states_alone(theirs, reverse)])

@@ -12,40 +12,26 @@ from torch import Tensor
 from torch.nn.functional import normalize
 
 from replicse.checked import excerpt
-from replicse.data.tokenizer import SpecialIds, TokenizerSettings, load_tokenizer
+from replicse.data.tokenizer import load_tokenizer
 from replicse.encoder.backbone import Backbone
 from replicse.encoder.batch import TokenBatch
-from replicse.encoder.folders import encoder_folder, is_recorded
+from replicse.encoder.folders import check_folder, encoder_folder
 from replicse.encoder.heads import SentenceHead, random_head, stored_head
-from replicse.encoder.library import LeftOver
+from replicse.encoder.huggingface import UNLIMITED
+from replicse.encoder.modules import ORIGINAL, has_modules, list_modules, transformer_folder
 from replicse.encoder.opening import open_backbone
 from replicse.encoder.pooling import SentencePooling
 from replicse.encoder.proof import equal
-from replicse.encoder.sentence_transformers import (
-    MODULES,
-    LibraryEncoder,
-    declared_by,
-    encoded,
-    open_model,
-    transformer_folder,
-)
-from replicse.encoder.tokenizer import (
-    PROBE,
-    CalledTokenizer,
-    read_tokenizer,
-    special_ids_of,
-    usable_tokenizer,
-)
-from replicse.errors import BadInput
-from replicse.registry.artefacts import TOKENIZER
+from replicse.encoder.sentence_transformers import LibraryEncoder, open_library_encoder, read_declared
+from replicse.encoder.stored import UnusableWeights
+from replicse.encoder.tokenizer import CalledTokenizer, check_length, folder_tokenizer
+from replicse.errors import BadInput, one_line
 from replicse.registry.encoders import MAX_LENGTH, Engine
 from replicse.registry.poolings import Own, PoolingParameters, pooling_of
 from replicse.runtime.devices import device_for
 from replicse.runtime.memory import give_back
 
 log = logging.getLogger(__name__)
-# Where a preparation keeps what only the library of a folder reads.
-ORIGINAL = "original"
 # Padded tokens of one batch: a CPU wants its working set in the cache, a GPU wants to be full.
 BATCH_TOKENS = {"cpu": 2048, "cuda": 65536}
 _TOKENISED_AT_ONCE = 4096
@@ -81,10 +67,7 @@ class SentenceEncoder:
         self.tokenizer.no_padding()
         self.tokenizer.no_truncation()
         special = self.tokenizer.num_special_tokens_to_add(is_pair=False)
-        if max_length <= special:
-            raise BadInput(
-                f"max_length is {max_length}, but a row has {special} special tokens; give at least {special + 1}"
-            )
+        check_length(max_length, special)
         self.read = SentencePooling(pooling, backbone, self.tokenizer)
         self.tokenizer.enable_truncation(self.read.sentence_tokens(self.max_length))
         # Ids may have gaps: the number of tokens says less than the largest of them.
@@ -94,7 +77,7 @@ class SentenceEncoder:
                 f"{backbone.tokenizer_file.parent}: the tokenizer has token ids up to {largest}, but the encoder"
                 f" knows {backbone.vocabulary}; use the tokenizer that belongs to the encoder"
             )
-        self.device = backbone.input_embeddings.device
+        self.device, self.dtype = backbone.device, next(backbone.parameters()).dtype
         self.batch_tokens = BATCH_TOKENS.get(self.device.type, BATCH_TOKENS["cpu"])
         self._batches = 0
         self._tokens: dict[str, bytes] = {}
@@ -111,29 +94,40 @@ class SentenceEncoder:
     ) -> "SentenceEncoder | LibraryEncoder":
         """Open the encoder of a folder or a hub id (`name/model[@revision]`) as its own library reads it.
 
-        Without a `pooling` (or with "own") a folder of sentence-transformers is read by its modules, any other one by
-        `cls`. With one, its transformer alone is read. `max_length` counts tokens; by default it is the folder's own,
-        512 at most. The device is the first GPU where there is one. What only sentence-transformers computes is
-        returned as a LibraryEncoder. Raises BadInput where the pooling needs a head that was not stored, and for a
-        folder that nobody can read.
+        It is computed in fp32, whatever precision its weights are stored in.
+
+        Args:
+            folder_or_hub_id: of transformers, sentence-transformers, peft or model2vec.
+            pooling: by default (or "own") a folder of sentence-transformers is read by its modules, any other one by
+                `cls`. With a pooling, the transformer alone is read.
+            max_length: tokens at which a row is cut; by default the folder's own, 512 at most with a pooling.
+            device: by default the first GPU if there is one.
+            engine: `auto`, or the only engine that may read it.
+
+        Returns:
+            The encoder; a LibraryEncoder if only sentence-transformers computes it.
+
+        Raises:
+            BadInput: the pooling needs a head that was not stored, or nobody can read the folder.
         """
         folder = encoder_folder(folder_or_hub_id)
-        asked = pooling_of(pooling) if pooling else None
-        if isinstance(asked, Own):
-            asked = None
-        original = folder / ORIGINAL if (folder / ORIGINAL / MODULES).is_file() else folder
-        if asked is None and (original / MODULES).is_file():
-            return cls._as_declared(original, max_length, device, engine)
-        if original != folder and asked == pooling_of("cls"):
-            # What a row of a study reads where it names no pooling.
+        named = pooling_of(pooling) if pooling else None
+        if isinstance(named, Own):
+            named = None
+        original = folder / ORIGINAL if has_modules(folder / ORIGINAL) else folder
+        if named is None and has_modules(original):
+            check_folder(folder)
+            return cls._open_declared(original, max_length, device, engine)
+        if original != folder and named == pooling_of("cls"):
+            # What a row of a study reads if it names no pooling.
             raise BadInput(f"{folder}: declares a pooling of its own; write pooling: own, or another by name")
-        if asked is not None and (folder / MODULES).is_file():
-            log.info("%s: read by pooling %s as asked for, not by its own %s", folder, asked, MODULES)
+        if named is not None and has_modules(folder):
+            log.info("%s: using pooling %s (--pooling), not the folder's modules.json", folder, named)
         transformer = transformer_folder(folder)
-        return cls._of(transformer, asked or pooling_of("cls"), max_length, device, engine)
+        return cls._open_transformer(transformer, named or pooling_of("cls"), max_length, device, engine)
 
     @classmethod
-    def _of(
+    def _open_transformer(
         cls,
         folder: Path,
         pooling: PoolingParameters,
@@ -153,13 +147,15 @@ class SentenceEncoder:
                 "%s: not read, next to the encoder: %s%s", folder, first, f" and {more} more" * (more > 0)
             )
         backbone.to(device_for(device))
+        if max_length is not None and max_length > backbone.max_length:
+            log.info("%s: rows are cut at its %d positions", folder, backbone.max_length)
         length = min(MAX_LENGTH, longest) if max_length is None else max_length
         encoder = cls(backbone, None, tokenizer, pooling, length, normalised)
         encoder._open_head(folder)
         return encoder
 
     @classmethod
-    def _as_declared(
+    def _open_declared(
         cls,
         folder: Path,
         max_length: int | None,
@@ -167,25 +163,47 @@ class SentenceEncoder:
         engine: Engine,
     ) -> "SentenceEncoder | LibraryEncoder":
         """Return a folder of sentence-transformers as that library reads it, by an engine that gives its vectors."""
-        model = open_model(folder, str(device_for(device)), max_length)
-        declared, why = declared_by(model), "its modules are more than a pooling"
-        if declared is not None:
-            length = max_length or declared.max_length
-            rest = length, device, engine, declared.normalised
-            try:
-                encoder = cls._of(transformer_folder(folder), pooling_of(declared.pooling), *rest)
-                if equal(encoder(PROBE), encoded(model, PROBE)):
-                    encoder.forget()
-                    return encoder
-                why = "its vectors are others than those of the library"
-            except LeftOver:
-                raise
-            except BadInput as error:
-                why = str(error)
+        library = open_library_encoder(folder, str(device_for(device)), max_length)
+        first = list_modules(folder)[0].kind
+        try:
+            encoder = cls._open_equal(folder, library, device, engine) if first == "Transformer" else None
+            if encoder is not None:
+                return encoder
+            why = "no engine gives its vectors" if first == "Transformer" else f"its first module is {first}"
+        except UnusableWeights:
+            raise
+        # Whatever fails here, the library has encoded the probe.
+        except Exception as error:
+            why = one_line(error)
         if engine != "auto":
             raise BadInput(f"{folder}: engine {engine} cannot read it ({why}); leave the engine out")
-        log.info("%s is read by sentence-transformers: %s", folder, why)
-        return LibraryEncoder(model)
+        alone = ", each sentence alone, because padding changes its vectors" * library.alone
+        log.info("%s is read by sentence-transformers%s: %s", folder, alone, why)
+        return library
+
+    @classmethod
+    def _open_equal(
+        cls, folder: Path, library: LibraryEncoder, device: str | None, engine: Engine
+    ) -> "SentenceEncoder | None":
+        """Return an encoder of an engine that gives the vectors of the library; None if no engine does.
+
+        Its weights are read also if there is no hope, because the library says nothing of those without a place.
+        """
+        declared = read_declared(library.model)
+        transformer = transformer_folder(folder)
+        if declared is None:
+            backbone = open_backbone(transformer, "transformers")
+            library.unread, library.code = backbone.unread, backbone.code
+            return None
+        length = library.max_length or UNLIMITED
+        encoder = cls._open_transformer(
+            transformer, pooling_of(declared.pooling), length, device, engine, declared.normalised
+        )
+        library.unread, library.code = encoder.backbone.unread, encoder.backbone.code
+        if not equal(encoder(library.texts), library.expected):
+            return None
+        encoder.forget()
+        return encoder
 
     def reload(self, folder: Path, head_seed: int = 0) -> None:
         """Take the weights of another checkpoint of the same run; tokens are kept.
@@ -262,9 +280,13 @@ class SentenceEncoder:
             some = sentences[start : start + _TOKENISED_AT_ONCE]
             texts = [self.pooling.text(sentence) for sentence in some]
             for sentence, encoding in zip(some, self.tokenizer.encode_batch_fast(texts), strict=True):
-                if not encoding.ids:
+                if len(encoding.ids) < self.backbone.min_length:
+                    least = self.backbone.min_length
+                    problem = (
+                        "no token" if least == 1 else f"{len(encoding.ids)} tokens, of at least {least},"
+                    )
                     raise BadInput(
-                        f"the text {excerpt(sentence)} has no token for this tokenizer; leave it out"
+                        f"the text {excerpt(sentence)} has {problem} for this tokenizer; leave it out"
                     )
                 self._tokens[sentence] = np.asarray(encoding.ids, dtype=np.int32).tobytes()
 
@@ -308,12 +330,3 @@ class SentenceEncoder:
         if self._batches % _GIVEN_BACK_EVERY == 0:
             give_back()
         return normalize(vectors) if self.normalised else vectors
-
-
-def folder_tokenizer(folder: Path) -> tuple[Tokenizer | CalledTokenizer, SpecialIds | None, int]:
-    """Return the tokenizer of an encoder's folder, its special ids where it has all, and its longest row in tokens."""
-    if is_recorded(folder):
-        longest = TokenizerSettings.read(folder).model_max_length
-        return load_tokenizer(folder / TOKENIZER, None), None, int(min(longest, MAX_LENGTH))
-    theirs = read_tokenizer(folder)
-    return usable_tokenizer(theirs), special_ids_of(theirs), int(min(theirs.model_max_length, MAX_LENGTH))

@@ -1,104 +1,187 @@
-"""Folders of sentence-transformers: that library reads them, and says how sentences become vectors."""
+"""Load encoders of sentence-transformers with the library itself, in fp32."""
 
 import logging
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 
 from replicse.checked import excerpt
-from replicse.encoder.library import opening
-from replicse.encoder.tokenizer import PROBE
+from replicse.encoder.folders import MODULES
+from replicse.encoder.huggingface import UNLIMITED, longest_row
+from replicse.encoder.library import list_code, opening
+from replicse.encoder.modules import check_modules, is_model2vec, list_modules
+from replicse.encoder.proof import equal
+from replicse.encoder.tokenizer import PROBE, check_length
 from replicse.encoder.vectors import CallableVectors
-from replicse.errors import BadInput, one_line, refusing
-from replicse.files import below, read_json
+from replicse.errors import BadInput, refusing
+from replicse.files import read_json
 
 log = logging.getLogger(__name__)
-MODULES, SETTINGS, KIND = "modules.json", "config_sentence_transformers.json", "SentenceTransformer"
-# The library's name of a pooling, and ours.
+SETTINGS, KIND = "config_sentence_transformers.json", "SentenceTransformer"
+# Pooling modes of the library -> our poolings.
 POOLINGS = {"cls": "cls", "mean": "mean", "lasttoken": "last-token"}
+_BATCH_SIZE = 32  # the library's default
 
 
 @dataclass(frozen=True)
 class Declared:
-    """How a folder says that its sentences are read: pooling, longest row, normalised vectors."""
+    """The pooling of a folder by our name, and whether vectors are normalised."""
 
     pooling: str
-    max_length: int | None
     normalised: bool
 
 
 class LibraryEncoder(CallableVectors):
-    """Vectors of a model of sentence-transformers, for what no engine here computes; each distinct sentence once."""
+    """Encode sentences with a model of sentence-transformers; each distinct sentence once.
+
+    It is used if no engine here computes the same vectors. `texts` are the probe sentences the model can encode,
+    `expected` their vectors when encoded one by one. If padding changes vectors (`alone`), the batch size is 1.
+    """
 
     pooling = None
     engine = "sentence-transformers"
+    unread: tuple[str, ...] = ()
+    code: tuple[str, ...] = ()
 
-    def __init__(self, model: Any) -> None:
-        super().__init__(partial(encoded, model))
-        self.device, self.max_length = model.device, model.max_seq_length
+    def __init__(self, model: Any, name: str) -> None:
+        super().__init__(self._encode_batch)
+        self.model, self.name, self.device = model, name, model.device
+        length = model.max_seq_length
+        self.max_length = None if length is None or length >= UNLIMITED else int(length)
+        self.dtype = next((each.dtype for each in model.parameters()), torch.float32)
+        self.batch_size = 1
+        self.texts, self.expected = self._encode_probe()
+        self.alone = self._depends_on_padding()
+        self.batch_size = 1 if self.alone else _BATCH_SIZE
 
     def encode(self, sentences: Sequence[str]) -> np.ndarray:
         """Return float32 vectors (n, width) in the order of the sentences; of one text, a vector (width,)."""
         return self([sentences])[0] if isinstance(sentences, str) else self(sentences)
 
+    def _encode_batch(self, sentences: Sequence[str]) -> np.ndarray:
+        """Return the library's float32 vectors, (n, width)."""
+        kinds = [_kind(module) for module in self.model]
+        problem = f"{self.name}: sentence-transformers cannot encode with its modules {', '.join(kinds)}"
+        no_pooling = kinds[0] == "Transformer" and "Pooling" not in kinds
+        with refusing(problem, "there is no Pooling among them: give --pooling" if no_pooling else ""):
+            vectors: np.ndarray = self.model.encode(
+                list(sentences),
+                batch_size=self.batch_size,
+                show_progress_bar=False,
+                convert_to_numpy=True,
+            )
+        return vectors.astype(np.float32)
 
-def transformer_folder(folder: Path) -> Path:
-    """Return where the transformer of a folder lies: by its list of modules, or in the folder itself."""
-    file = folder / MODULES
-    if not file.is_file():
-        return folder
-    listed = read_json(file)
-    try:
-        path = listed[0]["path"]
-    except (KeyError, IndexError, TypeError):
-        raise BadInput(f"{file}: no list of modules that each name a path; save the encoder again") from None
-    return below(folder, path, f"the path of a module below the folder in {file}") if path else folder
+    def _encode_probe(self) -> tuple[list[str], np.ndarray]:
+        """Return the probe sentences the model can encode, and their vectors; BadInput if the first one fails."""
+        texts, vectors = [PROBE[0]], [self._encode_batch(PROBE[:1])]
+        for text in PROBE[1:]:
+            try:
+                vectors.append(self._encode_batch([text]))
+                texts.append(text)
+            except BadInput:
+                continue  # too short, or without any token
+        return texts, np.concatenate(vectors)
+
+    def _depends_on_padding(self) -> bool:
+        """Return whether vectors change in a padded batch, for example if positions count the padding."""
+        self.batch_size = len(self.texts)
+        try:
+            return not equal(self._encode_batch(self.texts), self.expected)
+        except BadInput:
+            return True
 
 
-def open_model(folder: Path, device: str, max_length: int | None) -> Any:
-    """Return a folder's model; BadInput where it is none of sentences, or the library cannot read or encode with it."""
-    from sentence_transformers import SentenceTransformer
+def open_library_encoder(folder: Path, device: str, max_length: int | None) -> LibraryEncoder:
+    """Load the encoder of a folder in fp32.
 
+    Args:
+        folder: a folder with modules.json, or of model2vec.
+        device: the device to compute on.
+        max_length: the number of tokens to cut rows at; default: the folder's own. Limited by the positions.
+
+    Raises:
+        BadInput: not a sentence encoder, or the library cannot load it or encode with it.
+    """
     file = folder / SETTINGS
     stated = read_json(file) if file.is_file() else {}
     if isinstance(stated, dict) and stated.get("model_type") not in (None, KIND):
-        # The library would average the tokens of what is a cross-encoder or a sparse one.
+        # The library would average the tokens of a cross-encoder or a sparse encoder.
         raise BadInput(
             f'{file}: model_type is {excerpt(stated["model_type"])}; expected "{KIND}", or give --pooling'
         )
+    check_modules(folder)
     problem = f"{folder}: sentence-transformers cannot open it"
-    with refusing(problem, f"copy all that {MODULES} names"), opening(folder):
-        model = SentenceTransformer(str(folder), device=device)
-        if max_length is not None:
-            model.max_seq_length = max_length
-        kinds = [type(module).__name__ for module in model]
-    try:
-        encoded(model, PROBE[:1])
-    except Exception as error:
-        lacks = "" if "Pooling" in kinds else "; there is no Pooling among them: give --pooling"
-        raise BadInput(
-            f"{folder}: sentence-transformers cannot encode with its modules {', '.join(kinds)}"
-            f" ({one_line(error)}){lacks}"
-        ) from None
-    return model
+    code = [name for module in list_modules(folder) for name in list_code(module.place)]
+    remedy = (
+        f"code of the folder is not run ({', '.join(code)})" if code else f"copy all that {MODULES} names"
+    )
+    with refusing(problem, remedy), opening(folder):
+        model = _load_model(folder, device)
+    _cut_rows(model, folder, max_length)
+    return LibraryEncoder(model, str(folder))
 
 
-def encoded(model: Any, sentences: Sequence[str]) -> np.ndarray:
-    """Return float32 vectors (n, width) of the library itself."""
-    vectors: np.ndarray = model.encode(list(sentences), show_progress_bar=False, convert_to_numpy=True)
-    return vectors.astype(np.float32)
-
-
-def declared_by(model: Any) -> Declared | None:
-    """Return how a model reads sentences, where that may be a pooling of ours; None where it is more than one."""
-    first, *others = model
-    kinds = [type(module).__name__ for module in others]
-    if type(first).__name__ != "Transformer" or kinds not in (["Pooling"], ["Pooling", "Normalize"]):
+def read_declared(model: Any) -> Declared | None:
+    """Return the pooling of a model by our name; None if there is no such pooling, or there are further modules."""
+    kinds = [_kind(module) for module in model]
+    if kinds not in (["Transformer", "Pooling"], ["Transformer", "Pooling", "Normalize"]):
         return None
-    mode = others[0].pooling_mode
+    mode = model[1].pooling_mode
     name = POOLINGS.get(mode) if isinstance(mode, str) else None
-    return Declared(name, model.max_seq_length, "Normalize" in kinds) if name else None
+    return Declared(name, "Normalize" in kinds) if name else None
+
+
+def _load_model(folder: Path, device: str) -> Any:
+    """Return the library's model, with weights of any precision converted to fp32; code in the folder is not run."""
+    from sentence_transformers import SentenceTransformer
+
+    if is_model2vec(folder) and not (folder / MODULES).is_file():
+        from sentence_transformers.sentence_transformer.modules import Normalize, StaticEmbedding
+
+        parts = [StaticEmbedding.load(str(folder))]
+        if len(list_modules(folder)) > 1:
+            parts.append(Normalize())
+        model = SentenceTransformer(modules=parts, device=device)
+    else:
+        model = SentenceTransformer(
+            str(folder), device=device, trust_remote_code=False, model_kwargs={"dtype": torch.float32}
+        )
+    return model.float()
+
+
+def _cut_rows(model: Any, folder: Path, max_length: int | None) -> None:
+    """Set the maximum length of rows to the requested one, or to the number of positions if that is smaller.
+
+    Raises:
+        BadInput: no token fits into the length, or the encoder does not cut rows (static embeddings).
+    """
+    stated = model.max_seq_length
+    if stated is None or math.isinf(stated):
+        if max_length is None:
+            return
+        raise BadInput(
+            f"{folder}: max_length is {max_length}, but {_kind(model[0])} does not cut rows; leave it out"
+        )
+    if max_length is not None:
+        model.max_seq_length = max_length
+    # The tokenizers of word embeddings have no special tokens, and no such function.
+    count = getattr(model.tokenizer, "num_special_tokens_to_add", None)
+    special = count() if count else 0
+    check_length(int(model.max_seq_length), special, f"{folder}: ")
+    for part in model.modules():
+        if _kind(part) != "Transformer" or part.tokenizer is None:
+            continue
+        most = longest_row(part.auto_model)
+        if part.max_seq_length > most:
+            log.info("%s: rows are cut at its %d positions", folder, most)
+            part.max_seq_length = most
+
+
+def _kind(module: Any) -> str:
+    return type(module).__name__

@@ -13,20 +13,36 @@ from torch import Tensor, nn
 
 from replicse.checked import excerpt
 from replicse.data.tokenizer import load_tokenizer, special_tokens
+from replicse.encoder.folders import READABLE, check_is_encoder
 from replicse.errors import BadInput, MissingData, one_line
 from replicse.files import atomic_write, below, check_fetched, check_there, not_written, read_json, write_json
 from replicse.registry.artefacts import CONFIG, TOKENIZER, TOKENIZER_CONFIG, WEIGHTS
 
-READABLE = (WEIGHTS, "pytorch_model.bin")
+# Formats of weights that are not read, by how their files end.
+OTHER_FORMATS = {
+    ".onnx": "ONNX",
+    ".xml": "OpenVINO",
+    ".h5": "TensorFlow",
+    ".msgpack": "Flax",
+    ".gguf": "GGUF",
+}
 KINDS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
+# Where training code puts the weights in a dictionary that also holds the optimiser and counts.
+STATE_DICTS = ("state_dict", "model_state_dict", "model", "module")
 # Our names -> those of a checkpoint, several where one matrix here holds what they hold apart.
 Names = Mapping[str, tuple[str, ...]]
 
 
+class UnusableWeights(BadInput):
+    """Weights that would give wrong vectors without an error: quantised ones, or some without a place."""
+
+
 def read_config(folder: Path) -> dict[str, Any]:
-    """Return the content of an encoder's config.json; MissingData where there is none."""
+    """Return the content of an encoder's config.json; MissingData if there is none."""
     file = Path(folder) / CONFIG
-    check_there(file, "name a folder with a Hugging Face encoder")
+    if not file.is_file():
+        check_is_encoder(Path(folder))
+        check_there(file, "name a folder with a Hugging Face encoder")
     config = read_json(file)
     if not isinstance(config, dict):
         raise BadInput(f"{file}: no mapping; name a folder with a Hugging Face encoder")
@@ -34,11 +50,15 @@ def read_config(folder: Path) -> dict[str, Any]:
 
 
 def weight_files(folder: Path) -> list[Path]:
-    """Return the file of an encoder's weights, or an index and the parts that it names; MissingData for none."""
+    """Return the file of an encoder's weights, or an index and the parts that it names.
+
+    Raises:
+        MissingData: there is no such file; the error names weights in another format.
+    """
     places = [folder / f"{name}{end}" for name in READABLE for end in ("", ".index.json")]
     file = next((place for place in places if place.exists()), None)
     if file is None:
-        raise MissingData(f"{folder}: neither {' nor '.join(READABLE)} is there, nor parts with an index")
+        raise MissingData(_describe_missing_weights(folder))
     if file.suffix != ".json":
         return [file]
     named = read_json(file).get("weight_map", {})
@@ -48,8 +68,33 @@ def weight_files(folder: Path) -> list[Path]:
     ]
 
 
+def _describe_missing_weights(folder: Path) -> str:
+    """Return the error for a folder without weights, or with weights only in an unsupported format."""
+    files = [*folder.glob("*.*"), *folder.glob("*/*.*")]
+    others = sorted(file for file in files if file.suffix in OTHER_FORMATS)
+    if not others:
+        return f"{folder}: neither {' nor '.join(READABLE)} is there, nor parts with an index"
+    formats = sorted({OTHER_FORMATS[file.suffix] for file in others})
+    return (
+        f"{folder}: its weights are there only as {' and '.join(formats)} ({others[0].relative_to(folder)}), but"
+        f" {' and '.join(READABLE)} are read; save the encoder in one of these formats"
+    )
+
+
+def check_weights(folder: Path) -> None:
+    """Raise BadInput if a folder has no weights that can be read, or config.json says that they are quantised."""
+    settings = read_config(folder).get("quantization_config")
+    if settings:
+        method = settings.get("quant_method", "a quantiser") if isinstance(settings, Mapping) else settings
+        raise UnusableWeights(
+            f"{folder / CONFIG}: quantization_config says that the weights are quantised ({method}); expected 16 to"
+            " 64-bit floating point, so name the encoder that was quantised"
+        )
+    weight_files(folder)
+
+
 def has_weights(folder: Path) -> bool:
-    """Return whether a folder holds weights of an encoder."""
+    """Return whether a folder contains weights of an encoder."""
     try:
         return bool(weight_files(folder))
     except MissingData:
@@ -75,8 +120,11 @@ def read_weights(folder: Path) -> tuple[Path, dict[str, Tensor]]:
 def read_tensors(file: Path) -> dict[str, Tensor]:
     """Return the tensors of a file in the format of safetensors or of PyTorch by name.
 
-    Those of a checkpoint that holds them as its `state_dict` among other things are taken from there. Raises BadInput
-    where it cannot be read, and for weights that are no floating-point numbers, such as those of a quantised encoder.
+    Those of a checkpoint that holds them as its `state_dict` among other things are taken from there.
+
+    Raises:
+        BadInput: the file cannot be read.
+        UnusableWeights: weights that are not floating-point numbers, such as those of a quantised encoder.
     """
     check_fetched(file)
     try:
@@ -94,19 +142,22 @@ def read_tensors(file: Path) -> dict[str, Tensor]:
     except Exception as error:
         why = one_line(error)
         raise BadInput(f"{file}: cannot be read ({why}); it is cut, or of another format") from None
-    if isinstance(stored, Mapping) and isinstance(stored.get("state_dict"), Mapping):
-        stored = stored["state_dict"]
+    if isinstance(stored, Mapping):
+        nested = (stored[name] for name in STATE_DICTS if isinstance(stored.get(name), Mapping))
+        stored = next(nested, stored)
     if not isinstance(stored, Mapping):
         raise BadInput(f"{file}: a {type(stored).__name__}, not tensors by name; save a state_dict")
     tensors = {name: value for name, value in stored.items() if torch.is_tensor(value)}
     for name, value in tensors.items():
         if not isinstance(name, str):
             raise BadInput(f"{file}: the key {excerpt(name)} is no name of a weight; save a state_dict")
-        # Counts, and the numbers of positions, are no weights.
-        is_other = value.dim() == 0 or name.endswith("_ids")
+        # Counts, numbers of positions, and the rows of shared embeddings (model2vec) are not weights.
+        is_other = value.dim() == 0 or name.endswith("_ids") or name == "mapping"
         if value.layout != torch.strided or not (value.dtype in KINDS or is_other):
             kind = f"{value.dtype if value.layout == torch.strided else value.layout}".removeprefix("torch.")
-            raise BadInput(f'{file}: "{name}" is {kind}; expected 16 to 64-bit floating point, not quantised')
+            raise UnusableWeights(
+                f'{file}: "{name}" is {kind}; expected 16 to 64-bit floating point, not quantised'
+            )
     return tensors
 
 

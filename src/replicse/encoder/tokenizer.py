@@ -7,11 +7,13 @@ from typing import Any
 
 from tokenizers import Tokenizer
 
-from replicse.data.tokenizer import SpecialIds
-from replicse.encoder.library import opening, quiet_library
+from replicse.data.tokenizer import SpecialIds, TokenizerSettings, load_tokenizer
+from replicse.encoder.folders import is_recorded
+from replicse.encoder.library import list_code, opening, quiet_library
 from replicse.errors import BadInput, refusing
 from replicse.registry.artefacts import TOKENIZER, TOKENIZER_CONFIG
 from replicse.registry.digests import digest
+from replicse.registry.encoders import MAX_LENGTH
 
 # What a tokenizer is tried on: cases, accents, scripts, digits, marks, blanks, special tokens, long words, nothing.
 PROBE = (
@@ -90,16 +92,27 @@ def rows_of(theirs: Any, texts: Sequence[str], longest: int | None = None) -> li
     return rows
 
 
-def read_tokenizer(folder: Path) -> Any:
-    """Return the tokenizer that `AutoTokenizer` makes of a folder.
+def check_length(max_length: int, special: int, location: str = "") -> None:
+    """Raise BadInput, which begins with `location`, if rows of so many tokens contain only their special ones."""
+    if max_length <= special:
+        raise BadInput(
+            f"{location}max_length is {max_length}, but a row has {special} special tokens; give at least {special + 1}"
+        )
 
-    Raises BadInput where no file of a tokenizer is there: the library makes one without words then.
+
+def read_tokenizer(folder: Path) -> Any:
+    """Return the tokenizer that `AutoTokenizer` makes of a folder; code of the folder is not run.
+
+    Raises:
+        BadInput: no file of a tokenizer is there, for which the library would make one without words.
     """
     from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
-    with refusing(f"{folder}: transformers cannot open its tokenizer", COPIED), opening(folder):
+    code = list_code(folder)
+    remedy = f"code of the folder is not run ({', '.join(code)})" if code else COPIED
+    with refusing(f"{folder}: transformers cannot open its tokenizer", remedy), opening(folder):
         try:
-            theirs = AutoTokenizer.from_pretrained(folder)
+            theirs = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
         # Each family raises what it likes for a broken file.
         except Exception:
             if not (folder / TOKENIZER).is_file() or (folder / TOKENIZER_CONFIG).is_file():
@@ -112,6 +125,15 @@ def read_tokenizer(folder: Path) -> Any:
             f"{folder}: no tokenizer is there ({' or '.join(sorted(files | {TOKENIZER}))}); {COPIED}"
         )
     return theirs
+
+
+def folder_tokenizer(folder: Path) -> tuple[Tokenizer | CalledTokenizer, SpecialIds | None, int]:
+    """Return the tokenizer of an encoder's folder, its special ids if it has all, and its longest row in tokens."""
+    if is_recorded(folder):
+        longest = TokenizerSettings.read(folder).model_max_length
+        return load_tokenizer(folder / TOKENIZER, None), None, int(min(longest, MAX_LENGTH))
+    theirs = read_tokenizer(folder)
+    return usable_tokenizer(theirs), special_ids_of(theirs), int(min(theirs.model_max_length, MAX_LENGTH))
 
 
 def usable_tokenizer(theirs: Any) -> Tokenizer | CalledTokenizer:

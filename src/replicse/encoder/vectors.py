@@ -4,8 +4,9 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
+import torch
 
-from replicse.errors import BadInput
+from replicse.errors import BadInput, one_line
 
 
 class CallableVectors:
@@ -21,11 +22,15 @@ class CallableVectors:
         return np.stack([self._vectors[sentence] for sentence in sentences])
 
     def prepare(self, sentences: Iterable[str]) -> None:
-        """Encode all sentences that have no vector yet; BadInput where the function gives no vector a sentence."""
+        """Encode all sentences that have no vector yet.
+
+        Raises:
+            BadInput: the function does not return one vector of numbers for each sentence.
+        """
         distinct = [sentence for sentence in dict.fromkeys(sentences) if sentence not in self._vectors]
         if not distinct:
             return
-        vectors = np.asarray(self._encode(distinct))
+        vectors = to_array(self._encode(distinct))
         if vectors.ndim != 2 or len(vectors) != len(distinct) or vectors.dtype.kind not in "fiu":
             raise BadInput(
                 f"encoder: {len(distinct)} sentences became an array of shape {vectors.shape} of {vectors.dtype};"
@@ -36,3 +41,26 @@ class CallableVectors:
     def clear(self) -> None:
         """Drop all vectors."""
         self._vectors.clear()
+
+
+def to_array(vectors: Any) -> np.ndarray:
+    """Return the vectors of a function as one array, tensors of any precision and device included.
+
+    Raises:
+        BadInput: they cannot form one array, such as lists of unequal length.
+    """
+    try:
+        if isinstance(vectors, list | tuple):
+            return np.asarray([_to_numpy(vector) for vector in vectors])
+        return np.asarray(_to_numpy(vectors))
+    except (ValueError, TypeError, RuntimeError) as error:
+        raise BadInput(
+            f"encoder: its vectors do not form one array ({one_line(error)}); return numbers of shape"
+            " (sentences, width)"
+        ) from None
+
+
+def _to_numpy(value: Any) -> Any:
+    """Return a tensor as an array, anything else as it is."""
+    # NumPy has no bfloat16, and no view of a tensor that requires a gradient.
+    return value.detach().float().cpu().numpy() if torch.is_tensor(value) else value

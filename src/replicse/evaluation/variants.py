@@ -23,9 +23,9 @@ from replicse.encoder.backbone import Backbone, Hidden, NeededStates
 from replicse.encoder.batch import TokenBatch
 from replicse.encoder.folders import encoder_folder
 from replicse.encoder.heads import SentenceHead, stored_head
+from replicse.encoder.modules import transformer_folder
 from replicse.encoder.pooling import SentencePooling
 from replicse.encoder.sentence import SentenceEncoder
-from replicse.encoder.sentence_transformers import transformer_folder
 from replicse.errors import BadInput
 from replicse.evaluation.correlation import cosines, pearson, spearman
 from replicse.evaluation.half_precision import ProductsInFp32, cosines_in

@@ -7,7 +7,6 @@ variant and under all of the released code, and the share of the printed gap tha
 import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from statistics import NormalDist
 
 from replicse.compile.study import Study
 from replicse.judge.judgements import Explained
@@ -20,7 +19,6 @@ from replicse.judge.statistics import (
 )
 from replicse.judge.table import CellResult, ItemResult
 from replicse.judge.values import finite
-from replicse.registry.levels import LEVEL
 from replicse.spec.cell_id import CellId
 from replicse.spec.counterparts import counterparts
 from replicse.spec.papers import Paper, printed_in
@@ -138,7 +136,7 @@ def gap_noise(cell: CellResult, printed: Reported | None) -> float | None:
     known = [(spread, count) for spread, count in draws if spread is not None]
     if len(known) < len(draws) or any(side.statistic == "sd" for side in sides):
         return None
-    quantile = t_quantile(len(ours) - 1) if len(ours) > 1 else NormalDist().inv_cdf((1 + LEVEL) / 2)
+    quantile = t_quantile(len(ours) - 1 if len(ours) > 1 else math.inf)
     noise = quantile * math.sqrt(sum(spread**2 / (count or 1) for spread, count in known))
     return noise + sum(side.number.half_digit for side in sides if side.number)
 

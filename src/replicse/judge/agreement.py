@@ -1,4 +1,4 @@
-"""Agreement of a table's shape with the paper's: the best row, the sign of each ablation; `kendall` has the order.
+"""Agreement of a table's shape with the paper's: the order of its rows, the best one, the sign of each ablation.
 
 Orders and signs are defined at every scale, where absolute numbers are not comparable. Reported numbers are
 plain mappings row -> number; ours are row -> one value per seed, all rows in one order of seeds (None where
@@ -9,11 +9,29 @@ others. Rows that only one of the two mappings names take no part.
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from replicse.judge.report import BestRow, RowDifference
+from replicse.judge.report import BestRow, RankAgreement, RowDifference
 from replicse.judge.statistics import mean_and_spread, paired_difference
 
 Printed = Mapping[str, float]
 Ours = Mapping[str, Sequence[float | None]]
+
+
+def rank_agreement(reported: Printed, ours: Ours) -> RankAgreement | None:
+    """Return Kendall's tau-b of our row means with the printed numbers, and its two-sided p-value.
+
+    The p-value is exact without ties, else that of the normal approximation. None below two rows that have both
+    numbers, or if all of a side are tied.
+    """
+    from scipy.stats import kendalltau
+
+    means = {}
+    for row in reported:
+        if values := present(ours.get(row, ())):
+            means[row] = mean_and_spread(values)[0]
+    if len(means) < 2:
+        return None
+    tau, p = kendalltau(list(means.values()), [reported[row] for row in means])
+    return None if math.isnan(tau) else RankAgreement(float(tau), float(p), len(means))
 
 
 def best_row(reported: Printed, ours: Ours, *, better: str = "higher") -> BestRow | None:

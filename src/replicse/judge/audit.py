@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from replicse.compile.document import study_of
+from replicse.compile.cache import load_or_compile
 from replicse.compile.selection import chosen_scale, papers_scale
 from replicse.compile.study import Cell, Study
 from replicse.errors import check_known
@@ -48,7 +48,7 @@ def audit_plan(workflow: Path, cell: Cell | None = None, study: Config | None = 
         known = chosen_scale(config, workflow, "audit").corpora if study.corpora else {}
         corpora = {name: corpus for name, corpus in (study.corpora or {}).items() if name not in known}
         config = config.replace(corpora=corpora, sets=study.sets, plugins=study.plugins)
-    plan = study_of(config, workflow, "audit", as_far_as_possible=True)
+    plan = load_or_compile(config, workflow, "audit", as_far_as_possible=True)
     if cell:
         named = _beside(plan.papers, cell, load_datasets(workflow))
         items = {name: item for name, item in plan.items.items() if name in named}

@@ -5,27 +5,25 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from replicse.compile.study import Cell, Study, kept_checkpoint
+from replicse.compile.item_plan import ItemPlan
+from replicse.compile.study import Cell
 from replicse.judge.machines import distinct, mixture, recorded
 from replicse.judge.measurements import Measurements
 from replicse.judge.table import CellResult, SeedValue
 from replicse.judge.values import Values, values
 from replicse.judge.verdict import MEAN, judge
 from replicse.registry.digests import digest
-from replicse.spec.cell_id import AS_DESCRIBED
-from replicse.spec.printed import Spread
-from replicse.spec.settings import setting_difference
 
 DIGITS = 12
 
 
-def cell_result(cell: Cell, measurements: Measurements) -> CellResult:
-    """Return one cell with its values per seed and its judgement."""
-    study, ours = measurements.study, values(cell, measurements)
-    published = borrowed_spread(study, cell)
+def cell_result(cell: Cell, plan: ItemPlan, measurements: Measurements) -> CellResult:
+    """Judge one cell of an item: its values per seed, what is published, and the verdict."""
+    facts = plan.facts[cell.id]
+    ours = values(cell, measurements, plan.shown)
     records = measurements.records_behind(cell)
     machines = distinct(machine for record in records for machine in recorded(record))
-    outcome = _outcome(cell, ours, measurements, published)
+    outcome = _outcome(cell, plan, ours, measurements)
     outcome["reason"] = "; ".join(filter(None, [outcome["reason"], mixture(machines)]))
     return CellResult(
         row=cell.row.id,
@@ -36,47 +34,38 @@ def cell_result(cell: Cell, measurements: Measurements) -> CellResult:
         # What is printed belongs to the text's protocol; the others are read and chosen alike.
         reported=cell.reported,
         subtracted=cell.subtracted,
-        values=tuple(_seed_values(study, cell, ours)),
+        values=tuple(_seed_values(plan, cell, ours)),
         seedless=ours.seedless,
         failure=ours.failure,
-        precision=_precision(study, cell),
+        precision=facts.precision,
         machines=tuple(machines),
         packages=tuple(sorted({str(record.get("package_sha256", ""))[:DIGITS] for record in records} - {""})),
-        published_sd=published.sd if published else None,
+        published_sd=facts.spread.sd if facts.spread else None,
         encoders=cell.encoders,
         **outcome,
     )
 
 
-def _precision(study: Study, cell: Cell) -> str:
-    """Return the precision of a cell's runs, and the paper's where that is another."""
-    ours = ", ".join(sorted({study.runs[run].precision for run in study.trained_runs([cell])}))
-    theirs = study.printed_precision(cell.item.paper)
-    return f"{ours}; the paper: {theirs}" if ours and theirs not in (None, ours) else ours
-
-
-def _seed_values(plan: Study, cell: Cell, ours: Values) -> Iterator[SeedValue]:
+def _seed_values(plan: ItemPlan, cell: Cell, ours: Values) -> Iterator[SeedValue]:
     sides = [operand.jobs for operand in cell.operands or (cell,) if operand.jobs]
     for place, (seed, value) in enumerate(zip(cell.seeds, ours.per_seed, strict=True)):
         # A lone encoder without seeds stands beside every seed of the others, as in `paired`.
         behind = sorted({encoder for jobs in sides for encoder in jobs[place if len(jobs) > 1 else 0]})
         encoder = behind[0] if len(behind) == 1 and cell.jobs else ""
-        run = (plan.encoders[encoder].source.run or "") if encoder else ""
+        run = plan.run_name(encoder) if encoder else ""
         kept = value if isinstance(value, str) or value is None or math.isfinite(value) else None
         group = digest(behind) if behind and not encoder else ""
         yield SeedValue(seed=seed, value=kept, encoder=encoder, run=run, group=group)
 
 
-def _outcome(
-    cell: Cell, ours: Values, measurements: Measurements, published: Spread | None
-) -> dict[str, Any]:
+def _outcome(cell: Cell, plan: ItemPlan, ours: Values, measurements: Measurements) -> dict[str, Any]:
     """Return what depends on what was found: a quotation, a text or a judged number."""
     if not cell.encoders:
         quoted = "quoted: the print alone is shown" if cell.row.quoted else "nothing to run"
         return {"reason": quoted}
     if cell.column.kind == "text":
         texts = list(dict.fromkeys(value for value in ours.per_seed if isinstance(value, str)))
-        reason = _rank_kept(cell, texts, measurements) if texts else ""
+        reason = _rank_kept(cell, plan, texts, measurements) if texts else ""
         if ours.failure:
             return {"verdict": "failed", "reason": ours.failure}
         return {
@@ -85,16 +74,17 @@ def _outcome(
             "verdict": "" if texts else "not run",
             "reason": reason,
         }
-    why_not = why_not_comparable(measurements.study, cell)
+    facts = plan.facts[cell.id]
     over = cell.column.over
     judgement = judge(
         [value for value in ours.per_seed if not isinstance(value, str)],
         cell.reported,
         planned=len(cell.seeds),
-        comparable=not why_not,
-        why_not=why_not,
-        prior=None if ours.seedless else published,
+        comparable=not facts.why_not_comparable,
+        why_not=facts.why_not_comparable,
+        prior=None if ours.seedless else facts.spread,
         seedless=ours.seedless,
+        rounding=ours.half_digit,
         failures=[ours.failure] if ours.failure else [],
         reducer=over.seeds if over else MEAN,
         better=cell.column.better,
@@ -103,27 +93,26 @@ def _outcome(
     return {**vars(judgement), "pairs_low": low, "pairs_high": high}
 
 
-def _rank_kept(cell: Cell, texts: Sequence[str], measurements: Measurements) -> str:
+def _rank_kept(cell: Cell, plan: ItemPlan, texts: Sequence[str], measurements: Measurements) -> str:
     """Return whether a printed sentence is ours in its cell, in another one of its column and group, or nowhere.
 
     Sentences are the same where their words are: case, spaces and punctuation do not count. Blank where nothing is
     printed, and at a scale that is not the paper's.
     """
-    plan = measurements.study
-    if cell.reported is None or not plan.scale.comparable:
+    if cell.reported is None or not plan.is_comparable:
         return ""
     wanted = _words(cell.reported.value)
     if wanted in map(_words, texts):
         return "kept: the printed sentence"
     others = [
         other
-        for other in plan.cells[cell.item.id]
+        for other in plan.planned
         if (other.column.id, other.protocol, other.row.group)
         == (cell.column.id, cell.protocol, cell.row.group)
     ]
-    beside = [
-        value for other in others for value in values(other, measurements).per_seed if isinstance(value, str)
-    ]
+    beside = []
+    for other in others:
+        beside += [each for each in values(other, measurements, plan.shown).per_seed if isinstance(each, str)]
     return (
         "another rank: the printed sentence is ours elsewhere" if wanted in map(_words, beside) else "absent"
     )
@@ -131,34 +120,3 @@ def _rank_kept(cell: Cell, texts: Sequence[str], measurements: Measurements) -> 
 
 def _words(text: str) -> list[str]:
     return re.findall(r"\w+", text.casefold())
-
-
-def why_not_comparable(plan: Study, cell: Cell) -> str:
-    """Return why a cell is not comparable with what is printed; blank where it is."""
-    if not plan.scale.comparable:
-        return f"the {plan.scale.name} scale is not the paper's setting"
-    poolings = {plan.encoders[name].pooling for name in cell.encoders if name != "data"}
-    return setting_difference(
-        cell.item.setting, cell.metric_path, poolings.pop() if len(poolings) == 1 else None
-    )
-
-
-def borrowed_spread(plan: Study, cell: Cell) -> Spread | None:
-    """Return the published spread of a cell whose runs were all trained in the setting it was measured in."""
-    described = plan.scale.comparable and cell.protocol == AS_DESCRIBED
-    if not described or cell.column.kind not in ("score", "difference") or cell.column.over.jobs:
-        return None
-    spreads = {_published(plan, encoder, cell.metric_path) for encoder in cell.encoders}
-    return spreads.pop() if len(spreads) == 1 else None
-
-
-def _published(plan: Study, encoder: str, metric_path: str) -> Spread | None:
-    spec = plan.encoders[encoder]
-    spreads = plan.measured.get(spec.source.run or "", {})
-    if metric_path not in spreads or spec.postprocess:
-        return None
-    run = plan.run_of(encoder)
-    if run is None:
-        return None
-    as_trained = (spec.pooling, spec.checkpoint) == (run.pooling.test, kept_checkpoint(run))
-    return spreads[metric_path] if as_trained else None

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 
+from replicse.judge.multiplicity import count_significant
 from replicse.judge.readings import Reading
 from replicse.judge.statistics import mean_and_spread, paired, t_below
 from replicse.printable import several
@@ -109,7 +110,7 @@ def judge_parts(relations: Sequence[Relation], values: Readings) -> ClaimOutcome
     if not tested:
         return _undecided(parts, n_seeds)
     probability, weakest = min(tested, key=lambda each: (each[0], each[1].slack))
-    if failing := _failing([each for each, _ in tested]):
+    if failing := count_significant([each for each, _ in tested], 1 - SURE):
         reason = (
             f"{failing} of {several(len(parts), 'part')} fail{'s' if failing == 1 else ''}: {weakest.shown}"
         )
@@ -121,15 +122,6 @@ def judge_parts(relations: Sequence[Relation], values: Readings) -> ClaimOutcome
     if probability <= 1 - SURE:
         reason += f", which may be chance among {several(len(parts), 'part')} (Holm)"
     return ClaimOutcome(outcome, probability, n_seeds, reason, weakest.relation.cells)
-
-
-def _failing(probabilities: Sequence[float]) -> int:
-    """Return how many parts fail after Holm: the smallest of m probabilities is held to 0.05 / m, then of m - 1."""
-    count = len(probabilities)
-    for place, probability in enumerate(sorted(probabilities)):
-        if probability > (1 - SURE) / (count - place) * (1 + 1e-12):
-            return place
-    return count
 
 
 def _undecided(parts: Sequence[_Part], n_seeds: int) -> ClaimOutcome:

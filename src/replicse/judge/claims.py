@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import Protocol
 
 from replicse.compile.study import Study
 from replicse.judge.claim_outcomes import ABSENT, ClaimOutcome, judge_claim, judge_parts, one_of
@@ -40,19 +41,34 @@ def cells_read(claims: Iterable[Claim], names: CellNames) -> set[CellId]:
     return {names.cell(name) for claim in claims for name in claim.cells}
 
 
+class ClaimNumbers(Protocol):
+    """Numbers that claims are tested on, of our runs or of others; `whose` says it in a word."""
+
+    whose: str
+
+    def judge(self, claim: Claim) -> ClaimOutcome:
+        """Return the outcome of a claim."""
+
+    def ran(self, claim: Claim) -> int:
+        """Return how many of the claim's cells have a number."""
+
+
 def judged_claims(
-    plan: Study, claims: Iterable[Claim], results: Iterable[ItemResult]
+    plan: Study, claims: Iterable[Claim], results: Iterable[ItemResult], numbers: ClaimNumbers | None = None
 ) -> Iterator[JudgedClaim]:
-    """Yield each claim with its outcome in print, in the reproduction study's numbers and in ours."""
+    """Yield each claim with its outcome in print, in the reproduction study's numbers and in ours.
+
+    Ours are those of the results, or other `numbers`.
+    """
     names = plan.names
     counterpart = _Counterpart(plan.papers, names)
-    numbers = OurNumbers(plan, names, OurCells(results, len(plan.seeds)))
+    numbers = numbers or OurNumbers(plan, names, OurCells(results, len(plan.seeds)))
     contradicting = _contradictions(plan.papers)
     for claim in claims:
         reported = judged_in_print(claim, names)
         reproduction = judge_claim(claim, counterpart) if counterpart.knows(claim) else None
         ours = numbers.judge(claim)
-        views = {"in print": reported, "reproduction study": reproduction, "ours": ours}
+        views = {"in print": reported, "reproduction study": reproduction, numbers.whose: ours}
         yield JudgedClaim(
             claim=claim.name,
             text=claim.text,
@@ -104,10 +120,18 @@ class _Counterpart:
 
 
 class OurNumbers:
-    """Our numbers, and what of a claim they may be asked at the scale of the study."""
+    """Our numbers, and what of a claim they may be asked at the scale of the study.
 
-    def __init__(self, plan: Study, names: CellNames, cells: OurCells) -> None:
+    `comparable` says whether they are made in the paper's setting; default: as the scale says.
+    """
+
+    whose = "ours"
+
+    def __init__(
+        self, plan: Study, names: CellNames, cells: OurCells, comparable: bool | None = None
+    ) -> None:
         self._plan, self._names, self._cells = plan, names, cells
+        self._comparable = plan.scale.comparable if comparable is None else comparable
 
     def __call__(self, name: str) -> Reading:
         """Return what is read of a cell: ours, or print where it is only ever printed."""
@@ -125,10 +149,11 @@ class OurNumbers:
 
     def _judged(self, parts: Sequence[Relation]) -> ClaimOutcome:
         scale = self._plan.scale
-        kept = tuple(part for part in parts if scale.comparable or not self.absolute(part))
+        kept = tuple(part for part in parts if self._comparable or not self.absolute(part))
         if parts and not kept:
+            setting = "the source's" if scale.comparable else scale.name
             reason = (
-                f"every part holds a printed number or a margin, and {scale.name} is not the paper's setting"
+                f"every part holds a printed number or a margin, and {setting} is not the paper's setting"
             )
             return ClaimOutcome("not comparable", None, 0, reason)
         ours = judge_parts(kept, self)

@@ -19,9 +19,15 @@ TIDY = (
 
 
 def table_rows(result: ItemResult) -> Iterator[dict[str, str]]:
-    """Yield the rows of an item's CSV as text by field."""
+    """Yield the rows of an item's CSV as text by field.
+
+    An item may be run alone, so the verdict of its CSV is that of each cell by itself until its paper is judged.
+    """
     for cell in result.cells:
         is_text = cell.metric == TEXT
+        reason = cell.reason
+        if cell.p is not None and cell.p_adjusted is None:
+            reason = f"{reason}; p = {cell.p:.2g} for this cell by itself"
         untouched = not cell.encoders
         numbers = {
             name: _text(getattr(cell, name))
@@ -38,7 +44,7 @@ def table_rows(result: ItemResult) -> Iterator[dict[str, str]]:
             "verdict": cell.verdict,
             "encoders": ";".join(cell.encoders),
             "borrowed": "yes" if cell.borrowed else "",
-            "reason": cell.reason,
+            "reason": reason,
             **numbers,
         }
 

@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from replicse.errors import BadInput
 from replicse.judge.published import PublishedCell
+from replicse.judge.record_diagnosis import FactEffect, RecordedCell, effect_facts, retrained_facts
 from replicse.registry.ranges import ANY
 from replicse.registry.suites import is_percentage, range_of
 from replicse.spec.causes import Cause, Measured
@@ -38,7 +39,8 @@ class Fact:
 class Diagnosis:
     """A number next to what is published of its cell, what was stated, and the causes that its encoder can have.
 
-    `measured` holds the effects that tell of such a number, `excluded` why an encoder cannot have a cause.
+    `measured` holds the effects that tell of such a number, `excluded` why an encoder cannot have a cause, `recorded`
+    what others measured of the cell.
     """
 
     number: float | None
@@ -48,6 +50,7 @@ class Diagnosis:
     causes: tuple[Cause, ...]
     excluded: Mapping[str, str]
     measured: tuple[Measured, ...]
+    recorded: RecordedCell | None = None
 
     @property
     def difference(self) -> float | None:
@@ -84,6 +87,11 @@ class Diagnosis:
         every = [each for each in self.measured if each.cause == cause.id]
         return [each for each in every if each.variant == value] or every
 
+    def recorded_of(self, fact: Fact) -> list[FactEffect]:
+        """Return what others measured of a fact: with the stated value, or else with any."""
+        every = [each for each in self.recorded.effects if fact.name in each.facts] if self.recorded else []
+        return [each for each in every if each.value[fact.name] == fact.value] or every
+
     def test_of(self, cause: Cause) -> str:
         """Return how to test a cause, its command with the cell that a number is compared with."""
         return cause.test.replace("CELL", self.published.name or "CELL")
@@ -101,6 +109,7 @@ class Diagnosis:
                 "fact": fact.name,
                 "value": fact.value,
                 "paper": fact.papers,
+                "others": [effect_facts(each) for each in self.recorded_of(fact)],
                 "causes": {
                     cause.id: {
                         "reported": [
@@ -122,6 +131,7 @@ class Diagnosis:
             "standing": self.standing,
             "spreads": spreads,
             "reruns": dict(published.reruns),
+            "retrained": retrained_facts(self.recorded),
             "facts": facts,
             "listed": [cause.id for cause in self.listed],
             "try": [
@@ -141,6 +151,7 @@ def diagnose(
     stated: Mapping[str, Any],
     causes: Sequence[Cause],
     measured: Sequence[Measured] = (),
+    recorded: RecordedCell | None = None,
 ) -> Diagnosis:
     """Return the diagnosis of a number, or without one of what was stated alone."""
     model = f"{published.model} {stated.get('model', '')}".lower()
@@ -169,6 +180,7 @@ def diagnose(
         causes=possible,
         excluded={name: reason for name, reason in reasons.items() if reason},
         measured=tuple(each for each in measured if _tells_of(each, published)),
+        recorded=recorded,
     )
 
 
@@ -186,8 +198,8 @@ def standing_of(number: float | None, published: PublishedCell) -> Standing:
         return "not as printed"
     if not published.spreads:
         return "not known"
-    # Of the seeds and the reruns those decide that are more: a few reruns would allow almost anything.
-    low, high = max(published.spreads, key=lambda spread: spread.n).bounds()
+    # Seeds in the printed setting decide, else whatever has most values: a few reruns would allow almost anything.
+    low, high = max(published.spreads, key=lambda spread: (spread.is_printed, spread.n)).bounds()
     return "below" if number < low else "above" if number > high else "usual"
 
 

@@ -7,17 +7,18 @@ from typing import Any
 
 from replicse.judge.effects import effects_of
 from replicse.judge.gaps import adjudicated_items, gap_explained, gaps_known
-from replicse.judge.highlights import orders_kept, strong_effects, strong_protocols, tested
 from replicse.judge.judgements import Judgements
 from replicse.judge.machines import distinct
+from replicse.judge.others import Others, RecordSummary
 from replicse.judge.report import Incomplete, JudgedItem, Report, Seconds
 from replicse.judge.shape import shapes
+from replicse.judge.summary import compared_rows, orders_kept, tested
 from replicse.judge.table import ItemResult
 from replicse.spec.causes import load_causes, load_causes_page, load_measured
 
 
-def judged_item(result: ItemResult) -> JudgedItem:
-    """Return an item with what its rows change, and how many of its cells show each verdict."""
+def judged_item(result: ItemResult, others: Others | None = None) -> JudgedItem:
+    """Return an item with what its rows change, how many cells show each verdict, and what others measured."""
     quoted = {row.id for row in result.rows if row.quoted}
     verdicts = Counter(
         verdict
@@ -26,7 +27,7 @@ def judged_item(result: ItemResult) -> JudgedItem:
         if (cell.column, cell.metric) == (column.id, column.metric) and cell.protocol not in result.variants
         if (verdict := cell.shown_verdict(result.comparable, cell.row in quoted))
     )
-    found = {"effects": tuple(effects_of(result)), "verdicts": dict(verdicts)}
+    found = {"effects": tuple(effects_of(result)), "verdicts": dict(verdicts), "others": others or {}}
     return JudgedItem.model_construct(**{**dict(result), **found})
 
 
@@ -37,17 +38,21 @@ def report(
     seconds: Seconds | None = None,
     incomplete: Sequence[Incomplete] = (),
     workflow: Path | None = None,
+    others: Mapping[str, Others] | None = None,
+    record: RecordSummary | None = None,
 ) -> Report:
     """Return the report of a study from its record, its items' results and what these say together.
 
-    The page of causes is read from the `workflow` for a study of one of its papers.
+    The page of causes is read from the `workflow` for a study of one of its papers; `others` holds what others measured
+    of the cells of an item, `record` what the record comes to. Rows of the record come from different sources, so their
+    order is not compared.
     """
     page = load_causes_page(workflow) if workflow else None
     asked = page is not None and any(result.paper in page.papers for result in results)
     judged = judgements or Judgements()
-    items = [judged_item(result) for result in results]
+    items = [judged_item(result, (others or {}).get(result.item)) for result in results]
     by_item = {item.item: item for item in items}
-    columns = tuple(shape for item in items for shape in shapes(item))
+    columns = tuple(shape for item in items for shape in shapes(item)) if record is None else ()
     return Report(
         study=dict(study),
         items=tuple(items),
@@ -56,8 +61,7 @@ def report(
         adjudication=tuple(adjudicated_items(judged.adjudication, by_item)),
         gaps_known=gaps_known(judged.adjudication),
         gap_explained=gap_explained(judged.adjudication, by_item),
-        effects=tuple(strong_effects(items)),
-        protocols=tuple(strong_protocols(judged.adjudication, by_item)),
+        differences=compared_rows(items),
         shapes=columns,
         orders=orders_kept(columns),
         tests=tested(items),
@@ -67,4 +71,5 @@ def report(
         causes_page=page if asked else None,
         causes=load_causes(workflow) if workflow and asked else (),
         measured=tuple(load_measured(workflow)) if workflow and asked else (),
+        record=record,
     )

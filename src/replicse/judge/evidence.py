@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
+from replicse.compile.item_plan import explain_not_comparable, find_spread
 from replicse.compile.study import Cell, Study
-from replicse.judge.cells import borrowed_spread, why_not_comparable
 from replicse.judge.power import POWER, seeds_for, smallest_gap
 from replicse.judge.statistics import ORDERED, disagrees, pooled
 from replicse.judge.table import CellResult, ItemResult
@@ -48,7 +48,7 @@ def spread_behind(result: CellResult | None, published: Spread | None) -> tuple[
 
 def needed_of_cell(plan: Study, cell: Cell, result: CellResult | None, seeds: int) -> Needed | None:
     """Return what so many seeds detect of a cell; None where nothing is drawn or no spread is known."""
-    published = borrowed_spread(plan, cell)
+    published = find_spread(plan, cell)
     spread, source = spread_behind(result, published)
     form = printed_form(cell.reported)
     drawn = cell.encoders and cell.seeds != (None,) and cell.column.kind != "text"
@@ -102,7 +102,7 @@ def power_lines(plan: Study, cell: Cell, result: CellResult) -> list[str]:
     spread = f"standard deviation {need.spread:.2f}, {need.source}"
     points = is_percentage(cell.metric_path)
     lines = [detects(count, f"{need.smallest:.1f} points" if points else f"{need.smallest:.3g}", spread)]
-    if result.delta is not None and not why_not_comparable(plan, cell):
+    if result.delta is not None and not explain_not_comparable(plan, cell):
         asks = f"takes {several(need.seeds, 'seed')}" if need.seeds else "is detected by no number of seeds"
         lines.append(f"the difference of {result.delta:+.2f} {asks}")
     return lines

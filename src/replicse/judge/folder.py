@@ -5,14 +5,14 @@ from contextlib import suppress
 from pathlib import Path
 
 from replicse.compile.paths import Paths
+from replicse.compile.record_study import RECORD
+from replicse.compile.specifications import changes_in_folder, describe_outdated
 from replicse.errors import BadInput, MissingData, check_known
 from replicse.files import read_json
-from replicse.judge.origins import outdated
 from replicse.judge.table import ItemResult
 from replicse.registry.artefacts import CONFIG
-from replicse.registry.digests import digest
 from replicse.spec.config import checked_config, use_all_plugins
-from replicse.workspace import packaged, workflow_folder
+from replicse.workspace import packaged
 
 LOG = logging.getLogger(__name__)
 
@@ -28,10 +28,17 @@ def record_of(folder: Path) -> Path:
 
 
 def results_in(folder: Path) -> list[ItemResult]:
-    """Return the results of a folder's items that were made with its record, the `config.json` in it.
+    """Return the results of a folder's items.
 
-    An item of another study is left out, and one that was tabulated with another config with a warning. Raises
-    MissingData where there is no folder, no record or no item.
+    An item that belongs to another study than the folder's record is left out. An item that is out of date is named
+    in a warning.
+
+    Args:
+        folder: the results of a scale, or of a committed study.
+
+    Raises:
+        MissingData: if there is no folder, no record or no item.
+        BadInput: if a file is broken, or an item belongs to another scale than the record.
     """
     record = record_of(folder)
     config = checked_config(read_json(record), str(record))
@@ -43,28 +50,28 @@ def results_in(folder: Path) -> list[ItemResult]:
                 raise BadInput(
                     f"{file}: scale is {result.scale}, in {record} {config.scale}; delete it and run the item again"
                 )
-            if result.config == digest(config.bearing_on(result.item)):
-                results.append(result)
-            else:
-                LOG.warning("%s is left out: it was not made with %s; run the item again", file, record)
+            results.append(result)
     if not results:
         raise MissingData(
             f"{folder / 'items'}: no item of {record} in it; run an item, or the study to its report"
         )
-    if any(folder.glob("items/*/*.made")):
-        with suppress(BadInput):  # a plug-in that is not here is told as other code
-            use_all_plugins(config.plugins)
-    for sentence in outdated(results, folder, workflow_folder(), tables=True):
+    with suppress(BadInput):  # without a plug-in of the config its code counts as changed
+        use_all_plugins(config.plugins)
+    for sentence in describe_outdated(changes_in_folder(folder, [result.item for result in results])):
         LOG.warning("%s", sentence)
     return results
 
 
 def committed() -> dict[str, Paths]:
-    """Return the paths of the committed studies by name: those of the package, and of this folder in their place."""
+    """Return the paths of the committed studies by name: those of the package, and of this folder in their place.
+
+    The record is none of them: nothing of it was run.
+    """
     studies: dict[str, Paths] = {}
     for home in (f"{packaged('reports').parent}/", ""):
         files = sorted(Path(home, "reports", "studies").glob(f"*/{CONFIG}"))
         studies |= {file.parent.name: Paths("", file.parent.name, home=home) for file in files}
+    studies.pop(RECORD, None)
     return studies
 
 

@@ -1,5 +1,6 @@
 """A study's results as pandas DataFrames, for people who go on in a notebook: `replicse.load("results/micro")`."""
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -7,12 +8,16 @@ from typing import Any
 
 import pandas as pd
 
+from replicse.compile.record_study import RECORD
 from replicse.files import read_json
 from replicse.judge.csv_rows import FIELDS, TIDY, table_rows, tidy_rows
 from replicse.judge.folder import results_in
 from replicse.judge.multiplicity import controlled
 from replicse.judge.report import Report
 from replicse.registry.artefacts import REPORT
+from replicse.spec.printed import parse_number
+from replicse.spec.record import Record, load_record
+from replicse.workspace import workflow_folder
 
 CELLS = ("paper", "item", *FIELDS, "p_adjusted")
 NUMBERS = (
@@ -42,11 +47,15 @@ class Results:
     each paper, with p of the cell alone and p_adjusted (Benjamini-Hochberg).
     A text that is where others have a number, such as a retrieved sentence, is in a column `value_text`.
     `report` is the study's report as it was last written, None where none was: effects, claims, audit, adjudication.
+    `readings` has one row per value of the record, of the study `record` alone: source, who, year, paper, item, row,
+    column, setting, printed (whether it is the printed setting), released (whether a checkpoint of the authors was
+    tested), differs, seed, value (as published), place and link.
     """
 
     values: pd.DataFrame
     cells: pd.DataFrame
     report: Report | None = None
+    readings: pd.DataFrame | None = None
 
 
 def load(folder: Path | str) -> Results:
@@ -72,7 +81,24 @@ def load(folder: Path | str) -> Results:
         values=_typed(_texts(tidy_rows(results), TIDY)),
         cells=_typed(_texts(cells, CELLS)),
         report=Report.of(read_json(report), str(report)) if report.is_file() else None,
+        readings=_readings(load_record(workflow_folder())) if results[0].kept == RECORD else None,
     )
+
+
+def _readings(record: Record) -> pd.DataFrame:
+    rows = []
+    for reading in record.readings:
+        source, setting = record.sources[reading.source], record.setting(reading)
+        paper, item, row, column, *_ = reading.cell.split("/")
+        facts = [f"{name} {value}" for name, value in setting.facts.items()]
+        rows.append({
+            "source": reading.source, "who": source.who, "year": source.year, "paper": paper, "item": item, "row": row,
+            "column": column, "setting": reading.setting, "printed": setting.is_printed,
+            "released": setting.encoder == "released",
+            "differs": "" if setting.is_printed else "; ".join(filter(None, [setting.as_, *facts, *setting.other])),
+            "seed": reading.seed, "value": reading.number.value, "place": reading.place, "link": record.link(reading),
+        })  # fmt: skip
+    return pd.DataFrame(rows).astype({"seed": "Int64"})
 
 
 def _texts(rows: Iterable[Mapping[str, Any]], names: Sequence[str]) -> pd.DataFrame:
@@ -83,7 +109,7 @@ def _texts(rows: Iterable[Mapping[str, Any]], names: Sequence[str]) -> pd.DataFr
 def _typed(frame: pd.DataFrame) -> pd.DataFrame:
     for name in frame.columns.intersection([*NUMBERS, *COUNTS]):
         texts = frame[name].fillna("")
-        numbers = pd.to_numeric(texts, errors="coerce")
+        numbers = texts.map(_printed_value) if name == "reported" else pd.to_numeric(texts, errors="coerce")
         frame[name] = numbers.astype("Int64" if name in COUNTS else float)
         words = texts[numbers.isna() & (texts != "")]
         if len(words):
@@ -91,3 +117,8 @@ def _typed(frame: pd.DataFrame) -> pd.DataFrame:
                 frame.columns.get_loc(name) + 1, f"{name}_text", words.reindex(frame.index, fill_value="")
             )
     return frame
+
+
+def _printed_value(text: str) -> float:
+    number = parse_number(text)
+    return number.value if number else math.nan

@@ -2,19 +2,27 @@
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
-from replicse.compile.jobs import Jobs
+from replicse.compile.item_plan import ItemPlan
+from replicse.compile.job_states import JobStates
 from replicse.compile.paths import Paths
+from replicse.compile.specifications import is_as_written
 from replicse.compile.study import Cell, Study
 from replicse.errors import BadInput
-from replicse.files import read_json
-from replicse.judge.evaluation import checked_record, part_at, read_evaluation
+from replicse.files import read_json, sha256_of
+from replicse.judge.evaluation import (
+    check_evaluation,
+    check_set_tables,
+    checked_record,
+    part_at,
+    read_evaluation,
+)
 from replicse.judge.machines import Machine, distinct, recorded
 from replicse.registry.artefacts import PROVENANCE
 from replicse.registry.suites import file_of
@@ -28,7 +36,8 @@ class Measurement:
     """What was measured of one encoder at a metric path, `suite/...`, of which a suite alone is the shortest.
 
     `value` is None where it is missing; `failure` says why, unless it was only not run. `bounds` are those of a
-    correlation over resampled test pairs; `provenance` is the record of what it was made with.
+    correlation over resampled test pairs; `provenance` is the record of what it was made with; `half_digit` is half a
+    unit of the last digit of a value that somebody else has rounded.
     """
 
     encoder: str
@@ -37,6 +46,7 @@ class Measurement:
     failure: str = ""
     bounds: tuple[float, float] | None = None
     provenance: Record = field(default_factory=dict)
+    half_digit: float = 0.0
 
 
 class Measurements:
@@ -46,8 +56,12 @@ class Measurements:
     its failure. Without them BadInput names a broken file. `paths` are those of a committed study.
     """
 
-    def __init__(self, study: Study, jobs: Jobs | None = None, paths: Paths | None = None) -> None:
-        self.study, self.jobs, self.paths = study, jobs, paths or study.paths
+    def __init__(
+        self, study: Study | ItemPlan, jobs: JobStates | None = None, paths: Paths | None = None
+    ) -> None:
+        # The plan of an item has those members of a study that measuring needs.
+        self.study = cast(Study, study)
+        self.jobs, self.paths = jobs, paths or study.paths
         # file -> what is wrong with it
         self.broken: dict[str, str] = {}
         self._evaluations: dict[str, Record | None] = {}
@@ -69,6 +83,10 @@ class Measurements:
             provenance=evaluation.get("provenance", {}),
         )
 
+    def is_seedless(self, cell: Cell) -> bool:
+        """Return whether no value of a cell depends on a seed: the encoder was not trained for it."""
+        return cell.seeds == (None,)
+
     def records_behind(self, cell: Cell) -> list[Record]:
         """Return the records of what a cell reads: of its evaluations, its runs, and the runs that those depend on."""
         # What is counted from the data is the same everywhere.
@@ -79,7 +97,7 @@ class Measurements:
             for encoder in operand.encoders
             if encoder != "data"
         }
-        runs = [run for encoder, _ in read if (run := self.study.encoders[encoder].source.run)]
+        runs = [run for encoder, _ in read if (run := self.study.run_name(encoder))]
         evaluations = (self.evaluation(self.paths.evaluation(each, file_of(path))) for each, path in read)
         records = [evaluation.get("provenance", {}) if evaluation else {} for evaluation in evaluations]
         return [*records, *map(self.training_record, self.study.chain(runs))]
@@ -101,12 +119,24 @@ class Measurements:
         if file not in self._evaluations:
             encoder, group = Path(file).parent.name, Path(file).stem
             place, asked = self.study.evaluated(encoder, group), self._asked.get((encoder, group), ())
-            sets = self.study.scale.options.get("sets", {}).get("sets", {})
             partly = self.jobs is not None
-            self._evaluations[file] = self._checked(
-                file, lambda: read_evaluation(file, place, sets, asked, partly)
-            )
+            self._evaluations[file] = self._checked(file, lambda: self._read(file, place, asked, partly))
         return self._evaluations[file]
+
+    def _read(self, file: str, place: Record, asked: Iterable[str], partly: bool) -> Record:
+        """Read an evaluation, and check its pairs unless it is the file that its job has written and checked."""
+        if not is_as_written(Path(file)):
+            return read_evaluation(file, place, self._set_tables, asked, partly)
+        evaluation: Record = read_json(file)
+        check_evaluation(evaluation, file, place, asked, partly)
+        check_set_tables(evaluation, file, self._set_tables)
+        return evaluation
+
+    @cached_property
+    def _set_tables(self) -> dict[str, tuple[str, str]]:
+        """Return file and sha256 of the table of each own set that is there, by name."""
+        files = {name: one.get("file", "") for name, one in self.study.own_sets.items()}
+        return {name: (file, sha256_of(file)) for name, file in files.items() if Path(file).is_file()}
 
     @cached_property
     def _asked(self) -> dict[tuple[str, str], set[str]]:
@@ -139,12 +169,11 @@ class Measurements:
         )
 
 
-def study_machines(measurements: Measurements) -> Counter[Machine]:
+def study_machines(study: Study, measurements: Measurements) -> Counter[Machine]:
     """Return how many runs and evaluations of a study each machine made, of those that are there and not broken."""
-    plan = measurements.study
-    records = [measurements.training_record(run) for run in plan.runs]
-    for encoder in set(plan.suites) - {"data"}:
-        groups = [suites[0] for suites in plan.groups(encoder).values()]
-        groups += ["trajectory"] if "trajectory" in plan.suites[encoder] else []
+    records = [measurements.training_record(run) for run in study.runs]
+    for encoder in set(study.suites) - {"data"}:
+        groups = [suites[0] for suites in study.groups(encoder).values()]
+        groups += ["trajectory"] if "trajectory" in study.suites[encoder] else []
         records += [measurements.at(encoder, suite).provenance for suite in groups]
     return distinct(machine for record in records for machine in recorded(record))

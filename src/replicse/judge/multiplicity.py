@@ -1,4 +1,4 @@
-"""The verdicts of a paper together: p-values adjusted for their number by Benjamini-Hochberg."""
+"""Many tests together: verdicts of a paper by Benjamini-Hochberg, claims of several parts and effects by Holm."""
 
 from collections.abc import Sequence
 
@@ -21,12 +21,12 @@ def controlled(results: Sequence[ItemResult]) -> list[ItemResult]:
         if cell.p is not None:
             families.setdefault((papers[key[0]], cell.protocol == AS_DESCRIBED), []).append(key)
     for keys in families.values():
-        least, count = 1.0, len(keys)
-        by_p = sorted(keys, key=lambda key: cells[key].p or 0.0)
-        # As scipy.stats.false_discovery_control, whose import takes longer than all that `show` does beside it.
-        for rank, key in reversed(list(enumerate(by_p, start=1))):
-            least = min(least, (cells[key].p or 0.0) * (count / rank))
-            cells[key] = _controlled(cells[key], least, count)
+        # Imported here: it takes longer than all else that `show` does, and only full-scale cells have a p.
+        from scipy.stats import false_discovery_control
+
+        adjusted = false_discovery_control([cells[key].p for key in keys])
+        for key, p in zip(keys, adjusted.tolist(), strict=True):
+            cells[key] = _controlled(cells[key], p, len(keys))
     kept = [tuple(cells[each.item, place] for place in range(len(each.cells))) for each in results]
     return [each.model_copy(update={"cells": own}) for each, own in zip(results, kept, strict=True)]
 
@@ -37,3 +37,12 @@ def _controlled(cell: CellResult, adjusted: float, count: int) -> CellResult:
     if cell.verdict in ("higher", "lower") and adjusted >= FALSE:
         change |= {"verdict": "within seed spread", "if_best": ""}
     return cell.model_copy(update=change)
+
+
+def count_significant(p_values: Sequence[float], level: float = FALSE) -> int:
+    """Return how many of some p-values, the smallest ones, are significant together (Holm)."""
+    count = len(p_values)
+    for place, p in enumerate(sorted(p_values)):
+        if p > level / (count - place) * (1 + 1e-12):
+            return place
+    return count

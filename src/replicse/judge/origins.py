@@ -2,21 +2,17 @@
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from replicse.compile.records import CurrentDigests, record_of
 from replicse.files import read_json
 from replicse.judge.table import ItemResult
-from replicse.printable import some
 from replicse.registry.artefacts import PROVENANCE
-from replicse.registry.suites import file_of
 
 Records = dict[str, Mapping[str, Any]]
 # What of a record says what made its numbers.
 MADE_WITH = ("commit", "dirty", "package_sha256", "versions", "plugins", "hardware", "numerics")
-NAMED = {"code": "code", "texts": "text of the papers (a printed number, say)"}
 # An evaluation names its encoder by the folder of a run, a run its frozen models too; the one it starts from by id.
 READ = re.compile(r'(?:results/[^/"]+/runs/|"run": ")([^/"]+)')
 
@@ -39,40 +35,6 @@ def records_of(items: Iterable[ItemResult], folder: Path) -> tuple[Records, Reco
             runs[run] = record_in(folder / "runs" / run / PROVENANCE)
             waiting += _runs_read(runs[run])
     return runs, {file: _mapping(evaluation.get("provenance")) for file, evaluation in evaluations.items()}
-
-
-def outdated(
-    items: Iterable[ItemResult], folder: Path, workflow: Path, tables: bool = False
-) -> Iterator[str]:
-    """Yield which items of a results folder were made with other code than is there now, a sentence for each kind.
-
-    Where `tables` are read, as they were tabulated, they are compared too: with code, printed numbers and texts.
-    """
-    present: CurrentDigests | None = None
-    found: dict[str, list[str]] = {}
-    for item in items:
-        places = [
-            folder / "encoders" / encoder / f"{file_of(cell.metric_path)}.json"
-            for cell in item.cells
-            for encoder in cell.encoders
-            if cell.metric_path
-        ]
-        records: dict[Path, dict[str, Any]] = {}
-        while places:
-            place = places.pop()
-            if place not in records:
-                records[place] = record_of(place)
-                places += [folder / each for each in records[place].get("reads", ())]
-        table = record_of(folder / "items" / f"{item.item}.json") if tables else {}
-        if table or any(records.values()):
-            present = present or CurrentDigests(workflow, item.scale)
-            differ = present.differ(table, item.paper if table else "").union(
-                *map(present.differ, records.values())
-            )
-            if what := " and ".join(NAMED[name] for name in sorted(differ)):
-                found.setdefault(what, []).append(item.item)
-    for what, names in found.items():
-        yield f"{some(names)}: made with other {what} than there is now; replicse run makes them again"
 
 
 def _runs_read(record: Mapping[str, Any]) -> list[str]:

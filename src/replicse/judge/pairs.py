@@ -1,20 +1,37 @@
-"""Cosines of test pairs as an evaluation keeps them."""
+"""Cosines and gold scores of test pairs, as text in an evaluation file."""
 
 import base64
 
 import numpy as np
 
-KIND = np.dtype("<f4")
+SINGLE, DOUBLE = np.dtype("<f4"), np.dtype("<f8")
+MARK = "f8:"  # begins the text of 64-bit numbers
 
 
 def packed_pairs(cosines: np.ndarray, gold: np.ndarray) -> dict[str, str]:
-    """Return cosines and gold scores as base64 text of 32-bit floats, small enough for a JSON."""
-    return {
-        name: base64.b64encode(np.asarray(side, dtype=KIND).tobytes()).decode("ascii")
-        for name, side in (("cosine", cosines), ("gold", gold))
-    }
+    """Encode cosines and gold scores as base64 text.
+
+    A number takes 32 bits, or 64 if unequal numbers of its side would become equal: their ranks decide a score.
+
+    Args:
+        cosines: one cosine a pair, (pairs,).
+        gold: one gold score a pair, (pairs,).
+
+    Returns:
+        The texts of `cosine` and `gold`.
+    """
+    return {"cosine": _pack_side(cosines), "gold": _pack_side(gold)}
 
 
-def unpacked(text: str) -> np.ndarray:
-    """Return the numbers of one side, (pairs,) float64."""
-    return np.frombuffer(base64.b64decode(text), dtype=KIND).astype(np.float64)
+def unpack_side(text: str) -> np.ndarray:
+    """Decode the text of one side to numbers, (pairs,) float64."""
+    kind = DOUBLE if text.startswith(MARK) else SINGLE
+    content = base64.b64decode(text.removeprefix(MARK))
+    return np.frombuffer(content, dtype=kind).astype(np.float64)
+
+
+def _pack_side(numbers: np.ndarray) -> str:
+    exact, single = np.asarray(numbers, dtype=DOUBLE), np.asarray(numbers, dtype=SINGLE)
+    if len(np.unique(single)) == len(np.unique(exact)):
+        return base64.b64encode(single.tobytes()).decode("ascii")
+    return MARK + base64.b64encode(exact.tobytes()).decode("ascii")

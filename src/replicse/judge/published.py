@@ -26,7 +26,8 @@ DEFAULT_SEED = 42
 class SeedSpread:
     """Values around which a number may lie: their mean, standard deviation and count, and whose they are.
 
-    `error` is the standard error of the mean, sd / sqrt(n) unless a number is itself a mean, which has a smaller sd.
+    `error` is the standard error of the mean, sd / sqrt(n) unless a number is itself a mean, which has a smaller sd;
+    `is_printed` says that they were measured in the printed setting.
     """
 
     name: str
@@ -34,6 +35,7 @@ class SeedSpread:
     sd: float
     n: int
     error: float = 0.0
+    is_printed: bool = False
 
     def __post_init__(self) -> None:
         """Set the standard error."""
@@ -208,7 +210,7 @@ def _setting(
         "steps": request.checkpoint or ("best" if every else "last"),
         "seed": DEFAULT_SEED,
         "devices": 1,
-        "accumulation": 1,
+        "accumulation": optimisation.accumulate,
         "batch": optimisation.batch_size,
         "learning-rate": optimisation.learning_rate,
         "epochs": optimisation.epochs,

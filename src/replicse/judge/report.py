@@ -7,6 +7,7 @@ from replicse.checked import Checked
 from replicse.compile.job import AGAIN
 from replicse.judge.judgements import Explained, Finding, JudgedClaim, Paired
 from replicse.judge.machines import Machine, mixture
+from replicse.judge.others import Others, RecordSummary
 from replicse.judge.table import ItemResult
 from replicse.spec.causes import Cause, CausesPage, Measured
 from replicse.spec.cell_id import CellId
@@ -14,15 +15,9 @@ from replicse.spec.cell_id import CellId
 
 @dataclass(frozen=True)
 class RankAgreement:
-    """Kendall's tau-b of our row means with the reported numbers, its interval and a two-sided p-value.
-
-    The interval redraws our seeds; `low` and `high` are None where a row has two to nine, or all have
-    one.
-    """
+    """Kendall's tau-b of our row means with the reported numbers, and a two-sided p-value."""
 
     tau: float
-    low: float | None
-    high: float | None
     p: float
     n_rows: int
 
@@ -75,37 +70,27 @@ class Effect(RowDifference):
         return f"{self.row} less {self.base}"
 
     @property
-    def decided(self) -> bool:
-        """Return whether the interval excludes zero, or where seeds are too few for one, all have one sign."""
-        if self.ours.low is not None:
-            return self.ours.resolved
-        return (
-            self.ours.n > 1 and abs(sum((each > 0) - (each < 0) for each in self.ours.by_seed)) == self.ours.n
-        )
-
-    @property
     def strength(self) -> tuple[bool, bool, float]:
         """Return by what effects are ordered: crossed ones, percentages, then the mean over half the interval."""
         return bool(self.backbones), self.points, self.ours.strength
 
     @property
+    def degrees(self) -> int:
+        """Return the degrees of freedom of the interval."""
+        return (self.backbones or self.ours.n) - 1
+
+    @property
     def over(self) -> str:
-        """Return over what the mean of ours is taken, in words."""
-        return f"{self.ours.n} pairs of backbone and seed" if self.backbones else f"{self.ours.n} seeds"
+        """Return what the mean of ours is over, in words."""
+        return f"over {self.ours.n} pairs of backbone and seed" if self.backbones else "paired by seed"
 
 
 @dataclass(frozen=True)
-class StrongEffect:
-    """An effect chosen as one of the strongest of `candidates`, with bounds that hold for all together, if any.
+class ComparedRows:
+    """How many differences between rows were tested, and the significant ones among them (Holm), the clearest first."""
 
-    Tables that share runs name them differently ("p = 0.0", "No dropout"): `row` and `base` are the longer names.
-    """
-
-    effect: Effect
-    row: str
-    base: str
-    candidates: int
-    bounds: tuple[float, float] | None
+    tested: int
+    significant: tuple[Effect, ...]
 
 
 @dataclass(frozen=True)
@@ -129,10 +114,14 @@ class ColumnShape:
 
 
 class JudgedItem(ItemResult):
-    """An item with what its rows change, and how many of its cells show each verdict."""
+    """An item with what its rows change, how many of its cells show each verdict, and what others measured of it.
+
+    `others` are by the name of the cell as its paper describes it.
+    """
 
     effects: tuple[Effect, ...] = ()
     verdicts: dict[str, int] = {}
+    others: Others = {}
 
 
 @dataclass(frozen=True)
@@ -156,16 +145,6 @@ class GapExplained:
     share: float | None
     low: float | None
     high: float | None
-
-
-@dataclass(frozen=True)
-class StrongProtocol:
-    """The effect of a protocol chosen as the strongest of `candidates`, with bounds that hold for all of them."""
-
-    explained: Explained
-    ours: Paired
-    candidates: int
-    bounds: tuple[float, float] | None
 
 
 @dataclass(frozen=True)
@@ -249,8 +228,9 @@ class Incomplete:
 class Report(Checked):
     """Everything that a format prints of a study; `study` is its record.
 
-    `effects` and `protocols` are the strongest ones, `orders` what all `shapes` come to; `gaps_known` says whether a
-    printed gap is known to be larger than its noise, None where there is no gap.
+    `differences` are of rows to their baseline rows, `orders` is what all `shapes` come to; `gaps_known` says whether a
+    printed gap is known to be larger than its noise, None if there is no gap. `record` is the summary of the
+    study of the record.
     """
 
     study: dict[str, Any]
@@ -260,8 +240,7 @@ class Report(Checked):
     adjudication: tuple[AdjudicatedItem, ...] = ()
     gaps_known: bool | None = None
     gap_explained: GapExplained | None = None
-    effects: tuple[StrongEffect, ...] = ()
-    protocols: tuple[StrongProtocol, ...] = ()
+    differences: ComparedRows | None = None
     shapes: tuple[ColumnShape, ...] = ()
     orders: Orders | None = None
     tests: Tests | None = None
@@ -271,21 +250,12 @@ class Report(Checked):
     causes_page: CausesPage | None = None
     causes: tuple[Cause, ...] = ()
     measured: tuple[Measured, ...] = ()
+    record: RecordSummary | None = None
 
     @property
     def mixture(self) -> str:
         """Return a sentence of the machines that made the numbers; blank for a single one."""
         return mixture(self.machines)
-
-    @property
-    def other_packages(self) -> list[str]:
-        """Return the digests of the package versions that made the numbers, but for that of the study itself.
-
-        The record of a study that was only planned, as the page of one item has it, names none to compare them with.
-        """
-        own = self.study.get("package_sha256", "")
-        packages = {package for item in self.items for cell in item.cells for package in cell.packages}
-        return sorted(each for each in packages if own and not own.startswith(each))
 
     @property
     def by_item(self) -> dict[str, JudgedItem]:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from functools import partial
 
-from replicse.judge.agreement import best_row, row_differences
+from replicse.judge.agreement import best_row, rank_agreement, row_differences
 from replicse.judge.report import ColumnShape
 from replicse.judge.statistics import mean_and_spread
 from replicse.judge.table import CellResult, ColumnHead, ItemResult
@@ -14,8 +14,6 @@ FEWEST_ROWS = 3  # an order of two rows is one sign
 
 def shapes(item: ItemResult) -> Iterator[ColumnShape]:
     """Yield the agreement of every column that has printed numbers and ours in at least three rows."""
-    from replicse.judge.kendall import rank_agreement
-
     columns = shape_columns(item)
     labels = [column.label for column in columns]
     for column in columns:

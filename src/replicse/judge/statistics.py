@@ -1,11 +1,9 @@
 """Intervals over seeds: one more draw of a run, differences that two sides share, a crossed design."""
 
 import math
-from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from statistics import NormalDist
 from typing import Any
 
 from replicse.judge.judgements import Paired
@@ -16,8 +14,6 @@ from replicse.spec.printed import Spread
 REFUTING = 0.99
 # The shares of a distribution below an interval, and below its upper end.
 BOUNDS = ((1 - LEVEL) / 2, (1 + LEVEL) / 2)
-# Redrawing fewer seeds gives intervals that are too narrow.
-FEWEST_REDRAWN = 10
 ORDERED = {"min": 0.0, "median": 50.0, "max": 100.0}
 
 
@@ -36,26 +32,18 @@ def spread_of(values: Sequence[float]) -> float | None:
 
 
 def t_below(x: float, degrees: float) -> float:
-    """Return how probably Student's t with a whole number of degrees, or a normal draw with infinite ones, is below x.
+    """Return the probability that Student's t is below x; that of a normal variable for infinite degrees."""
+    from scipy.special import stdtr
 
-    By the finite sums of Abramowitz and Stegun (26.7.3, 26.7.4): scipy.special takes longer to import than `show` has.
-    """
-    if math.isinf(degrees):
-        return NormalDist().cdf(x)
-    angle, odd = math.atan(x / math.sqrt(degrees)), int(degrees) % 2
-    total, term = 0.0, math.cos(angle) if odd else 1.0
-    for power in range(1 + odd, int(degrees), 2):
-        total, term = total + term, term * math.cos(angle) ** 2 * power / (power + 1)
-    inside = 2 / math.pi * (angle + math.sin(angle) * total) if odd else math.sin(angle) * total
-    return (1 + inside) / 2
+    return float(stdtr(degrees, x))
 
 
 @cache
 def t_quantile(degrees: float, level: float = LEVEL) -> float:
-    """Return the two-sided quantile of Student's t distribution, normal where the degrees are infinite."""
-    # In steps of 2**-44.
-    steps = bisect_left(range(2**62), (1 + level) / 2, key=lambda step: t_below(step / 2**44, degrees))
-    return steps / 2**44
+    """Return the two-sided quantile of Student's t, the normal one for infinite degrees of freedom."""
+    from scipy.special import stdtrit
+
+    return float(stdtrit(degrees, (1 + level) / 2))
 
 
 def pooled(values: Sequence[float], published: Spread | None) -> Spread | None:
@@ -124,26 +112,18 @@ def order_statistic_interval(
 
 @cache
 def _order_quantile(p: float, size: int, count: int, share: float, degrees: float) -> float:
-    """Return the p-quantile of a quantile of `count` normal draws, from the mean of `size` others in their sd."""
+    """Return the p-quantile of an order statistic of `count` normal runs.
 
-    def off(x: float) -> float:
+    It is relative to the mean of `size` other runs, in units of their standard deviation.
+    """
+    from scipy.optimize import brentq
+
+    def excess(x: float) -> float:
         return order_statistic_below(x, size, count, share, degrees) - p
 
-    # False position, Illinois: of a side that stays the weight is halved. scipy.optimize takes longer to import.
-    low, high = -4.0, 4.0
-    while off(low) > 0 and low > -1e4:
-        low *= 4
-    while off(high) < 0 and high < 1e4:
-        high *= 4
-    below, above, x, last = off(low), off(high), low, high
-    while abs(x - last) > 1e-13 * max(1.0, abs(x)):
-        last, x = x, (low * above - high * below) / (above - below)
-        value = off(x)
-        if value < 0:
-            low, below, above = x, value, above / (1 + (last == low))
-        else:
-            high, above, below = x, value, below / (1 + (last == high))
-    return x
+    # Every order statistic is between the minimum and the maximum; a union bound over the runs encloses both.
+    edge = t_quantile(degrees, 1 - min(p, 1 - p) / count) * math.sqrt(1 + 1 / size)
+    return float(brentq(excess, -edge, edge))
 
 
 def order_statistic_below(
@@ -198,16 +178,14 @@ def spread_interval(values: Sequence[float], count: int) -> tuple[float, float] 
 # Differences over seeds that both sides share
 
 
-def among(ours: Paired, count: int, degrees: int | None = None) -> tuple[float, float] | None:
-    """Return the bounds that hold for each of so many differences together (Bonferroni); None without bounds.
-
-    The degrees of freedom are those of a mean over seeds, unless others are given.
-    """
+def p_of_mean(ours: Paired, degrees: int) -> float:
+    """Return the two-sided p-value of a mean difference with an interval, by Student's t."""
     if ours.low is None or ours.high is None:
-        return None
-    degrees = degrees or ours.n - 1
-    wider = t_quantile(degrees, 1 - (1 - LEVEL) / count) / t_quantile(degrees)
-    return ours.mean - wider * (ours.mean - ours.low), ours.mean + wider * (ours.high - ours.mean)
+        raise ValueError("a difference of too few seeds has no p-value")
+    error = (ours.high - ours.low) / 2 / t_quantile(degrees)
+    if error == 0:
+        return float(ours.mean == 0)
+    return 2 * t_below(-abs(ours.mean) / error, degrees)
 
 
 def paired(columns: Sequence[Sequence[Any]], where: object = "cells") -> list[Sequence[Any]]:

@@ -11,6 +11,9 @@ from replicse.judge.adjudicate import adjudicate
 from replicse.judge.evidence import power_lines
 from replicse.judge.judgements import Explained, Finding, JudgedClaim
 from replicse.judge.measurements import Measurements
+from replicse.judge.others import SourceResult
+from replicse.judge.record_measurements import RecordMeasurements
+from replicse.judge.record_story import others_facts, others_lines
 from replicse.judge.table import CellResult, ItemResult
 from replicse.registry.suites import file_of
 from replicse.spec.cell_id import AS_DESCRIBED
@@ -47,12 +50,15 @@ def cell_story(
     measurements: Measurements,
     claims: Sequence[JudgedClaim],
     findings: Sequence[Finding],
+    others: Sequence[SourceResult] = (),
 ) -> dict[str, list[str]]:
     """Return the evidence for one cell of an item's result as lines of text by heading.
 
-    `claims` are rows of claims, `findings` those of the audit; empty headings are left out.
+    `claims` are rows of claims, `findings` those of the audit, `others` what others measured of the cell; empty
+    headings are left out.
     """
     plan, ours = measurements.study, _cell_result(cell, result)
+    is_ours = not isinstance(measurements, RecordMeasurements)
     story = {
         "cell": [f"{cell.item.id} · {cell.row.label} · {cell.column.label}", *_protocol(plan, cell, result)],
         "scale": [result.standing],
@@ -61,18 +67,19 @@ def cell_story(
         "seeds": _seeds(cell, ours),
         "reproduced": _reproduced(ours, result.caveat),
         "verdict": [_verdict(ours)],
+        "others": list(others_lines(others)),
         "power": power_lines(plan, cell, ours) if cell.protocol == AS_DESCRIBED else [],
         "variants": list(_variants(plan, cell, result)),
         "claims": [
-            f"{each.claim}: paper's numbers {each.reported}, our runs {each.ours}"
+            f"{each.claim}: paper's numbers {each.reported}, {'our runs' if is_ours else 'others'} {each.ours}"
             for each in _naming(cell, claims)
         ],
         "audit": [
             f"{finding.printed}; {finding.follows} ({finding.certainty})" for finding in _on(cell, findings)
         ],
-        "run": _runs(plan, cell, ours),
+        "run": _runs(plan, cell, ours) if is_ours else [],
         "made": _made(ours),
-        "files": _files(cell, measurements),
+        "files": _files(cell, measurements) if is_ours else [],
     }
     return {heading: list(dict.fromkeys(lines)) for heading, lines in story.items() if lines}
 
@@ -88,10 +95,10 @@ def cell_facts(
     measurements: Measurements,
     claims: Sequence[JudgedClaim],
     findings: Sequence[Finding],
+    others: Sequence[SourceResult] = (),
 ) -> dict[str, Any]:
     """Return what `cell_story` tells as plain data, numbers as numbers; `result` is the cell as it was judged."""
     plan, ours = measurements.study, _cell_result(cell, result)
-    printed, is_number = _printed_numbers(plan, cell), cell.column.kind != "text"
     trained = sorted(plan.trained_runs([cell])) if _as_planned(cell, ours) else []
     return {
         "cell": str(cell.id.described),
@@ -101,14 +108,15 @@ def cell_facts(
         "printed": [
             {
                 "paper": paper,
-                "number": reported.number.value if is_number and reported.number else None,
+                "number": reported.number.value if reported.number else None,
                 **reported.model_dump(mode="json"),
             }
-            for paper, reported in printed
+            for paper, reported in _printed_numbers(plan, cell)
         ],
         "result": ours.model_dump(mode="json", exclude={"reported", "subtracted"}),
         "variants": [variant.line() for variant in _explained(plan, cell, result)],
         "claims": [claim.facts() for claim in _naming(cell, claims)],
+        "others": others_facts(others),
         "audit": [asdict(finding) for finding in _on(cell, findings)],
         "runs": {run: plan.runs[run].canonical() for run in trained},
         "files": _files(cell, measurements),

@@ -6,19 +6,23 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from replicse.compile.document import study_of
+from replicse.compile.cache import load_or_compile
+from replicse.compile.item_plan import plan_item
 from replicse.compile.paths import Paths
 from replicse.compile.selection import chosen_items
+from replicse.compile.specifications import Specifications, describe_outdated
 from replicse.compile.study import Study
 from replicse.files import read_json
 from replicse.judge.adjudicate import adjudicate
 from replicse.judge.audit import audit, audit_plan
-from replicse.judge.claims import judged_claims, study_claims
+from replicse.judge.claims import ClaimNumbers, judged_claims, study_claims
 from replicse.judge.csv_rows import TIDY, tidy_rows
 from replicse.judge.judgements import Explained, Finding, JudgedClaim, Judgements
 from replicse.judge.measurements import Measurements
 from replicse.judge.multiplicity import controlled
-from replicse.judge.origins import outdated
+from replicse.judge.record_cells import controlled_results, record_results
+from replicse.judge.record_claims import RecordNumbers
+from replicse.judge.record_measurements import RecordMeasurements
 from replicse.judge.table import ItemResult
 from replicse.judge.tabulate import item_result
 from replicse.spec.cell_id import CellId
@@ -27,13 +31,17 @@ LOG = logging.getLogger(__name__)
 Table = tuple[Sequence[str], list[dict[str, Any]]]
 
 
-def judge_study(plan: Study, results: Sequence[ItemResult]) -> Judgements:
+def judge_study(
+    plan: Study, results: Sequence[ItemResult], numbers: ClaimNumbers | None = None
+) -> Judgements:
     """Return what all items say together: claims, adjudicated cells, and the audit, which is of all papers.
 
-    Nothing but the items' results is read; the cells of an item without a result are missing.
+    Nothing but the items' results is read; the cells of an item without a result are missing. Claims are tested on
+    `numbers` when they are given.
     """
+    claims = study_claims(plan.names, plan.studied)
     return Judgements(
-        claims=tuple(judged_claims(plan, study_claims(plan.names, plan.studied), results)),
+        claims=tuple(judged_claims(plan, claims, results, numbers)),
         adjudication=tuple(row for result in results for row in adjudicate(plan.papers, result)),
         audit=tuple(audit(audit_plan(plan.workflow, study=plan.config))),
     )
@@ -47,6 +55,11 @@ def judged_tables(judgements: Judgements, results: Sequence[ItemResult]) -> dict
         for name, kind in kinds.items()
     }
     return {**tables, "cells": (TIDY, list(tidy_rows(results)))}
+
+
+def claim_numbers(measurements: Measurements) -> ClaimNumbers | None:
+    """Return what claims are tested on instead of the items' results: the values of single sources of the record."""
+    return RecordNumbers(measurements) if isinstance(measurements, RecordMeasurements) else None
 
 
 def read_results(plan: Study) -> list[ItemResult]:
@@ -79,16 +92,23 @@ def results_of(
     They hold all cells of the items, or `only` some. Of a committed study they are as committed.
     """
     plan = measurements.study
+    if isinstance(measurements, RecordMeasurements):
+        return record_results(measurements, items, only)
     if measurements.paths.kept:
         return [committed_item(plan, measurements.paths, name) for name in items if name in plan.items]
-    results = [item_result(plan.items[name], measurements, only) for name in items if name in plan.items]
-    for sentence in outdated(results, Path(plan.paths.results), plan.workflow):
+    names = [name for name in items if name in plan.items]
+    results = [item_result(plan_item(plan, plan.items[name]), measurements, only) for name in names]
+    specifications = Specifications(plan)
+    for sentence in describe_outdated({name: specifications.changes_of_item(name) for name in names}):
         LOG.warning("%s", sentence)
     return results
 
 
-def controlled_item(plan: Study, result: ItemResult) -> ItemResult:
+def controlled_item(measurements: Measurements, result: ItemResult) -> ItemResult:
     """Return an item's result with its verdicts controlled among the paper's items that are tabulated."""
+    if isinstance(measurements, RecordMeasurements):
+        return controlled_results(measurements, [result.item])[0]
+    plan = measurements.study
     beside = [f"{result.paper}/{name}" for name in plan.papers[result.paper].items]
     files = [plan.paths.item(name) for name in beside if name != result.item]
     others = [ItemResult.read(file) for file in files if Path(file).is_file()]
@@ -105,7 +125,7 @@ def study_of_others(plan: Study, items: Iterable[str]) -> Study:
     if plan.items.keys() >= set(wanted):
         return plan
     config = plan.config.of_items(wanted)
-    others = study_of(config, plan.workflow, as_far_as_possible=True)
+    others = load_or_compile(config, plan.workflow, as_far_as_possible=True)
     for name, error in others.unplanned.items():
         LOG.warning("%s is left out: %s", name, error)
     return others

@@ -153,10 +153,9 @@ class CellResult(Checked):
 class ItemResult(Checked):
     """A table or figure with all of its cells, in the paper's order, as `tabulate` writes it and everything reads it.
 
-    `variants` holds the titles of protocols that were run to adjudicate: their cells are no lines of the table.
-    `curves` holds what a spectrum or a density is drawn from, by row label; `config` is a digest of what of the
-    study's config bears on the item. `kept` names the committed study that it is shown as a part of, `outdated` says
-    where the present version would run something else.
+    `variants` contains the titles of protocols that are run only for adjudication: their cells are no lines of the
+    table. `curves` contains what a spectrum or a density is drawn from, by row label. `kept` names the committed study
+    that it is shown as a part of, `outdated` says where the present version would run something else.
     """
 
     item: str
@@ -176,7 +175,6 @@ class ItemResult(Checked):
     notes: tuple[str, ...] = ()
     deviations: str = ""
     curves: dict[str, Any] = {}
-    config: str = ""
     kept: str = ""
     outdated: str = ""
 
@@ -184,6 +182,14 @@ class ItemResult(Checked):
     def read(cls, file: Path | str) -> Self:
         """Return the result in a JSON; BadInput names a mistake in it."""
         return cls.of(read_json(file), str(file))
+
+    @model_validator(mode="before")
+    @classmethod
+    def _drop_config(cls, document: Any) -> Any:
+        """Drop the digest of the config, which committed items of earlier versions contain."""
+        if not isinstance(document, dict) or "config" not in document:
+            return document
+        return {key: value for key, value in document.items() if key != "config"}
 
     @model_validator(mode="after")
     def _agrees(self) -> Self:

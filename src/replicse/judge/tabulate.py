@@ -3,38 +3,40 @@
 from collections.abc import Collection, Iterator
 from typing import Any
 
-from replicse.compile.remarks import cut_searches
-from replicse.compile.study import Study
+from replicse.compile.item_plan import ItemPlan
 from replicse.judge.cells import cell_result
 from replicse.judge.crossed import crossed_notes
 from replicse.judge.measurements import Measurements
 from replicse.judge.table import ColumnHead, ItemResult, RowHead
-from replicse.registry.digests import digest
 from replicse.spec.cell_id import AS_DESCRIBED, CellId
 from replicse.spec.columns import AnyColumn, StepScore
-from replicse.spec.protocols import AS_RUN, ON_BACKBONE
 from replicse.spec.tables import OWN, Item
 
 # Figures of curves that evaluations hold, not of cells.
 CURVES = ("spectrum", "density", "density-own-scales")
 
 
-def item_result(item: Item, measurements: Measurements, only: Collection[CellId] | None = None) -> ItemResult:
-    """Return everything that is known of an item: its heads, and a judged cell per row, protocol and column.
+def item_result(
+    plan: ItemPlan, measurements: Measurements, only: Collection[CellId] | None = None
+) -> ItemResult:
+    """Judge an item: its heads, and a judged cell per row, protocol and column.
 
-    Of the cells, `only` some where the others are not asked for; what is noted of all is then left out.
+    Args:
+        plan: the plan of the item.
+        measurements: the measurements of its encoders.
+        only: judge only these cells, and leave out the notes about all of them.
     """
     # The protocols of a row stand by name, so that adjudicating one more item moves no other line.
-    plan = measurements.study
+    item = plan.item
     order = {row.id: place for place, row in enumerate(item.rows)}
-    wanted = (cell for cell in plan.cells[item.id] if only is None or cell.id in only)
+    wanted = (cell for cell in plan.planned if only is None or cell.id in only)
     cells = sorted(wanted, key=lambda cell: (order[cell.row.id], cell.protocol))
-    merged = _merged_rows(plan, item)
+    merged = _merged_rows(plan)
     result = ItemResult(
         item=item.id,
         paper=item.paper,
-        scale=plan.scale.name,
-        comparable=plan.scale.comparable,
+        scale=plan.scale,
+        comparable=plan.is_comparable,
         kind=item.kind,
         figure=item.figure,
         title=item.title,
@@ -53,20 +55,18 @@ def item_result(item: Item, measurements: Measurements, only: Collection[CellId]
             )
             for row in item.rows
         ),
-        cells=tuple(cell_result(cell, measurements) for cell in cells),
-        variants=_variant_titles(plan, item),
+        cells=tuple(cell_result(cell, plan, measurements) for cell in cells),
+        variants=dict(plan.variants),
         notes=item.notes,
-        deviations=plan.papers[item.paper].deviations.get(item.name, ""),
-        curves=_curves(item, measurements) if item.figure in CURVES else {},
-        config=digest(plan.config.bearing_on(item.id)),
+        deviations=plan.deviations,
+        curves=_curves(plan, measurements) if item.figure in CURVES else {},
     )
     if only is not None:
         return result
-    cut = cut_searches(plan, item)
-    # Scores on made-up sentences are not set beside print's.
-    own = own_notes(result) if plan.source != "embedded" else ()
-    searches = [f"{cut[0].upper()}{cut[1:]}."] if cut else []
-    return result.model_copy(update={"notes": (*result.notes, *searches, *crossed_notes(result), *own)})
+    # Scores on generated sentences are not compared with the paper's.
+    own = own_notes(result) if not plan.is_embedded else ()
+    scale_notes = [f"{text[0].upper()}{text[1:]}." for text in plan.scale_notes]
+    return result.model_copy(update={"notes": (*result.notes, *scale_notes, *crossed_notes(result), *own)})
 
 
 def own_notes(result: ItemResult) -> Iterator[str]:
@@ -116,10 +116,10 @@ def _is_average(column: AnyColumn) -> bool:
     return column.kind == "score" and column.metric_path.rpartition("/")[2].startswith("avg")
 
 
-def _merged_rows(plan: Study, item: Item) -> dict[str, tuple[str, ...]]:
+def _merged_rows(plan: ItemPlan) -> dict[str, tuple[str, ...]]:
     """Return, for each row that reads nothing but what rows above it read, the ids of those rows."""
     read: dict[str, dict[CellId, tuple[Any, ...]]] = {}
-    for cell in plan.described(item.id):
+    for cell in plan.described:
         if cell.jobs and cell.seeds != (None,):
             read.setdefault(cell.row.id, {})[cell.id.at("")] = (cell.jobs, cell.metric_path)
     merged = {}
@@ -130,26 +130,10 @@ def _merged_rows(plan: Study, item: Item) -> dict[str, tuple[str, ...]]:
     return merged
 
 
-def _variant_titles(plan: Study, item: Item) -> dict[str, str]:
-    """Return the title of each protocol that was run only to adjudicate; those are not lines of the table."""
-    run = {cell.protocol for cell in plan.cells[item.id]}
-    titles = {
-        protocol.id: protocol.title
-        for protocol in plan.papers[item.paper].protocols
-        if protocol.id in run and item.name not in protocol.in_table
-    }
-    crossed = {
-        name: f"On the backbone of seed {name.removeprefix(ON_BACKBONE)}"
-        for name in sorted(run)
-        if name.startswith(ON_BACKBONE)
-    }
-    return titles | crossed | ({AS_RUN: "All of the released code"} if AS_RUN in run else {})
-
-
-def _curves(item: Item, measurements: Measurements) -> dict[str, Any]:
+def _curves(plan: ItemPlan, measurements: Measurements) -> dict[str, Any]:
     """Return what a spectrum or a density is drawn from: the first seed of each row, by label."""
     curves = {}
-    for cell in measurements.study.described(item.id):
+    for cell in plan.described:
         label = cell.row.label or cell.row.id
         if label not in curves and cell.jobs:
             # A suite may stand under two names: SimCSE's figure is of all splits of STS-B, DiffCSE's of its test set.

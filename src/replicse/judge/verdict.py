@@ -63,6 +63,7 @@ def judge(
     why_not: str = "",
     prior: Spread | None = None,
     seedless: bool = False,
+    rounding: float = 0.0,
     failures: Sequence[str] = (),
     reducer: Reducer = MEAN,
     better: str = "higher",
@@ -73,7 +74,8 @@ def judge(
     Below three seeds of our own no interval rests on them: the cell is open unless a spread can be borrowed.
     `prior` is a published spread, pooled with that of our seeds where an F test does not tell them apart; `seedless`
     says that nothing has a seed (a count, a released checkpoint, a baseline): such a number is equal to print within
-    half of its last digit, or within `NUMERICS` where that is more, or it is not. A cell with a failure shows no
+    half of its last digit, or within `NUMERICS` where that is more, or it is not; `rounding` is half a unit of the last
+    digit of ours, which widens that when others have rounded it. A cell with a failure shows no
     numbers: the mean of the runs that survived would flatter it. `why_not` says what differs where a cell is not
     `comparable`.
     """
@@ -96,7 +98,7 @@ def judge(
     interval = expected(present, reported, reducer, spread)
     borrowed = prior is not None and not refuted and interval is not None
     if interval and target:
-        margin = max(target.half_digit, NUMERICS * abs(target.value)) if seedless else target.half_digit
+        margin = _margin(target, seedless, rounding)
         interval = interval[0] - margin, interval[1] + margin
     low, high = interval or (None, None)
     reproduced = reduced(present, reducer)
@@ -116,7 +118,7 @@ def judge(
         found = _compared(target.value, *interval)
         same: Verdict = "equal" if found == "within seed spread" else "not equal"
         verdict = same if seedless else found
-        basis = _basis(len(present), borrowed, seedless) + _printed_as(reported)
+        basis = _basis(len(present), borrowed, seedless, rounding) + _printed_as(reported)
         basis += (
             f"; the published spread of {prior.sd:.3g} is not used: {_REFUTED}" if prior and refuted else ""
         )
@@ -220,6 +222,13 @@ def _if_best(
     return _compared(target.value, interval[0] - target.half_digit, interval[1] + target.half_digit)
 
 
+def _margin(target: Rounded, seedless: bool, rounding: float) -> float:
+    """Return by how much an interval is widened for the rounding of print, and of a value without seeds."""
+    if not seedless:
+        return target.half_digit
+    return max(target.half_digit, NUMERICS * abs(target.value)) + rounding
+
+
 def _open(n_seeds: int, reported: Reported, reducer: Reducer, refuted: bool) -> str:
     if reported.statistic == "single" and reducer.statistic != "mean":
         return f"the paper does not say of how many runs its {reducer.name} is"
@@ -246,9 +255,10 @@ def _compared(reported: float, low: float, high: float) -> Verdict:
     return "within seed spread"
 
 
-def _basis(n_seeds: int, borrowed: bool, seedless: bool) -> str:
+def _basis(n_seeds: int, borrowed: bool, seedless: bool, rounding: float) -> str:
     if seedless:
-        return "half a printed digit; nothing has a seed"
+        both = f"half a printed digit{' and the rounding of the source' if rounding else ''}"
+        return f"{both}; nothing has a seed"
     return f"{LEVEL:.0%}, {several(n_seeds, 'seed')}{' and a published spread' if borrowed else ''}"
 
 

@@ -1,14 +1,27 @@
 """Evaluation as a function: suites on an encoder of any kind, every distinct sentence encoded once."""
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+import torch
 
 from replicse.data.sets import data_folder
 from replicse.encoder.sentence import SentenceEncoder
 from replicse.encoder.vectors import CallableVectors
 from replicse.errors import BadInput, Failed
 from replicse.evaluation.suites import Vectors, run_suites, suite
+from replicse.library.encoders import (
+    describe_precision,
+    describe_reading,
+    fit_postprocessing,
+    name_model,
+    open_requested,
+    open_word_vectors,
+)
+from replicse.library.requests import EvaluationRequest
+from replicse.provenance.record import computed, provenance
 from replicse.registry.registry import current
 from replicse.spec.config import use_all_plugins
 
@@ -54,18 +67,67 @@ def evaluate(
         use_all_plugins()
     for name in (*names, *(options or {})):
         suite(name, (options or {}).get(name))
-    source = opened(encoder, pooling, max_length, device)
-    outcome = outcome_of(source, names, Path(data), options)
+    source = open_encoder(encoder, pooling, max_length, device)
+    outcome = score_suites(source, names, data_folder(Path(data)), options)
     return {name: outcome[name] for name in ("suites", "failures")}
 
 
-def opened(
+def evaluate_request(
+    request: EvaluationRequest, root: Path, results: Path, device: str | None
+) -> dict[str, Any]:
+    """Evaluate the encoder of a request and return its scores with how they were made.
+
+    Args:
+        request: the encoder, how it is read, and its suites.
+        root: the data root.
+        results: the folder for the files of other libraries' suites.
+        device: by default the first GPU if there is one.
+
+    Returns:
+        The reading of the encoder, `suites`, `failures`, `pairs` (cosines and gold scores by task) and `provenance`.
+
+    Raises:
+        BadInput: the encoder cannot be read, or an option is wrong; Failed if every sentence has the same vector.
+    """
+    start = time.monotonic()
+    source: Any = (
+        open_word_vectors(request.vectors, root) if request.vectors else open_requested(request, device)
+    )
+    vectors = fit_postprocessing(source, request.postprocess, root) if request.postprocess else source
+    facts = {"folder": request.encoder, "results": str(results), "model": name_model(request, source)}
+    outcome = score_suites(source, request.suite, root, request.options, facts, vectors, request.encoder)
+    result = {
+        "encoder": request.encoder,
+        "vectors": request.vectors,
+        **describe_reading(source, request),
+        "postprocess": request.postprocess,
+        **outcome,
+    }
+    return record_result(result, source, start)
+
+
+def record_result(result: Mapping[str, Any], source: Any, start: float) -> dict[str, Any]:
+    """Return a result with its provenance; word vectors have no device, because they use only the CPU.
+
+    Args:
+        result: what was measured.
+        source: the encoder that it was measured on.
+        start: seconds of `time.monotonic` at which the evaluation began.
+    """
+    device = getattr(source, "device", None)
+    machine = computed(device or torch.device("cpu"), describe_precision(source))
+    facts = provenance(seconds=round(time.monotonic() - start, 3), **machine)
+    facts["device"] = device.type if device else ""
+    return {**result, "provenance": facts}
+
+
+def open_encoder(
     encoder: AnyEncoder,
     pooling: str | Mapping[str, Any] | None,
     max_length: int | None,
     device: str | None,
 ) -> Vectors:
-    """Return the vectors of an encoder of any kind; BadInput where pooling or length is given for one that is open."""
+    """Return the vectors of an encoder of any kind; BadInput if pooling or length is given for one that is open."""
     if isinstance(encoder, str | Path):
         return SentenceEncoder.open(encoder, pooling, max_length, device)
     if pooling or max_length is not None:
@@ -80,20 +142,20 @@ def opened(
     return CallableVectors(encode)
 
 
-def outcome_of(
+def score_suites(
     source: Vectors,
     suites: Sequence[str],
-    data: Path,
+    root: Path,
     options: Mapping[str, Mapping[str, Any]] | None = None,
     facts: Mapping[str, str] | None = None,
     vectors: Vectors | None = None,
     name: str = "encoder",
 ) -> dict[str, Any]:
-    """Return what `run_suites` gives of an encoder; Failed where it gives every sentence one vector.
+    """Return the scores of an encoder on some suites; Failed if it gives every sentence the same vector.
 
-    `vectors` are those of the encoder after a post-processing; `facts` are what a job tells the suites that ask.
+    `vectors` are those of the encoder after a post-processing; `facts` are for the suites whose options ask for them.
     """
-    outcome = run_suites(data_folder(data), vectors or source, suites, options, facts)
+    outcome = run_suites(root, vectors or source, suites, options, facts)
     if reason := getattr(source, "collapsed", str)():
         raise Failed(f"{name}: {reason}; no score of it would be more than rounding")
     return outcome

@@ -15,10 +15,10 @@ from replicse.augment import augment, token_change
 from replicse.data.corpora import labels_of, read_corpus
 from replicse.data.store import write_store
 from replicse.encoder.folders import encoder_folder
-from replicse.encoder.sentence import SentenceEncoder, folder_tokenizer
-from replicse.encoder.sentence_transformers import transformer_folder
+from replicse.encoder.modules import transformer_folder
+from replicse.encoder.sentence import SentenceEncoder
 from replicse.encoder.stored import has_weights, weight_files
-from replicse.encoder.tokenizer import checked_fast
+from replicse.encoder.tokenizer import checked_fast, folder_tokenizer
 from replicse.errors import BadInput, nearest
 from replicse.files import read_json, sha256_of, write_json, write_text
 from replicse.provenance.record import computed, provenance

@@ -1,7 +1,12 @@
 """What every loss term sees and how an objective is composed of them."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import inspect
+import os
+import traceback
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar, cast
 
 import torch
@@ -11,7 +16,7 @@ from replicse.encoder.backbone import Backbone
 from replicse.encoder.batch import TokenBatch
 from replicse.encoder.heads import SentenceHead
 from replicse.encoder.pooling import SentencePooling
-from replicse.errors import BadInput
+from replicse.errors import BadInput, Failed, one_line
 from replicse.registry.terms import TermParameters
 
 Parameters = TypeVar("Parameters", bound=TermParameters)
@@ -73,11 +78,11 @@ class Step:
 
     def vectors_of(self, views: Iterable[int]) -> list[Tensor]:
         """Return the vectors of some views; BadInput where one is not encoded, as no term said that it reads it."""
-        return [_encoded(self.vectors[view], view) for view in views]
+        return [_encoded(dict(enumerate(self.vectors)).get(view), view, len(self.vectors)) for view in views]
 
     def pooled_of(self, views: Iterable[int]) -> list[Tensor]:
         """Return the vectors of some views before the head, (rows, hidden), float32; BadInput as `vectors_of`."""
-        return [_encoded(self.pooled.get(view), view) for view in views]
+        return [_encoded(self.pooled.get(view), view, len(self.vectors)) for view in views]
 
     def momentum_vectors(self, view: int) -> Tensor:
         """Return the vectors of a view by the run's momentum encoder, (rows, width), float32, without gradients.
@@ -87,10 +92,15 @@ class Step:
         return self.model.momentum_vectors(self.columns[view], self.poolings[view])
 
 
-def _encoded(vectors: Tensor | None, view: int) -> Tensor:
-    if vectors is None:
+def _encoded(vectors: Tensor | None, view: int, count: int) -> Tensor:
+    if vectors is not None:
+        return vectors
+    if view < count:
         raise BadInput(f"a loss term reads view {view}, which is not encoded; name it in vector_views")
-    return vectors
+    raise BadInput(
+        f"a loss term reads view {view} of a run with {count}; add a view, and return {view} in named_views, so that"
+        " replicse validate refuses such a run"
+    )
 
 
 class Term(nn.Module, Generic[Parameters]):
@@ -125,11 +135,14 @@ class Objective(nn.Module):
         super().__init__()
         # A list of modules is a sequence of them to all but its type.
         self.terms = cast("Sequence[Term[Any]]", nn.ModuleList(make_term(term) for term in terms))
+        self._parameters_by_name = {name: term.params for name, term in named_terms([self]).items()}
+        self._texts = {name: term_text(name, term) for name, term in named_terms([self]).items()}
 
     def prepare(self, model: Model) -> None:
         """Let every term take from the untrained model what it starts from."""
-        for term in self.terms:
-            term.prepare(model)
+        for name, term in named_terms([self]).items():
+            with _failing_in(name, term, "prepare"):
+                term.prepare(model)
 
     def vector_views(self, count: int) -> list[int]:
         """Return which of `count` views some term reads as vectors, in order."""
@@ -139,18 +152,29 @@ class Objective(nn.Module):
         self, columns: Sequence[TokenBatch], model: Model, generator: torch.Generator
     ) -> Sequence[TokenBatch]:
         """Return the views as the terms leave them before they are encoded."""
-        for term in self.terms:
-            columns = term.edit(columns, model, generator)
+        for name, term in named_terms([self]).items():
+            with _failing_in(name, term, "edit"):
+                columns = term.edit(columns, model, generator)
         return columns
 
     def forward(self, step: Step) -> Tensor:
-        """Return the weighted sum of the terms' losses, and note each of them in the step."""
-        terms = named_terms([self])
-        losses = {name: term(step) for name, term in terms.items()}
+        """Return the weighted sum of the terms' losses, and note each of them in the step.
+
+        Raises BadInput, with term, step and file, for an error in a term, and for a loss that is no scalar tensor.
+        """
+        losses, weighted = {}, []
+        for name, term in named_terms([self]).items():
+            with _failing_in(name, term, f"step {step.step + 1}"):
+                term.params = self._parameters_by_name[name].at(step.step, step.steps)
+                losses[name] = _loss(term(step))
+                _check_scalars(step.scalars)
+                weighted.append(term.params.weight_at(step.step, step.steps) * losses[name])
         step.scalars.update(losses)
-        return sum(
-            terms[name].params.weight_at(step.step, step.steps) * loss for name, loss in losses.items()
-        )
+        return sum(weighted)
+
+    def named(self, losses: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        """Return the losses of the terms among some scalars, by the term's name with the file of a plug-in."""
+        return {text: losses[name] for name, text in self._texts.items()}
 
 
 def named_terms(objectives: Iterable[Objective]) -> dict[str, Term[Any]]:
@@ -161,6 +185,66 @@ def named_terms(objectives: Iterable[Objective]) -> dict[str, Term[Any]]:
         count = sum(name == other.params.term for other in named.values())
         named[f"{name}-{count + 1}" if count else name] = term
     return named
+
+
+def term_text(name: str, term: Term[Any]) -> str:
+    """Return a term as an error names it: `term far-apart (plugins/far_apart.py)`; no file for one of the package."""
+    code = term.function if isinstance(term, Loss) else type(term)
+    file = None if code.__module__.startswith("replicse.") else inspect.getsourcefile(code)
+    return f"term {name} ({_from_here(file)})" if file else f"term {name}"
+
+
+@contextmanager
+def _failing_in(name: str, term: Term[Any], where: str) -> Iterator[None]:
+    """Raise as BadInput what goes wrong in the code of a term: it would go wrong again in each further try.
+
+    A machine that has run out of memory may have some at the next try.
+    """
+    try:
+        yield
+    except (MemoryError, torch.OutOfMemoryError, Failed):
+        raise
+    except BadInput as error:
+        raise type(error)(f"{term_text(name, term)}, {where}: {error}") from error
+    except Exception as error:
+        if "allocate memory" in str(error):  # what torch raises on a CPU is a RuntimeError
+            raise
+        own = Path(
+            inspect.getsourcefile(term.function if isinstance(term, Loss) else type(term)) or ""
+        ).parent
+        frames = traceback.extract_tb(error.__traceback__)
+        lines = [each for each in frames if Path(each.filename).is_relative_to(own)]
+        line = f" ({_from_here(lines[-1].filename)}:{lines[-1].lineno})" if lines else ""
+        problem = f"{type(error).__name__}: {one_line(error)}"
+        raise BadInput(f"term {name}, {where}: {problem}{line}; fix the term") from error
+
+
+def _from_here(file: str) -> str:
+    """Return a file as it is from the working directory, or in full if it is elsewhere."""
+    inside = Path(file).is_relative_to(Path.cwd())
+    return os.path.relpath(file) if inside else file
+
+
+def _check_scalars(scalars: Mapping[str, object]) -> None:
+    """Raise ValueError for what a term puts among the scalars of a step and is none."""
+    for name, value in scalars.items():
+        if not isinstance(value, Tensor) or value.ndim:
+            shown = tuple(value.shape) if isinstance(value, Tensor) else repr(value)
+            raise ValueError(
+                f'scalars["{name}"] is {shown}; expected a tensor of one number, without dimensions'
+            )
+
+
+def _loss(loss: object) -> Tensor:
+    """Return the loss of a term; ValueError if it is no scalar tensor of a floating type."""
+    if not isinstance(loss, Tensor):
+        raise ValueError(f"the loss is {loss!r}; return a scalar tensor")
+    if loss.ndim or not loss.is_floating_point():
+        kind = str(loss.dtype).removeprefix("torch.")
+        raise ValueError(
+            f"the loss is a tensor of {kind} of shape {tuple(loss.shape)}; return a scalar, as its mean()"
+        )
+    return loss
 
 
 class Loss(Term[TermParameters]):

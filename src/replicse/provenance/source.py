@@ -1,10 +1,10 @@
-"""Digests of the code and the data that a job's numbers come from: a change of them makes the job run again."""
+"""Digests of code and data files: a job runs again when the digest of something it uses changes."""
 
 import ast
 import functools
 import hashlib
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,134 +12,156 @@ from replicse.errors import BadInput
 from replicse.files import read_json, sha256_of, write_json
 
 PACKAGE = Path(__file__).resolve().parents[1]
-OWN = Path(__file__).read_bytes()  # what a cache keeps is as this file made it
-# What checks, reports and records: no number comes from it.
+THIS_FILE = Path(__file__).read_bytes()  # cached digests are only valid for this version of the file
+# Modules that check, report and record. They change no number.
 WITHOUT_NUMBERS = {
     "replicse", "replicse.checked", "replicse.errors", "replicse.provenance", "replicse.provenance.record",
     "replicse.runtime", "replicse.runtime.forking", "replicse.runtime.locks", "replicse.runtime.progress",
 }  # fmt: skip
-# In the registry a job depends on the definitions that it names alone: of these tables on the entries that it takes.
+# The registry names code and gives parameters their defaults, which the specification of a job contains. Only these
+# modules of the registry also compute something.
 REGISTRY = "replicse.registry."
-TABLES = {"Augmentation", "Corpus", "Head", "Pooling", "Postprocessing", "SUITES", "TaskHead", "Term"}
-NAMED = re.compile(r"replicse(\.\w+)+(:\w+)?")
-# Digest and imports (`module:name`) of each part of a module.
-Nodes = dict[str, tuple[str, list[str]]]
+COMPUTING = {"replicse.registry.procedures", "replicse.registry.run_options"}
+MODULE_NAME = re.compile(r"replicse(\.\w+)+(:\w+)?")
+# The digest of a module and the names that it imports.
+Module = tuple[str, list[str]]
 
 
 def package_sha256() -> str:
-    """Return the sha256 over the package's own files, names and data such as `world/words.yaml` included."""
+    """Return the sha256 over the package's files and their names, data files included."""
     digest = hashlib.sha256()
     for path in _files(PACKAGE):
         digest.update(path.relative_to(PACKAGE).as_posix().encode() + b"\0" + path.read_bytes())
     return digest.hexdigest()
 
 
-def named_in(value: object) -> set[str]:
-    """Return `module:class` of all that checked data consist of: of a run its terms, augmentations, head, ..."""
+def modules_of(value: object) -> set[str]:
+    """Collect the modules that implement checked data: of a run its terms, augmentations, head, and so on.
+
+    Args:
+        value: a checked model, or a dict, list or tuple of them.
+
+    Returns:
+        The module of each model's class, or `module:name` of the function or class that it gives parameters to.
+    """
     fields = getattr(type(value), "model_fields", None)
     if fields is not None:
-        kind = f"{type(value).__module__}:{type(value).__qualname__}"
-        return {kind}.union(*(named_in(getattr(value, name)) for name in fields))
+        found = {type(value).__module__}
+        if implementation := getattr(value, "implementation", ""):
+            found.add(implementation)
+        for name in fields:
+            found |= modules_of(getattr(value, name))
+        return found
     if isinstance(value, Mapping):
         value = tuple(value.values())
-    return set().union(*map(named_in, value)) if isinstance(value, tuple | list) else set()
+    found = set()
+    for each in value if isinstance(value, tuple | list) else ():
+        found |= modules_of(each)
+    return found
 
 
 class SourceCode:
-    """The code of the package as a graph of imports, whether at the top of a module or in a function.
+    """The modules of the package and of plug-ins as a graph of their imports.
 
-    In the registry each definition is a node by itself, with those that it names, so that a new entry changes nothing
-    else. A text that names a module, as `implementation` does, counts as an import of it. Modules are read once;
-    `cache`, a JSON file, keeps what unchanged ones gave: to parse all takes 0.7 s, half as long as to plan a study.
-    `plugins` holds file or folder of further modules and packages; of a paper's folder its modules alone are code.
+    Imports count wherever they are in a module, and so do strings that name a module of the package. Comments,
+    docstrings and formatting change no digest. Parsing all modules takes 0.7 s, so digests of unchanged files are
+    cached.
+
+    Args:
+        root: the folder of the package.
+        cache: a JSON file for the digests of files; None to parse each file again.
+        plugins: the file or folder of each plug-in by its name.
     """
 
     def __init__(
         self, root: Path = PACKAGE, cache: Path | None = None, plugins: Mapping[str, Path] | None = None
     ) -> None:
         self.root, self.cache, self.plugins = root, cache, plugins or {}
-        self._known = _forms(cache)
-        self._modules: dict[str, Nodes] = {}
-        # Looked up in the folders again for each of a plan's digests, imports would take 0.07 s of each.
-        self._imported = functools.cache(self._node)
+        self._known = _read_cache(cache)
+        self._modules: dict[str, Module] = {}
+        self._module_of = functools.cache(self._find_module)
 
     def digest(self, *names: str) -> str:
-        """Return the sha256 over the code of each `module` or `module:definition` and over all that they import.
+        """Compute the digest of modules and of everything that they import.
 
-        A package stands for all its modules. The data files of the packages that are reached are part of it. Comments,
-        docstrings and formatting do not change it; any other change does.
-        Raises ModuleNotFoundError for a module that the package does not have.
+        Args:
+            names: `module` or `module:name`; a package stands for all of its modules.
+
+        Returns:
+            The sha256 over the code, including data files of the packages that are reached.
+
+        Raises:
+            ModuleNotFoundError: if the package has no such module.
         """
         before = len(self._known)
-        codes: dict[tuple[str, str], str] = {}
-        pending = [node for name in names for node in self._named(name)]
+        codes: dict[str, str] = {}
+        pending = [module for name in names for module in self._expand(name)]
         while pending:
-            module, part = pending.pop()
-            if (module, part) in codes or module in WITHOUT_NUMBERS:
+            module = pending.pop()
+            if module in codes or not _counts(module):
                 continue
-            codes[module, part], imports = self._nodes(module)[part]
-            pending += [(module, ""), *filter(None, map(self._imported, imports))]
+            codes[module], imports = self._module(module)
+            pending += filter(None, map(self._module_of, imports))
             package = module.rpartition(".")[0]
             if package and self._file(package):
-                pending.append((package, ""))
-        lines = [f"{module}:{part}\0{code}" for (module, part), code in codes.items()]
-        lines += [f"{name}\0{content}" for package, name, content in self._data if (package, "") in codes]
+                pending.append(package)
+        lines = [f"{module}\0{code}" for module, code in codes.items()]
+        lines += [f"{name}\0{content}" for package, name, content in self._data_files if package in codes]
         if self.cache and len(self._known) > before:
             write_json(self.cache, self._known)
         return hashlib.sha256("\n".join(sorted(lines)).encode()).hexdigest()
 
-    def _named(self, name: str) -> list[tuple[str, str]]:
-        """Return the nodes that a name stands for."""
-        module, _, part = name.partition(":")
+    def _expand(self, name: str) -> list[str]:
+        """Return the modules that a name stands for."""
+        module = name.partition(":")[0]
         file, home = self._file(module), self._home(module)
         if file is None and module not in self.plugins:
             raise ModuleNotFoundError(f"{self.root}: the package has no module {module}")
-        if part and part in self._nodes(module):
-            return [(module, part)]
         if file is None:
             files = [*self.plugins[module].glob("*.py")]
+        elif file.name == "__init__.py":
+            files = [*file.parent.rglob("*.py")]
         else:
-            files = [*file.parent.rglob("*.py")] if file.name == "__init__.py" else [file]
+            return [module]
         modules = [".".join(path.relative_to(home).with_suffix("").parts) for path in files]
-        modules = [each.removesuffix(".__init__") for each in modules]
-        return [(each, one) for each in modules for one in self._nodes(each)]
+        return [each.removesuffix(".__init__") for each in modules]
 
-    def _node(self, name: str) -> tuple[str, str] | None:
-        """Return the node of an import; None for what is no module of the package, and for a table of the registry."""
+    def _find_module(self, name: str) -> str | None:
+        """Return the module of an import; None if it is not part of the package or of a plug-in."""
         module, _, part = name.partition(":")
         if part and self._file(f"{module}.{part}"):
-            module, part = f"{module}.{part}", ""
-        if self._file(module) is None or (REGISTRY in module and part in TABLES):
-            return None
-        return module, part if part in self._nodes(module) else ""
+            return f"{module}.{part}"
+        return module if self._file(module) else None
 
     def _home(self, module: str) -> Path:
-        """Return the folder that the top-level package of a module is in."""
-        names = (name for name in self.plugins if f"{module}.".startswith(f"{name}."))
-        return next((self.plugins[name].parents[name.count(".")] for name in names), self.root.parent)
+        """Return the folder that contains the top-level package of a module."""
+        for name, place in self.plugins.items():
+            if f"{module}.".startswith(f"{name}."):
+                return place.parents[name.count(".")]
+        return self.root.parent
 
     def _file(self, module: str) -> Path | None:
         path = self._home(module).joinpath(*module.split("."))
         files = (path.with_suffix(".py"), path / "__init__.py")
         return next((file for file in files if file.is_file()), None)
 
-    def _nodes(self, module: str) -> Nodes:
-        """Return digest and imports of each part of a module; "" is what is no definition of the registry."""
+    def _module(self, module: str) -> Module:
+        """Return the digest of a module and what it imports."""
         if module not in self._modules:
             file = self._file(module)
             # A package without an __init__.py has no code of its own.
             content = file.read_bytes() if file else b""
-            key = hashlib.sha256(OWN + module.encode() + content).hexdigest()
+            key = hashlib.sha256(THIS_FILE + module.encode() + content).hexdigest()
             if key not in self._known:
-                self._known[key] = _nodes_of(module, ast.parse(content))
+                self._known[key] = _parse(ast.parse(content))
             self._modules[module] = self._known[key]
         return self._modules[module]
 
     @functools.cached_property
-    def _data(self) -> list[tuple[str, str, str]]:
-        """Return package, name and sha256 of each data file."""
+    def _data_files(self) -> list[tuple[str, str, str]]:
+        """Return the package, name and sha256 of each file that is not Python code."""
         entries = []
-        packages = (place for place in self.plugins.values() if (place / "__init__.py").is_file())
+        packages = [place for place in self.plugins.values() if (place / "__init__.py").is_file()]
         for root in (self.root, *packages):
             for file in _files(root):
                 if file.suffix != ".py":
@@ -149,71 +171,38 @@ class SourceCode:
         return entries
 
 
-def _nodes_of(module: str, tree: ast.Module) -> Nodes:
-    names: dict[str, set[str]] = {}  # of the module, and what they may stand for
-    for statement in ast.walk(tree):
-        if isinstance(statement, ast.ImportFrom) and statement.module:
-            for alias in statement.names:
-                target = f"{statement.module}:{alias.name}"
-                names.setdefault(alias.asname or alias.name, set()).add(target)
-        elif isinstance(statement, ast.Import):
-            for alias in statement.names:
-                names.setdefault(alias.asname or alias.name, set()).add(alias.name)
-    if REGISTRY not in module:
-        return {"": (_digest(tree.body), sorted({*_uses(tree, names)}.union(*names.values())))}
-    nodes: Nodes = {name: (name, sorted(targets)) for name, targets in names.items()}
-    bodies: dict[str, list[ast.AST]] = {"": []}
-    for statement in tree.body:
-        for name, node in _definitions(statement):
-            bodies.setdefault(name, []).append(node)
-    names |= {name: {f"{module}:{name}"} for name in bodies if name}
-    for name, body in bodies.items():
-        nodes[name] = (_digest(body), sorted({use for node in body for use in _uses(node, names)}))
-    return nodes
+def _counts(module: str) -> bool:
+    """Return whether numbers may depend on the code of a module."""
+    if module in WITHOUT_NUMBERS:
+        return False
+    return module in COMPUTING or not f"{module}.".startswith(REGISTRY)
 
 
-def _definitions(statement: ast.stmt) -> Iterator[tuple[str, ast.AST]]:
-    """Yield what a statement at the top of a module defines, by name, and each entry of a table; "" names the rest."""
-    if isinstance(statement, ast.Import | ast.ImportFrom):
-        return
-    targets = getattr(statement, "targets", [getattr(statement, "target", statement)])
-    names = [node.id for target in targets for node in ast.walk(target) if isinstance(node, ast.Name)]
-    if isinstance(statement, ast.ClassDef | ast.FunctionDef):
-        names = [statement.name]
-    elif not isinstance(statement, ast.Assign | ast.AnnAssign | ast.AugAssign):
-        names = [""]
-    for name in names:
-        yield name, statement
-        table = getattr(statement, "value", None)
-        if name in TABLES and isinstance(table, ast.Dict):
-            for key, value in zip(table.keys, table.values, strict=True):
-                yield f"{name}[{ast.literal_eval(key)}]" if key else name, value
-
-
-def _uses(tree: ast.AST, names: Mapping[str, Iterable[str]]) -> Iterator[str]:
-    """Yield what those of some names stand for that a syntax tree reads, attributes of theirs, and modules in texts."""
+def _parse(tree: ast.Module) -> Module:
+    """Return the digest of a syntax tree and the names that it imports, as `module` or `module:name`."""
+    imports = set()
     for node in ast.walk(tree):
-        if isinstance(node, ast.Name):
-            yield from names.get(node.id, ())
-        elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-            yield from (f"{each.replace(':', '.')}:{node.attr}" for each in names.get(node.value.id, ()))
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and NAMED.fullmatch(node.value):
-            yield node.value
-
-
-def _digest(body: Sequence[ast.AST]) -> str:
+        if isinstance(node, ast.ImportFrom) and node.module:
+            imports |= {f"{node.module}:{alias.name}" for alias in node.names}
+        elif isinstance(node, ast.Import):
+            imports |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.Constant) and MODULE_NAME.fullmatch(str(node.value)):
+            imports.add(str(node.value))
     words: list[str] = []
-    _add_code(body, words)
-    return hashlib.sha256("\n".join(words).encode()).hexdigest()
+    _add_code(tree.body, words)
+    return hashlib.sha256("\n".join(words).encode()).hexdigest(), sorted(imports)
 
 
 def contents_digest(root: Path, files: Iterable[Path], cache: Path | None) -> str:
-    """Return the sha256 over the names below a root, or as they are given, and the bytes of some files.
+    """Compute the sha256 over the names and bytes of files.
 
-    `cache`, a JSON file, keeps what a file gave by its size and dates, so that only what was touched is read again:
-    an edit in place may put back the date of the content, not that of the last change of the file.
+    Args:
+        root: names are relative to this folder if a file is below it.
+        files: the files to read.
+        cache: a JSON file for the digest of each file by its size, dates and inode. The date of the last change of
+            the inode is included, because an edit in place may restore the date of the content.
     """
-    entries, digest = _forms(cache), hashlib.sha256()
+    entries, digest = _read_cache(cache), hashlib.sha256()
     before = len(entries)
     for file in sorted(files):
         facts = file.stat()
@@ -227,21 +216,22 @@ def contents_digest(root: Path, files: Iterable[Path], cache: Path | None) -> st
     return digest.hexdigest()
 
 
-def _forms(cache: Path | None) -> dict[str, Any]:
-    """Return the digests that a cache keeps; none where it is absent or broken."""
+def _read_cache(cache: Path | None) -> dict[str, Any]:
+    """Return the content of a cache; an empty dict if it does not exist or is broken."""
     try:
         return dict(read_json(cache)) if cache else {}
     except (BadInput, TypeError, ValueError):
         return {}
 
 
-def _files(folder: Path) -> list[Path]:
-    files = (path for path in folder.rglob("*") if "__pycache__" not in path.parts)
-    return sorted(filter(Path.is_file, files))
+def _files(folder: Path) -> Iterator[Path]:
+    for path in sorted(folder.rglob("*")):
+        if path.is_file() and "__pycache__" not in path.parts:
+            yield path
 
 
 def _add_code(node: object, words: list[str]) -> None:
-    """Add a syntax tree to words, without positions, docstrings, and the empty fields that Python versions add."""
+    """Append a syntax tree to words, without positions, docstrings and empty fields of newer Python versions."""
     if isinstance(node, ast.AST):
         words.append(type(node).__name__)
         for name in node._fields:
@@ -252,7 +242,7 @@ def _add_code(node: object, words: list[str]) -> None:
                 words.append(")")
     elif isinstance(node, list):
         for entry in node:
-            # A statement that is but a constant does nothing: a docstring, an ellipsis.
+            # A statement that is only a constant does nothing: a docstring or an ellipsis.
             if not (isinstance(entry, ast.Expr) and isinstance(entry.value, ast.Constant)):
                 _add_code(entry, words)
     else:

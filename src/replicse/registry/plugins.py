@@ -118,8 +118,8 @@ def unit_of(code: str) -> str:
 
 
 def suite_code(suite: str) -> str:
-    """Return the code that an entry of the suites is: of a plug-in all of it."""
-    return current().homes.get(("SUITES", suite)) or f"replicse.registry.suites:SUITES[{suite}]"
+    """Return the module of a suite; the plug-in if a plug-in defines it."""
+    return current().homes.get(("SUITES", suite)) or current().suites[suite].module
 
 
 def family_code(family: str) -> str:

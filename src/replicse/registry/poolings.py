@@ -11,6 +11,13 @@ from replicse.registry.entries import NamedEntry
 
 ENDS = ".?\"'"  # of a sentence, as PromptBERT's evaluation has them
 PLACES = re.compile(r"\{(\w*)\}")  # what a template has filled in
+# Poolers of SimCSE's evaluation.py by our names (methods 1.2); its `cls` is the state after the head, our cls-head.
+OF_SIMCSE = {
+    "cls_before_pooler": "cls",
+    "avg": "mean",
+    "avg_top2": "last2",
+    "avg_first_last": "first-last-0",
+}
 
 
 def ended(sentence: str) -> str:
@@ -54,6 +61,17 @@ class PoolingParameters(NamedEntry):
                 f"denoise is {str(self.denoise).lower()}, but there is no template whose vector could be subtracted"
             )
         return self
+
+    @classmethod
+    def _spelt_out(cls, value: object) -> object:
+        """Return the parameters that a name stands for; UserMessage with our name for another spelling or project's."""
+        if isinstance(value, str) and value not in cls.known():
+            word = value.strip().casefold()
+            ours = OF_SIMCSE.get(word, word.replace("_", "-").replace(" ", "-"))
+            if ours in cls.known():
+                origin = ", SimCSE's word" if word in OF_SIMCSE else ""
+                raise UserMessage(f'no pooling is named "{value}"{origin}; did you mean "{ours}"?')
+        return super()._spelt_out(value)
 
     def __repr__(self) -> str:
         """Return the spelling as errors show it."""

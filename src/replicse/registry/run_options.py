@@ -68,12 +68,18 @@ class Optimisation(Checked):
     `decay` is the schedule of the learning rate after a `warmup` share of the steps, in which it rises from 0. `rates`
     are learning rates of parts other than `learning_rate`: the encoder, the heads, what terms train. The last layer has
     that of the encoder, each one below it, and the embeddings below all, `layer_decay` times that of the next.
+
+    A run ends after its `epochs` or `steps`, whichever come first. Without epochs (null) it makes all its steps, in as
+    many epochs as they take; a layer of a recipe that gives `steps` and no `epochs` means this. With no steps (0) the
+    start is evaluated. A step reads `accumulate` batches, and its gradient is the mean of theirs: each batch has a loss
+    of its own, so that in-batch negatives are those of `batch_size` rows.
     """
 
     batch_size: Annotated[Count, Field(ge=2)] = 64
     learning_rate: Positive = 3e-5
-    epochs: Count = 1
-    steps: Count | None = None
+    epochs: Count | None = 1
+    steps: Annotated[Whole, Field(ge=0)] | None = None
+    accumulate: Count = 1
     warmup: Share = 0
     decay: ScheduleParameters = LinearSchedule(schedule="linear")
     optimiser: OptimiserParameters = AdamWParameters(optimiser="adamw")
@@ -82,6 +88,18 @@ class Optimisation(Checked):
     weight_decay: Annotated[Number, Field(ge=0)] = 0
     clip: Positive = 1
     max_length: Annotated[Count, Field(ge=3)] = 32
+
+    @property
+    def rows_per_step(self) -> int:
+        """Return the rows that a step reads."""
+        return self.batch_size * self.accumulate
+
+    def last_step(self, rows: int | None, sources: int = 1) -> int | None:
+        """Return the steps of a run by the rows of its first source; None if neither these nor `steps` are known."""
+        if rows is None or self.epochs is None:
+            return self.steps
+        steps = self.epochs * math.ceil(rows / self.rows_per_step) * sources
+        return steps if self.steps is None else min(steps, self.steps)
 
 
 class SelectionRule(Checked):
@@ -174,12 +192,20 @@ class Momentum(Checked):
     """A momentum encoder, which follows the trained one: before each step decay * itself + (1 - decay) * the other.
 
     It starts from the weights that the run starts from, or from random ones (as ESimCSE's code does). Its head is an
-    average too, or the one that is trained. Terms read its vectors (`TermParameters.momentum_views`).
+    average too, or the one that is trained. Terms read its vectors (`TermParameters.momentum_views`). With a `schedule`
+    1 - decay follows it: `cosine` is that of BYOL (Grill et al. 2020, section 3.2), from decay to 1.
     """
 
     decay: Rate
+    schedule: ScheduleParameters | None = None
     start: Literal["trained", "random"] = "trained"
     head: Literal["averaged", "trained"] = "averaged"
+
+    def decay_at(self, step: int, steps: int) -> float:
+        """Return the decay before a 0-based step of so many."""
+        if self.schedule is None:
+            return self.decay
+        return 1 - (1 - self.decay) * self.schedule.factor(step, steps)
 
 
 class Trajectory(Checked):

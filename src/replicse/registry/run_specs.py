@@ -3,11 +3,12 @@
 What recipes, scales, protocols and requests hold. A layer is merged over another one; `runs.Run` is what it comes to.
 """
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self, TypeVar
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from replicse.checked import Checked, Id, Text, UserMessage, one_of, only_with
+from replicse.checked import Checked, Id, Text, UserMessage, Whole, one_of, only_with
 from replicse.errors import BadInput
 from replicse.registry.encoders import Architecture, Checkpoint, Family
 from replicse.registry.frozen import BY_NAME, frozen_models
@@ -67,6 +68,18 @@ class FreshSpec(Checked):
     embeddings: Literal["random", "ppmi"] = "random"
 
 
+class AveragedRun(Checked):
+    """Runs of a recipe that an average contains: of the run's own seed, or of `seeds` on the backbone of that seed.
+
+    `run` changes something in them; `checkpoint` is the one that they keep unless it is given.
+    """
+
+    use: Text
+    run: "RunSpec | None" = None
+    checkpoint: Checkpoint | None = None
+    seeds: tuple[Annotated[Whole, Field(ge=0)], ...] = ()
+
+
 class InitSpec(Checked):
     """Where weights come from: exactly one source.
 
@@ -75,11 +88,13 @@ class InitSpec(Checked):
     run, the one it keeps unless it is given; `keep_head` continues with the heads that it saved, with a backbone's own
     pooler too; otherwise heads start again (methods 1.2). `keep_terms` continues with what terms of the
     same names trained there. `family` makes of the weights an encoder of another architecture, whose further weights
-    are drawn, with `config` in its configuration.
+    are drawn, with `config` in its configuration. `average` is the mean of the weights of several runs (Wortsman et al.
+    2022, model soups); optimisation.steps 0 evaluates it as it is.
     """
 
     backbone: Id | None = None
     use: Text | None = None
+    average: Annotated[tuple[AveragedRun, ...], Field(min_length=1)] | None = None
     fresh: FreshSpec | None = None
     hub: Text | None = None
     folder: Text | None = None
@@ -90,9 +105,14 @@ class InitSpec(Checked):
     family: Family | None = None
     config: dict[str, Any] | None = None
 
-    _is_one_source = one_of("backbone", "folder", "hub", "fresh", "use")
+    _is_one_source = one_of("backbone", "folder", "hub", "fresh", "use", "average")
     _is_of_a_run = only_with("use", "run", "checkpoint")
     _is_of_a_family = only_with("family", "config")
+
+    @property
+    def name(self) -> str:
+        """Return what an error calls it."""
+        return self.use or self.backbone or "an average"
 
     @property
     def kept(self) -> dict[str, Any]:
@@ -103,6 +123,20 @@ class InitSpec(Checked):
     def _keeps_what_there_is(self) -> Self:
         if self.fresh is not None and any(self.kept.values()):
             raise ValueError("keep_head, keep_terms and family only with use or backbone")
+        if self.average and self.keep_terms:
+            raise ValueError("keep_terms only with use: weights of terms are not averaged")
+        return self
+
+    def of_paper(self, paper: str) -> Self:
+        """Return the start with recipes named by the paper that writes it, not by the one that asks for it."""
+
+        def named(use: str) -> str:
+            return use if "/" in use else f"{paper}/{use}"
+
+        if self.use:
+            return self.replace(use=named(self.use))
+        if self.average:
+            return self.replace(average=tuple(each.replace(use=named(each.use)) for each in self.average))
         return self
 
 
@@ -127,6 +161,15 @@ class RunSpec(RunOptions):
     objective: NamedTerms | None = None
     beside: tuple[SourceSpec, ...] = ()
 
+    @model_validator(mode="before")
+    @classmethod
+    def _steps_alone(cls, value: Any) -> Any:
+        """Let steps that are given without epochs replace the epochs of the layers below."""
+        options = value.get("optimisation") if isinstance(value, Mapping) else None
+        if not isinstance(options, Mapping) or options.get("steps") is None or "epochs" in options:
+            return value
+        return {**value, "optimisation": {**options, "epochs": None}}
+
     def start(self, where: str) -> InitSpec:
         """Return where it starts; BadInput where that is not given."""
         return _given(self.init, "init", where)
@@ -145,4 +188,5 @@ class RunSpec(RunOptions):
         return Run.of({**self.entries(), **parts}, where)
 
 
+AveragedRun.model_rebuild()
 InitSpec.model_rebuild()

@@ -13,6 +13,7 @@ from replicse.checked import Checked, Text, Whole, one_of, only_with
 from replicse.registry.corpora import CorpusFormat
 from replicse.registry.digests import digest
 from replicse.registry.encoders import Architecture, Checkpoint, Family, TaskHead
+from replicse.registry.frozen import FrozenModel
 from replicse.registry.poolings import Pooling
 from replicse.registry.run_options import RunOptions, Trajectory, View
 from replicse.registry.terms import LabelledParameters, Term
@@ -36,7 +37,8 @@ class Init(Checked):
 
     `checkpoint` is that of the other run, the one it keeps unless it is given; `keep_head` continues with the heads
     that were saved there, `keep_terms` with what its terms of the same names trained. The weights become those of
-    another `family` where one is given, with further keys of its configuration in `config`.
+    another `family` where one is given, with further keys of its configuration in `config`. With `average` they are the
+    mean of the run's weights and those of these folders.
     """
 
     fresh: Fresh | None = None
@@ -44,6 +46,7 @@ class Init(Checked):
     revision: Text | None = None
     folder: Text | None = None
     run: Text | None = None
+    average: tuple[FrozenModel, ...] = ()
     checkpoint: Checkpoint | None = None
     keep_head: bool = False
     keep_terms: bool = False
@@ -51,7 +54,7 @@ class Init(Checked):
     config: dict[str, Any] | None = None
 
     _is_one_source = one_of("hub", "folder", "run", "fresh")
-    _is_of_a_run = only_with("run", "checkpoint")
+    _is_of_a_run = only_with("run", "checkpoint", "average")
 
     @property
     def made_family(self) -> str | None:
@@ -105,6 +108,8 @@ class Run(RunOptions, RunSource):
         unfit = (source.unfit(term) for source in self.sources for term in source.objective)
         problem = next(filter(None, unfit), "") or self._unfit_heads() or self._unfit_momentum()
         problem = problem or self._unfit_precision()
+        if self.optimisation.epochs is None and self.optimisation.steps is None:
+            problem = "optimisation.steps where optimisation.epochs is null"
         if problem:
             raise ValueError(problem)
         return self

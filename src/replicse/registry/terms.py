@@ -1,11 +1,12 @@
 """Loss terms: their parameters, the views they read, and the passes through the encoder that they cost."""
 
 from collections.abc import Iterable, Sequence
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from replicse.checked import Count, Id, Number, Positive, Whole
+from replicse.checked import Count, Id, Number, Positive, UserMessage, Whole
+from replicse.errors import check_known
 from replicse.registry.encoders import ClassifierHead, Scaling, SimilarityHead, TaskHead
 from replicse.registry.entries import Entry
 from replicse.registry.procedures import ScheduleParameters
@@ -18,6 +19,7 @@ Weight = Annotated[Number, Field(ge=0)]
 class TermParameters(Entry):
     """What every term has: its name and its weight in the objective, which follows a `schedule` where one is given.
 
+    Other numbers of the term follow those of `schedules`, by key: `{temperature: cosine}`.
     `implementation` names module and class of the loss. A term is asked which views it reads as vectors, how many
     rows' worth of passes through an encoder of the run's size it adds, and how many through its frozen models: the
     fields of type `FrozenModel`.
@@ -27,6 +29,22 @@ class TermParameters(Entry):
     term: str
     weight: Number = 1
     schedule: ScheduleParameters | None = None
+    schedules: dict[str, ScheduleParameters] = {}
+
+    @model_validator(mode="after")
+    def _schedules_numbers(self) -> Self:
+        fields = type(self).model_fields
+        numbers = [key for key, field in fields.items() if field.annotation is float and key != "weight"]
+        for key in self.schedules:
+            check_known(key, numbers, f'schedules: term {self.term} has no number "{key}"', UserMessage)
+        return self
+
+    def at(self, step: int, steps: int) -> Self:
+        """Return the parameters at a 0-based step of so many; BadInput if a schedule leads to a value out of range."""
+        if not self.schedules:
+            return self
+        values = {key: getattr(self, key) * each.factor(step, steps) for key, each in self.schedules.items()}
+        return self.of({**self.written(), **values}, f"schedules of term {self.term} at step {step + 1}")
 
     def weight_at(self, step: int, steps: int) -> float:
         """Return the weight at a 0-based step of so many."""
@@ -85,8 +103,8 @@ class InfoNCEParameters(TermParameters):
         return range(count) if self.views is None else self.views
 
     def named_views(self) -> Iterable[int]:
-        """Return the views that are compared, where they are named."""
-        return self.views or ()
+        """Return the views that are compared: the first two if none is named."""
+        return self.views or (0, 1)
 
 
 class TwoViews(TermParameters):

@@ -24,6 +24,7 @@ from replicse.show.pages.findings import findings
 from replicse.show.pages.incomplete import incomplete_page
 from replicse.show.pages.methods import TITLE, methods_grid, study_lines
 from replicse.show.pages.reproduces import reproduces_page
+from replicse.show.pages.the_record import record_headlines, record_page
 
 TABLES = ("tex", "md")
 log = logging.getLogger(__name__)
@@ -32,6 +33,7 @@ log = logging.getLogger(__name__)
 def whole_document(report: Report, around: Surroundings) -> Document:
     """Return a report as a document: its findings, the pages that are drawn from all items, and its papers."""
     candidates = (
+        record_page(report),
         incomplete_page(report),
         reproduces_page(report),
         claims_page(report),
@@ -41,7 +43,8 @@ def whole_document(report: Report, around: Surroundings) -> Document:
     )
     picture = seconds_picture(report.seconds) if report.seconds else ""
     pages = [page for page in candidates if page is not None]
-    return make_document(report, pages, findings(report, around), around, picture)
+    found = list(record_headlines(report)) if report.record else findings(report)
+    return make_document(report, pages, found, around, picture)
 
 
 def write_report(folder: Path, report: Document, drawings: Mapping[str, Path] | None = None) -> list[Path]:
@@ -61,7 +64,7 @@ def write_report(folder: Path, report: Document, drawings: Mapping[str, Path] | 
         return {item.item: address(drawings[item.item]) if item.item in drawings else "" for item in items}
 
     addresses = pictures(html.data_address)
-    beside = {page.file: html.page(report, page) for page in report.pages if page.file}
+    beside = {page.file: html.page(report, page, addresses) for page in report.pages if page.file}
     for section in report.sections:
         beside[section.page] = html.paper(report, section, addresses)
     written = [*(folder / name for name in (MARKDOWN, TEX, HTML)), *map(folder.joinpath, beside)]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from replicse.errors import BadInput, nearest
 from replicse.files import atomic_write, write_rows
-from replicse.show.strip_plots import effect_plot, strip_plot
+from replicse.show.strip_plots import effect_plot, readings_plot, strip_plot
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -71,6 +71,7 @@ DRAWERS: dict[str, Callable[["DataFrame"], "Figure"]] = {
     "heat": heat,
     "strip": strip_plot,
     "effects": effect_plot,
+    "readings": readings_plot,
 }
 
 

@@ -4,7 +4,7 @@ import itertools
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
 from pathlib import Path
 from typing import Annotated
 
@@ -27,7 +27,7 @@ from replicse.spec.models import Recipe
 from replicse.spec.printed import Reported, read_reported
 from replicse.spec.protocols import AS_RUN, Protocol, load_protocols
 from replicse.spec.tables import Item, Row, load_item
-from replicse.workspace import looked_up
+from replicse.workspace import is_own, looked_up
 
 # Keys are wildcards and folders; items are named as printed, without dots.
 PAPER_KEY, ITEM_NAME = re.compile(r"[a-z0-9]+"), re.compile(r"[A-Za-z0-9-]+")
@@ -94,6 +94,11 @@ class Paper:
     reported: Mapping[CellId, Reported]
     corpora: Mapping[str, Corpus]
     sets: Mapping[str, EvaluationSet]
+
+    @property
+    def own(self) -> bool:
+        """Return whether it is a paper of the workspace, and not of the workflow."""
+        return is_own(self.folder)
 
     @cached_property
     def deviations(self) -> dict[str, str]:
@@ -243,10 +248,23 @@ def _impossible(printed: Reported, column: AnyColumn, path: str, where: str) -> 
         yield f'{where} prints "{printed.value}"; expected {limits}'
 
 
-def recipe_of(
-    papers: Mapping[str, Paper], paper: str, name: str, where: str, below: tuple[str, ...] = ()
-) -> RunSpec:
+def recipe_of(papers: Mapping[str, Paper], paper: str, name: str, where: str) -> RunSpec:
     """Return what a recipe (`name` or `other-paper/name`) gives of a run, over what it is `like`."""
+    return merge_runs(run for _, run in recipe_layers(papers, paper, name, where))
+
+
+def merge_runs(layers: Iterable[RunSpec]) -> RunSpec:
+    """Merge layers of a run, each over the one before."""
+    return reduce(merged, layers, RunSpec())
+
+
+def recipe_layers(
+    papers: Mapping[str, Paper], paper: str, name: str, where: str, below: tuple[str, ...] = ()
+) -> Iterator[tuple[Paper, RunSpec]]:
+    """Yield what a recipe gives of a run, with its paper, after the layers of the recipe that it is `like`.
+
+    Raises BadInput for an unknown recipe, and for one that is like itself.
+    """
     owner, _, short = name.rpartition("/")
     home = papers.get(owner or paper)
     if home is None or short not in home.recipes:
@@ -260,14 +278,13 @@ def recipe_of(
             f"{where}: recipe {full} is like itself ({' like '.join((*below, full))}); break the circle"
         )
     recipe = home.recipes[short]
-    start = recipe.init
-    if start and start.use and "/" not in start.use:
-        # A name without its paper is of the paper that says it, not of the one that asks for the recipe.
-        recipe = recipe.replace(init=start.replace(use=f"{home.key}/{start.use}"))
+    if recipe.init:
+        recipe = recipe.replace(init=recipe.init.of_paper(home.key))
     recipe = with_frozen(recipe, lambda model: model.of_paper(home.key))
     where = f"{home.folder / 'recipes.yaml'}: {short}.like"
-    parent = recipe_of(papers, home.key, recipe.like, where, (*below, full)) if recipe.like else RunSpec()
-    return merged(parent, recipe.without("like"))
+    if recipe.like:
+        yield from recipe_layers(papers, home.key, recipe.like, where, (*below, full))
+    yield home, recipe.without("like")
 
 
 def recipes_in_order(papers: Mapping[str, Paper]) -> Iterator[tuple[Paper, str]]:

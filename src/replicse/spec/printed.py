@@ -1,7 +1,8 @@
-"""Printed numbers: what a paper prints in a cell, exactly as text, and what that text says."""
+"""Printed numbers: the text that a paper prints in a cell, and the number in it, parsed here alone."""
 
 import math
 import re
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
@@ -26,8 +27,23 @@ PRINTED = re.compile(
 Statistic = Literal["single", "mean", "max", "min", "median", "percentile", "sd"]
 
 
-class Rounded(NamedTuple):
-    """A number as a paper prints it, and half a unit of its last digit: `82.5` is 82.5 and 0.05."""
+class Rounding(NamedTuple):
+    """How a number is printed: decimals after `unit` (k, M, B) is taken out, or in powers of ten."""
+
+    decimals: int
+    unit: str = ""
+    commas: bool = False
+    scientific: bool = False
+
+    @property
+    def factor(self) -> int:
+        """Return what the unit stands for: 1,000 for k."""
+        return int(10 ** UNITS[self.unit.lower()])
+
+
+@dataclass(frozen=True)
+class Rounded:
+    """A number that is known to half a unit of its last digit: `82.5` is 82.5 and 0.05."""
 
     value: float
     half_digit: float
@@ -58,6 +74,14 @@ class Rounded(NamedTuple):
         return abs(Fraction(100 * nearest_count, items) - self.exact) <= self.half
 
 
+@dataclass(frozen=True)
+class PrintedNumber(Rounded):
+    """A number as a paper prints it; `sd` is the text of a standard deviation printed with it (`±`), or blank."""
+
+    rounding: Rounding
+    sd: str = ""
+
+
 @cache
 def _exact(number: float) -> Fraction:
     return Fraction(repr(number))
@@ -86,9 +110,9 @@ class Reported(Checked):
     sd: Annotated[FiniteFloat, Field(gt=0)] | None = None
 
     @property
-    def number(self) -> Rounded | None:
-        """Return the number; None where none is printed."""
-        return printed_number(self.value)
+    def number(self) -> PrintedNumber | None:
+        """Return the number; None for any other text."""
+        return parse_number(self.value)
 
     @property
     def spread(self) -> Spread | None:
@@ -97,25 +121,20 @@ class Reported(Checked):
 
 
 @cache
-def printed_number(text: str | None) -> Rounded | None:
-    """Return the number in a printed cell: 82.5, 3e-5, 110M, 1,500, 75.1 ± 0.8; None for an absent one.
-
-    Raises BadInput for any other text, and for a number that is not finite.
-    """
-    stripped = (text or "").strip()
-    if stripped.lower() in ABSENT:
-        return None
-    match = PRINTED.fullmatch(stripped)
+def parse_number(text: str) -> PrintedNumber | None:
+    """Return the number in a printed cell: 82.5, 3e-5, 110M, 1,500, 75.1 ± 0.8; None for any other text."""
+    match = PRINTED.fullmatch(text.strip())
     if not match or not (match["whole"] or match["fraction"]):
-        raise BadInput(f'reported value "{text}" is no number; print it as in 82.5, 3e-5, 110M or 1,500')
-    fraction = match["fraction"] or ""
-    exponent = int((match["exponent"] or "0").replace("−", "-")) + UNITS[match["unit"].lower()]
+        return None
+    fraction, unit = match["fraction"] or "", match["unit"]
+    exponent = int((match["exponent"] or "0").replace("−", "-")) + UNITS[unit.lower()]
     sign = "-" if match["sign"] in ("-", "−", "–") else ""
     last = exponent - len(fraction)
     value, half = float(f"{sign}{match['whole'].replace(',', '')}{fraction}e{last}"), float(f"5e{last - 1}")
-    if not math.isfinite(value) or (half == 0):
-        raise BadInput(f'reported value "{text}" is beyond all numbers; print it as in 82.5 or 3e-5')
-    return Rounded(value, half)
+    if not math.isfinite(value) or half == 0:
+        return None
+    rounding = Rounding(len(fraction), unit, "," in match["whole"], match["exponent"] is not None)
+    return PrintedNumber(value, half, rounding, match["sd"] or "")
 
 
 def read_reported(path: Path) -> dict[CellId, Reported]:
@@ -143,14 +162,15 @@ def _reported(entry: dict[str, str], where: str) -> Reported:
             raise BadInput(
                 f"{where}: {name} is empty; say {'where the number is printed' if name == 'source' else name}"
             )
-    try:
-        number = printed_number(entry["value"]) if entry["metric"] != "text" else None
-    except BadInput as error:
-        raise BadInput(f"{where}: {error}") from None
+    number = parse_number(entry["value"])
+    absent = entry["value"].strip().lower() in ABSENT
+    if number is None and entry["metric"] != "text" and not absent:
+        raise BadInput(
+            f'{where}: reported value "{entry["value"]}" is not a number; print it as in 82.5, 3e-5, 110M or 1,500'
+        )
     spread = {name: entry[name] for name in SPREAD_FIELDS if entry.get(name)}
-    inside = PRINTED.fullmatch(entry["value"].strip()) if number else None
-    if inside and inside["sd"]:
-        if spread.setdefault("sd", inside["sd"]) != inside["sd"]:
+    if number and number.sd:
+        if spread.setdefault("sd", number.sd) != number.sd:
             raise BadInput(f'{where}: value is "{entry["value"]}", but sd is "{spread["sd"]}"; keep one')
         spread.setdefault("statistic", "mean")
         if "seeds" not in spread:

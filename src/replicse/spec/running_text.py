@@ -61,11 +61,7 @@ def numbers_in_text(names: CellNames, datasets: Datasets) -> dict[CellId, Number
 def _of_paper(paper: Paper, names: CellNames, datasets: Datasets) -> Iterator[tuple[CellId, NumberInText]]:
     file = paper.folder / FILE
     home = f"{paper.key}/{TEXT_ITEM}"
-    left = {
-        cell: printed
-        for cell, printed in paper.reported.items()
-        if cell.item == home and cell.metric != "text" and printed.number
-    }
+    left = {cell: printed for cell, printed in paper.reported.items() if cell.item == home and printed.number}
     for entry in checked_entries(file, NumberInText):
         where = f"{file}: {entry.numbers[0]}"
         full = _in_full(entry, paper, names, datasets, where)

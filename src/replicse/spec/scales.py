@@ -36,6 +36,8 @@ from replicse.spec.scale_entries import (
     TokenizerRecipe,
 )
 
+WORKSPACE = Path("scales")  # the folder of the workspace's own scales
+
 
 class OfAnotherScale(BadInput):
     """A name is an entry of a scale of the workspace: no mistake, but what needs it is not for this scale."""
@@ -48,8 +50,11 @@ def _as_list(value: object) -> object:
 class Scale(Checked):
     """One scale: backbones, tokenizers, corpora, and how runs are adjusted to its size.
 
-    `cost` is one device or several, the usual one first. `weights` is how many bytes hub encoders have whose name does
-    not tell their size, or that hold more than an encoder.
+    Rules of `adjust` leave as it is what a paper of the workspace writes, and `grids` and `draws` do not limit its
+    searches, unless a scale of the workspace gives these keys.
+
+    `cost` is one device or several, the usual one first.
+    `weights` is the size in bytes of hub encoders whose name does not say it, or that hold more than an encoder.
     `precision: papers` trains each paper's runs in the precision of that paper, fp32 where it tells none. A grid tries
     the values of `grids` only; of a search whose jobs are drawn, the first `draws` are run. An item with a search of
     more jobs than `largest_search` is left out of a study that does not name it.
@@ -82,6 +87,7 @@ class Scale(Checked):
     largest_search: Count | None = None
     _file: Path = PrivateAttr(default=Path())
     _files: Mapping[str, Path] = PrivateAttr(default_factory=dict)
+    _own: frozenset[str] = PrivateAttr(default=frozenset())
 
     @property
     def file(self) -> Path:
@@ -178,13 +184,18 @@ class Scale(Checked):
         missing = f'{where}: {kind} of {self.file} hold no "{name}"'
         others = {key: load_scale(file, self._files) for key, file in self._files.items()}
         homes = [key for key, other in others.items() if name in getattr(other, kind)]
-        if homes and all(self._files[key].parent == Path("scales") for key in homes):
+        if homes and all(self._files[key].parent == WORKSPACE for key in homes):
             raise OfAnotherScale(f"{missing}, but those of {', '.join(homes)} do; use it at that scale")
         raise BadInput(f"{missing}{nearest(name, entries)}")
 
     def recipe(self, paper: str, name: str) -> str:
         """Return the name of a paper's recipe, or of the one that replaces it at this scale."""
         return self.recipes.get(name if "/" in name else f"{paper}/{name}", name)
+
+    def limiting(self, own: bool) -> Self:
+        """Return the scale with the limits of searches that it sets a paper, of the workspace if `own`."""
+        lifted: dict[str, Any] = {"grids": {}, "draws": None} if own else {}
+        return self.model_copy(update={key: none for key, none in lifted.items() if key not in self._own})
 
     def searched(self, request: EncoderRequest, where: str) -> list[dict[str, Any]]:
         """Return what each job of an encoder's search sets in its run, by path; one job that sets nothing without one.
@@ -218,12 +229,18 @@ class Scale(Checked):
             )
         return kept
 
-    def adjusted(self, run: RunSpec, where: str) -> RunSpec:
-        """Return a run at this scale: factors, bounds, fixed values of `adjust` in order; BadInput for a mistake."""
+    def adjusted(self, run: RunSpec, own: RunSpec, where: str) -> RunSpec:
+        """Return a run at this scale: factors, bounds, fixed values of `adjust` in order; BadInput for a mistake.
+
+        `own` is the part of the run that papers of the workspace write.
+        """
         for rule in self.adjust:
             section, _, key = rule.path.partition(".")
             if getattr(run, section) is None:
                 continue  # a run without momentum gets none
+            own_part = getattr(own, section) if section in own.model_fields_set else None
+            if own_part and key in own_part.model_fields_set and "adjust" not in self._own:
+                continue
             part = getattr(run, section) if section in run.model_fields_set else None
             old = part.entries().get(key) if part else None
             if rule.path in HEAD_WIDTHS and old is None:
@@ -256,23 +273,29 @@ def _pinned(value: Any, lock: Lock) -> Any:
 def load_scale(path: Path, files: Mapping[str, Path] | None = None) -> Scale:
     """Return the scale in a YAML file, laid over the one that it extends: one of `files`, else of its folder."""
     beside = files or {file.stem: file for file in sorted(path.parent.glob("*.yaml"))}
-    scale = Scale.of(_document(path, beside, (path.stem,)), str(path))
+    document, own = _document(path, beside, (path.stem,))
+    scale = Scale.of(document, str(path))
     if scale.name != path.stem:
         if "name" not in read_yaml(path):
             raise BadInput(f"{path}: it lacks a name of its own; give name: {path.stem}")
         raise BadInput(f'{path}: name is "{scale.name}"; expected "{path.stem}"')
-    scale._file, scale._files = path, beside
+    scale._file, scale._files, scale._own = path, beside, own
     return scale
 
 
-def _document(path: Path, files: Mapping[str, Path], above: tuple[str, ...]) -> Any:
-    """Return what a scale's file says, over what the scale says that it extends; `above` are the scales before."""
+def _document(path: Path, files: Mapping[str, Path], above: tuple[str, ...]) -> tuple[Any, frozenset[str]]:
+    """Return a scale's file merged over the one that it extends, and the keys that files of the workspace give.
+
+    `above` are the scales that extend this one.
+    """
     document = read_yaml(path)
+    own = frozenset(document) if isinstance(document, dict) and path.parent == WORKSPACE else frozenset()
     if not isinstance(document, dict) or "extends" not in document:
-        return document
+        return document, own
     base = document.pop("extends")
     others = [name for name in files if name not in above]
     if base not in others:
         near = nearest(base, others) if isinstance(base, str) else ""
         raise BadInput(f"{path}: extends is {excerpt(base)}, which is no other scale{near}")
-    return merged(_document(files[base], files, (*above, base)), document)
+    below, keys = _document(files[base], files, (*above, base))
+    return merged(below, document), own | keys

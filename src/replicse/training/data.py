@@ -17,10 +17,18 @@ SHUFFLED = ShuffledOrder(order="shuffled")
 
 
 class TrainingData:
-    """Memory-mapped view columns read in a seeded order, by default a fresh permutation each epoch; last batch kept."""
+    """Memory-mapped view columns read in a seeded order, by default a fresh permutation each epoch; last batch kept.
+
+    A step reads `accumulate` batches at once.
+    """
 
     def __init__(
-        self, stores: Sequence[Path], batch_size: int, seed: int, order: OrderParameters = SHUFFLED
+        self,
+        stores: Sequence[Path],
+        batch_size: int,
+        seed: int,
+        order: OrderParameters = SHUFFLED,
+        accumulate: int = 1,
     ) -> None:
         self.stores = stores
         self.columns: list[TokenColumn] = [open_store(store) for store in stores]
@@ -29,18 +37,14 @@ class TrainingData:
             raise BadInput(f"{stores[0]}: the views differ in rows or are empty; name stores of one corpus")
         self.rows = len(self.columns[0])
         self.batch_size, self.seed, self.order = batch_size, seed, order
+        self.rows_per_step = batch_size * accumulate
         self.labels = self.columns[0].labels
         # A column used twice is read and packed once.
         self.distinct = [list(map(str, stores)).index(str(store)) for store in stores]
 
-    def steps(self, epochs: int, at_most: int | None) -> int:
-        """Return the number of optimiser steps."""
-        steps = epochs * math.ceil(self.rows / self.batch_size)
-        return steps if at_most is None else min(steps, at_most)
-
     def batches(self, start: int, steps: int) -> Iterator[tuple[list[TokenBatch], Tensor | None]]:
         """Yield the view columns and labels of steps `start` .. `steps` - 1; a resumed run sees the same batches."""
-        per_epoch = math.ceil(self.rows / self.batch_size)
+        per_epoch = math.ceil(self.rows / self.rows_per_step)
         for epoch in range(start // per_epoch, math.ceil(steps / per_epoch)):
             random = np.random.default_rng([self.seed, epoch])
             order = self.order.made_by()(self, epoch, random, self.order)
@@ -50,8 +54,8 @@ class TrainingData:
                 )
             first = max(start, epoch * per_epoch)
             for step in range(first, min(steps, (epoch + 1) * per_epoch)):
-                place = (step - epoch * per_epoch) * self.batch_size
-                rows = order[place : place + self.batch_size]
+                place = (step - epoch * per_epoch) * self.rows_per_step
+                rows = order[place : place + self.rows_per_step]
                 labels = None if self.labels is None else torch.from_numpy(self.labels[rows])
                 yield self._columns(rows), labels
 

@@ -24,6 +24,7 @@ from replicse.objective.kept import load_terms, save_terms
 from replicse.registry.artefacts import METRICS
 from replicse.registry.encoders import CHECKPOINTS
 from replicse.registry.procedures import ScheduleParameters
+from replicse.registry.run_options import Freeze
 from replicse.runtime.devices import device_for
 from replicse.runtime.memory import freed_memory_kept
 from replicse.runtime.progress import Progress
@@ -92,8 +93,7 @@ class Trainer:
         # Networks that terms have copied from the encoder are trained whole.
         self.model.freeze(spec.freeze)
         options, count = spec.optimisation, len(self.sources)
-        self.steps = self.sources[0].data.steps(options.epochs, None) * count
-        self.steps = min(self.steps, options.steps or self.steps)
+        self.steps = options.last_step(self.sources[0].data.rows, count) or 0
         # In the order in which the norms of their gradients are summed.
         self.parameters = [*self.model.trained(), *self.objectives.parameters()]
         groups = rate_groups(self.model, self.objectives.parameters(), options)
@@ -138,6 +138,7 @@ class Trainer:
                 loss, norm = self._update(step, self.sources[place], columns, labels)
                 step += 1
                 self.guard.see(step, loss, norm)
+                self.guard.see_terms(step, self.sources[place].objective.named(self.scalars))
                 if self.device.type == "cpu":
                     self.guard.check(step, loss)
                 self._visit(step, loss)
@@ -174,7 +175,7 @@ class Trainer:
         self.model.train()
         if self.job.spec.dropout.schedule != "constant":
             self.model.set_progress(step / self.steps)
-        self.model.follow()
+        self.model.follow(step, self.steps)
         labels = None if labels is None else labels.to(self.device)
         gradients = matrix_products(self.job.spec.precision)(self._gradients)
         gradients = partial(gradients, step, source, self._moved(columns), labels)
@@ -191,7 +192,33 @@ class Trainer:
     def _gradients(
         self, step: int, source: TrainingSource, columns: list[TokenBatch], labels: Tensor | None
     ) -> tuple[Tensor, Tensor]:
-        """Compute the clipped gradients of a batch; return its loss and their norm before they are clipped."""
+        """Compute the clipped gradients of a step; return its loss and their norm before they are clipped.
+
+        Both are those of the mean over the batches that the step accumulates.
+        """
+        size, rows = self.job.spec.optimisation.batch_size, columns[0].rows
+        losses, scalars = [], list[dict[str, Tensor]]()
+        self.optimiser.zero_grad()
+        for start in range(0, rows, size):
+            # A column that is read twice stays one object.
+            batch = {id(column): column.slice(start, start + size) for column in columns}
+            own_labels = None if labels is None else labels[start : start + size]
+            loss = self._loss(step, source, [batch[id(column)] for column in columns], own_labels)
+            self.scaler.scale(loss / math.ceil(rows / size)).backward()
+            losses.append(loss.detach())
+            scalars.append(self.scalars)
+        for name in self.scalars:
+            values = [each[name].double() for each in scalars if name in each]
+            self.scalars[name] = torch.stack(values).mean()
+        self.parts.processes.mean_gradients(self.parameters)
+        self.scaler.unscale_(self.optimiser)
+        norm = torch.nn.utils.clip_grad_norm_(self.parameters, self.job.spec.optimisation.clip)
+        return torch.stack(losses).mean(), norm
+
+    def _loss(
+        self, step: int, source: TrainingSource, columns: list[TokenBatch], labels: Tensor | None
+    ) -> Tensor:
+        """Return the loss of a batch, and keep those of its terms; BadInput if it depends on no trained weight."""
         edited = source.objective.edit(columns, self.model, self.generator)
         with autocast_to(self.job.spec.precision, self.device):
             pooled: dict[int, Tensor] = {}
@@ -201,13 +228,12 @@ class Trainer:
             loss = source.objective(seen)
         self.scalars = {name: value.detach() for name, value in seen.scalars.items()}
         if not loss.requires_grad:
-            raise BadInput(f"{self.job.run_id}: no weight is left to train; take something out of freeze")
-        self.optimiser.zero_grad()
-        self.scaler.scale(loss).backward()
-        self.parts.processes.mean_gradients(self.parameters)
-        self.scaler.unscale_(self.optimiser)
-        norm = torch.nn.utils.clip_grad_norm_(self.parameters, self.job.spec.optimisation.clip)
-        return loss.detach(), norm
+            problem = "no weight is left to train; take something out of freeze"
+            if self.job.spec.freeze == Freeze():
+                terms = " and ".join(source.objective.named(self.scalars))
+                problem = f"the loss of {terms} depends on no trained weight; compute it from step.vectors_of"
+            raise BadInput(f"{self.job.run_id}: {problem}")
+        return loss
 
     def _moved(self, columns: list[TokenBatch]) -> list[TokenBatch]:
         moved = {id(column): column.to(self.device) for column in columns}
@@ -288,7 +314,7 @@ class Trainer:
 
     def _tell(self, step: int, loss: Tensor, per_second: float) -> None:
         self.guard.check(step, loss)
-        rate = per_second * self.job.spec.optimisation.batch_size
+        rate = per_second * self.job.spec.optimisation.rows_per_step
         left = (self.steps - step) / per_second
         self.progress.tell(step=step, steps=self.steps, loss=float(loss), rate=rate, left=left)
 
@@ -300,7 +326,7 @@ class Trainer:
             self.state.load_best(self.best["step"])
         self._save_encoder("best")
         kept = [f"trajectory/step-{each}" for each in spec.trajectory.steps() if each <= step]
-        rate = done * spec.optimisation.batch_size / seconds if done else None
+        rate = done * spec.optimisation.rows_per_step / seconds if done else None
         write_json(
             self.out / METRICS,
             {

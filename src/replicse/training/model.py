@@ -1,7 +1,7 @@
 """The model a run trains: one or two encoders and their heads."""
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -68,10 +68,10 @@ class SentenceModel(nn.Module):
             for parameter in frozen:
                 parameter.requires_grad_(False)
 
-    def follow(self) -> None:
-        """Let the momentum encoder, if there is one, follow the trained one."""
+    def follow(self, step: int, steps: int) -> None:
+        """Let the momentum encoder, if there is one, follow the trained one before a 0-based step of so many."""
         if self.momentum is not None:
-            self.momentum.follow(self.backbone, self.head)
+            self.momentum.follow(self.backbone, self.head, step, steps)
 
     def momentum_vectors(self, batch: TokenBatch, pooling: SentencePooling) -> Tensor:
         """Return what the momentum encoder makes of a batch, (rows, width); BadInput where the run has none."""
@@ -173,6 +173,35 @@ def _frozen_encoder(backbone: Backbone, words: Sequence[str]) -> list[nn.Paramet
     return [weight for weight in own.values() if id(weight) not in kept]
 
 
+def average_weights(backbone: Backbone, head: SentenceHead | None, folders: Sequence[Path]) -> None:
+    """Set the weights of an encoder and its head to their mean with those of the encoders in some folders.
+
+    Raises BadInput for an encoder with weights of other shapes.
+    """
+    _set_to_mean(backbone, {folder: open_backbone(folder, backbone.engine) for folder in folders})
+    if head is not None:
+        _set_to_mean(head, {folder: stored_head(folder) for folder in folders})
+
+
+def _set_to_mean(network: nn.Module, others: Mapping[Path, nn.Module | None]) -> None:
+    states = [network.state_dict()]
+    for folder, other in others.items():
+        states.append({} if other is None else other.state_dict())
+        if _shapes(states[-1]) != _shapes(states[0]):
+            raise BadInput(
+                f"{folder}: its weights have other shapes than the first run; average runs of one encoder"
+            )
+    # All are computed before the first changes, as two names may have one weight.
+    means = {name: torch.stack([state[name] for state in states]).double().mean(dim=0) for name in states[0]}
+    with torch.no_grad():
+        for name, weight in states[0].items():
+            weight.copy_(means[name])
+
+
+def _shapes(state: Mapping[str, Tensor]) -> dict[str, torch.Size]:
+    return {name: weight.shape for name, weight in state.items()}
+
+
 def open_model(spec: Run, init: Path | None, tokenizer: Path) -> SentenceModel:
     """Return the model a run starts with: the encoder of a folder, or random weights where `init` is None.
 
@@ -189,6 +218,8 @@ def open_model(spec: Run, init: Path | None, tokenizer: Path) -> SentenceModel:
         family = {"model_type": spec.init.family, **(spec.init.config or {})} if spec.init.family else {}
         backbone = open_backbone(init, spec.engine, tokenizer, family)
         head = stored_head(init) if spec.init.keep_head else None
+        if spec.init.average:
+            average_weights(backbone, head, [Path(model.folder or "") for model in spec.init.average])
     if head is not None and can_keep(spec.head, head.settings):
         head.settings = spec.head
     elif spec.init.keep_head and spec.trains_head and (head is not None or not spec.init.run):

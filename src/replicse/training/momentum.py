@@ -27,7 +27,6 @@ class MomentumEncoder(nn.Module):
         if settings.start == "random":
             self.backbone.initialise()
         self.head = copy.deepcopy(head) if settings.head == "averaged" else None
-        self._average = get_ema_multi_avg_fn(settings.decay)
         self.requires_grad_(False).eval()
 
     def train(self, mode: bool = True) -> Self:
@@ -35,11 +34,12 @@ class MomentumEncoder(nn.Module):
         return super().train(False)
 
     @torch.no_grad()
-    def follow(self, backbone: Backbone, head: SentenceHead) -> None:
+    def follow(self, backbone: Backbone, head: SentenceHead, step: int, steps: int) -> None:
         """Become decay * itself + (1 - decay) * the trained encoder; statistics of a head are copied."""
+        average = get_ema_multi_avg_fn(self.settings.decay_at(step, steps))
         pairs = [(self.backbone, backbone)] + ([(self.head, head)] if self.head is not None else [])
         for own, trained in pairs:
-            self._average(list(own.parameters()), list(trained.parameters()), 0)
+            average(list(own.parameters()), list(trained.parameters()), 0)
             for buffer, current in zip(own.buffers(), trained.buffers(), strict=True):
                 buffer.copy_(current)
 

@@ -33,7 +33,8 @@ def sources_of(job: TrainJob, model: SentenceModel) -> list[TrainingSource]:
         objective = Objective(spec.objective)
         objective.prepare(model)
         source_stores = list(itertools.islice(stores, len(spec.views)))
-        data = TrainingData(source_stores, options.batch_size, job.spec.seed, job.spec.order)
+        spread = options.batch_size, job.spec.seed, job.spec.order, options.accumulate
+        data = TrainingData(source_stores, *spread)
         _check(data, spec, model.backbone.vocabulary)
         repeated = len(spec.views) > 1 and spec.views[0].text == spec.views[1].text
         # Equal parameters have one pooling: views that are read alike are encoded in one batch.

@@ -10,6 +10,7 @@ from places import ROOT
 from replicse.cli import main
 from replicse.cli.keep import made_facts, refuse_uncommitted
 from replicse.compile.compiler import compile_study
+from replicse.compile.item_plan import plan_item
 from replicse.errors import BadInput
 from replicse.files import read_json, write_json
 from replicse.judge.measurements import Measurements
@@ -36,7 +37,7 @@ def study(tmp_path, monkeypatch):
     for run, spec in plan.runs.items():
         record = {**MADE, "job": {"run": spec.canonical()}}
         write_json(plan.paths.run(run, PROVENANCE), record)
-    result = item_result(plan.items["simcse/table3"], Measurements(plan))
+    result = item_result(plan_item(plan, plan.items["simcse/table3"]), Measurements(plan))
     write_json(ITEM, result.plain())
     write_json(plan.paths.data, {"files": []})
     write_json(plan.paths.config, plan.config.whole())
@@ -44,7 +45,7 @@ def study(tmp_path, monkeypatch):
 
 
 def results_of(plan):
-    return [item_result(item, Measurements(plan)) for item in plan.items.values()]
+    return [item_result(plan_item(plan, item), Measurements(plan)) for item in plan.items.values()]
 
 
 def records(plan):

@@ -12,9 +12,11 @@ from places import ROOT
 from planned import WORKFLOW, shipped_plan
 
 from replicse.compile.compiler import compile_study
+from replicse.compile.item_plan import find_spread, plan_item
+from replicse.compile.jobs import list_jobs
 from replicse.compile.needs import absent
+from replicse.compile.study_record import describe_study
 from replicse.errors import BadInput
-from replicse.judge.cells import borrowed_spread
 from replicse.judge.csv_rows import table_rows
 from replicse.judge.measurements import Measurements
 from replicse.judge.tabulate import item_result
@@ -95,7 +97,7 @@ def test_a_crossed_row_is_run_under_every_seed_on_every_backbone():
         assert cell.seeds == (0, 1, 2) and cell.jobs[seed] == lines["as-described"].jobs[seed]
         runs = [plan.runs[plan.encoders[name].source.run] for name in cell.encoders]
         assert {plan.runs[run.init.run].seed for run in runs} == {seed}
-    assert any(entry["id"] == "on-backbone-2" for entry in plan.record["protocols"])
+    assert any(entry["id"] == "on-backbone-2" for entry in describe_study(plan)["protocols"])
 
 
 def test_a_hub_encoder_is_read_from_a_folder_of_the_config(monkeypatch, tmp_path):
@@ -162,7 +164,7 @@ def test_a_chain_starts_from_the_checkpoint_of_a_real_run_of_the_same_seed(tmp_p
     first = [plan.runs[run.init.run] for run in last]
     assert [run.seed for run in last] == [run.seed for run in first] == [3, 4]
     assert plan.runs_of(plan.item("made/table1")) == set(plan.runs) and len(plan.runs) == 4
-    job, earlier = (plan.jobs["train", run.run_id] for run in (last[0], first[0]))
+    job, earlier = (list_jobs(plan)["train", run.run_id] for run in (last[0], first[0]))
     folder = f"results/paper/runs/{first[0].run_id}/best"
     assert job.payload["init"] == folder and f"{folder}/model.safetensors" in job.inputs
     assert job.payload["tokenizer"] == earlier.payload["tokenizer"]
@@ -180,7 +182,7 @@ def test_whatever_differs_from_the_recipe_ends_the_loan(workflow, change):
     edit(workflow / "papers" / "simcse" / "tables" / "table3.yaml", differ)
     config = {"scale": "paper", "papers": {"simcse": ["table3"]}, "seeds": [0]}
     plan = compile_study(config, workflow)
-    assert not any(borrowed_spread(plan, cell) for cell in plan.described("simcse/table3"))
+    assert not any(find_spread(plan, cell) for cell in plan.described("simcse/table3"))
 
 
 @pytest.mark.parametrize("seeds", [1, 4, 10])
@@ -190,7 +192,7 @@ def test_a_borrowed_spread_is_marked_at_any_number_of_seeds(tmp_path, monkeypatc
         scale="paper", papers={"simcse": ["table3"]}, seeds=list(range(seeds)), adjudicate=["simcse/table3"]
     )
     write_scores(plan, ["simcse/table3"], lambda cell, place: 82 + (-1) ** place)
-    result = item_result(plan.item("simcse/table3"), Measurements(plan))
+    result = item_result(plan_item(plan, plan.item("simcse/table3")), Measurements(plan))
     cells = {(cell["row"], cell["protocol"]): cell for cell in table_rows(result)}
     own = cells.pop(("p0.1", "as-described"))
     assert own["borrowed"] == "yes"

@@ -3,6 +3,7 @@ import io
 import tarfile
 
 import pytest
+from job_files import write_job
 
 from replicse.cli import main
 from replicse.data.corpora import read_corpus
@@ -111,7 +112,7 @@ def test_an_encoder_is_read_where_the_cache_of_the_hub_has_it(put, revision):
 
 
 def test_data_of_the_hub_need_a_pinned_commit(tmp_path, capsys):
-    assert main(["job", "data", '{"source": "hub"}', "--out", str(tmp_path / "data.json")]) == 2
+    assert main(write_job(tmp_path, "data", {"source": "hub"}, [tmp_path / "data.json"])) == 2
     wanted = f"hub.lock.yaml: no commit of {SIMCSE_DATA}; run replicse fetch --pin"
     assert wanted in capsys.readouterr().err
 

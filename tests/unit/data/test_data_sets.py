@@ -1,16 +1,17 @@
 """Evaluation sets as they are recorded and checked: cut, replaced and placeholder files never become a score."""
 
 import gzip
-import json
 import shutil
 from pathlib import Path
 
 import pytest
+from job_files import write_job
 from places import ROOT
 from small_stsb import write_stsb
 
 from replicse.cli import main
 from replicse.compile.compiler import compile_study
+from replicse.compile.jobs import list_jobs
 from replicse.compile.needs import data_files
 from replicse.data.corpora import read_corpus
 from replicse.data.sets import data_folder, recorded_sets
@@ -24,7 +25,7 @@ SIZES = load_datasets(ROOT / "workflow").plain()["sizes"]
 
 def data(root: Path, out: Path, sizes: dict) -> int:
     payload = {"source": "local", "root": str(root), "sizes": sizes}
-    return main(["job", "data", json.dumps(payload), "--out", str(out)])
+    return main(write_job(out.parent, "data", payload, [out]))
 
 
 def test_rows_and_sha256_of_the_sets_that_are_there_are_recorded(tmp_path, senteval):
@@ -50,9 +51,9 @@ def test_the_papers_scale_runs_on_a_folder_of_evaluation_sets_alone(tmp_path):
     root = write_stsb(tmp_path / "data", {"dev": PAIRS})
     config = {"scale": "paper", "papers": {"repro": ["table2"]}, "seeds": [0]}
     plan = compile_study({**config, "data": {"source": "local", "root": str(root)}}, ROOT / "workflow")
-    payload = {**plan.jobs["data", ""].payload, "sizes": {}}
+    payload = {**list_jobs(plan)["data", ""].payload, "sizes": {}}
     assert "SentEval" in payload["file"]
-    assert main(["job", "data", json.dumps(payload), "--out", str(tmp_path / "data.json")]) == 0
+    assert main(write_job(tmp_path, "data", payload, [tmp_path / "data.json"])) == 0
     record = read_json(tmp_path / "data.json")
     assert list(record["sets"]) == ["data/sts/STS-B/dev"] and all(one["missing"] for one in record["files"])
     assert data_files(plan) == []

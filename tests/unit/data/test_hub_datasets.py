@@ -10,7 +10,7 @@ from cases import cases
 from places import ROOT
 
 from replicse.compile.compiler import compile_study
-from replicse.compile.needs import data_files, hub_parts
+from replicse.compile.needs import data_files, hub_parts, list_outside
 from replicse.data.corpora import read_corpus
 from replicse.errors import BadInput, MissingData
 from replicse.registry.corpora import corpus_of
@@ -124,7 +124,7 @@ def test_the_pinned_commit_is_part_of_a_runs_name_and_licences_are_not():
     recipes = [spec["corpus"] for spec in plan.stores.values() if spec["corpus"]["name"] == "qqp"]
     revision = lock.revision("nyu-mll/glue")
     assert recipes[0]["parts"] == [{"path": "nyu-mll/glue", "name": "qqp", "revision": revision}]
-    told = {part.path: part for part in hub_parts(plan, plan.estimates["outside"])}
+    told = {part.path: part for part in hub_parts(plan, list_outside(plan))}
     assert told["nyu-mll/glue"].licence and told["nyu-mll/glue"].bytes == 33_600_000
     assert "pairs/paranmt/para-nmt-5m-processed.txt" in data_files(plan)
     assert "vectors/glove.6B.300d.txt" not in data_files(plan)

@@ -2,6 +2,7 @@
 
 import json
 
+import foreign_encoders as foreign
 import micro
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ import torch
 from safetensors.torch import load_file
 from tiny_encoders import written
 
+from replicse.encoder.opening import open_backbone
 from replicse.encoder.packed.transformer import PackedBackbone
 from replicse.encoder.preparing import prepare_encoder
 from replicse.encoder.sentence import SentenceEncoder
@@ -56,3 +58,41 @@ def test_a_model_of_sentence_transformers_keeps_its_own_reading(source, tmp_path
     assert named(SENTENCES).shape == (6, 32)
     with pytest.raises(BadInput, match="declares a pooling of its own; write pooling: own"):
         SentenceEncoder.open(tmp_path / "out", "cls")
+
+
+@pytest.mark.parametrize("write", [foreign.write_static, foreign.write_model2vec, foreign.write_router])
+def test_an_encoder_without_a_transformer_is_a_row_by_its_own_reading(tmp_path, write):
+    source, out = tmp_path / "source", tmp_path / "out"
+    write(source)
+    expected = SentenceEncoder.open(source, device="cpu")(SENTENCES)
+    prepare_encoder(source, out, {"folder": "./source"})
+    np.testing.assert_array_equal(SentenceEncoder.open(out, "own", device="cpu")(SENTENCES), expected)
+    with pytest.raises(BadInput, match="write pooling: own"):
+        SentenceEncoder.open(out, "cls")
+    only = "only sentence-transformers can read this encoder, with its own pooling"
+    with pytest.raises(BadInput, match=only):
+        SentenceEncoder.open(out, "mean")
+    with pytest.raises(BadInput, match=only):
+        open_backbone(out)
+    table = next(file for file in (out / "original").rglob("*.safetensors"))
+    table.write_bytes(table.read_bytes() + b"0")
+    with pytest.raises(BadInput, match=f"{table.name}: another sha256"):
+        SentenceEncoder.open(out, "own")
+
+
+def test_code_of_a_folder_is_no_row(tmp_path):
+    """Its numbers would be another encoder's, and a table shows no warning."""
+    foreign.write_transformer(tmp_path / "source", "bert")
+    foreign.change_json(
+        tmp_path / "source" / "config.json", auto_map={"AutoModel": "modeling_mine.MineModel"}
+    )
+    with pytest.raises(
+        BadInput, match=r"not run \(auto_map of config\.json: modeling_mine\.MineModel\), so a table"
+    ):
+        prepare_encoder(tmp_path / "source", tmp_path / "out", {})
+
+
+def test_a_folder_above_encoders_is_no_row(tmp_path):
+    foreign.write_transformer(tmp_path / "run" / "checkpoint-20", "bert")
+    with pytest.raises(BadInput, match="name an encoder below it: checkpoint-20"):
+        prepare_encoder(tmp_path / "run", tmp_path / "out", {})

@@ -85,7 +85,7 @@ def test_a_pooling_that_is_named_reads_the_transformer_alone(plain, tmp_path, ca
     folder = saved(plain, tmp_path, "mean", module("Normalize"))
     named = SentenceEncoder.open(folder, "cls", max_length=40)
     bare = SentenceEncoder.open(plain, max_length=40)
-    assert "read by pooling cls as asked for, not by its own modules.json" in caplog.text
+    assert "using pooling cls (--pooling), not the folder's modules.json" in caplog.text
     np.testing.assert_allclose(named(SENTENCES), bare(SENTENCES), rtol=1e-5, atol=1e-6)
 
 
@@ -105,7 +105,7 @@ def test_modules_without_a_pooling_are_refused_with_what_to_give(plain, tmp_path
     ("file", "text", "problem"),
     [
         ("modules.json", "[", r"modules\.json: not JSON"),
-        ("modules.json", "[]", r"copy all that modules\.json names"),
+        ("modules.json", "[]", "no list of modules that each name a type and a path"),
         (
             "config_sentence_transformers.json",
             '{"model_type": "SparseEncoder"}',

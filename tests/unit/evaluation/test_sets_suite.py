@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.stats import pearsonr, spearmanr
 from small_stsb import RandomVectors
 
-from replicse.cli.evaluate import sets_of
+from replicse.cli.evaluate import parse_sets
 from replicse.data.transfer import TransferSplit, TransferTask
 from replicse.errors import BadInput
 from replicse.evaluation import sets, suites, transfer
@@ -111,11 +111,11 @@ def test_labels_are_probed_as_those_of_a_transfer_task(tmp_path, splits):
     [("pairs.csv", "pairs-set"), ("My Data.CSV", "My-Data"), ("Übung.tsv", "Ubung"), ("測.csv", "set")],
 )
 def test_a_set_is_named_by_its_file(file, name):
-    (made,) = sets_of([[file, "first=a", "second=b", "score=c", "range=0,5"]]).items()
+    (made,) = parse_sets([[file, "first=a", "second=b", "score=c", "range=0,5"]]).items()
     assert (made[0], made[1].file) == (name, file)
     for text in ("0-5", "0,5,1"):
         with pytest.raises(BadInput, match=rf'range is "{text}"; write .* as range=0,5'):
-            sets_of([[file, f"range={text}"]])
+            parse_sets([[file, f"range={text}"]])
 
 
 def test_what_is_undefined_is_none_with_its_reason(tmp_path):

@@ -12,9 +12,10 @@ from made_up import write_scores
 from planned import shipped_plan
 from scipy import stats
 
-from replicse.judge.claim_outcomes import _failing, judge_claim
+from replicse.judge.claim_outcomes import judge_claim
 from replicse.judge.claims import judged_claims, study_claims
 from replicse.judge.measurements import Measurements
+from replicse.judge.multiplicity import count_significant
 from replicse.judge.readings import Reading
 from replicse.judge.study import results_of
 from replicse.spec.claims import Claim, Relation, contradictions, load_claims
@@ -59,9 +60,9 @@ def test_a_claim_of_many_parts_is_contradicted_only_after_holm():
     """Of ten parts without a difference one fails at 0.05 in 40% of claims; after Holm in 5%."""
     draws = np.random.default_rng(0).uniform(size=(20_000, 10))
     assert np.mean((draws <= 0.05).any(axis=1)) == pytest.approx(1 - 0.95**10, abs=0.015)
-    assert np.mean([_failing(row) > 0 for row in draws]) == pytest.approx(1 - 0.995**10, abs=0.007)
+    assert np.mean([count_significant(row) > 0 for row in draws]) == pytest.approx(1 - 0.995**10, abs=0.007)
     rows = ([0.05], [0.026, 0.5], [0.025, 0.05], [0.0, 0.06], [])
-    assert [_failing(row) for row in rows] == [1, 0, 2, 1, 0]
+    assert [count_significant(row) for row in rows] == [1, 0, 2, 1, 0]
 
 
 @cases

@@ -10,7 +10,8 @@ from planned import WORKFLOW, shipped_audit, shipped_plan
 from replicse.cli import audit as audit_verb
 from replicse.cli import main, why
 from replicse.compile.compiler import compile_study
-from replicse.files import read_rows, write_json
+from replicse.compile.item_plan import plan_item
+from replicse.files import read_json, read_rows, write_json
 from replicse.judge import study
 from replicse.judge.audit import NOT_AUDITED, audit, audit_plan, findings_on
 from replicse.judge.csv_rows import TIDY
@@ -51,14 +52,24 @@ def tabulated(plan, tmp_path, monkeypatch):
     write_scores(plan, plan.items, lambda cell, seed: 60 + len(cell.row.id) + 0.3 * seed)
     evaluations = Measurements(plan)
     for item in plan.items.values():
-        write_json(plan.paths.item(item.id), item_result(item, evaluations).plain())
+        write_json(plan.paths.item(item.id), item_result(plan_item(plan, item), evaluations).plain())
     for name in ("config.json", "config.yaml"):  # JSON is YAML too
         (tmp_path / name).write_text(json.dumps(CONFIG))
     return tmp_path
 
 
 def judge(folder):
-    assert main(["job", "judge", '{"study": "config.json"}', "--out", str(folder)]) == 0
+    outputs = [str(folder / name) for name in ("judgements.json", "claims.csv")]
+    specification = {
+        "stage": "judge",
+        "id": "",
+        "digests": {},
+        "payload": {"study": "config.json"},
+        "inputs": [],
+    }
+    write_json("results/micro/jobs/judge.json", {**specification, "outputs": outputs})
+    assert main(["job", "judge", "results/micro/jobs/judge.json"]) == 0
+    assert read_json(folder / "judgements.json.job")["specification"]["stage"] == "judge"
     return {name: read_rows(folder / f"{name}.csv") for name in ("claims", "adjudication", "audit", "cells")}
 
 

@@ -5,15 +5,13 @@ import re
 
 import pytest
 from cases import cases
-from places import ROOT
 
 import replicse
-from replicse.compile.records import CurrentDigests
+from replicse.compile.specifications import hash_code
 from replicse.errors import BadInput
 from replicse.files import write_json
 from replicse.judge.csv_rows import TIDY
-from replicse.registry.digests import digest
-from replicse.spec.config import Config
+from replicse.provenance.source import SourceCode
 
 READ = "sts-dev/STS-B/all"
 
@@ -48,7 +46,6 @@ def write_item(folder, name, *cells):
     columns = [{"id": one["column"], "label": one["column"]} for one in cells]
     head = {"item": name, "paper": name.split("/")[0], "scale": "micro", "comparable": False, "kind": "table"}
     document = {**head, "title": name, "place": name, "rows": rows, "columns": columns, "cells": cells}
-    document["config"] = digest(Config.of(CONFIG, "config").bearing_on(name))
     write_json(folder / "items" / f"{name}.json", document)
 
 
@@ -78,6 +75,15 @@ def test_values_have_numbers_and_whole_seeds_and_keep_names_as_they_are(results)
     assert values["run"].tolist() == ["r1", "r2", ""]
 
 
+@pytest.mark.parametrize(("printed", "number"), [("110M", 110e6), ("75.11 ± 0.84", 75.11), ("1,500", 1500)])
+def test_a_printed_number_of_any_form_is_a_number(results, printed, number):
+    write_item(
+        results, "simcse/table3", NONE | {"reported": {"value": printed, "source": "x"}, "delta": None}
+    )
+    cells = replicse.load(results).cells
+    assert cells[cells["row"] == "none"]["reported"].tolist() == [number]
+
+
 def test_cells_of_all_tables_stand_under_each_other_with_paper_and_item(results):
     cells = replicse.load(str(results)).cells
     assert cells.columns.tolist()[:4] == ["paper", "item", "row", "column"]
@@ -98,18 +104,20 @@ def test_an_item_that_contradicts_itself_is_refused(results, change, sentence):
 def test_numbers_of_a_run_of_other_code_are_loaded_with_a_warning(results, caplog):
     """Two edits later the numbers of the code before were shown as those of now."""
     modules = ["replicse.evaluation.correlation"]
-    code = CurrentDigests(ROOT / "workflow", "micro").code(frozenset(modules))
-    made = {"modules": modules, "code": code, "reads": ["runs/r1"]}
-    write_json(results / "encoders/e1/fast.json.made", made)
+    digests = {"code": hash_code(SourceCode(), modules)}
+    evaluation = {"stage": "evaluate", "id": "e1.fast", "digests": digests, "modules": modules, "inputs": []}
+    table = {"stage": "tabulate", "id": "simcse/table3", "digests": {"code": ""}, "modules": []}
+    table["inputs"] = [str(results / "encoders/e1/fast.json")]
+    copies = {"encoders/e1/fast.json.job": evaluation, "items/simcse/table3.json.job": table}
+    for name, specification in copies.items():
+        write_json(results / name, {"specification": specification, "written": {}})
     replicse.load(results)
-    for broken in ({"modules": 5}, {"reads": [5]}, []):
-        write_json(results / "encoders/e2/fast.json.made", broken)
+    for broken in ({"specification": 5}, {"specification": {}}, []):
+        write_json(results / "items/diffcse/table9.json.job", broken)
         replicse.load(results)
     assert not caplog.text
-    write_json(results / "runs/r1/made.json", made | {"code": "other"})
-    write_item(results, "diffcse/table5", NONE, NA)
+    other = {**evaluation, "digests": {"code": "other"}}
+    write_json(results / "encoders/e1/fast.json.job", {"specification": other, "written": {}})
     replicse.load(results)
-    said = (
-        "diffcse/table5, simcse/table3: made with other code than there is now; replicse run makes them again"
-    )
+    said = "simcse/table3: out of date, because the code has changed; replicse run recomputes them"
     assert [record.getMessage() for record in caplog.records] == [said]

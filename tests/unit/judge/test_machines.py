@@ -7,6 +7,7 @@ import pytest
 import torch
 from made_up import RECIPE, made_plan, write_evaluation, write_paper
 
+from replicse.compile.item_plan import plan_item
 from replicse.files import read_json, write_json
 from replicse.judge.csv_rows import table_rows, tidy_rows
 from replicse.judge.document import judged_item
@@ -99,7 +100,7 @@ class Study:
 
     @property
     def result(self):
-        return item_result(self.plan.item("made/table1"), Measurements(self.plan))
+        return item_result(plan_item(self.plan, self.plan.item("made/table1")), Measurements(self.plan))
 
     def why(self):
         cell = find_cell(self.plan, "made/table1/r/a")
@@ -118,7 +119,7 @@ def test_one_machine_is_named_and_nothing_is_marked(study):
     assert study.why()["made"] == [study.plan.runs[study.runs[0]].precision, str(cell.machines[0])]
     for line in tidy_rows([study.result]):
         assert line["machine"] == str(cell.machines[0]) and line["package"] == "abcdef012345"
-    assert remarks(study.result) == () and ("mixed" not in dict(facts(study.result)))
+    assert remarks(judged_item(study.result)) == () and ("mixed" not in dict(facts(study.result)))
 
 
 def facts(result):
@@ -143,5 +144,5 @@ def test_what_two_machines_made_is_marked(study, mix):
     assert row["reason"].endswith(f"; {mark}") and row["verdict"] == "undetermined"
     assert mark in study.why()["verdict"][0]
     assert study.why()["made"][1:] == ["on 2 machines, so its numbers mix them:", one, two]
-    assert remarks(result) == (f"Cells that are {mark}: 1 of 1.",)
+    assert remarks(judged_item(result)) == (f"Cells that are {mark}: 1 of 1.",)
     assert dict(facts(result))["mixed"] == mark

@@ -22,7 +22,8 @@ def test_methods_of_the_committed_studies(monkeypatch):
     # Rows of the same runs are one method, in the table that has an effect of it.
     bare = methods["simcse/unsup, dropout.hidden 0.0, dropout.attention 0.0"]
     assert (
-        bare.label == "No dropout" and bare.results["compact"].effect.over == "9 pairs of backbone and seed"
+        bare.label == "No dropout"
+        and bare.results["compact"].effect.over == "over 9 pairs of backbone and seed"
     )
     # That against another baseline is none.
     assert methods["twotier/multitask"].results["twotier"].effect is None

@@ -1,6 +1,7 @@
 """Rows of a person's own: in any item, at every scale, by a folder or a hub id; the printed rows are not run."""
 
 from argparse import Namespace
+from pathlib import Path
 
 import pytest
 from cases import cases
@@ -9,6 +10,8 @@ from replicse.cli import main
 from replicse.cli.arguments import own_rows
 from replicse.cli.run import from_hub
 from replicse.compile.compiler import compile_study
+from replicse.compile.jobs import list_jobs
+from replicse.compile.specifications import Specifications
 from replicse.errors import BadInput
 from replicse.workspace import packaged
 
@@ -49,14 +52,42 @@ def test_only_rows_of_ones_own_are_run_each_as_it_is_named(folder):
     ]
     assert sources == [("./models/mine", "own"), (str(folder), "cls-head"), ("org/model@abc", "own")]
     assert [row.id for row in made.items[ITEM].rows if not row.quoted] == ["mine", "headed", "base"]
-    (own,) = (job for job in made.jobs.values() if job.payload.get("folder") == "./models/mine")
-    assert "models/mine/config.json" in own.inputs, "the row is made again where a file of the folder changes"
+    (own,) = (job for job in list_jobs(made).values() if job.payload.get("folder") == "./models/mine")
+    before = Specifications(made).digests(own)
+    Path("models/mine/config.json").write_text("{ }")
+    assert Specifications(made).digests(own) != before, (
+        "the encoder is read again if one of its files changes"
+    )
 
 
 @cases
 def test_a_mistake_in_a_row_is_named(folder, rows, problem):
     with pytest.raises(BadInput, match=problem):
         plan(rows)
+
+
+@pytest.mark.parametrize("place", ["models/mine", "org/model@abc"])
+@pytest.mark.parametrize(
+    ("word", "ours"),
+    [
+        ("cls_head", "cls-head"),
+        ("CLS", "cls"),
+        ("cls_before_pooler", "cls"),
+        ("avg", "mean"),
+        ("avg_top2", "last2"),
+        ("avg_first_last", "first-last-0"),
+    ],
+)
+def test_another_word_for_a_pooling_is_answered_with_ours(folder, place, word, ours):
+    with pytest.raises(BadInput, match=f'no pooling is named "{word}".*did you mean "{ours}"'):
+        own_rows([f"mine={place}:{word}"])
+    with pytest.raises(BadInput, match=r'no pooling is named "means"; known: .*mean'):
+        own_rows([f"mine={place}:means"])
+
+
+def test_a_folder_may_have_a_colon_in_its_name(folder):
+    folder.rename(folder.with_name("mine:cls_head"))
+    assert own_rows(["mine=models/mine:cls_head"]) == {"mine": {"folder": "models/mine:cls_head"}}
 
 
 def test_the_command_line_gives_rows_as_a_config_does(folder, capsys):

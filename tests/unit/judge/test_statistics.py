@@ -59,14 +59,6 @@ def test_prediction_interval_with_a_known_spread_is_normal():
     )
 
 
-@pytest.mark.parametrize("level", [0.5, 0.95])
-@pytest.mark.parametrize("degrees", [1, 2, 100, 101])
-def test_t_quantile_against_scipy(degrees, level):
-    from scipy.stats import t
-
-    assert study.t_quantile(degrees, level) == pytest.approx(t.ppf((1 + level) / 2, degrees), rel=1e-12)
-
-
 @pytest.mark.parametrize("count", [3, 10])
 def test_prediction_interval_covers_within_two_points_of_its_level(count):
     draws = np.random.default_rng(100 + count).normal(size=(8000, count + 1))

@@ -3,6 +3,7 @@
 import pytest
 from planned import shipped_plan
 
+from replicse.compile.item_plan import plan_item
 from replicse.judge.judgements import Finding, JudgedClaim
 from replicse.judge.measurements import Measurements
 from replicse.judge.story import cell_story, find_cell
@@ -49,7 +50,9 @@ def test_claims_and_findings_that_name_the_cell(plan):
     ]
     findings = [finding(f"{CELL}/spearman", "-13.3 is printed"), finding(f"{CELL}-delta/spearman", "other")]
     cell, evaluations = find_cell(plan, CELL), Measurements(plan)
-    story = cell_story(cell, item_result(cell.item, evaluations), evaluations, claims, findings)
+    story = cell_story(
+        cell, item_result(plan_item(evaluations.study, cell.item), evaluations), evaluations, claims, findings
+    )
     assert story["claims"] == [
         "p/with-metric: paper's numbers supported, our runs not run",
         "p/without: paper's numbers contradicted, our runs undetermined",

@@ -11,7 +11,8 @@ from cases import cases
 from made_up import made_plan, write_evaluation, write_paper
 from places import ROOT
 
-from replicse.compile.jobs import Jobs
+from replicse.compile.item_plan import plan_item
+from replicse.compile.job_states import JobStates
 from replicse.errors import BadInput
 from replicse.judge.csv_rows import TIDY, tidy_rows
 from replicse.judge.measurements import Measurements
@@ -50,7 +51,7 @@ def result_of(plan, *scores):
     for cell in plan.cells["made/table1"]:
         for encoder, score in zip(cell.encoders, scores, strict=False):
             write_evaluation(plan, plan.paths.evaluation(encoder, "fast"), {PATH: score})
-    return item_result(plan.item("made/table1"), Measurements(plan))
+    return item_result(plan_item(plan, plan.item("made/table1")), Measurements(plan))
 
 
 @cases
@@ -76,7 +77,7 @@ def test_a_row_of_ones_own_is_told_less_the_printed_ones(tmp_path, monkeypatch):
     assert not cells["r"] and len(cells["mine"]) == 1
     for encoder in cells["mine"]:
         write_evaluation(plan, plan.paths.evaluation(encoder, "fast"), {PATH: 71.5})
-    result = item_result(plan.item("made/table1"), Measurements(plan))
+    result = item_result(plan_item(plan, plan.item("made/table1")), Measurements(plan))
     assert result.notes[-2:] == (
         "Run here: mine. The rows of the paper are shown as it prints them.",
         "Ours less the printed rows, a: +1.50 r.",
@@ -102,7 +103,7 @@ def test_a_metric_that_was_taken_out_of_an_evaluation_is_named_and_a_suite_is_st
             BadInput, match=r"fast\.json: holds no sts/STS12/all; delete it and evaluate again"
         ):
             result_of(plan)
-        some = Measurements(plan, Jobs(plan))
+        some = Measurements(plan, JobStates(plan))
         assert some.evaluation(str(file_of(plan))) is None if named else not some.broken
 
 

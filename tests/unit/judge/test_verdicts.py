@@ -6,17 +6,15 @@ import typing
 
 import numpy as np
 import pytest
-from cases import cases
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from replicse.errors import BadInput
 from replicse.judge.multiplicity import controlled
 from replicse.judge.statistics import disagrees
 from replicse.judge.table import ItemResult, Verdict
 from replicse.judge.verdict import judge
-from replicse.spec.printed import Reported, Spread, printed_number, read_reported
+from replicse.spec.printed import Reported, Spread
 
 T_975 = {1: 12.706204736, 2: 4.302652730, 3: 3.182446305, 4: 2.776445105, 9: 2.262157163}
 
@@ -30,28 +28,6 @@ def judged(values, reported="76.25", **changes):
     if (sd := changes.pop("prior_sd", None)) is not None:
         changes |= {"prior": Spread(sd, changes.pop("prior_degrees", math.inf))} if sd else {"seedless": True}
     return judge(values, cell, **{"planned": len(values), "comparable": True, **changes})
-
-
-@cases
-def test_printed_numbers_keep_their_last_digit(text, value, half_digit):
-    assert printed_number(text) == pytest.approx((value, half_digit), rel=1e-15)
-
-
-@pytest.mark.parametrize("text", [None, " ", "-", "–", "N/A"])
-def test_absent_numbers(text):
-    assert printed_number(text) is None
-
-
-@pytest.mark.parametrize("text", ["fp16", "1,50", ".", "82.5.1", "three", "12 34", "--5", "nan"])
-def test_other_text_is_refused_with_the_text(text):
-    with pytest.raises(BadInput, match="reported value") as caught:
-        printed_number(text)
-    assert f'"{text}"' in str(caught.value)
-
-
-@given(st.decimals(min_value=-1000, max_value=1000, places=3))
-def test_any_decimal_is_read_as_python_reads_it(number):
-    assert printed_number(str(number)) == (float(number), 0.0005)
 
 
 def test_within_seed_spread_against_the_formula():
@@ -150,15 +126,6 @@ def test_every_cell_gets_a_known_verdict_and_a_coherent_interval(values, reporte
     if cell.low is not None:
         assert cell.low < cell.reproduced < cell.high
         assert cell.reproduced - cell.low == pytest.approx(cell.high - cell.reproduced, rel=1e-6, abs=1e-9)
-
-
-def test_a_printed_spread_is_kept_and_makes_the_number_a_mean(tmp_path):
-    file = tmp_path / "reported.csv"
-    header = "item,row,column,metric,value,source,note,statistic,q,seeds,sd"
-    file.write_text(f"{header}\nt,r,c,spearman,75.11 ± 0.84,x,,,,50,\n", encoding="utf-8")
-    (cell,) = read_reported(file).values()
-    assert (cell.value, cell.sd, cell.seeds, cell.statistic) == ("75.11 ± 0.84", 0.84, 50, "mean")
-    assert cell.number == pytest.approx((75.11, 0.005))
 
 
 def paper_of(values):

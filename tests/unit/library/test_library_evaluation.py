@@ -1,13 +1,19 @@
 """`replicse.evaluate`: encoders of any kind give the same numbers, and a mistake is one sentence."""
 
+import json
 import sys
+from argparse import Namespace
 
+import foreign_encoders as foreign
 import numpy as np
 import pytest
+import torch
 from micro import dev_root
 from snakemake_runs import ran
 
 import replicse
+from replicse.cli.evaluate import write_scores
+from replicse.cli.stages.evaluate import EvaluationJob, evaluate_and_write
 from replicse.data.sts import load_sts
 from replicse.evaluation.correlation import spearman
 
@@ -48,11 +54,59 @@ def test_a_function_and_an_object_give_the_numbers_of_a_slow_loop(data):
 
 
 @pytest.mark.parametrize(
+    "as_returned",
+    [
+        lambda vectors: torch.tensor(vectors).bfloat16(),
+        lambda vectors: torch.tensor(vectors).half().requires_grad_(),
+        lambda vectors: [torch.tensor(vector).bfloat16() for vector in vectors],
+        lambda vectors: vectors.tolist(),
+    ],
+)
+def test_vectors_of_a_function_may_be_tensors_of_any_precision_or_lists(data, as_returned):
+    # Every precision stores small whole numbers.
+    expected = replicse.evaluate(lambda texts: letters(texts).round(), "sts-dev", data, options=OPTIONS)
+    found = replicse.evaluate(
+        lambda texts: as_returned(letters(texts).round()), "sts-dev", data, options=OPTIONS
+    )
+    assert found == expected
+
+
+def nothing_but_numbers(constant):
+    raise ValueError(f"{constant} is not JSON")
+
+
+@pytest.mark.parametrize(
+    ("write", "length"),
+    [
+        (lambda folder: foreign.write_transformer(folder, "bert", torch.bfloat16), 24),
+        (foreign.write_static, None),
+        (foreign.write_model2vec, None),
+        (lambda folder: foreign.write_modules(foreign.write_transformer(folder, "t5") and folder), None),
+    ],
+)
+def test_the_record_says_what_was_computed(data, tmp_path, write, length):
+    write(tmp_path / "encoder")
+    job = EvaluationJob(encoder=str(tmp_path / "encoder"), suite=("sts-dev",), options=OPTIONS)
+    arguments = Namespace(data=data, out=tmp_path / "scores.json", threads=0, device="cpu")
+    evaluate_and_write(job, arguments, write_scores)
+    result = json.loads((tmp_path / "scores.json").read_text(), parse_constant=nothing_but_numbers)
+    assert result["provenance"]["precision"] == "fp32"
+    assert result["max_length"] == length
+    assert result["unread"] == []
+
+
+@pytest.mark.parametrize(
     ("encoder", "words", "message"),
     [
         (lambda texts: np.zeros(len(texts)), {}, r"array of shape \(\d+,\) of float64"),
         (lambda texts: np.zeros((1, 4)), {}, "became an array of shape"),
         (lambda texts: [["a", "b"] for _ in texts], {}, "expected numbers"),
+        (lambda texts: [[1.0] * (2 + len(text.split()) % 2) for text in texts], {}, "do not form one array"),
+        (
+            lambda texts: [torch.ones(2 + len(text.split()) % 2) for text in texts],
+            {},
+            "do not form one array",
+        ),
         (letters, {"suites": "stss"}, 'suite "stss" is unknown'),
         (letters, {"pooling": "mean"}, "an open encoder has its own"),
         (3, {}, "int is no folder, hub id, encoder or function"),

@@ -37,6 +37,21 @@ def test_sentences_in_memory_and_in_a_file_train_to_the_same_weights(start, tmp_
     assert record["run_id"].startswith("infonce-s0-") and record["job"]["run"]["corpus"]["rows"] == 24
 
 
+def steps_of(folder):
+    return json.loads((folder / "metrics.json").read_text())["steps"]
+
+
+@pytest.mark.parametrize(
+    ("optimisation", "steps"),
+    [({"steps": 7}, 7), ({"steps": 7, "epochs": 1}, 3), ({"steps": 2, "epochs": 1}, 2), ({"epochs": 2}, 6)],
+)
+def test_steps_without_epochs_go_on_into_further_epochs(start, tmp_path, optimisation, steps):
+    """The recipe below gives one epoch; 24 sentences are three batches."""
+    changes = {**FEW, "optimisation": {"batch_size": 8, **optimisation}}
+    replicse.train("simcse/unsup", SENTENCES, start, tmp_path, changes=changes)
+    assert steps_of(tmp_path) == steps
+
+
 def test_a_complete_run_is_opened_and_another_one_in_its_folder_refused(start, tmp_path):
     replicse.train("simcse/unsup", SENTENCES, start, tmp_path, changes=FEW)
     written = (tmp_path / "metrics.json").stat().st_mtime_ns
@@ -90,6 +105,12 @@ def test_a_run_selects_by_a_set_anywhere_and_by_another_suite(start, tmp_path):
     [
         ("simcse/unsupp", SENTENCES, {}, 'recipe "simcse/unsupp" is unknown'),
         ("simcse/sup", SENTENCES, {}, 'corpus: the recipe reads column "anchor"'),
+        (
+            "simcse/unsup",
+            SENTENCES,
+            {"changes": {**FEW, "optimisation": {"epochs": None}}},
+            "expected optimisation.steps where optimisation.epochs is null",
+        ),
         ("simcse/unsup", [], {}, "corpus: rows of"),
         ("simcse/unsup", {"text": ["a"], "label": []}, {}, "expected equally many"),
         ("simcse/unsup", SENTENCES, {"changes": {}}, "data is not given"),

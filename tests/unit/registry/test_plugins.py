@@ -132,7 +132,7 @@ def reverse(lines, *, seed):
     use_plugins([written("mine.py", text + SUITE)])
     assert augment(["ab", "cd"], {"name": "reverse"}) == ["ba", "dc"]
     assert is_metric("letters/n") and suite_code("letters") == "mine"
-    assert suite_code("sts") == "replicse.registry.suites:SUITES[sts]"
+    assert suite_code("sts") == "replicse.evaluation.sts"
 
     class Vectors:
         def prepare(self, sentences):

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.skipif(
 # A server with nothing imported before, whose jobs do what their first word says.
 MADE_UP = """
 import os, sys, time, types
-from replicse.runtime.forking import server
+from replicse.cli import job_server as server
 
 def main(words):
     sys.stdout.reconfigure(errors="backslashreplace")

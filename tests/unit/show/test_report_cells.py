@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from replicse.judge.table import CellResult, Verdict
 from replicse.show.content.cells import MEANINGS, SYMBOLS, show
 from replicse.show.content.numbers import rounded, rounding_of
-from replicse.spec.printed import Reported
+from replicse.spec.printed import Reported, parse_number
 
 NUMBERS = st.floats(-1e4, 1e4, allow_nan=False)
 VERDICTS = [verdict for verdict in typing.get_args(Verdict) if verdict]
@@ -49,7 +49,7 @@ def test_what_is_missing_is_blank(reproduced, low, verdict, quoted):
 def test_rounding_is_that_of_exact_decimals(value, decimals):
     step = Decimal(1).scaleb(-decimals)
     exact = Decimal(value).quantize(step, rounding=ROUND_HALF_EVEN)
-    text = rounded(value, rounding_of(f"{Decimal(1).quantize(step)}"))
+    text = rounded(value, rounding_of(parse_number(f"{Decimal(1).quantize(step)}")))
     assert Decimal(text.replace("−", "-")) == exact
     assert not (exact == 0 and text.startswith("−"))
     assert len(text.partition(".")[2]) == decimals

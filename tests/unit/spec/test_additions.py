@@ -5,6 +5,7 @@ from cases import cases
 from made_up import RECIPE, write_paper
 
 from replicse.compile.compiler import compile_study
+from replicse.compile.jobs import list_jobs
 from replicse.compile.needs import data_files, tables
 from replicse.errors import BadInput
 from replicse.spec.layers import mappings, workspace_files
@@ -46,14 +47,16 @@ def own(**more):
 
 
 def options(plan, group):
-    (job,) = (job for key, job in plan.jobs.items() if key[0] == "evaluate" and key[1].endswith(f".{group}"))
+    (job,) = (
+        job for key, job in list_jobs(plan).items() if key[0] == "evaluate" and key[1].endswith(f".{group}")
+    )
     return job.payload["options"], job
 
 
 def test_a_config_brings_corpora_and_sets_along(plan):
     made = plan(**own())
     assert made.scale.corpora["mine"].text == "sentence" and "wiki" in made.scale.corpora
-    jobs = made.jobs
+    jobs = list_jobs(made)
     read = {key[0]: workspace_files(mappings([job.files])) for key, job in jobs.items() if job.files}
     assert read["evaluate"] == ["labels.csv", "pairs.csv"]
     stores = [workspace_files(mappings([job.files])) for key, job in jobs.items() if key[0] == "store"]
@@ -65,7 +68,9 @@ def test_a_config_brings_corpora_and_sets_along(plan):
 def test_a_run_selects_by_a_set_and_is_given_that_set_alone(plan):
     rule = {"selection": {"metric": "sets/rated/spearman/all"}}
     made = plan({"topics": COLUMNS["topics"]}, change=rule, **own())
-    (job,) = (job for (stage, *_), job in made.jobs.items() if stage == "train" and job.files.get("options"))
+    (job,) = (
+        job for (stage, *_), job in list_jobs(made).items() if stage == "train" and job.files.get("options")
+    )
     assert job.payload["run"]["selection"]["options"] == {"sets": {"rated": {"format": "table", **PAIRS}}}
     assert workspace_files(mappings([job.files])) == ["pairs.csv"] and "pairs.csv" in tables(made)
     with pytest.raises(

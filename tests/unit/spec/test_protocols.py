@@ -4,6 +4,7 @@ import pytest
 from made_up import made_plan, write_paper, write_scores
 from planned import shipped_plan
 
+from replicse.compile.item_plan import plan_item
 from replicse.judge.measurements import Measurements
 from replicse.judge.tabulate import item_result
 from replicse.registry.run_specs import RunSpec
@@ -98,5 +99,5 @@ def test_a_protocol_on_a_table_of_chosen_hyper_parameters_is_chosen_alike(tmp_pa
     plan = made_plan(tmp_path, adjudicate="all")
     best = {AS_DESCRIBED: 0, "v": 1}
     write_scores(plan, ["made/t"], lambda cell, place: 80 + (place == best[cell.protocol]))
-    cells = item_result(plan.item("made/t"), Measurements(plan)).cells
+    cells = item_result(plan_item(plan, plan.item("made/t")), Measurements(plan)).cells
     assert {cell.protocol: cell.reproduced for cell in cells} == {AS_DESCRIBED: 64.0, "v": 128.0}

@@ -5,7 +5,7 @@ import itertools
 import pytest
 from planned import shipped_plan
 
-from replicse.judge.cells import why_not_comparable
+from replicse.compile.item_plan import explain_not_comparable
 from replicse.registry.suites import AGGREGATIONS
 from replicse.spec.settings import setting_difference
 from replicse.spec.tables import Setting
@@ -21,9 +21,9 @@ def test_another_aggregation_is_another_setting(printed, read):
 def test_no_cell_of_the_shipped_papers_is_read_in_another_setting():
     plan = shipped_plan(scale="paper", papers="all")
     different = {
-        cell.id: why_not_comparable(plan, cell)
+        cell.id: explain_not_comparable(plan, cell)
         for item in plan.items
         for cell in plan.described(item)
-        if cell.encoders and why_not_comparable(plan, cell)
+        if cell.encoders and explain_not_comparable(plan, cell)
     }
     assert different == {}

@@ -11,6 +11,7 @@ import micro
 import parted
 import pytest
 import torch
+from job_files import write_job
 from snakemake_runs import ran
 
 from replicse.cli import main
@@ -112,8 +113,10 @@ def test_a_part_draws_other_masks_where_an_engine_cannot_draw_those_of_all(runs,
 def words_of(job, root, folder, *more):
     document = {"run": job.spec.plain(), "run_id": job.run_id, "init": "", "tokenizer": str(job.tokenizer)}
     document["stores"] = [str(store) for store in job.stores]
-    places = ["--data", str(root), "--state", str(folder / "state"), "--out", str(folder / "out")]
-    return ["job", "train", json.dumps(document), *places, *more]
+    out = folder / "out"
+    outputs = [out / "best/model.safetensors", out / "last/model.safetensors"]
+    outputs += [out / "metrics.json", out / "provenance.json"]
+    return [*write_job(folder, "train", document, outputs, root), *more]
 
 
 def test_the_verb_starts_processes_of_which_the_first_writes_and_says_how_many_there_were(tmp_path, capfd):

@@ -12,6 +12,7 @@ from types import SimpleNamespace
 import micro
 import pytest
 import torch
+from job_files import write_job
 from pretended import pretended_gpu
 from tiny_encoders import other_family
 from until import until
@@ -126,8 +127,9 @@ def test_a_full_disk_is_one_sentence_and_leaves_the_state_before(study, tmp_path
     assert sorted(path.name for path in (tmp_path / "state").iterdir()) == before
     with files_of_at_most(10_000), pytest.raises(Failed, match=r"model.safetensors: cannot be written"):
         train(job, root, tmp_path / "out", tmp_path / "state", CPU)
+    words = write_job(tmp_path, "data", {"source": "embedded"}, [tmp_path / "data.json"])
     with files_of_at_most(100):
-        assert main(["job", "data", '{"source": "embedded"}', "--out", str(tmp_path / "data.json")]) == 1
+        assert main(words) == 1
     error = capsys.readouterr().err
     assert f"{tmp_path}/data" in error and "cannot be written" in error and error.count("\n") == 1
     train(job, root, tmp_path / "out", tmp_path / "state", CPU)

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from replicse.compile.study import Study
 
 STAGES = (
-    "data", "tokenizer", "backbone", "store", "count", "train", "evaluate", "geometry", "tabulate", "judge", "figures",
-    "page", "report", "finish",
+    "data", "tokenizer", "backbone", "store", "count", "train", "evaluate", "geometry", "study", "tabulate", "judge",
+    "figures", "page", "report",
 )  # fmt: skip
 
 
@@ -27,13 +27,13 @@ class StudyJob(Payload):
 
     study: Text
 
-    def compiled(self, only: str = "") -> "Study":
-        """Return the study of the config as the workflow compiled it, or one that holds an item of it."""
-        from replicse.compile.document import study_of
+    def load_study(self) -> "Study":
+        """Load the study of the config, which the workflow has compiled."""
+        from replicse.compile.cache import load_or_compile
         from replicse.spec.config import read_config
         from replicse.workspace import workflow_folder
 
-        return study_of(read_config([Path(self.study)]), workflow_folder(), self.study, only)
+        return load_or_compile(read_config([Path(self.study)]), workflow_folder(), self.study)
 
 
 class Stage(NamedTuple):

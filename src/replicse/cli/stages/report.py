@@ -8,7 +8,6 @@ from replicse.cli.stages import Stage, StudyJob
 from replicse.compile.paths import Paths
 from replicse.files import read_json
 from replicse.judge.judgements import Judgements
-from replicse.judge.multiplicity import controlled
 from replicse.judge.table import ItemResult
 
 
@@ -18,7 +17,7 @@ def report(job: StudyJob, arguments: Namespace) -> None:
     facts = study_facts(study, read_json(arguments.data))
     paths = Paths(study["scale"])
     judgements = Judgements.of(read_json(paths.judgements), paths.judgements)
-    items = controlled([ItemResult.read(paths.item(name)) for name in study["items"]])
+    items = [ItemResult.read(paths.item(name)) for name in study["items"]]
     write_all(paths, facts, items, arguments.out.parent, judgements)
 
 

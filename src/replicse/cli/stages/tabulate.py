@@ -2,9 +2,12 @@
 
 import logging
 from argparse import Namespace
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
 
-from replicse.checked import Text
-from replicse.cli.stages import Stage, StudyJob
+from replicse.cli.stages import Stage
+from replicse.compile.item_plan import ItemPlan
 from replicse.files import write_json, write_rows
 from replicse.judge.csv_rows import FIELDS, table_rows
 from replicse.judge.measurements import Measurements
@@ -13,19 +16,17 @@ from replicse.judge.tabulate import item_result
 log = logging.getLogger(__name__)
 
 
-class TableJob(StudyJob):
-    """An item of a study, and the CSV of its cells."""
-
-    item: Text
-    table: Text
+def read_plan(payload: Mapping[str, Any], location: str) -> ItemPlan:
+    """Return the plan of the item in a specification."""
+    return ItemPlan.of(payload, location)
 
 
-def tabulate(job: TableJob, arguments: Namespace) -> None:
+def tabulate(plan: ItemPlan, arguments: Namespace) -> None:
     """Write the result of one item as JSON, and its judged cells as CSV."""
-    plan = job.compiled(only=job.item)
-    result = item_result(plan.item(job.item), Measurements(plan))
+    result = item_result(plan, Measurements(plan))
     write_json(arguments.out, result.plain())
-    log.info("cells=%d", write_rows(job.table, FIELDS, table_rows(result)))
+    table = Path(plan.paths.table(plan.item.id))
+    log.info("cells=%d", write_rows(table, FIELDS, table_rows(result)))
 
 
-STAGE = Stage(TableJob.of, tabulate)
+STAGE = Stage(read_plan, tabulate)

@@ -1,6 +1,5 @@
 """The stage that trains one run."""
 
-import json
 import logging
 from argparse import Namespace
 from collections.abc import Iterator, Mapping
@@ -28,7 +27,7 @@ def train(job: Mapping[str, Any], arguments: Namespace) -> None:
             f"--processes {arguments.processes} --chunk {arguments.chunk}: expected no less than 0"
         )
     with (
-        started(arguments.processes, _words(job, arguments), arguments.join) as processes,
+        started(arguments.processes, _words(arguments), arguments.join) as processes,
         failing_once(arguments.state, processes.rank),
     ):
         _train_in(processes, job, arguments)
@@ -56,11 +55,12 @@ def failing_once(state: Path, rank: int) -> Iterator[None]:
         raise
 
 
-def _words(job: Mapping[str, Any], arguments: Namespace) -> list[str]:
-    """Return the words of the command line that say the same."""
-    names = ("data", "out", "state", "threads", "chunk", "code", "device", "slots")
-    named = {name: value for name in names if (value := getattr(arguments, name)) is not None}
-    return ["job", "train", json.dumps(job), *(f"--{name}={value}" for name, value in named.items())]
+def _words(arguments: Namespace) -> list[str]:
+    """Return the command line of the other processes of the run."""
+    names = ("threads", "chunk", "device", "slots")
+    options = {name: getattr(arguments, name) for name in names}
+    words = ["job", "train", str(arguments.specification)]
+    return words + [f"--{name}={value}" for name, value in options.items() if value is not None]
 
 
 def _train_in(processes: "Processes", job: Mapping[str, Any], arguments: Namespace) -> None:

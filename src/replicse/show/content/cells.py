@@ -7,15 +7,14 @@ from replicse.judge.table import ABSENT, NOT_COMPARABLE, QUOTED, CellResult
 from replicse.printable import minus
 from replicse.registry.suites import unit_of
 from replicse.show.content.numbers import (
-    Rounding,
     half_width,
     in_braces,
-    parsed,
     rounded,
     rounding_of,
     signed,
     small,
 )
+from replicse.spec.printed import Rounding
 
 ARROW = "→"
 SYMBOLS = {
@@ -109,12 +108,14 @@ def show(cell: CellResult | None, *, scale: str = "", quoted: bool = False) -> S
     """
     if cell is None:
         return Shown()
-    printed = cell.reported.value.strip() if cell.reported else ""
-    reported = minus(printed) if parsed(printed) else printed
+    reported = cell.reported.value.strip() if cell.reported else ""
+    printed = cell.reported.number if cell.reported else None
+    if printed:
+        reported = minus(reported)
     if quoted:
         return Shown(reported=reported, verdict=cell.shown_verdict(not scale, quoted))
     rounding = rounding_of(printed, cell.reproduced or 0)
-    if not parsed(printed) and unit_of(cell.metric_path) == "count":
+    if printed is None and unit_of(cell.metric_path) == "count":
         rounding = Rounding(0, commas=True)
     return Shown(
         reported=reported,

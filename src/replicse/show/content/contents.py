@@ -16,6 +16,8 @@ from replicse.show.content.tables import folded, folded_note, grid_of, remarks
 from replicse.show.content.texts import paragraphs
 
 TITLE = "RepliCSE report"
+FINDINGS = re.compile(r"^## Findings\n(.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL)
+OVER_ALL = "Over all items of the study:"
 ANATOMY = "reported → reproduced ±half-width or {seeds} (difference) verdict"
 
 
@@ -85,7 +87,7 @@ class Page:
     `headline` is what the page found, in a sentence; `waterfalls` are drawn above the tables where a format can. A page
     with a `file` is an HTML page of its own, which also holds the `further` sheets: those of papers outside the study.
     The search finds the single `lines` of some pages. `notes` are sentences that the pages of single papers show too.
-    `of` says what its tables are of, where that is not the study.
+    `of` says what its tables are of, where that is not the study; `pictures` names items whose figures it shows.
     """
 
     title: str
@@ -98,6 +100,7 @@ class Page:
     lines: bool = False
     of: str = ""
     notes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    pictures: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -128,14 +131,25 @@ class Surroundings:
     studies: tuple[tuple[str, str, str], ...] = ()
 
     @property
+    def findings(self) -> str:
+        """Return the section Findings of what people wrote, without its heading; blank without one."""
+        section = FINDINGS.search(self.about)
+        return section[1].strip() if section else ""
+
+    @property
+    def others(self) -> str:
+        """Return what people wrote without the section Findings."""
+        return FINDINGS.sub("", self.about)
+
+    @property
     def parts(self) -> list[str]:
-        """Return what people wrote before its first heading of a second level, and the rest where there is one."""
-        return re.split(r"^(?=## )", self.about, maxsplit=1, flags=re.MULTILINE)
+        """Return `others` before its first heading of a second level, and the rest if there is one."""
+        return re.split(r"^(?=## )", self.others, maxsplit=1, flags=re.MULTILINE)
 
     @property
     def headings(self) -> list[str]:
-        """Return the headings of the second level."""
-        return re.findall(r"^## (.*)$", self.about, re.MULTILINE)
+        """Return the headings of the second level in `others`."""
+        return re.findall(r"^## (.*)$", self.others, re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -143,7 +157,8 @@ class Document:
     """Everything a report holds; the formats differ in looks only.
 
     `picture` is what the findings are drawn from: `effects`, `deltas` or a waterfall; `shapes` are the orders of
-    columns. `log` and `record` are the paths of a run's log and record, with RUN in place of its name.
+    columns; `whose` numbers are next to print. `log` and `record` are the paths of a run's log and record, with RUN in
+    place of its name.
     """
 
     scale: str
@@ -161,12 +176,14 @@ class Document:
     caveat: str = ""
     made_from: str = ""
     anatomy: str = ANATOMY
+    over_all: str = OVER_ALL
     reading: tuple[str, ...] = ()
     picture: str | Waterfall = ""
     shapes: tuple[ColumnShape, ...] = ()
     around: Surroundings = Surroundings()
     log: str = ""
     record: str = ""
+    whose: str = "ours"
 
 
 def make_document(
@@ -216,9 +233,10 @@ def make_document(
         shapes=report.shapes,
         around=around,
         introduction=paragraphs("introduction")[0],
-        reading=paragraphs("reading"),
-        log=f"{made_in.logs}/train/RUN.log",
-        record=made_in.run("RUN", PROVENANCE),
+        reading=(*(paragraphs("record_cells") if report.record else ()), *paragraphs("reading")),
+        log="" if report.record else f"{made_in.logs}/train/RUN.log",
+        record="" if report.record else made_in.run("RUN", PROVENANCE),
+        whose="others" if report.record else "ours",
     )
 
 

@@ -33,7 +33,8 @@ class Column:
     """One column of a grid: a cell for each of its lines, which formats draw by its `kind`.
 
     A `label` names the row and is in every panel, a `result` is drawn in its parts, `prose` wraps. `id` is that of the
-    column in its paper's file, `average` says that it is one over tasks.
+    column in its paper's file, `average` says that it is one over tasks. `others` marks the column of what others
+    measured of the cells in the column before it.
     """
 
     heading: str
@@ -41,6 +42,7 @@ class Column:
     cells: tuple[GridCell, ...]
     id: str = ""
     average: bool = False
+    others: bool = False
 
     def longest(self, part: str, stacked: bool = False) -> str:
         """Return the longest `part` (a field of Shown) of the cells; of `wide` the longest of its lines.
@@ -108,7 +110,7 @@ class Grid:
     @property
     def stacked(self) -> bool:
         """Return whether cells are stacked on two lines, because there are many columns."""
-        return len(self.results) > WRITTEN_OUT
+        return sum(not column.others for column in self.results) > WRITTEN_OUT
 
 
 def panels(grid: Grid, most: int) -> list[Grid]:

@@ -1,26 +1,16 @@
 """Numbers as text: rounded as print is, differences with their sign, effects with their interval or seeds."""
 
 import math
-import re
 from collections.abc import Callable, Iterable
-from typing import NamedTuple
 
 from replicse.judge.judgements import Paired
+from replicse.judge.report import Effect
 from replicse.printable import MINUS, number
-from replicse.spec.printed import PRINTED, UNITS
+from replicse.spec.printed import PrintedNumber, Rounding, parse_number
 
 # Decimals where no number is printed to copy the rounding from.
 DECIMALS = 2
 DIGITS = "123456789"  # of a number that is not zero
-
-
-class Rounding(NamedTuple):
-    """How a printed number is rounded: decimals after `unit` (k, M, B) is taken out, or in powers of ten."""
-
-    decimals: int
-    unit: str = ""
-    commas: bool = False
-    scientific: bool = False
 
 
 def in_braces(numbers: Iterable[str]) -> str:
@@ -50,21 +40,26 @@ def effect_text(effect: Paired, each: Callable[[float], str] = plus_minus) -> st
     return each(effect.mean) + (f" {in_braces(map(each, effect.by_seed))}" if effect.n > 1 else "")
 
 
-def rounding_of(printed: str, value: float = 0.0) -> Rounding:
-    """Return the rounding of a printed number; where none is printed (`-`, `N/A`) two decimals.
+def effect_of_rows(effect: Effect, each: Callable[[float], str] = plus_minus) -> str:
+    """Return our effect of a row as text; one over pairs of backbone and seed says so."""
+    return effect_text(effect.ours, each) + (f" {effect.over}" if effect.backbones else "")
+
+
+def rounding_of(printed: PrintedNumber | None, value: float = 0.0) -> Rounding:
+    """Return the rounding of a printed number; two decimals without one.
 
     A `value` below the last of these, such as a learning rate, then keeps two digits.
     """
-    match = parsed(printed.strip())
-    if match is None:
-        digits = rounding_of(format(value, ".2g")) if 0 < abs(value) < 10**-DECIMALS else Rounding(DECIMALS)
-        return digits if digits.scientific or digits.decimals > DECIMALS else Rounding(DECIMALS)
-    return Rounding(
-        decimals=len(match["fraction"] or ""),
-        unit=match["unit"],
-        commas="," in match["whole"],
-        scientific=match["exponent"] is not None,
-    )
+    shown = printed
+    if shown is None and 0 < abs(value) < 10**-DECIMALS:
+        shown = parse_number(format(value, ".2g"))
+    return shown.rounding if shown else Rounding(DECIMALS)
+
+
+def finest_rounding(printed: Iterable[str]) -> Rounding:
+    """Return the rounding with the most decimals of some printed numbers; two decimals without any."""
+    numbers = filter(None, map(parse_number, printed))
+    return max((each.rounding for each in numbers), default=Rounding(DECIMALS))
 
 
 def rounded(value: float, rounding: Rounding) -> str:
@@ -72,7 +67,7 @@ def rounded(value: float, rounding: Rounding) -> str:
 
     A count that would read as 0M is written out instead.
     """
-    scaled = value / 10 ** UNITS[rounding.unit.lower()]
+    scaled = value / rounding.factor
     kind = "e" if rounding.scientific else "f"
     text = number(scaled, f"{',' if rounding.commas else ''}.{rounding.decimals}{kind}")
     if any(digit in DIGITS for digit in text.partition("e")[0]):
@@ -95,15 +90,9 @@ def half_width(low: float | None, high: float | None) -> float | None:
     return (high - low) / 2
 
 
-def parsed(text: str) -> re.Match[str] | None:
-    """Return the parts of a printed number; None for what is none."""
-    match = PRINTED.fullmatch(text)
-    return match if match and (match["whole"] or match["fraction"]) else None
-
-
 def small(spread: float, rounding: Rounding) -> str:
     """Return a spread rounded like its cell, with more decimals where it would read as none at all."""
-    scaled = spread / 10 ** UNITS[rounding.unit.lower()]
+    scaled = spread / rounding.factor
     if not rounding.scientific and round(scaled, rounding.decimals) == 0:
         rounding = rounding._replace(decimals=-math.floor(math.log10(scaled)))
     return rounded(spread, rounding)

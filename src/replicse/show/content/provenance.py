@@ -11,14 +11,11 @@ HASH = 16
 
 
 def made_from(report: Report) -> str:
-    """Return the commit of a study, and what of its numbers is not made by it alone; blank outside git."""
-    study, others = report.study, report.other_packages
-    parts = [
-        f"commit {study['commit'][:12]}" if study.get("commit") else "",
-        "with uncommitted changes" if study.get("dirty") else "",
-        f"runs of {len(others)} other version{'s' * (len(others) > 1)} of the code" if others else "",
-    ]
-    return " and ".join(filter(None, [" ".join(filter(None, parts[:2])), parts[2]]))
+    """Return the commit of a study; empty outside git."""
+    study = report.study
+    if not study.get("commit"):
+        return ""
+    return f"commit {study['commit'][:12]}{' with uncommitted changes' if study.get('dirty') else ''}"
 
 
 def study_facts(report: Report) -> tuple[tuple[str, str], ...]:
@@ -33,7 +30,6 @@ def study_facts(report: Report) -> tuple[tuple[str, str], ...]:
         "Mixed" if len(machines) > 1 else "Made on": report.mixture or " ".join(map(str, machines)),
         "Commit": f"{commit}, with uncommitted changes" if commit and study.get("dirty") else commit,
         "Package sha256": study.get("package_sha256", "")[:HASH],
-        "Numbers made by": ", ".join(report.other_packages),
         "Generated": study.get("generated", ""),
     }
     return tuple((name, value) for name, value in facts.items() if value)

@@ -13,6 +13,7 @@ from replicse.show.content.cell_facts import cell_address, facts, over_seeds
 from replicse.show.content.cells import Part, Shown, show
 from replicse.show.content.grids import Column, Grid, GridCell, GridLine, Heading, Kind
 from replicse.show.content.numbers import effect_text, printed_difference
+from replicse.show.content.others import OTHERS, heads_of_others, others_facts, others_note, others_text
 from replicse.spec.cell_id import AS_DESCRIBED, CellId
 
 # What a cell is measured by that has a better and a worse, beside percentages.
@@ -27,6 +28,7 @@ def grid_of(item: JudgedItem) -> Grid:
     notes = _row_notes(item)
     body = _body(item, heads, results)
     lines = [entry for entry in body if isinstance(entry, GridLine)]
+    measured_by_others = heads_of_others(item, heads)
     # A column more here is one more in every format.
     columns = [Column("", "label", tuple(_label(line, notes) for line in lines))]
     for head in heads:
@@ -37,6 +39,10 @@ def grid_of(item: JudgedItem) -> Grid:
         )
         kind: Kind = "prose" if head.kind == "text" else "result"
         columns.append(Column(_heading(item, head), kind, tuple(shown), head.id, head.average))
+        if head in measured_by_others:
+            texts = (others_text(item, line, head) for line in lines)
+            cells_of_others = tuple(GridCell(Shown(reproduced=text)) for text in texts)
+            columns.append(Column(OTHERS, "prose", cells_of_others, head.id, head.average, others=True))
     seeds = max((cell.n_seeds for cell in item.cells), default=0)
     made = f"{several(seeds, 'seed')} at {item.standing}" if seeds else item.standing
     return Grid(tuple(columns), tuple(body), tuple(notes.values()), f"{item.item} · {made}")
@@ -47,8 +53,9 @@ def folded(grid: Grid) -> tuple[Grid, Grid | None]:
 
     Where no column has one, or all have, nothing is folded.
     """
-    empty = [column for column in grid.results if not any(cell.shown.reproduced for cell in column.cells)]
-    if not empty or len(empty) == len(grid.results):
+    ours = [column for column in grid.results if not column.others]
+    empty = [column for column in ours if not any(cell.shown.reproduced for cell in column.cells)]
+    if not empty or len(empty) == len(ours):
         return grid, None
     labels = tuple(column for column in grid.columns if column.kind == "label")
     kept = tuple(column for column in grid.columns if column not in empty)
@@ -68,12 +75,12 @@ def folded_note(rest: Grid) -> str:
     return f"Columns without a number of ours: {names}{said}. Their printed numbers are in the CSV."
 
 
-def remarks(item: ItemResult) -> tuple[str, ...]:
+def remarks(item: JudgedItem) -> tuple[str, ...]:
     """Return the item's notes, which columns show another statistic than the mean, and a mark of mixed machines."""
     other = {column.label: column.statistic for column in item.columns if column.statistic != "mean"}
     said = [f"{label}: ours is the {over_seeds(name)}." for label, name in other.items()]
     said += [f"Cells that are {item.mixture}: {len(item.mixed)} of {len(item.cells)}."] if item.mixed else []
-    return (*filter(None, [item.outdated]), *item.notes, *said)
+    return (*filter(None, [item.outdated]), *item.notes, *said, *others_note(item))
 
 
 def _heads(item: ItemResult) -> tuple[ColumnHead, ...]:
@@ -134,7 +141,7 @@ def _body(
 
 
 def _cell(
-    item: ItemResult,
+    item: JudgedItem,
     row: RowHead,
     column: ColumnHead,
     cell: CellResult | None,
@@ -148,7 +155,7 @@ def _cell(
         numbers = _numbers(cell)
         shown = replace(shown, best=tuple(part for part, number in best.items() if numbers[part] == number))
     cell_id = item.id_of(cell)
-    told = facts(item, column, shown, cell, effects.get(cell_id))
+    told = facts(item, column, shown, cell, effects.get(cell_id)) + others_facts(item, cell_id)
     return GridCell(shown, told, cell_address(item.name_of(cell_id)))
 
 
@@ -176,7 +183,7 @@ def _effects(item: JudgedItem) -> dict[CellId, tuple[str, str]]:
             f"less {effect.base}",
             "; in print ".join(
                 filter(
-                    None, [f"{effect_text(effect.ours)}, paired by seed", printed_difference(effect.printed)]
+                    None, [f"{effect_text(effect.ours)}, {effect.over}", printed_difference(effect.printed)]
                 )
             ),
         )

@@ -43,11 +43,11 @@ def document(report: Document) -> str:
     return template.render(report=report, links=links, picture=Markup(_picture(report)), index=Markup(index))
 
 
-def page(report: Document, page: Page) -> str:
-    """Return a page of the report that has an HTML file of its own."""
-    return (
-        _environment().get_template("page.html.j2").render(report=report, page=page, links=addresses(report))
-    )
+def page(report: Document, page: Page, pictures: Mapping[str, str] | None = None) -> str:
+    """Return a page of the report that has an HTML file of its own; `pictures` holds data addresses by item id."""
+    template = _environment().get_template("page.html.j2")
+    drawn = [(item, address) for item in page.pictures if (address := (pictures or {}).get(item))]
+    return template.render(report=report, page=page, links=addresses(report), drawn=drawn)
 
 
 def paper(report: Document, section: Section, pictures: Mapping[str, str], alone: bool = False) -> str:

@@ -45,7 +45,7 @@ def deltas_svg(report: Document) -> str:
         (section.page, item.item, [_point(item, cell, delta) for cell, delta in cells])
         for section, item, cells in lines
     ]
-    return _drawn("deltas", drawn, ticks, label)
+    return _drawn("deltas", drawn, ticks, label, report.whose)
 
 
 def _delta(cell: CellResult) -> float | None:

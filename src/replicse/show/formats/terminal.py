@@ -21,7 +21,7 @@ from replicse.show.content.grids import Column, Grid, GridCell, GridLine, Headin
 from replicse.show.content.sheets import Sheet
 from replicse.show.content.tables import folded, folded_note, grid_of, remarks
 
-LABEL, HEADER, PROSE, WIDTH = 34, 14, 30, 120
+LABEL, HEADER, PROSE, OTHERS, WIDTH = 34, 14, 30, 22, 120
 FAILURES = 3  # reasons that are shown below a table
 PARTS = ("reported", "reproduced", "spread", "delta")
 STYLES = {
@@ -254,7 +254,7 @@ def _cell(column: Column, cell: GridCell, stacked: bool) -> Text:
         label = f"{shown.text}{f' [{cell.mark}]' if cell.mark else ''}"
         return Text(textwrap.fill(label, LABEL, initial_indent=indent, subsequent_indent=f"{indent}  "))
     if column.kind == "prose":
-        text = Text(textwrap.fill(shown.text, PROSE))
+        text = Text(textwrap.fill(shown.text, OTHERS if column.others else PROSE))
     else:
         widths = {part: len(column.longest(part, stacked)) for part in PARTS}
         if stacked:

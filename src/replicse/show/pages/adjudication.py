@@ -12,9 +12,10 @@ from replicse.judge.report import AdjudicatedItem, Report
 from replicse.judge.table import ItemResult
 from replicse.printable import minus
 from replicse.show.content.contents import Bar, Page, Waterfall
-from replicse.show.content.numbers import Rounding, effect_text, rounded, rounding_of, signed
+from replicse.show.content.numbers import effect_text, finest_rounding, rounded, signed
 from replicse.show.content.sheets import Columns, Sheet
 from replicse.show.content.texts import paragraphs
+from replicse.spec.printed import Rounding
 from replicse.spec.protocols import AS_RUN
 
 TITLE = "Adjudication"
@@ -128,9 +129,8 @@ def _printed_by(paper: str, entry: Explained) -> str:
 
 
 def _rounding(entry: Explained) -> Rounding:
-    """Return as many decimals as the most exact of a cell's printed numbers."""
-    printed = filter(None, (entry.reported, entry.reported_other))
-    return max(map(rounding_of, printed), default=rounding_of(""))
+    """Return the rounding of a cell's printed numbers, the one with more decimals."""
+    return finest_rounding((entry.reported, entry.reported_other))
 
 
 def _column_names(item: ItemResult) -> dict[tuple[str, ...], str]:

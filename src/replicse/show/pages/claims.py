@@ -22,7 +22,7 @@ from replicse.show.content.texts import paragraphs
 
 TITLE = "Claims"
 FEW_CELLS = 2
-OURS = "Ours"
+OURS, OTHERS = "Ours", "Others"
 
 
 def claims_page(report: Report) -> Page | None:
@@ -31,11 +31,13 @@ def claims_page(report: Report) -> Page | None:
     The scale is named next to what a smaller scale found for or against a claim.
     """
     rows, scale = report.claims, report.study["scale"]
+    whose = OTHERS if report.record else OURS
     outcomes = dict.fromkeys([*SYMBOLS, *(row.ours for row in rows)])
     parts = {outcome: [row for row in rows if row.ours == outcome] for outcome in outcomes}
     sheets = tuple(
         _without_ours(
-            claims_sheet(part, f"{marked(outcome)}{_at(outcome, scale)} ({len(part)})".strip(), rows)
+            claims_sheet(part, f"{marked(outcome)}{_at(outcome, scale)} ({len(part)})".strip(), rows, whose),
+            whose,
         )
         for outcome, part in parts.items()
         if part
@@ -48,8 +50,10 @@ def claims_page(report: Report) -> Page | None:
     return Page(TITLE, text, sheets, lines=True, notes=notes) if sheets else None
 
 
-def claims_sheet(rows: Iterable[JudgedClaim], title: str = TITLE, among: Iterable[JudgedClaim] = ()) -> Sheet:
-    """Return one row per claim, `among` are all claims of the study."""
+def claims_sheet(
+    rows: Iterable[JudgedClaim], title: str = TITLE, among: Iterable[JudgedClaim] = (), whose: str = OURS
+) -> Sheet:
+    """Return one row per claim, `among` are all claims of the study, `whose` heads the outcome of our runs."""
 
     def sentence(row: JudgedClaim) -> str:
         remarks = "; ".join([*filter(None, [row.remark]), *contradicted(row, among)])
@@ -60,7 +64,7 @@ def claims_sheet(rows: Iterable[JudgedClaim], title: str = TITLE, among: Iterabl
         "Cells": lambda row: cells_text(row.cells),
         "In print": lambda row: marked(row.reported),
         "Reproduction study": lambda row: marked(row.reproduction),
-        OURS: lambda row: marked(row.ours),
+        whose: lambda row: marked(row.ours),
         "Cells run": attrgetter("cells_run"),
         "P(weakest part holds)": lambda row: probability_text(row.probability) * (row.ours != NOT_COMPARABLE),
     }
@@ -71,9 +75,9 @@ def _at(outcome: str, scale: str) -> str:
     return f", at {scale}" if outcome in FOR_OR_AGAINST else ""
 
 
-def _without_ours(sheet: Sheet) -> Sheet:
+def _without_ours(sheet: Sheet, whose: str) -> Sheet:
     """Return a sheet of one outcome of ours without that column."""
-    place = sheet.header.index(OURS)
+    place = sheet.header.index(whose)
     header, *rows = (row[:place] + row[place + 1 :] for row in (sheet.header, *sheet.rows))
     return replace(sheet, header=header, rows=tuple(rows))
 

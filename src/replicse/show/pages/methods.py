@@ -9,7 +9,8 @@ from replicse.registry.suites import is_percentage
 from replicse.show.content.cell_facts import cell_address, facts
 from replicse.show.content.cells import Shown
 from replicse.show.content.grids import Column, Grid, GridCell, GridLine
-from replicse.show.content.numbers import Rounding, effect_text, half_width, in_braces, rounded, signed
+from replicse.show.content.numbers import effect_of_rows, half_width, in_braces, rounded, signed
+from replicse.spec.printed import Rounding
 
 TITLE = "Methods by study"
 
@@ -42,7 +43,7 @@ def _cell(study: str, head: ColumnHead, result: MethodResult | None, shared: str
     rounding = Rounding(1 if is_percentage(cell.metric_path) else 2)
     half = half_width(cell.low, cell.high)
     few = in_braces(rounded(value, rounding) for value in cell.few) if cell.few else ""
-    less = effect_text(effect.ours, partial(signed, rounding=rounding)) if effect else ""
+    less = effect_of_rows(effect, partial(signed, rounding=rounding)) if effect else ""
     shown = Shown(
         reproduced=rounded(cell.reproduced or 0.0, rounding),
         spread=f"±{rounded(half, rounding)}" if half is not None else few,

@@ -10,7 +10,7 @@ from replicse.judge.report import JudgedItem, Report
 from replicse.printable import standing
 from replicse.show.content.cells import SYMBOLS
 from replicse.show.content.contents import Page
-from replicse.show.content.numbers import effect_text, printed_difference
+from replicse.show.content.numbers import effect_of_rows, printed_difference
 from replicse.show.content.sheets import Columns, Sheet, verdict_counts
 from replicse.show.content.texts import paragraphs
 from replicse.show.pages.shape import shape_sheet
@@ -59,7 +59,7 @@ def difference_sheet(items: Iterable[JudgedItem]) -> Sheet:
         "Column": attrgetter("column"),
         "Difference": attrgetter("difference"),
         "Printed": lambda effect: printed_difference(effect.printed),
-        "Ours, paired by seed": lambda effect: effect_text(effect.ours),
+        "Ours, paired by seed": effect_of_rows,
     }
     effects = (effect for item in items for effect in item.effects)
     return Sheet.of("Differences to the baseline row", effects, columns, *paragraphs("paired"))

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from operator import attrgetter
 
-from replicse.judge.report import BestRow, ColumnShape, RankAgreement, Report, RowDifference
+from replicse.judge.report import BestRow, ColumnShape, Report, RowDifference
 from replicse.show.content.numbers import plus_minus
 from replicse.show.content.sheets import Columns, Sheet
 from replicse.show.content.texts import paragraphs
@@ -27,7 +27,7 @@ def shape_sheet(report: Report) -> Sheet:
         "Item": attrgetter("item"),
         "Column": attrgetter("label"),
         "Rows": lambda shape: str(shape.rank.n_rows),
-        "Kendall's τ": lambda shape: _rank(shape.rank),
+        "Kendall's τ": lambda shape: plus_minus(shape.rank.tau),
         "p": lambda shape: f"{shape.rank.p:.2g}",
         "Best in print": lambda shape: labels(shape, shape.best.reported) if shape.best else "",
         "Best here": lambda shape: best(shape, shape.best) if shape.best else "",
@@ -36,12 +36,6 @@ def shape_sheet(report: Report) -> Sheet:
     return Sheet.of(
         "Agreement with the papers' orders and signs", report.shapes, columns, *paragraphs("shape")
     )
-
-
-def _rank(rank: RankAgreement) -> str:
-    if rank.low is None or rank.high is None:
-        return plus_minus(rank.tau)
-    return f"{plus_minus(rank.tau)} [{plus_minus(rank.low)}, {plus_minus(rank.high)}]"
 
 
 def _signs(signs: Iterable[RowDifference]) -> str:

@@ -1,0 +1,153 @@
+"""Write a kept study as a source of the record: what others can add to the package by a pull request."""
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator, Mapping
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from replicse.checked import Checked
+from replicse.compile.paths import Paths
+from replicse.errors import BadInput, check_known
+from replicse.files import read_json, read_rows, write_rows, write_text
+from replicse.judge.folder import committed
+from replicse.spec.cell_id import AS_DESCRIBED
+from replicse.spec.cell_names import CellNames
+from replicse.spec.columns import AnyColumn
+from replicse.spec.papers import Paper, load_papers
+from replicse.spec.protocols import AS_RUN
+from replicse.spec.record import PRINTED, READING_FIELDS, RECORD, Commit, Repository, Source
+
+
+class Origin(Checked):
+    """Who measured, and where the values are public."""
+
+    who: str
+    repository: Repository
+    commit: Commit
+
+
+def add_record_arguments(parser: ArgumentParser) -> None:
+    """Add the arguments that write a kept study as a source."""
+    group = parser.add_argument_group("a kept study as a source of the record")
+    group.add_argument("--record", action="store_true", help="write record/NAME.yaml and record/NAME.csv")
+    group.add_argument("--who", default="", help="with --record: your laboratory or account")
+    group.add_argument(
+        "--published",
+        default="",
+        metavar="OWNER/REPOSITORY@COMMIT",
+        help="with --record: where reports/studies/NAME is public",
+    )
+
+
+def keep_record(arguments: Namespace) -> None:
+    """Write the values of a kept study at the papers' scale as a source of the record.
+
+    Raises:
+        BadInput: The study is not kept or is of a smaller scale, nothing in it belongs to a cell, or it is not said who
+            measured and where the values are public.
+    """
+    studies = committed()
+    check_known(arguments.name, studies, f'no kept study is named "{arguments.name}"')
+    origin = read_origin(arguments.who, arguments.published)
+    paths = studies[arguments.name]
+    facts = read_json(paths.record)
+    if not facts["comparable"]:
+        raise BadInput(
+            f"{paths.record}: scale is {facts['scale']}, no scale of the papers; keep a study of the scale paper"
+        )
+    papers = load_papers(arguments.workflow)
+    readings = list(_readings(paths, arguments.name, papers))
+    if not readings:
+        raise BadInput(
+            f"{_cells_file(paths)}: no value of a cell; run the study to its end and keep it again"
+        )
+    source = {**_describe(facts, origin), "settings": _settings(readings)}
+    Source.of(source, f"{RECORD}/{arguments.name}.yaml")
+    write_rows(Path(RECORD, f"{arguments.name}.csv"), READING_FIELDS, readings)
+    write_text(
+        Path(RECORD, f"{arguments.name}.yaml"), yaml.safe_dump(source, sort_keys=False, allow_unicode=True)
+    )
+    print(f"wrote={RECORD}/{arguments.name}.yaml and .csv readings={len(readings)}")
+
+
+def read_origin(who: str, published: str) -> Origin:
+    """Return who measured and where it is public; BadInput names the option that lacks or is wrong."""
+    if not who or not published:
+        raise BadInput('--record needs --who "YOUR LABORATORY" and --published OWNER/REPOSITORY@COMMIT')
+    repository, _, commit = published.partition("@")
+    return Origin.of({"who": who, "repository": repository, "commit": commit}, f"--published {published}")
+
+
+def _cells_file(paths: Paths) -> str:
+    return f"{paths.results}/cells.csv"
+
+
+def _readings(paths: Paths, name: str, papers: Mapping[str, Paper]) -> Iterator[dict[str, Any]]:
+    """Yield a row of the record for each value of a kept study that belongs to a cell of a paper."""
+    cells = _cell_names(papers)
+    place = f"{Paths('', name).results}/cells.csv"
+    for row in read_rows(_cells_file(paths)):
+        cell = cells.get((row["paper"], row["item"], row["row"], row["column"], row["metric"]))
+        # A value of several encoders, as the best of a search, is no reading of one.
+        if cell is None or not row["value"] or row["group"]:
+            continue
+        kind = "retrained" if row["run"] else "released"
+        protocol = row["protocol"]
+        if not _is_protocol(papers[row["paper"]], protocol):
+            protocol = AS_DESCRIBED  # a further encoder of the row, such as the released checkpoint
+        yield {
+            "cell": cell,
+            "setting": f"{kind}-{PRINTED if protocol == AS_DESCRIBED else protocol}",
+            "seed": row["seed"],
+            "value": format(Decimal(row["value"]), "f"),
+            "place": place,
+        }
+
+
+def _cell_names(papers: Mapping[str, Paper]) -> dict[tuple[str, str, str, str, str], str]:
+    """Return the name of each measured cell by paper, item, row, column and metric path."""
+    names = CellNames(papers)
+    found = {}
+    for paper in papers.values():
+        for item in paper.items.values():
+            for row in item.rows:
+                for column in item.columns:
+                    cell = item.cell_id(row, column)
+                    key = (paper.key, item.name, row.id, column.id, item.path(row, column))
+                    if _has_readings(column):
+                        found[key] = names.name(cell)
+    return found
+
+
+def _has_readings(column: AnyColumn) -> bool:
+    """Return whether the number of one run is a reading of a column: no difference, best of jobs or spread of seeds."""
+    return column.kind == "score" and not column.over.jobs and column.over.seeds.statistic == "mean"
+
+
+def _is_protocol(paper: Paper, name: str) -> bool:
+    """Return whether a paper has a protocol of a name."""
+    return name in (AS_DESCRIBED, AS_RUN, *(protocol.id for protocol in paper.protocols))
+
+
+def _describe(facts: Mapping[str, Any], origin: Origin) -> dict[str, Any]:
+    """Return the fields of a source that the record of a study gives."""
+    versions = facts.get("versions", {})
+    stack = [f"{package} {versions[package]}" for package in ("torch", "transformers") if package in versions]
+    described = {
+        **origin.plain(),
+        "year": int(facts["generated"][:4]),
+        "code": f"RepliCSE at {facts['commit'][:12]}",
+    }
+    return {**described, "stack": ", ".join(stack)} if stack else described
+
+
+def _settings(readings: list[dict[str, Any]]) -> dict[str, dict[str, str]]:
+    """Return the settings of readings by name: the encoder, and the protocol or the printed setting."""
+    settings = {}
+    for reading in readings:
+        encoder, _, as_ = reading["setting"].partition("-")
+        settings[reading["setting"]] = {"encoder": encoder, "read_off": "machine-file", "as": as_}
+    return settings

@@ -1,0 +1,24 @@
+"""The stage that records a study: its config, and what the report says about it."""
+
+from argparse import Namespace
+from typing import Any
+
+from replicse.cli.stages import Payload, Stage
+from replicse.files import write_ordered
+from replicse.registry.artefacts import CONFIG
+
+
+class RecordJob(Payload):
+    """The config of a study and its record."""
+
+    config: dict[str, Any]
+    record: dict[str, Any]
+
+
+def study(job: RecordJob, arguments: Namespace) -> None:
+    """Write the config and the record of a study; papers keep their order."""
+    write_ordered(arguments.out.with_name(CONFIG), job.config)
+    write_ordered(arguments.out, job.record)
+
+
+STAGE = Stage(RecordJob.of, study)

@@ -1,0 +1,328 @@
+"""The plan of an item: everything about its cells that is known before anything is measured."""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Self
+
+from replicse.compile.paths import Paths
+from replicse.compile.remarks import adjusted_text, cut_searches
+from replicse.compile.study import Cell, Study, follow, kept_checkpoint
+from replicse.errors import BadInput
+from replicse.registry.suites import file_of
+from replicse.spec.cell_id import AS_DESCRIBED, CellId
+from replicse.spec.printed import Reported, Spread
+from replicse.spec.protocols import AS_RUN, ON_BACKBONE
+from replicse.spec.settings import setting_difference
+from replicse.spec.tables import Item
+
+
+@dataclass(frozen=True)
+class CellFacts:
+    """What a study knows about a cell in addition to the cell itself.
+
+    Args:
+        precision: the precision of its runs, and the paper's if it is another.
+        why_not_comparable: why it cannot be compared with the published number; empty if it can.
+        spread: a published standard deviation that was measured in its setting.
+    """
+
+    precision: str = ""
+    why_not_comparable: str = ""
+    spread: Spread | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class ItemPlan:
+    """An item with its cells, and what judging them needs to know about their encoders.
+
+    A job reads it from its specification, so that it compiles nothing.
+
+    Args:
+        item: the item, without the requests for its encoders.
+        scale: the name of the scale.
+        is_comparable: whether the scale is the papers' own.
+        is_embedded: whether the data are the generated ones.
+        planned: the cells in the order of the study.
+        facts: what is known about each cell, by its id.
+        shown: the hyper-parameters that searches show, by their path in a run and by encoder.
+        runs: the run of each encoder that was trained.
+        depends: the runs that each run directly depends on.
+        readings: what an evaluation file says about its encoder, by encoder and group of suites.
+        own_sets: the user's own evaluation sets by name.
+        variants: the titles of protocols that are run only for adjudication.
+        deviations: the text on deviations of the item.
+        scale_notes: what the scale changes in the item's recipes and leaves of its searches, a clause each.
+    """
+
+    item: Item
+    scale: str
+    is_comparable: bool
+    is_embedded: bool
+    planned: tuple[Cell, ...]
+    facts: Mapping[CellId, CellFacts]
+    shown: Mapping[str, Mapping[str, float]]
+    runs: Mapping[str, str]
+    depends: Mapping[str, Sequence[str]]
+    readings: Mapping[str, Mapping[str, Any]]
+    own_sets: Mapping[str, Any]
+    variants: Mapping[str, str]
+    deviations: str
+    scale_notes: tuple[str, ...]
+
+    @property
+    def paths(self) -> Paths:
+        """Return the paths of the scale."""
+        return Paths(self.scale)
+
+    @property
+    def cells(self) -> Mapping[str, Sequence[Cell]]:
+        """Return the cells by item, as a study does."""
+        return {self.item.id: self.planned}
+
+    @cached_property
+    def described(self) -> list[Cell]:
+        """Return the cells as the paper describes them."""
+        return [cell for cell in self.planned if cell.protocol == AS_DESCRIBED]
+
+    def run_name(self, encoder: str) -> str:
+        """Return the run of an encoder; empty if it was not trained here."""
+        return self.runs.get(encoder, "")
+
+    def chain(self, runs: Iterable[str]) -> set[str]:
+        """Return runs and all runs that they depend on."""
+        return follow(runs, self.depends)
+
+    def evaluated(self, encoder: str, group: str) -> Mapping[str, Any]:
+        """Return what an evaluation file says about its encoder."""
+        reading: Mapping[str, Any] = self.readings.get(encoder, {}).get(group, {})
+        return reading
+
+    def plain(self) -> dict[str, Any]:
+        """Return the plan as plain data."""
+        groups: dict[tuple[tuple[str, ...], ...], int] = {}
+        cells = [_describe_cell(cell, groups) for cell in self.planned]
+        facts = []
+        for cell in self.planned:
+            known = self.facts[cell.id]
+            facts.append(
+                {
+                    "precision": known.precision,
+                    "why_not_comparable": known.why_not_comparable,
+                    "spread": _describe_spread(known.spread),
+                }
+            )
+        return {
+            "item": _without_requests(self.item),
+            "scale": self.scale,
+            "comparable": self.is_comparable,
+            "embedded": self.is_embedded,
+            "encoders": [list(map(list, group)) for group in groups],
+            "cells": cells,
+            "facts": facts,
+            "shown": {path: dict(values) for path, values in self.shown.items()},
+            "runs": dict(self.runs),
+            "depends": {run: list(others) for run, others in self.depends.items()},
+            "readings": {name: dict(reading) for name, reading in self.readings.items()},
+            "own_sets": dict(self.own_sets),
+            "variants": dict(self.variants),
+            "deviations": self.deviations,
+            "scale_notes": list(self.scale_notes),
+        }
+
+    @classmethod
+    def of(cls, document: Mapping[str, Any], location: str) -> Self:
+        """Return the plan that `plain` has written.
+
+        Args:
+            document: the plain data.
+            location: the file that errors name.
+
+        Raises:
+            BadInput: if the item in it is not valid.
+        """
+        item = Item.of(document["item"], location)
+        cells = tuple(_read_cell(item, cell, document["encoders"]) for cell in document["cells"])
+        facts = {}
+        for cell, known in zip(cells, document["facts"], strict=True):
+            spread = _read_spread(known["spread"])
+            facts[cell.id] = CellFacts(known["precision"], known["why_not_comparable"], spread)
+        return cls(
+            item=item,
+            scale=document["scale"],
+            is_comparable=document["comparable"],
+            is_embedded=document["embedded"],
+            planned=cells,
+            facts=facts,
+            shown=document["shown"],
+            runs=document["runs"],
+            depends=document["depends"],
+            readings=document["readings"],
+            own_sets=document["own_sets"],
+            variants=document["variants"],
+            deviations=document["deviations"],
+            scale_notes=tuple(document["scale_notes"]),
+        )
+
+
+def plan_item(study: Study, item: Item) -> ItemPlan:
+    """Collect what a study knows about an item."""
+    cells = tuple(study.cells[item.id])
+    measured = [operand for cell in cells for operand in cell.operands or (cell,)]
+    runs: dict[str, str] = {}
+    readings: dict[str, dict[str, Any]] = {}
+    shown: dict[str, dict[str, float]] = {}
+    for cell in measured:
+        over = cell.column.over.jobs if cell.column.over else None
+        if over and over.shows:
+            for encoder in cell.encoders:
+                shown.setdefault(over.shows, {})[encoder] = float(study.hyperparameter(encoder, over.shows))
+        for encoder in cell.encoders if cell.metric_path else ():
+            group = file_of(cell.metric_path)
+            if group not in readings.setdefault(encoder, {}):
+                readings[encoder][group] = study.evaluated(encoder, group)
+            if run := study.run_name(encoder):
+                runs[encoder] = run
+    return ItemPlan(
+        item=item,
+        scale=study.scale.name,
+        is_comparable=study.scale.comparable,
+        is_embedded=study.source == "embedded",
+        planned=cells,
+        facts={cell.id: _know_cell(study, cell) for cell in cells},
+        shown=shown,
+        runs=runs,
+        depends={run: study.depends[run] for run in sorted(study.chain(runs.values()))},
+        readings=readings,
+        own_sets=study.own_sets,
+        variants=_variant_titles(study, item),
+        deviations=study.papers[item.paper].deviations.get(item.name, ""),
+        scale_notes=tuple(filter(None, (adjusted_text(study, [item]), cut_searches(study, item)))),
+    )
+
+
+def _know_cell(study: Study, cell: Cell) -> CellFacts:
+    return CellFacts(
+        precision=_precision(study, cell),
+        why_not_comparable=explain_not_comparable(study, cell),
+        spread=find_spread(study, cell),
+    )
+
+
+def _precision(study: Study, cell: Cell) -> str:
+    """Return the precision of a cell's runs, and the paper's if it is another."""
+    ours = ", ".join(sorted({study.runs[run].precision for run in study.trained_runs([cell])}))
+    theirs = study.printed_precision(cell.item.paper)
+    return f"{ours}; the paper: {theirs}" if ours and theirs not in (None, ours) else ours
+
+
+def explain_not_comparable(study: Study, cell: Cell) -> str:
+    """Return why a cell cannot be compared with the published number; empty if it can."""
+    if not study.scale.comparable:
+        return f"the {study.scale.name} scale is not the paper's setting"
+    poolings = {study.encoders[name].pooling for name in cell.encoders if name != "data"}
+    pooling = poolings.pop() if len(poolings) == 1 else None
+    return setting_difference(cell.item.setting, cell.metric_path, pooling)
+
+
+def find_spread(study: Study, cell: Cell) -> Spread | None:
+    """Return the published spread of a cell whose runs were all trained in the setting it was measured in."""
+    described = study.scale.comparable and cell.protocol == AS_DESCRIBED
+    if not described or cell.column.kind not in ("score", "difference") or cell.column.over.jobs:
+        return None
+    spreads = {_published_spread(study, encoder, cell.metric_path) for encoder in cell.encoders}
+    return spreads.pop() if len(spreads) == 1 else None
+
+
+def _published_spread(study: Study, encoder: str, metric_path: str) -> Spread | None:
+    spec, run = study.encoders[encoder], study.run_of(encoder)
+    spreads = study.measured.get(spec.source.run or "", {})
+    if metric_path not in spreads or spec.postprocess or run is None:
+        return None
+    as_trained = (spec.pooling, spec.checkpoint) == (run.pooling.test, kept_checkpoint(run))
+    return spreads[metric_path] if as_trained else None
+
+
+def _variant_titles(study: Study, item: Item) -> dict[str, str]:
+    """Return the titles of protocols that are run only for adjudication; they are not lines of the table."""
+    run = {cell.protocol for cell in study.cells[item.id]}
+    titles = {}
+    for protocol in study.papers[item.paper].protocols:
+        if protocol.id in run and item.name not in protocol.in_table:
+            titles[protocol.id] = protocol.title
+    for name in sorted(run):
+        if name.startswith(ON_BACKBONE):
+            titles[name] = f"On the backbone of seed {name.removeprefix(ON_BACKBONE)}"
+    if AS_RUN in run:
+        titles[AS_RUN] = "All of the released code"
+    return titles
+
+
+def _without_requests(item: Item) -> dict[str, Any]:
+    """Return an item as plain data without what asks for encoders."""
+    document = item.plain()
+    document.pop("encoder", None)
+    for row in document["rows"]:
+        for key in ("encoder", "also", "cells"):
+            row.pop(key, None)
+    for column in document.get("columns", ()):
+        column.pop("encoder", None)
+    return document
+
+
+def _describe_spread(spread: Spread | None) -> list[float | None] | None:
+    """Return a standard deviation and its degrees of freedom; JSON has no infinite number."""
+    if spread is None:
+        return None
+    return [spread.sd, spread.degrees if math.isfinite(spread.degrees) else None]
+
+
+def _read_spread(document: Sequence[Any] | None) -> Spread | None:
+    if document is None:
+        return None
+    sd, degrees = document
+    return Spread(sd, math.inf if degrees is None else degrees)
+
+
+def _describe_cell(cell: Cell, groups: dict[tuple[tuple[str, ...], ...], int]) -> dict[str, Any]:
+    """Return a cell as plain data; `groups` numbers the encoders that several cells share."""
+    document: dict[str, Any] = {
+        "row": cell.row.id,
+        "column": cell.column.id,
+        "metric": cell.column.metric,
+        "protocol": cell.protocol,
+        "metric_path": cell.metric_path,
+        "seeds": list(cell.seeds),
+        "encoders": groups.setdefault(cell.jobs, len(groups)),
+    }
+    if cell.reported:
+        document["reported"] = cell.reported.plain()
+    if cell.subtracted:
+        document["subtracted"] = cell.subtracted.plain()
+    if cell.operands:
+        document["operands"] = [_describe_cell(operand, groups) for operand in cell.operands]
+    return document
+
+
+def _read_cell(item: Item, document: Mapping[str, Any], groups: Sequence[Any]) -> Cell:
+    cell_id = CellId(item.id, document["row"], document["column"], document["metric"])
+    place = item.place_of(cell_id)
+    if place is None:
+        raise BadInput(f"{cell_id}: the item in the specification has no such cell; run the study again")
+    row, column = place
+    printed = {}
+    for name in ("reported", "subtracted"):
+        printed[name] = Reported.of(document[name], str(cell_id)) if name in document else None
+    operands = tuple(_read_cell(item, operand, groups) for operand in document.get("operands", ()))
+    return Cell(
+        item=item,
+        row=row,
+        column=column,
+        metric_path=document["metric_path"],
+        jobs=tuple(map(tuple, groups[document["encoders"]])),
+        seeds=tuple(document["seeds"]),
+        protocol=document["protocol"],
+        operands=operands,
+        **printed,
+    )

@@ -1,0 +1,83 @@
+"""The states of the jobs of a study: done, running, failed, or waiting for a job that is not done."""
+
+import re
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from replicse.compile.job import Job
+from replicse.compile.jobs import list_jobs
+from replicse.compile.study import Study
+from replicse.runtime.forking import INTERRUPTED
+from replicse.runtime.progress import alive
+
+# The end of the last line of a log: of a job that ended well, after the time, and of one that was interrupted.
+NO_FAILURE = re.compile(rf" INFO wrote=|: {INTERRUPTED}$|^KeyboardInterrupt$")
+
+
+class JobStates:
+    """The states of jobs by the files that they write: done, running, failed or waiting.
+
+    Args:
+        study: the study.
+        since: seconds of the epoch; logs that are older belong to an earlier start of the study.
+    """
+
+    def __init__(self, study: Study, since: float = 0.0) -> None:
+        self.study, self.since = study, since
+        self._states: dict[str, str] = {}
+        self._failed: dict[str, tuple[Job, ...]] = {}
+
+    @cached_property
+    def _maker(self) -> dict[str, Job]:
+        """Return the job that writes each file; empty if no job has a log, because then no job has begun."""
+        if not Path(self.study.paths.logs).is_dir():
+            return {}
+        return {file: job for job in list_jobs(self.study).values() for file in job.outputs}
+
+    @property
+    def begun(self) -> dict[Job, dict[str, Any] | None]:
+        """Return the jobs that run, with their heartbeats, and the jobs that failed, with None."""
+        return {job: self.running(job) for job in dict.fromkeys(self._maker.values()) if self.began(job)}
+
+    def began(self, job: Job) -> bool:
+        """Return whether an unfinished job runs or failed: the last line of its log does not name an output.
+
+        Snakemake deletes the outputs of a failed job. A job that ended well is unfinished if somebody deleted its
+        outputs. An interrupted job waits to be started again.
+        """
+        log = Path(job.log)
+        started = not job.done and log.exists() and log.stat().st_mtime >= self.since
+        return started and not (job.tail and NO_FAILURE.search(job.tail[-1]))
+
+    def running(self, job: Job) -> dict[str, Any] | None:
+        """Return the heartbeat of a job that runs, on this or another machine."""
+        return alive(job.log) if self.began(job) else None
+
+    def state(self, file: str) -> str:
+        """Return the state of a file; a file waits, runs or fails with the jobs that it needs."""
+        job = self._maker.get(file)
+        if file not in self._states:
+            if job is None or job.done:
+                state = "done" if Path(file).exists() else "waiting"
+            elif self.began(job):
+                state = "running" if self.running(job) else "failed"
+            else:
+                needed = {self.state(need) for need in job.inputs}
+                state = next((worse for worse in ("failed", "running") if worse in needed), "waiting")
+            self._states[file] = state
+        return self._states[file]
+
+    def failed(self, file: str) -> tuple[Job, ...]:
+        """Return the failed jobs because of which a file does not exist; empty if no job was started."""
+        if file not in self._failed:
+            job = self._maker.get(file)
+            failed: tuple[Job, ...] = ()
+            if job and not job.done:
+                for need in job.inputs:
+                    failed += self.failed(need)
+                failed = tuple(dict.fromkeys(failed))
+                if not failed and self.began(job) and not self.running(job):
+                    failed = (job,)
+            self._failed[file] = failed
+        return self._failed[file]

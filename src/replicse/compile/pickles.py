@@ -1,0 +1,63 @@
+"""Pickle files of what is expensive to compute again."""
+
+import copyreg
+import pickle
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from replicse.errors import BadInput, Failed
+from replicse.files import atomic_write
+
+
+def read_only(mapping: dict[Any, Any]) -> Mapping[Any, Any]:
+    """Return a mapping that refuses changes."""
+    return MappingProxyType(mapping)
+
+
+def _reduce(mapping: Mapping[Any, Any]) -> Any:
+    return read_only, (dict(mapping),)
+
+
+# Python cannot pickle read-only mappings by itself.
+copyreg.pickle(MappingProxyType, _reduce)
+
+
+def load_pickle(file: Path) -> Any:
+    """Load a pickle file; None if it does not exist or is broken."""
+    # A broken file can raise any exception.
+    with suppress(Exception):
+        return pickle.loads(file.read_bytes())
+    return None
+
+
+def write_pickle(file: Path, value: object) -> None:
+    """Write a pickle file if its folder can be written."""
+    with suppress(OSError, Failed, BadInput), atomic_write(file) as temporary:
+        temporary.write_bytes(pickle.dumps(value, pickle.HIGHEST_PROTOCOL))
+
+
+class Remembered:
+    """Results of functions of a study, in memory and, if the study is cached, in files next to it.
+
+    Args:
+        folder: the folder of the cached study; None to keep results in memory only.
+    """
+
+    def __init__(self, folder: Path | None = None) -> None:
+        self.folder = folder
+        self._results: dict[str, Any] = {}
+
+    def get(self, name: str, compute: Callable[[], Any]) -> Any:
+        """Return a result by its name, computed if neither memory nor the folder has it."""
+        if name not in self._results:
+            file = self.folder and self.folder / f"{name}.pickle"
+            result = load_pickle(file) if file else None
+            if result is None:
+                result = compute()
+                if file:
+                    write_pickle(file, result)
+            self._results[name] = result
+        return self._results[name]

@@ -1,0 +1,253 @@
+"""The study of the record: cells whose values others measured, instead of runs of ours."""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+
+from replicse.compile.paths import Paths
+from replicse.compile.selection import load_scales, papers_scale
+from replicse.compile.study import Cell, Study
+from replicse.spec.cell_id import AS_DESCRIBED
+from replicse.spec.cell_names import CellNames, is_measured
+from replicse.spec.columns import AnyColumn
+from replicse.spec.config import Config, by_paper
+from replicse.spec.models import SOURCES, Encoder, EncoderRequest, EncoderSource, layered
+from replicse.spec.papers import Paper, printed_of
+from replicse.spec.record import Record, Source, SourceReading, SourceSetting
+from replicse.spec.scales import load_scale
+from replicse.spec.tables import Item, Row
+
+RECORD = "record"  # the name of the study
+RELEASED = "released"  # the protocol of a checkpoint that the authors published
+
+
+@dataclass(frozen=True)
+class SourceCell:
+    """One cell as one source measured it in one setting: a cell of a study whose jobs are the readings.
+
+    `trained` says that the values depend on a training seed, stated or not.
+    """
+
+    cell: Cell
+    source: Source
+    source_name: str
+    setting_name: str
+    readings: tuple[SourceReading, ...]
+    trained: bool
+
+    @property
+    def setting(self) -> SourceSetting:
+        """Return how the source made its values."""
+        return self.source.settings[self.setting_name]
+
+    @property
+    def numbers(self) -> list[float]:
+        """Return the value of each job."""
+        return [reading.number.value for reading in self.readings[: len(self.cell.jobs)]]
+
+    @cached_property
+    def half_digit(self) -> float:
+        """Return the coarsest rounding of the readings."""
+        return max(reading.number.half_digit for reading in self.readings)
+
+    @property
+    def priority(self) -> tuple[bool, int, float, str, str]:
+        """Return the sort key by which sources are ordered: printed setting, most values, finest rounding, name."""
+        printed, count = self.setting.is_printed, len(self.cell.jobs)
+        return not printed, -count, self.half_digit, self.source_name, self.setting_name
+
+
+@dataclass(frozen=True)
+class RecordStudy:
+    """The study of the record, and by the name of a cell all of its source cells, the deciding one first."""
+
+    study: Study
+    sources: Mapping[str, Sequence[SourceCell]]
+
+
+def record_study(
+    workflow: Path, papers: Mapping[str, Paper], record: Record, only: Collection[str] | None = None
+) -> RecordStudy:
+    """Return the study of the items whose cells others measured, of `only` some papers when they are named.
+
+    A cell has the readings of one source: the one with most seeds in the printed setting. Readings of a checkpoint that
+    the authors released are cells of their own when the paper trains the encoder. Cells that ask for the same encoder
+    and metric, in whatever table, share their readings.
+    """
+    scales = load_scales(workflow)
+    scale = load_scale(scales[papers_scale(workflow)], scales)
+    readings = _Readings(papers, record)
+    sources: dict[str, Sequence[SourceCell]] = {}
+    cells: dict[str, list[Cell]] = {}
+    keys = papers if only is None else [key for key in papers if key in only]
+    for item in (item for key in keys for item in papers[key].items.values()):
+        measured: dict[str, Sequence[SourceCell]] = {}
+        of_item = list(_cells_of(papers, item, readings, measured))
+        # An item that prints nothing is kept when somebody measured a cell of it by name.
+        if item.id in readings.items or any(several[0].cell.reported for several in measured.values()):
+            cells[item.id] = of_item
+            sources |= measured
+    study = Study(
+        config=Config(scale=scale.name, papers=by_paper(cells), seeds=(0,)),
+        workflow=workflow,
+        scale=scale,
+        papers=papers,
+        paths=Paths(scale.name),
+        items={name: papers[name.partition("/")[0]].items[name.partition("/")[2]] for name in cells},
+        cells=dict(cells),
+    )
+    for source_cell in (each for several in sources.values() for each in several):
+        repository = source_cell.source.repository or source_cell.source.thread
+        encoder = Encoder(source=EncoderSource(hub=repository, revision=source_cell.source.commit))
+        study.encoders.update(dict.fromkeys(source_cell.cell.encoders, encoder))
+    return RecordStudy(study.frozen(), sources)
+
+
+class _Readings:
+    """The readings of the record by what they are of, an encoder and a metric path; `items` are named by them."""
+
+    def __init__(self, papers: Mapping[str, Paper], record: Record) -> None:
+        self.record = record
+        self._encoders: dict[tuple[str, str, str], _EncoderOfCell] = {}
+        self._groups: dict[tuple[str, str], dict[tuple[str, str], list[SourceReading]]] = {}
+        self.items = {"/".join(reading.cell.split("/")[:2]) for reading in record.readings}
+        names = CellNames(papers)
+        for reading in record.readings:
+            cell = names.cell(reading.cell)
+            item = papers[cell.paper].items.get(cell.item_name)
+            place = item.place_of(cell) if item else None
+            if item is None or place is None or not _is_read(place[1]):
+                continue
+            released = record.setting(reading).encoder == RELEASED
+            key = self._encoder(item, *place).key(released), item.path(*place)
+            group = self._groups.setdefault(key, {})
+            group.setdefault((reading.source, reading.setting), []).append(reading)
+
+    def of_cell(self, cell: Cell) -> dict[str, list[SourceCell]]:
+        """Return the source cells of a cell by protocol: as described, and of a released checkpoint."""
+        if not _is_read(cell.column):
+            return {}
+        encoder = self._encoder(cell.item, cell.row, cell.column)
+        found: dict[str, list[SourceCell]] = {}
+        for released in (False, True):
+            protocol = RELEASED if released and encoder.is_trained else AS_DESCRIBED
+            groups = self._groups.get((encoder.key(released), cell.metric_path), {})
+            found.setdefault(protocol, []).extend(
+                _source_cell(replace(cell, protocol=protocol), self.record.sources[source], setting, readings)
+                for (source, setting), readings in groups.items()
+            )
+        return {protocol: sorted(each, key=_priority) for protocol, each in found.items() if each}
+
+    def _encoder(self, item: Item, row: Row, column: AnyColumn) -> "_EncoderOfCell":
+        known = item.id, row.id, column.id if _has_own_encoder(row, column) else ""
+        if known not in self._encoders:
+            self._encoders[known] = _encoder_of(item, row, column)
+        return self._encoders[known]
+
+
+@dataclass(frozen=True)
+class _EncoderOfCell:
+    """What a cell reads, as text that is equal for equal encoders: as described, and the released checkpoint of it."""
+
+    described: str
+    released: str
+    is_trained: bool
+
+    def key(self, released: bool) -> str:
+        return self.released if released else self.described
+
+
+def _encoder_of(item: Item, row: Row, column: AnyColumn) -> _EncoderOfCell:
+    request = _request(item, row, column, row.encoder)
+    described = _request_key(item, row, request)
+    if RELEASED in row.also:
+        checkpoint = _request_key(item, row, _request(item, row, column, row.also[RELEASED]))
+        return _EncoderOfCell(described, checkpoint, is_trained=True)
+    checkpoint = f"{RELEASED} {described}" if request.use else described
+    return _EncoderOfCell(described, checkpoint, is_trained=bool(request.use))
+
+
+def _request_key(item: Item, row: Row, request: EncoderRequest) -> str:
+    if not any(getattr(request, key) for key in SOURCES):
+        return f"{item.id}/{row.id}"
+    if request.use and "/" not in request.use:
+        request = request.replace(use=f"{item.paper}/{request.use}")
+    return request.model_dump_json(exclude_unset=True)
+
+
+def _priority(measured: SourceCell) -> tuple[bool, int, float, str, str]:
+    return measured.priority
+
+
+def _request(item: Item, row: Row, column: AnyColumn, line: EncoderRequest) -> EncoderRequest:
+    return layered(item.encoder, column.encoder, line, row.cells.get(column.id, EncoderRequest()))
+
+
+def _has_own_encoder(row: Row, column: AnyColumn) -> bool:
+    """Return whether the encoder of a cell is not that of its row."""
+    return column.id in row.cells or bool(column.encoder.model_fields_set)
+
+
+def _is_read(column: AnyColumn) -> bool:
+    return column.kind == "score" and is_measured(column)
+
+
+def _cells_of(
+    papers: Mapping[str, Paper], item: Item, readings: _Readings, sources: dict[str, Sequence[SourceCell]]
+) -> Iterator[Cell]:
+    """Yield the cells of an item, those of a row by protocol, and add their source cells to `sources`."""
+    for row in item.rows:
+        cells: dict[str, list[Cell]] = {AS_DESCRIBED: [], RELEASED: []}
+        for column in item.columns:
+            empty = _empty_cell(papers, item, row, column)
+            found = readings.of_cell(empty)
+            for protocol, several in found.items():
+                sources[str(several[0].cell.id)] = several
+                printed = several[0].setting.is_printed
+                cells[protocol].append(several[0].cell if printed else replace(empty, protocol=protocol))
+            if AS_DESCRIBED not in found:
+                cells[AS_DESCRIBED].append(empty)
+        yield from (*cells[AS_DESCRIBED], *cells[RELEASED])
+
+
+def _empty_cell(papers: Mapping[str, Paper], item: Item, row: Row, column: AnyColumn) -> Cell:
+    return Cell(
+        item=item,
+        row=row,
+        column=column,
+        metric_path=item.path(row, column),
+        jobs=(),
+        seeds=(),
+        reported=printed_of(papers, item, row, column),
+    )
+
+
+def _source_cell(
+    cell: Cell, source: Source, setting_name: str, readings: Sequence[SourceReading]
+) -> SourceCell:
+    """Return a cell as a source measured it: its readings by seed, those without a stated seed in their order."""
+    is_retrained = source.settings[setting_name].encoder == "retrained"
+    ordered = sorted(readings, key=lambda reading: (reading.seed is None, reading.seed or 0))
+    # A checkpoint read twice is still one value: the finest one.
+    counted = ordered if is_retrained else [min(ordered, key=lambda reading: reading.number.half_digit)]
+    again = [reading for reading in ordered if reading not in counted]
+    # As the source names it: cells that share readings share the names of their encoders.
+    first = readings[0]
+    _, item, row, column, *_ = first.cell.split("/")
+    own = [column] if _has_own_encoder(cell.row, cell.column) else []
+    stem = "/".join([first.source, setting_name, item, row, *own])
+    runs = [_run_name(reading, place, len(counted)) for place, reading in enumerate(counted, start=1)]
+    measured = replace(
+        cell,
+        jobs=tuple((f"{stem}{run}",) for run in runs),
+        seeds=tuple(reading.seed for reading in counted),
+    )
+    return SourceCell(measured, source, first.source, setting_name, (*counted, *again), is_retrained)
+
+
+def _run_name(reading: SourceReading, place: int, count: int) -> str:
+    """Return the name of the run of a reading: its seed, else its place among several."""
+    if reading.seed is not None:
+        return f"/s{reading.seed}"
+    return f"/run-{place}" if count > 1 else ""

@@ -1,0 +1,336 @@
+"""The specification of a job: the file that a rule has as its input, and what has changed since a job has finished.
+
+The workflow writes the specification of each job to `results/<scale>/jobs/<stage>/<id>.json`. A job that has finished
+writes a copy of it next to its outputs. A result is right if its copy equals the specification of today.
+"""
+
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from replicse.compile.job import Job, copy_of
+from replicse.compile.jobs import list_jobs
+from replicse.compile.selection import load_scales
+from replicse.compile.study import Study
+from replicse.errors import BadInput
+from replicse.files import read_json, sha256_of, write_text
+from replicse.printable import some
+from replicse.provenance.source import PACKAGE, SourceCode, contents_digest
+from replicse.registry.digests import digest
+from replicse.registry.plugins import plugin_places
+from replicse.spec.layers import mappings, named_files, workspace_files
+from replicse.workspace import looked_up
+
+CACHE = Path(".snakemake")
+# The parts of a specification that can change, and how a sentence names them.
+PARTS = {
+    "code": "the code",
+    "papers": "the text of the papers",
+    "data": "the data",
+    "inputs": "something that they are computed from",
+    "job": "the settings",
+}
+
+
+class Specifications:
+    """The specifications of the jobs of a study, with digests of the code, texts and data of today.
+
+    Args:
+        study: the study.
+        package: the folder of the package that its jobs run.
+    """
+
+    def __init__(self, study: Study, package: Path = PACKAGE) -> None:
+        self.study, self.jobs = study, list_jobs(study)
+        self.maker = {file: job for job in self.jobs.values() for file in job.outputs}
+        self._cache = CACHE if os.access(CACHE, os.W_OK) else None
+        self._source = SourceCode(package, cache=self._cache_file("code"), plugins=plugin_places())
+        self.code_digest = cache(self._hash_code)
+        self._texts_digest = cache(self._hash_texts)
+        self._digests: dict[Job, str] = {}
+
+    def text(self, job: Job) -> str:
+        """Return the specification of a job as the text of its file."""
+        head = json.dumps(
+            {"stage": job.stage, "id": job.id, "digests": self.digests(job)}, ensure_ascii=False
+        )
+        files = {"modules": sorted(job.code), "log": job.log, "inputs": job.inputs, "outputs": job.outputs}
+        # The parts stay strings, because tens of thousands of jobs have megabytes of them.
+        return f"{head[:-1]},\n{job.text[1:-1]},\n{json.dumps(files, ensure_ascii=False)[1:]}\n"
+
+    def digests(self, job: Job) -> dict[str, str]:
+        """Return the digests of the code, texts, data and inputs of a job."""
+        digests = {"code": self.code_digest(job.code), "inputs": self._hash_inputs(job)}
+        if job.texts:
+            digests["papers"] = self._texts_digest(job.texts)
+        if job.files or job.reads_sets:
+            digests["data"] = self._hash_data(job)
+        return digests
+
+    def changes(self, job: Job) -> set[str]:
+        """Return what has changed since a job has finished: some of `PARTS`; empty if its result is right.
+
+        A job whose copy does not exist has not finished; all of it counts as changed.
+        """
+        return find_changes(read_copy(job.copy), json.loads(self.text(job)))
+
+    def changes_of_item(self, item: str, with_table: bool = False) -> set[str]:
+        """Return what has changed since the evaluations of an item were computed, and with it its table.
+
+        Results without a copy of their specification were not computed by the workflow, and nothing is said of them.
+        """
+        files = list(self.study.evaluation_files(self.study.items[item]))
+        files += [self.study.paths.item(item)] if with_table else []
+        changed: set[str] = set()
+        for file in files:
+            job = self.maker[file]
+            if job.copy.is_file():
+                changed |= self.changes(job)
+        return changed
+
+    def place(self, job: Job) -> Path:
+        """Return the file of the specification of a job."""
+        return Path(self.study.paths.specification(job.stage, job.id))
+
+    def write(self) -> None:
+        """Write the specifications that have changed, and date each so that Snakemake runs what it must.
+
+        The specification of a job whose result is right is dated before its outputs; the specification of any other
+        job whose outputs exist, after them.
+        """
+        CACHE.mkdir(exist_ok=True)
+        for job in self.jobs.values():
+            file, text = self.place(job), self.text(job)
+            if not _contains(file, text):
+                write_text(file, text)
+            dates = _dates(job.dated)
+            if not dates:
+                continue
+            copy = read_copy(job.copy)
+            date = file.stat().st_mtime_ns
+            if copy and not find_changes(copy, json.loads(text)):
+                if date > min(dates):
+                    os.utime(file, ns=(min(dates), min(dates)))
+                self._restore_order(job, copy, dates)
+            elif date <= max(dates):
+                os.utime(file)
+
+    def _restore_order(self, job: Job, copy: Mapping[str, Any], dates: list[int]) -> None:
+        """Date outputs after the inputs that they were written from, as after a copy without dates."""
+        read = _dates(job.inputs)
+        if not read or max(read) <= min(dates):
+            return
+        written = {file: copy["written"].get(file) for file in job.outputs}
+        written |= {file: self._written(file) for file in job.inputs if file in self.maker}
+        if all(_is_unchanged(file, description) for file, description in written.items()):
+            for file in filter(os.path.exists, job.dated):
+                os.utime(file, ns=(max(read), max(read)))
+
+    def _written(self, file: str) -> Any:
+        """Return what the copy of the job that wrote a file says about the file."""
+        return read_copy(self.maker[file].copy).get("written", {}).get(file)
+
+    def _hash_inputs(self, job: Job) -> str:
+        """Return the digest of the specifications of all jobs that a job depends on, apart from the data."""
+        if job not in self._digests:
+            makers = dict.fromkeys(self.maker[file] for file in job.inputs if file in self.maker)
+            lines = [self._hash(maker) for maker in makers if maker.stage != "data"]
+            self._digests[job] = digest(lines)
+        return self._digests[job]
+
+    def _hash(self, job: Job) -> str:
+        return digest([job.stage, job.id, self.digests(job), job.text])
+
+    def _hash_code(self, names: frozenset[str]) -> str:
+        return hash_code(self._source, names)
+
+    def _hash_texts(self, texts: str) -> str:
+        """Return the digest of one file of the workflow, or of everything that judging all papers reads."""
+        workflow = self.study.workflow
+        if texts != "papers":
+            files = [workflow / texts] if (workflow / texts).is_file() else []
+            return contents_digest(workflow, files, None)[:16]
+        read = {load_scales(workflow)[self.study.scale.name], workflow / "datasets.yaml"}
+        for paper in looked_up(workflow, "papers/*/paper.yaml"):
+            for file in paper.parent.rglob("*"):
+                if file.suffix in (".yaml", ".csv", ".md"):
+                    read.add(file)
+        return contents_digest(workflow, read, self._cache_file("workflow"))[:16]
+
+    def _hash_data(self, job: Job) -> str:
+        """Return the digest of the data that a job reads.
+
+        Generated data and data of the hub are what the data job writes. Of local data it is the files themselves.
+        """
+        named = list(mappings(job.files))
+        files = [Path(file) for file in workspace_files(named)]
+        root = self.study.data_root
+        lines = []
+        if encoder := job.files.get("encoder"):
+            files += Path(encoder).glob("*")
+        if self.study.source == "local":
+            files += [root / name for name in named_files(named)]
+            files += _set_files(root) if job.reads_sets else []
+        elif job.stage != "data":
+            lines.append(self._hash(self.jobs["data", ""]))
+            names = set(named_files(named)) - set(self.study.scale.data.files)
+            files += [root / name for name in names] if self.study.source == "hub" else []
+        present = [file for file in files if file.is_file()]
+        if present:
+            lines.append(contents_digest(root, present, self._cache_file("data")))
+        return digest(lines)
+
+    def _cache_file(self, name: str) -> Path | None:
+        return self._cache and self._cache / f"replicse-{name}.json"
+
+
+def describe_outdated(changes: Mapping[str, Iterable[str]]) -> Iterator[str]:
+    """Yield a sentence for each kind of change that makes items out of date.
+
+    Args:
+        changes: what has changed, some of `PARTS`, by item.
+    """
+    items: dict[str, list[str]] = {}
+    for item, changed in changes.items():
+        if what := " and ".join(text for part, text in PARTS.items() if part in changed):
+            items.setdefault(what, []).append(item)
+    for what, names in items.items():
+        verb = "have" if " and " in what else "has"
+        yield f"{some(names)}: out of date, because {what} {verb} changed; replicse run recomputes them"
+
+
+def changes_in_folder(folder: Path, items: Iterable[str]) -> dict[str, set[str]]:
+    """Return what has changed since the items of a results folder were computed, without compiling a study.
+
+    Compares the copies with the specifications that the last start of the study has written, and with the code of
+    today.
+
+    Args:
+        folder: the results of a scale.
+        items: the items, `paper/item`.
+    """
+    source = SourceCode(plugins=plugin_places())
+    changes: dict[str, set[str]] = {}
+    for item in items:
+        copy = read_copy(copy_of("tabulate", folder / "items" / f"{item}.json"))
+        pending = [copy] if copy else []
+        changes[item] = set()
+        while pending:
+            copy = pending.pop()
+            specification = copy["specification"]
+            file = folder / "jobs" / specification["stage"] / f"{specification['id']}.json"
+            changes[item] |= find_changes(copy, read_json(file)) if file.is_file() else set()
+            if source_has_changed(source, specification):
+                changes[item].add("code")
+            if specification["stage"] == "tabulate":
+                evaluations = [folder.parents[1] / name for name in specification["inputs"]]
+                pending += filter(None, (read_copy(copy_of("evaluate", place)) for place in evaluations))
+    return changes
+
+
+def source_has_changed(source: SourceCode, specification: Mapping[str, Any]) -> bool:
+    """Return whether the modules of a specification have another digest now."""
+    try:
+        digest_now = hash_code(source, specification["modules"])
+    except ModuleNotFoundError:
+        return True
+    return digest_now != specification["digests"].get("code")
+
+
+def hash_code(source: SourceCode, modules: Iterable[str]) -> str:
+    """Return the digest of modules in a specification; empty without modules."""
+    names = list(modules)
+    return source.digest(*names)[:16] if names else ""
+
+
+def find_changes(copy: Mapping[str, Any], specification: Mapping[str, Any]) -> set[str]:
+    """Compare the copy that a finished job has written with a specification.
+
+    Returns:
+        The `PARTS` that differ. `job` stands for payload, settings, inputs and outputs.
+    """
+    before, now = copy.get("specification", {}), specification
+    changed = set()
+    for name in ("code", "papers", "data", "inputs"):
+        if before.get("digests", {}).get(name) != now["digests"].get(name):
+            changed.add(name)
+    if any(before.get(name) != now[name] for name in ("payload", "settings", "inputs", "outputs")):
+        changed.add("job")
+    return changed
+
+
+def read_copy(file: Path) -> dict[str, Any]:
+    """Return the copy of a specification; an empty dict if it does not exist or is broken."""
+    try:
+        copy = read_json(file)
+    except BadInput:
+        return {}
+    valid = isinstance(copy, dict) and isinstance(copy.get("specification"), dict)
+    valid = (
+        valid
+        and isinstance(copy.get("written"), dict)
+        and isinstance(copy["specification"].get("digests"), dict)
+    )
+    return copy if valid else {}
+
+
+def write_copy(file: Path, specification: Mapping[str, Any]) -> None:
+    """Write the copy of a specification with the size and, of smaller files, the sha256 of each output."""
+    written = {}
+    for output in specification["outputs"]:
+        written[output] = describe_file(Path(output))
+    document = {"specification": specification, "written": written}
+    write_text(file, json.dumps(document, ensure_ascii=False) + "\n")
+
+
+# Snakemake computes checksums up to the same size.
+LARGEST_HASHED = 1_000_000
+
+
+def describe_file(file: Path) -> dict[str, Any]:
+    """Return the size of a file and, unless it is large data, its sha256."""
+    size = file.stat().st_size
+    hashed = size <= LARGEST_HASHED or file.suffix == ".json"
+    return {"bytes": size} | ({"sha256": sha256_of(file)} if hashed else {})
+
+
+def is_as_written(evaluation: Path) -> bool:
+    """Return whether an evaluation is the file that its job has written."""
+    written = read_copy(copy_of("evaluate", evaluation)).get("written", {})
+    return any(Path(file) == evaluation and _is_unchanged(file, written[file]) for file in written)
+
+
+def _is_unchanged(file: str, description: Any) -> bool:
+    return Path(file).is_file() and describe_file(Path(file)) == description
+
+
+def _dates(files: Iterable[str]) -> list[int]:
+    """Return when the files that exist were last written, in nanoseconds."""
+    dates = []
+    for file in files:
+        try:
+            dates.append(Path(file).stat().st_mtime_ns)
+        except OSError:
+            continue
+    return dates
+
+
+def _contains(file: Path, text: str) -> bool:
+    try:
+        return file.read_text(encoding="utf-8") == text
+    except (OSError, ValueError):
+        return False
+
+
+def _set_files(root: Path) -> list[Path]:
+    """Return the files of the evaluation sets in a data root."""
+    from replicse.data.sets import evaluation_files  # imports numpy
+
+    files: list[Path] = []
+    for parts in evaluation_files(root).values():
+        for several in parts.values():
+            files += several
+    return files

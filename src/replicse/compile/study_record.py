@@ -1,0 +1,43 @@
+"""The record of a study: what the report says about the study itself."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from replicse.compile.study import Study
+from replicse.spec.cell_id import AS_DESCRIBED
+from replicse.spec.protocols import ON_BACKBONE
+
+
+def describe_study(study: Study) -> dict[str, Any]:
+    """Return what the report says about a study: its scale, seeds, papers and protocols."""
+    left_out = f"{', '.join(study.left_out)}: {study.left_out_text}" if study.left_out else ""
+    return {
+        "scale": study.scale.name,
+        "title": study.scale.title,
+        "shows": study.scale.shows,
+        "comparable": study.scale.comparable,
+        "judges_orders": study.scale.judges_orders,
+        "seeds": list(study.seeds),
+        "source": study.source,
+        "precision": study.config.precision or study.scale.precision,
+        "unpinned": sorted(study.unpinned),
+        "left_out": left_out,
+        "protocols": list(_protocols(study)),
+        "papers": {key: study.papers[key].about.plain() for key in study.studied},
+        "items": list(study.items),
+    }
+
+
+def _protocols(study: Study) -> Iterator[dict[str, str]]:
+    """Yield the id, title and evidence of each protocol that some cell is run under."""
+    run = {cell.protocol for cells in study.cells.values() for cell in cells}
+    described = "What the paper's text says; where it leaves a choice open, what is shown next to the item."
+    yield {"id": AS_DESCRIBED, "text": described}
+    for key in study.studied:
+        for protocol in study.papers[key].protocols:
+            if protocol.id in run:
+                yield {"id": f"{key}: {protocol.id}", "text": f"{protocol.title}. {protocol.evidence}"}
+    crossed = "Every seed's fine-tuning on the backbone that the seed of this number pre-trained."
+    for name in sorted(run):
+        if name.startswith(ON_BACKBONE):
+            yield {"id": name, "text": crossed}

@@ -1,0 +1,196 @@
+"""CSV and TSV files with a header: which quotes are text, and what other programs write before the header.
+
+docs/own-data.md has the rules in words.
+"""
+
+import csv
+import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from shlex import quote
+from typing import Any
+
+from replicse.data.sts import read_lines
+from replicse.errors import BadInput, check_known
+
+Record = tuple[int, list[str]]  # number of its first line, cells
+COMMA, TAB, SEMICOLON = ",", "\t", ";"
+SEPARATORS = {COMMA: "commas", TAB: "tabs", SEMICOLON: "semicolons"}
+LONGEST_CELL = 1 << 24  # characters; Python's own limit is 131,072
+# The first line that Excel reads a separator from, as in `sep=;`.
+DECLARED = re.compile(r'"?sep=(?P<separator>.)"?[,;\t]*\s*', re.IGNORECASE)
+QUOTED = re.compile(r'"(?:[^"]|"")*"')
+PART_OF_QUOTED = re.compile(r'"?(?:[^"]|"")*"?')  # a line of a cell of several lines
+
+
+def delimited_rows(path: Path, separator: str, headings: Sequence[str]) -> Iterator[Record]:
+    """Yield line and cells below some headings of each row of a CSV or TSV file.
+
+    Raises:
+        BadInput: another separator or encoding, with the command that converts the file; a missing heading; a row
+            with more or fewer cells than the header; quotes that are not closed.
+    """
+    skipped = _check_format(path, separator)
+    options: dict[str, Any] = {"skipinitialspace": True}
+    if separator == TAB and quotes_are_text(_texts(path, skipped), TAB):
+        options = {"quoting": csv.QUOTE_NONE}
+        _check_one_column(path, skipped)
+    records = csv_records(path, separator, skipped, **options)
+    header = [cell.strip() for cell in next(records, (0, []))[1]]
+    if not header:
+        raise BadInput(f"{path}: it is empty; give it a header, and rows below")
+    wanted = [heading.strip() for heading in headings]
+    check_headings(path, wanted, header)
+    places = [header.index(heading) for heading in wanted]
+    for number, record in records:
+        if len(record) != len(header):
+            problem = f"{len(record)} columns, but the header has {len(header)}"
+            raise BadInput(f"{path}:{number}: {problem}; quote cells that hold {SEPARATORS[separator]}")
+        if separator == TAB and any(TAB in cell and "\n" in cell for cell in record):
+            problem = "a cell in quotes goes on over tabs and lines; double the quote if it is text"
+            raise BadInput(f"{path}:{number}: {problem}, or save the table as JSON lines")
+        yield number, [record[place] for place in places]
+
+
+def csv_records(path: Path, separator: str = COMMA, skipped: int = 0, **options: Any) -> Iterator[Record]:
+    """Yield the number of the first line and the cells of each record; blank lines are skipped.
+
+    `skipped` is the number of lines before the header, `options` are those of `csv.reader`.
+    """
+    csv.field_size_limit(LONGEST_CELL)
+    reader = csv.reader(_texts(path, skipped), delimiter=separator, strict=True, **options)
+    while True:
+        number = skipped + reader.line_num + 1
+        try:
+            record = next(reader, None)
+        except csv.Error as error:
+            raise BadInput(f"{path}:{number}: {_csv_problem(error, separator)}") from None
+        if record is None:
+            return
+        if record:
+            yield number, record
+
+
+def _csv_problem(error: csv.Error, separator: str) -> str:
+    if "field limit" in str(error):
+        return f"a cell of more than {LONGEST_CELL:,} characters; close the quotes that it begins with"
+    text = ", or give each line as many cells as the header if quotes are text" if separator == TAB else ""
+    return f"not CSV ({error}); check the quotes from there on, those inside a quoted cell are doubled{text}"
+
+
+def quotes_are_text(lines: Iterable[str], separator: str) -> bool:
+    """Return whether quotes are part of the text, as in files that were written without CSV's rules.
+
+    A CSV writer quotes each cell that holds a quote, doubles the quotes inside, and quotes a cell for a reason: a
+    quote or separator in it, in Excel also a comma, or because it quotes all. So quotes are text if every line has as
+    many cells as the header, and some cell breaks these rules, or none has a reason.
+    """
+    header: list[str] = []
+    unclosed = doubled = quoted_comma = bare_comma = False
+    for line in lines:
+        cells = line.rstrip("\r\n").split(separator)
+        if cells == [""]:
+            continue
+        header = header or cells
+        if len(cells) != len(header):
+            return False  # a cell in quotes holds a separator or a line end
+        if '"' not in line and (bare_comma or COMMA not in line):
+            continue
+        for cell in cells:
+            if not PART_OF_QUOTED.fullmatch(cell):
+                return True
+            is_quoted = QUOTED.fullmatch(cell) is not None
+            unclosed |= '"' in cell and not is_quoted
+            doubled |= is_quoted and '""' in cell[1:-1]
+            quoted_comma |= is_quoted and COMMA in cell
+            bare_comma |= not is_quoted and COMMA in cell
+    if unclosed:
+        return True
+    quotes_all = all(map(QUOTED.fullmatch, header))
+    return not (doubled or quotes_all or (quoted_comma and not bare_comma))
+
+
+def _check_one_column(path: Path, skipped: int) -> None:
+    """Refuse a file of one column that may be text with quotes as well as CSV with line ends in its cells."""
+    if any(TAB in line for line in _texts(path, skipped)):
+        return
+    lines = sum(1 for line in _texts(path, skipped) if line.strip())
+    try:
+        numbers = [number for number, _ in csv_records(path, TAB, skipped)]
+    except BadInput:
+        return
+    if len(numbers) < lines:
+        problem = "from here on quotes may be text, or hold cells of several lines"
+        raise BadInput(f"{path}: {problem}; save the table as JSON lines")
+
+
+def check_headings(path: Path, headings: Sequence[str], header: Sequence[str]) -> None:
+    """Raise BadInput for a heading that a table lacks or has twice."""
+    for heading in headings:
+        check_known(heading, header, f'{path}:1: no column "{heading}"')
+        if header.count(heading) > 1:
+            raise BadInput(f'{path}:1: two columns are named "{heading}"; rename one')
+
+
+def _texts(path: Path, skipped: int) -> Iterator[str]:
+    """Return the lines of a file with their ends, after those that are skipped."""
+    return (text for number, text in read_lines(path, keep_ends=True) if number > skipped)
+
+
+def _check_format(path: Path, separator: str) -> int:
+    """Return how many lines are before the header.
+
+    Raises:
+        BadInput: another separator or encoding; the sentence ends with the command that writes the file again.
+    """
+    encoding = _encoding(path)
+    with path.open(encoding=encoding, newline="") as stream:
+        first = stream.readline()
+        declared = DECLARED.fullmatch(first)
+        header = stream.readline() if declared else first
+    found = declared["separator"] if declared else max((separator, *SEPARATORS), key=header.count)
+    if found == separator and encoding == "utf-8-sig":
+        return 1 if declared else 0
+    raise BadInput(f"{path}: {_conversion(path, encoding, found, declared is not None)}")
+
+
+def _encoding(path: Path) -> str:
+    """Return the encoding of a file: UTF-8 with or without a mark, UTF-16 with one, or else cp1252."""
+    with path.open("rb") as stream:
+        if stream.read(2) in (b"\xff\xfe", b"\xfe\xff"):
+            return "utf-16"
+        stream.seek(0)
+        try:
+            for line in stream:
+                line.decode()
+        except UnicodeDecodeError:
+            return "cp1252"
+    return "utf-8-sig"
+
+
+def _conversion(path: Path, encoding: str, separator: str, is_declared: bool) -> str:
+    """Return in words what a file is, and the command that writes it with commas in UTF-8."""
+    options = {"sep": separator, "encoding": encoding, "keep_default_na": False}
+    if separator == SEMICOLON:
+        options["decimal"] = COMMA
+    if is_declared:
+        options["skiprows"] = 1
+    if separator == TAB:
+        with path.open(encoding=encoding, newline="") as stream:
+            lines = islice(stream, int(is_declared), None)
+            if quotes_are_text(lines, TAB):
+                options["quoting"] = csv.QUOTE_NONE
+    # In double quotes, so that the shell's single ones hold the command as it is.
+    texts = [json.dumps(str(each), ensure_ascii=False) for each in (path, path.with_suffix(".utf8.csv"))]
+    words = ", ".join(f"{name}={_python(value)}" for name, value in options.items())
+    code = f"import pandas; pandas.read_csv({texts[0]}, {words}).to_csv({texts[1]}, index=False)"
+    columns = f"columns separated by {SEPARATORS.get(separator, separator)}"
+    kind = "utf-8" if encoding == "utf-8-sig" else encoding
+    begin = " below a line sep=" if is_declared else ""
+    return f"{columns}{begin}, text in {kind}; this writes commas and utf-8: python -c {quote(code)}"
+
+
+def _python(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else repr(value)

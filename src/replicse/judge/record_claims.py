@@ -1,0 +1,134 @@
+"""Claims on the record: each is tested in the values of one source under one setting, paired by seed."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from replicse.compile.record_study import SourceCell
+from replicse.judge.cells import cell_result
+from replicse.judge.claim_outcomes import ABSENT, ClaimOutcome
+from replicse.judge.claims import SMALLER, OurNumbers
+from replicse.judge.readings import OurCells, Reading
+from replicse.judge.record_measurements import RecordMeasurements
+from replicse.judge.table import CellResult
+from replicse.spec.cell_id import CellId
+from replicse.spec.claims import Claim
+
+PRINTED_SETTING = ""
+
+
+@dataclass(frozen=True)
+class _Test:
+    """A claim tested in one source under one setting: how many of its cells the source has, and the outcome."""
+
+    source: str
+    setting: str
+    cells: int
+    outcome: ClaimOutcome
+
+    @property
+    def priority(self) -> tuple[int, bool, bool, int, str, str]:
+        """Return the sort key: most cells, the printed setting, an outcome, most seeds, names."""
+        decided = self.outcome.outcome not in ABSENT
+        place = (self.setting != PRINTED_SETTING, not decided, -self.outcome.n_seeds)
+        return (-self.cells, *place, self.source, self.setting)
+
+
+class RecordNumbers:
+    """What others measured, for claims: the source that has most of a claim's cells in one setting decides."""
+
+    whose = "others"
+
+    def __init__(self, measurements: RecordMeasurements) -> None:
+        self._measurements = measurements
+        # cell -> (source, setting) -> its source cell; the printed setting, under whatever name, is blank.
+        self._by_cell: dict[str, dict[tuple[str, str], SourceCell]] = {}
+        for name, several in measurements.record.sources.items():
+            found = self._by_cell.setdefault(name, {})
+            for each in several:
+                setting = PRINTED_SETTING if each.setting.is_printed else each.setting_name
+                found.setdefault((each.source_name, setting), each)
+
+    def judge(self, claim: Claim) -> ClaimOutcome:
+        """Return the outcome of the deciding source, which the reason names, and those of the others."""
+        tests = self._tests(claim)
+        if not tests:
+            return ClaimOutcome("not run", None, 0, "nobody has measured its cells")
+        first, *others = tests
+        said = [f"{_where(first)}: {first.outcome.reason}"]
+        said += [f"{_where(each)}: {each.outcome.outcome}" for each in others if _is_decided(each)]
+        return replace(first.outcome, reason="; ".join(said))
+
+    def ran(self, claim: Claim) -> int:
+        """Return how many of a claim's cells the deciding source has."""
+        tests = self._tests(claim)
+        return tests[0].cells if tests else 0
+
+    def _tests(self, claim: Claim) -> list[_Test]:
+        names = self._measurements.study.names
+        cells = [names.cell(name) for name in claim.cells]
+        places = {place for cell in cells for place in self._by_cell.get(str(cell), ())}
+        tests = (self._test(claim, cells, *place) for place in places)
+        return sorted(tests, key=lambda test: test.priority)
+
+    def _test(self, claim: Claim, cells: Iterable[CellId], source: str, setting: str) -> _Test:
+        study = self._measurements.study
+        found = {
+            cell: measured
+            for cell in cells
+            if (measured := self._by_cell.get(str(cell), {}).get((source, setting)))
+        }
+        values = _SourceValues(found, self._measurements)
+        outcome = OurNumbers(study, study.names, values, comparable=setting == PRINTED_SETTING).judge(claim)
+        if setting != PRINTED_SETTING:
+            outcome = replace(outcome, outcome=SMALLER.get(outcome.outcome, outcome.outcome))
+        return _Test(source, setting, len(found), outcome)
+
+
+class _SourceValues(OurCells):
+    """The cells of one source in one setting, those of trained encoders over the seeds that all of them have."""
+
+    def __init__(self, found: Mapping[CellId, SourceCell], measurements: RecordMeasurements) -> None:
+        super().__init__(())
+        self._found = found
+        self._cells = {}
+        for cell, each in found.items():
+            self._cells[cell] = cell_result(each.cell, measurements.plan_cell(each.cell), measurements)
+        self._seeds_of_all = _common_seeds([each for each in found.values() if each.trained])
+
+    def cell(self, name: CellId) -> CellResult | None:
+        """Return a cell; None when the source does not have it."""
+        return self._cells.get(name)
+
+    def reading(self, name: CellId) -> Reading:
+        """Return the values of a cell by seed; missing when no seed is common to all cells."""
+        measured = self._found.get(name)
+        if measured is None:
+            return Reading()
+        numbers = [reading.number.value for reading in measured.readings[: len(measured.cell.jobs)]]
+        if not measured.trained:
+            return Reading(tuple(numbers), seedless=True, half_digit=measured.half_digit)
+        by_seed = dict(zip(measured.cell.seeds, numbers, strict=True))
+        values = tuple(by_seed.get(seed) for seed in self._seeds_of_all)
+        return Reading(values, runs=(*measured.cell.encoders, measured.cell.metric_path))
+
+
+def _common_seeds(trained: Sequence[SourceCell]) -> tuple[int | None, ...]:
+    """Return the seeds that all cells have; a lone unstated seed when each cell has one value.
+
+    Values without a stated seed cannot be paired with those of seeds.
+    """
+    if all(each.cell.seeds == (None,) for each in trained):
+        return (None,)
+    common = set.intersection(*(set(each.cell.seeds) for each in trained)) - {None}
+    return tuple(sorted(seed for seed in common if seed is not None))
+
+
+def _where(test: _Test) -> str:
+    """Return the source and setting of a test, with its seeds."""
+    setting = f", setting {test.setting}" if test.setting else ""
+    seeds = f", {test.outcome.n_seeds} seeds" if test.outcome.n_seeds else ""
+    return f"{test.source}{setting}{seeds}"
+
+
+def _is_decided(test: _Test) -> bool:
+    return test.outcome.outcome not in (*ABSENT, "not comparable")

@@ -1,0 +1,64 @@
+"""What others measured of a cell as lines of text and as plain data, for the story of the cell."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from replicse.judge.others import SettingEffect, SourceResult
+from replicse.printable import several
+
+SHOWN_VALUES = 5
+LONGEST = 7  # characters of a value that is shown as published
+
+
+def others_lines(results: Sequence[SourceResult]) -> Iterator[str]:
+    """Yield a line for each source and setting: what it measured, and the file or comment that holds it.
+
+    The deciding source comes first, then the others in the printed setting, then other settings.
+    """
+    for result in results:
+        first, *more = dict.fromkeys(result.links)
+        place = first + (f" and {several(len(more), 'more file')}" if more else "")
+        about = f"{result.source} ({result.cited}, {result.year})"
+        yield f"{about}: {_measured(result)}{_judged(result)}; {place}"
+
+
+def others_facts(results: Sequence[SourceResult]) -> list[dict[str, Any]]:
+    """Return what others measured of a cell as plain data."""
+    return [asdict(result) for result in results]
+
+
+def _measured(result: SourceResult) -> str:
+    """Return `75.35, sd 0.60, 5 seeds {74.99, ...}`."""
+    if not result.trained:
+        value = _rounded(result.values[0])
+        return f"{value} with the released checkpoint" if result.released else value
+    if result.sd is None:
+        return f"{_rounded(result.values[0])}, one run"
+    shown = ", ".join(map(_rounded, result.values[:SHOWN_VALUES]))
+    more = ", ..." if result.n > SHOWN_VALUES else ""
+    return f"{result.mean:.2f}, sd {result.sd:.2f}, {result.n} runs {{{shown}{more}}}"
+
+
+def _rounded(value: str) -> str:
+    """Return a published value, one of full precision with two decimals."""
+    return value if len(value) <= LONGEST else f"{float(value):.2f}"
+
+
+def _judged(result: SourceResult) -> str:
+    """Return the verdict of a source with its interval, or how its setting differs and what that changes."""
+    if result.is_printed:
+        if result.low is None or result.high is None:
+            return f"; {result.verdict}"
+        if not result.trained:
+            return f"; {result.verdict}"
+        borrowed = ", with the spread of another source" if result.borrowed else ""
+        return f"; {result.verdict}, expected in {result.low:.2f} to {result.high:.2f}{borrowed}"
+    effect = f"; {_effect(result.effect)}" if result.effect else ""
+    return f"; another setting: {result.difference}{effect}"
+
+
+def _effect(effect: SettingEffect) -> str:
+    interval = "" if effect.low is None else f" [{effect.low:+.2f}, {effect.high:+.2f}]"
+    paired = ", paired by seed" if effect.is_paired else ""
+    return f"{effect.mean:+.2f}{interval} to its printed setting{paired}"

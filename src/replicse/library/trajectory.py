@@ -1,0 +1,55 @@
+"""Alignment and uniformity of the checkpoints that a run kept along its training."""
+
+import time
+from pathlib import Path
+from typing import Any
+
+from replicse.encoder.folders import run_metrics
+from replicse.encoder.sentence import SentenceEncoder
+from replicse.errors import BadInput
+from replicse.evaluation.suites import run_suites
+from replicse.library.encoders import open_requested
+from replicse.library.evaluation import record_result
+from replicse.library.requests import EncoderOptions
+from replicse.registry.artefacts import METRICS
+
+
+def measure_trajectory(request: EncoderOptions, root: Path, device: str | None) -> dict[str, Any]:
+    """Return alignment and uniformity of each checkpoint that a run kept.
+
+    Args:
+        request: its `encoder` is the folder of the run.
+        root: the data root.
+        device: by default the first GPU if there is one.
+
+    Raises:
+        BadInput: the run kept no checkpoints.
+    """
+    start = time.monotonic()
+    suites: dict[str, Any] = {}
+    failures: dict[str, str] = {}
+    kept = list_checkpoints(Path(request.encoder))
+    vectors = open_requested(request, device, str(kept[0][1]))
+    assert isinstance(vectors, SentenceEncoder)  # a run writes an encoder that an engine reads
+    for step, folder in kept:
+        # The notebook of the reproducibility study draws a head whenever it loads a checkpoint (methods 1.8).
+        vectors.reload(folder, head_seed=step)
+        outcome = run_suites(root, vectors, ["geometry"])
+        suites[str(step)] = outcome["suites"]["geometry"]
+        for path, reason in outcome["failures"].items():
+            failures[path.replace("geometry/", f"trajectory/{step}/")] = reason
+    result = {
+        "encoder": request.encoder,
+        "suites": {"trajectory": suites},
+        "failures": failures,
+        "pooling": vectors.pooling.spelling,
+    }
+    return record_result(result, vectors, start)
+
+
+def list_checkpoints(run: Path) -> list[tuple[int, Path]]:
+    """Return step and folder of each kept checkpoint of a run; BadInput if the run kept none."""
+    kept = run_metrics(run).get("checkpoints")
+    if not kept:
+        raise BadInput(f"{run / METRICS}: the run kept no checkpoints; its spec asks for no trajectory")
+    return [(int(name.rpartition("-")[2]), run / name) for name in kept]

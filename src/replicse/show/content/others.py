@@ -1,0 +1,73 @@
+"""What others measured of a cell, as text: in the column `others` of a table, and among the facts of a cell."""
+
+from collections.abc import Sequence
+
+from replicse.judge.others import SourceResult
+from replicse.judge.report import JudgedItem
+from replicse.judge.table import ColumnHead
+from replicse.printable import number, several
+from replicse.show.content.cells import SYMBOLS
+from replicse.show.content.grids import WRITTEN_OUT, GridLine
+from replicse.spec.cell_id import AS_DESCRIBED, CellId
+from replicse.spec.columns import TEXT
+
+OTHERS = "others"
+RELEASED = "released"  # the protocol of a checkpoint that the authors published
+
+
+def heads_of_others(item: JudgedItem, heads: Sequence[ColumnHead]) -> list[ColumnHead]:
+    """Return the columns that have one of others after them: averages, or each of a few columns.
+
+    A table of many columns without an average has none; `replicse why` shows what others measured of each cell.
+    """
+    measured = {tuple(name.split("/")[3:5]) for name in item.others}
+    found = [head for head in heads if any((head.id, metric) in measured for metric in (head.metric, ""))]
+    averages = [head for head in found if head.average]
+    return averages or (found if len(heads) <= WRITTEN_OUT else [])
+
+
+def others_text(item: JudgedItem, line: GridLine, head: ColumnHead) -> str:
+    """Return what others measured of the cell of a line: one source, and how many more there are."""
+    results = item.others.get(str(item.id_at(line.row.id, head)), ())
+    if line.protocol == RELEASED:
+        results = tuple(each for each in results if each.released)
+    elif line.protocol != AS_DESCRIBED:
+        return ""
+    elif any(cell.row == line.row.id and cell.protocol == RELEASED for cell in item.cells):
+        results = tuple(each for each in results if not each.released)
+    if not results:
+        return ""
+    more = len({each.source for each in results} - {results[0].source})
+    return source_text(results[0]) + (f" and {more} more" if more else "")
+
+
+def source_text(result: SourceResult) -> str:
+    """Return `75.35 (sd 0.60, n 5), sdcse`."""
+    spread = f"sd {number(result.sd)}, " if result.sd is not None else ""
+    text = f"{number(result.mean)} ({spread}n {result.n})" if result.trained else number(result.mean)
+    kind = f" {RELEASED}," if result.released else ""
+    setting = "" if result.is_printed else ", another setting"
+    return f"{text},{kind} {result.source}{setting}"
+
+
+def others_facts(item: JudgedItem, cell: CellId) -> tuple[tuple[str, str], ...]:
+    """Return what others measured of a cell in the printed setting, as a fact of the cell."""
+    results = item.others.get(str(cell.described), ())
+    printed = [each for each in results if each.is_printed]
+    texts = [f"{source_text(each)} {SYMBOLS.get(each.verdict, '')}".strip() for each in printed]
+    others = len(results) - len(printed)
+    texts += [f"{several(others, 'result')} in other settings"] if others else []
+    return ((OTHERS, "; ".join(texts)),) if texts else ()
+
+
+def others_note(item: JudgedItem) -> tuple[str, ...]:
+    """Return how many of an item's printed numbers others measured, and where all of it is."""
+    numbers = (cell for cell in item.described.values() if cell.metric != TEXT)
+    printed = [cell for cell in numbers if cell.printed is not None]
+    measured = sum(str(item.id_of(cell)) in item.others for cell in printed)
+    if not measured:
+        return ()
+    return (
+        f"Others measured {measured} of the {several(len(printed), 'printed number')}: mean, standard deviation and"
+        " number of runs, each of one source. `replicse why CELL` lists all sources with their files.",
+    )

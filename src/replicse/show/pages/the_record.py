@@ -1,0 +1,184 @@
+"""The page of the record: how many printed numbers others have measured, what came out, and who measured them."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from operator import attrgetter
+
+from replicse.judge.others import RecordCount, RecordSummary, SettingEffect, SourceFacts, SourceResult
+from replicse.judge.report import JudgedItem, Report
+from replicse.judge.table import CellResult
+from replicse.printable import number, several
+from replicse.show.content.cells import SYMBOLS
+from replicse.show.content.contents import Headline, Page
+from replicse.show.content.sheets import Columns, Sheet
+from replicse.show.content.texts import paragraphs
+from replicse.spec.columns import TEXT
+
+TITLE, FILE = "The record", "record.html"
+# The count of each verdict.
+FOUND: dict[str, Callable[[RecordCount], int]] = {
+    "equal": attrgetter("equal"),
+    "not equal": attrgetter("not_equal"),
+    "within seed spread": attrgetter("within"),
+    "higher": attrgetter("higher"),
+    "lower": attrgetter("lower"),
+    "undetermined": attrgetter("undetermined"),
+}
+
+
+@dataclass(frozen=True)
+class _Line:
+    """What one source measured of one cell in one setting, with the name and the printed number of the cell."""
+
+    name: str
+    printed: str
+    result: SourceResult
+
+
+def record_page(report: Report) -> Page | None:
+    """Return the page of the record; None for any other study."""
+    summary = report.record
+    if summary is None:
+        return None
+    lines = [line for item in report.items for line in _lines(item)]
+    deciding = [line for line in lines if line.result.decides]
+    effects = [line for line in lines if line.result.effect]
+    sheets = (
+        counts_sheet("By paper", "Paper", (*summary.papers, summary.total)),
+        counts_sheet("By item", "Item", summary.items),
+        deciding_sheet(deciding),
+        effects_sheet(effects),
+        sources_sheet(summary.sources),
+    )
+    return Page(
+        TITLE,
+        paragraphs("record"),
+        tuple(sheet for sheet in sheets if sheet.rows),
+        headline=count_sentence(summary),
+        file=FILE,
+        of="values that others published",
+        pictures=tuple(item.item for item in report.items),
+    )
+
+
+def count_sentence(summary: RecordSummary) -> str:
+    """Return how many printed numbers others measured, and how many of these have a verdict."""
+    total = summary.total
+    values = sum(source.values for source in summary.sources)
+    papers = several(len(summary.papers), "paper")
+    return (
+        f"Others measured {total.measured:,} of the {total.printed:,} numbers that {papers} print:"
+        f" {several(values, 'value')} of {several(len(summary.sources), 'source')}, {several(total.judged, 'verdict')}."
+    )
+
+
+def record_headlines(report: Report) -> Iterator[Headline]:
+    """Yield the sentences that the report of the record begins with: counts by what was measured."""
+    summary = report.record
+    if summary is None:
+        return
+    total = {name: get(summary.total) for name, get in FOUND.items()}
+    yield Headline(count_sentence(summary), "", "the-record")
+    released = total["equal"] + total["not equal"]
+    yield Headline(
+        f"Released encoders, tested by others: {total['equal']} of {several(released, 'number')} equal to print.",
+        "Equal to half a printed digit and the rounding of the source",
+        "the-record",
+    )
+    trained = sum(total[name] for name in ("within seed spread", "higher", "lower"))
+    yield Headline(
+        f"Encoders trained again by others: {total['within seed spread']} of {several(trained, 'number')} within seed"
+        f" spread, {total['higher']} higher, {total['lower']} lower; {total['undetermined']} undetermined.",
+        "By the source with most seeds in the printed setting, adjusted for the number of cells of the paper",
+        "the-record",
+    )
+
+
+def counts_sheet(title: str, what: str, counts: Sequence[RecordCount]) -> Sheet:
+    """Return the counts of papers or items, a line each, and a line of all."""
+    columns: Columns = {
+        what: lambda count: count.name,
+        "printed": lambda count: f"{count.printed:,}",
+        "measured by others": lambda count: f"{count.measured:,}",
+    }
+    for verdict, get in FOUND.items():
+        columns[f"{SYMBOLS[verdict]} {verdict}"] = partial(_count_text, get)
+    columns["other settings only"] = lambda count: str(count.other_setting)
+    return Sheet.of(title, counts, columns)
+
+
+def _count_text(get: Callable[[RecordCount], int], count: RecordCount) -> str:
+    return str(get(count))
+
+
+def deciding_sheet(lines: Sequence[_Line]) -> Sheet:
+    """Return a line for each printed number that has a source in the printed setting: the deciding one."""
+    columns: Columns = {
+        "Cell": lambda line: line.name,
+        "Printed": lambda line: line.printed,
+        "Others": lambda line: number(line.result.mean),
+        "sd": lambda line: "" if line.result.sd is None else number(line.result.sd),
+        "n": lambda line: str(line.result.n) if line.result.trained else "released" * line.result.released,
+        "Source": lambda line: line.result.source,
+        "Verdict": lambda line: f"{SYMBOLS.get(line.result.verdict, '')} {line.result.verdict}".strip(),
+        "Borrowed": lambda line: "spread of another source" * line.result.borrowed,
+    }
+    return Sheet.of("Printed numbers and the source that decides", lines, columns)
+
+
+def effects_sheet(lines: Sequence[_Line]) -> Sheet:
+    """Return a line for each other setting whose source has the printed setting too, the clearest losses first."""
+    columns: Columns = {
+        "Cell": lambda line: line.name,
+        "Source": lambda line: line.result.source,
+        "What differs": lambda line: line.result.difference,
+        "Effect": lambda line: effect_text(line.result.effect),
+        "n": lambda line: _counts(line.result.effect),
+    }
+    return Sheet.of("What another setting changes", lines, columns)
+
+
+def effect_text(effect: SettingEffect | None) -> str:
+    """Return `-0.91 [-1.20, -0.62], paired`; blank for none."""
+    if effect is None:
+        return ""
+    interval = (
+        ""
+        if effect.low is None or effect.high is None
+        else f" [{number(effect.low, '+.2f')}, {number(effect.high, '+.2f')}]"
+    )
+    return f"{number(effect.mean, '+.2f')}{interval}{', paired' * effect.is_paired}"
+
+
+def sources_sheet(sources: Sequence[SourceFacts]) -> Sheet:
+    """Return a line for each source."""
+    columns: Columns = {
+        "Source": lambda source: source.name,
+        "Who": lambda source: source.who,
+        "Year": lambda source: str(source.year),
+        "Address": lambda source: source.url,
+        "Code": lambda source: source.code,
+        "Stack": lambda source: source.stack,
+        "GPUs": lambda source: source.gpus,
+        "Values": lambda source: f"{source.values:,}",
+        "Note": lambda source: source.note,
+    }
+    return Sheet.of("Sources", sources, columns)
+
+
+def _counts(effect: SettingEffect | None) -> str:
+    return "" if effect is None else f"{effect.n} and {effect.n_base}"
+
+
+def _lines(item: JudgedItem) -> Iterator[_Line]:
+    """Yield what others measured of the printed numbers of an item, of a table with an average first the average."""
+    for name, cell in item.described.items():
+        if cell.metric != TEXT and cell.printed is not None:
+            yield from _of_cell(item.name_of(name), cell, item.others.get(str(name), ()))
+
+
+def _of_cell(name: str, cell: CellResult, results: Iterable[SourceResult]) -> Iterator[_Line]:
+    printed = cell.reported.value if cell.reported else ""
+    for result in results:
+        yield _Line(name, printed, result)

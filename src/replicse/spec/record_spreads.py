@@ -1,0 +1,40 @@
+"""Spreads over seeds that the record lends to cells of the same recipe: of the source with most runs."""
+
+import math
+from collections.abc import Iterator
+
+from replicse.registry.levels import FEWEST_SEEDS
+from replicse.spec.printed import Spread
+from replicse.spec.record import Record, SourceSetting
+
+# Facts that are no hyper-parameters of the method.
+ALIKE = frozenset(("precision", "versions"))
+
+
+def has_printed_hyperparameters(setting: SourceSetting) -> bool:
+    """Return whether a setting differs from the printed one in code, precision and versions at most."""
+    return setting.is_printed or (setting.as_ is None and setting.facts.keys() <= ALIKE)
+
+
+def lent_spreads(record: Record) -> Iterator[tuple[str, Spread]]:
+    """Yield the name of each cell that some source trained often enough, and the spread of the one with most runs."""
+    values: dict[str, dict[tuple[str, str], list[float]]] = {}
+    for reading in record.readings:
+        setting = record.setting(reading)
+        if setting.encoder == "retrained" and has_printed_hyperparameters(setting):
+            group = values.setdefault(reading.cell, {})
+            group.setdefault((reading.source, reading.setting), []).append(reading.number.value)
+    for cell, groups in values.items():
+        most = max(groups.values(), key=len)
+        spread = spread_of_runs(most)
+        if spread:
+            yield cell, spread
+
+
+def spread_of_runs(values: list[float]) -> Spread | None:
+    """Return the sample standard deviation of at least three runs; None for fewer, or when they are all equal."""
+    if len(values) < FEWEST_SEEDS:
+        return None
+    mean = math.fsum(values) / len(values)
+    sd = math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1))
+    return Spread(sd, len(values) - 1) if sd else None

@@ -1,0 +1,144 @@
+"""The cache of compiled studies: what it loads is what was compiled, and other inputs are compiled again."""
+
+import dataclasses
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import MutableMapping
+from pathlib import Path
+
+import pytest
+from planned import WORKFLOW
+
+from replicse import cli
+from replicse.compile import cache, compiler
+from replicse.compile.cache import FOLDER, load_or_compile
+from replicse.compile.cost import estimates_of
+from replicse.compile.jobs import list_jobs
+from replicse.registry.plugins import use_plugins
+
+CONFIG = {"scale": "micro", "papers": {"simcse": ["table3", "figure2"], "rankcse": "all"}, "seeds": [0, 1]}
+PLUGIN = "from replicse.registry.terms import Term\n"
+
+
+@pytest.fixture
+def workspace(tmp_path, monkeypatch):
+    """A workspace with a workflow, of which a test may change a file."""
+    for name in ("papers", "scales", "datasets.yaml", "hub.lock.yaml"):
+        source = WORKFLOW / name
+        (shutil.copytree if source.is_dir() else shutil.copy)(source, tmp_path / "workflow" / name)
+    (tmp_path / "workflow" / "rules").mkdir()
+    (tmp_path / "mine.py").write_text(PLUGIN)
+    (tmp_path / "config.yaml").write_text(json.dumps({**CONFIG, "adjudicate": [], "plugins": ["mine.py"]}))
+    monkeypatch.chdir(tmp_path)
+    yield tmp_path
+    use_plugins(())
+
+
+@pytest.fixture
+def compiled(monkeypatch):
+    """The list of the configs that are compiled, not read."""
+    calls, compile_study = [], compiler.compile_study
+
+    def noted(config, *others, **more):
+        calls.append(config)
+        return compile_study(config, *others, **more)
+
+    monkeypatch.setattr(compiler, "compile_study", noted)
+    return calls
+
+
+@pytest.mark.parametrize("scale", ["micro", "paper"])
+def test_a_loaded_study_equals_the_compiled_one(scale, workspace):
+    config = {"scale": scale, "papers": "all", "seeds": [0, 1], "adjudicate": ["repro/table4"]}
+    study = load_or_compile(config, Path("workflow"))
+    jobs, estimates = list_jobs(study), estimates_of(study)
+    loaded = load_or_compile(config, Path("workflow"))
+    assert loaded is not study
+    for part in dataclasses.fields(study):
+        ours, theirs = (getattr(each, part.name) for each in (loaded, study))
+        # Claims contain expressions, which are compared by identity.
+        if part.name not in ("papers", "unplanned", "remembered"):
+            assert ours == theirs, part.name
+        assert not any(isinstance(each, MutableMapping | list | set) for each in (ours, theirs)), part.name
+    for key, paper in study.papers.items():
+        assert paper.items == loaded.papers[key].items and paper.reported == loaded.papers[key].reported
+    assert json.dumps(estimates_of(loaded)) == json.dumps(estimates)
+    for key, job in list_jobs(loaded).items():
+        assert vars(job) == vars(jobs[key]), key
+
+
+def test_equal_inputs_give_equal_jobs_in_any_process(workspace):
+    code = (
+        "import hashlib; from pathlib import Path; from replicse.compile.compiler import compile_study;"
+        "from replicse.compile.specifications import Specifications;"
+        f"study = compile_study({CONFIG}, Path('workflow')); specifications = Specifications(study);"
+        "texts = [specifications.text(job) for job in specifications.jobs.values()];"
+        "print(hashlib.sha256(repr(texts).encode()).digest())"
+    )
+    seeds = ({**os.environ, "PYTHONHASHSEED": seed} for seed in "12")
+    first, second = (subprocess.check_output([sys.executable, "-c", code], env=each) for each in seeds)
+    assert first == second
+
+
+def added(name, line):
+    file = Path(name)
+    file.write_text(file.read_text(encoding="utf-8") + line, encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda _: added("workflow/papers/simcse/tables/table3.yaml", "# a remark\n"),
+        lambda _: added("workflow/papers/simcse/deviations.md", "\n"),
+        lambda _: added("workflow/scales/micro.yaml", "# a remark\n"),
+        lambda _: added("workflow/hub.lock.yaml", "# a remark\n"),
+        lambda _: added("mine.py", "# a remark\n"),
+        lambda _: shutil.copy("workflow/hub.lock.yaml", "hub.lock.yaml"),
+        lambda patch: patch.setattr(cache, "package_sha256", lambda: "other code"),
+    ],
+    ids=["paper", "text", "scale", "lock", "plug-in", "workspace", "code"],
+)
+def test_a_change_of_an_input_is_compiled_again(workspace, compiled, monkeypatch, change):
+    for _ in range(2):
+        load_or_compile(CONFIG, Path("workflow"))
+    assert len(compiled) == 1
+    change(monkeypatch)
+    load_or_compile(CONFIG, Path("workflow"))
+    load_or_compile({**CONFIG, "seeds": [0]}, Path("workflow"))
+    assert len(compiled) == 3
+
+
+@pytest.mark.parametrize("spoil", [lambda data: data[: len(data) // 2], lambda data: b"", lambda data: b"{}"])
+def test_a_broken_file_of_the_cache_is_ignored(workspace, compiled, spoil):
+    jobs = list_jobs(load_or_compile(CONFIG, Path("workflow")))
+    for file in FOLDER.rglob("*.pickle"):
+        file.write_bytes(spoil(file.read_bytes()))
+    again = list_jobs(load_or_compile(CONFIG, Path("workflow")))
+    assert len(compiled) == 2 and again.keys() == jobs.keys()
+
+
+def test_verbs_say_the_same_of_what_was_read(workspace, compiled, capsys):
+    for words in (
+        ["show", "simcse/table3"],
+        ["plan"],
+        ["claims", "rankcse"],
+        ["status"],
+        ["audit", "rankcse"],
+    ):
+        assert [cli.main(words) for _ in range(2)] == [0, 0]
+        out = capsys.readouterr().out
+        assert out[: len(out) // 2] == out[len(out) // 2 :], words
+    assert len(compiled) == 3, "the item, the study, and that of the audit"
+
+
+def test_an_item_is_compiled_alone_where_no_study_is_kept(workspace, compiled):
+    assert [
+        list(load_or_compile(CONFIG, Path("workflow"), only="simcse/table3").items) for _ in range(2)
+    ] == [["simcse/table3"]] * 2
+    load_or_compile(CONFIG, Path("workflow"))
+    assert (
+        len(compiled) == 2 and len(load_or_compile(CONFIG, Path("workflow"), only="simcse/figure2").items) > 1
+    )

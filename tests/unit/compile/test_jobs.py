@@ -1,0 +1,85 @@
+"""The jobs of a study: one writer of each file, no cycles, and the code and settings that each job depends on."""
+
+import json
+from graphlib import TopologicalSorter
+
+import pytest
+from planned import shipped_plan
+
+from replicse.compile.jobs import list_jobs
+from replicse.registry.plugins import unit_of
+
+# Every stage, chains, augmentations that ask an encoder, and papers whose runs start from the hub.
+PAPERS = {
+    "simcse": "all",
+    "repro": "all",
+    "diffcse": ["table1", "table11"],
+    "causes": "all",
+    "twotier": "all",
+}
+
+
+@pytest.fixture(scope="module", params=["micro", "paper"])
+def plan(request):
+    return shipped_plan(scale=request.param, papers=PAPERS, adjudicate="all")
+
+
+@pytest.fixture(scope="module")
+def graph(plan):
+    return list_jobs(plan)
+
+
+def test_every_file_has_one_maker_and_no_job_waits_for_itself(graph):
+    outputs = [file for job in graph.values() for file in job.outputs]
+    maker = {file: job for job in graph.values() for file in job.outputs}
+    assert len(outputs) == len(maker), "two jobs make one file"
+    order = [
+        *TopologicalSorter(
+            {job: [maker[need] for need in job.inputs] for job in maker.values()}
+        ).static_order()
+    ]
+    assert order[0] == graph["data", ""] and set(order) == set(graph.values())
+    assert len({job.log for job in graph.values()}) == len(graph)
+
+
+def test_a_job_is_found_by_its_stage_and_id(graph, plan):
+    assert {key for key in graph if key[0] == "train"} == {("train", run) for run in plan.runs}
+    assert {key for key in graph if key[0] == "store"} == {("store", store) for store in plan.stores}
+    wanted = {
+        ("evaluate", f"{name}.{group}")
+        for name in plan.suites
+        for group in plan.groups(name)
+        if name != "data"
+    }
+    assert {key for key in graph if key[0] == "evaluate"} == wanted
+    job = next(iter(job for job in graph.values() if job.stage == "evaluate"))
+    assert str(job) == f"evaluate {job.id}"
+
+
+def test_a_run_depends_on_the_code_of_what_its_spec_names(graph, plan):
+    for run, spec in plan.runs.items():
+        code = graph["train", run].code
+        assert "replicse.training.loop" in code
+        assert {unit_of(term.implementation) for term in spec.terms} <= code
+
+
+def test_the_settings_of_a_job_have_every_default_written_out(graph, plan):
+    """A default that changes then changes the specification, although the payload leaves it out."""
+    for run, spec in plan.runs.items():
+        (settings,) = json.loads(graph["train", run].text)["settings"]
+        assert settings.keys() == {field.alias or name for name, field in type(spec).model_fields.items()}
+        assert settings["optimisation"]["batch_size"] == spec.optimisation.batch_size
+
+
+def test_an_augmented_store_waits_for_the_encoder_that_its_augmentation_asks(graph, plan):
+    asking = {name: spec["view"]["augment"]["encoder"] for name, spec in plan.stores.items()
+              if "encoder" in spec["view"].get("augment", {})}  # fmt: skip
+    assert asking
+    for name, folder in asking.items():
+        assert f"{folder}/model.safetensors" in graph["store", name].inputs
+
+
+def test_the_report_waits_for_what_it_reads_and_a_figure_is_drawn_again_with_its_looks(graph, plan):
+    assert {plan.paths.judgements, plan.paths.record, plan.paths.data} <= set(graph["report", ""].inputs)
+    drawn = [job for job in graph.values() if job.stage == "figures"]
+    assert drawn and {job.texts for job in drawn} == {"figures.yaml"}

@@ -1,0 +1,120 @@
+"""Papers of a workspace: what a scale changes in their runs, and which limits bind their searches."""
+
+import pytest
+import yaml
+from made_up import RECIPE, write_paper
+from planned import WORKFLOW
+
+from replicse.cli import main
+from replicse.compile.compiler import compile_study
+
+COLUMN = {"id": "stsb", "metric": "spearman", "metric_path": "sts-dev/STS-B/all"}
+TABLE = {"columns": [COLUMN], "rows": [{"id": "own", "encoder": {"use": "own"}}]}
+OWN = {"like": "simcse/unsup", "optimisation": {"batch_size": 64, "steps": 30}}
+
+
+def write_scale(folder, **keys):
+    scale = {"name": "tiny", "extends": "micro", **keys}
+    (folder / "scales" / "tiny.yaml").write_text(yaml.safe_dump(scale))
+
+
+@pytest.fixture
+def mine(workspace):
+    """A workspace with a paper `mine` whose recipe gives batch size and steps, and takes over the rest."""
+    (workspace / "scales").mkdir()
+    write_paper(workspace, "mine", {"table1": TABLE}, recipes={"own": OWN})
+    return workspace
+
+
+def study(scale="micro", paper="mine"):
+    return compile_study({"scale": scale, "papers": {paper: "all"}, "seeds": [0]}, WORKFLOW)
+
+
+def optimisation(study):
+    (run,) = (run for run in study.runs.values() if run.objective[0].term == "infonce")
+    return run.optimisation.batch_size, run.optimisation.steps, run.optimisation.learning_rate
+
+
+def test_a_packaged_scale_keeps_what_an_own_recipe_writes_and_adjusts_the_rest(mine):
+    assert optimisation(study()) == (64, 30, pytest.approx(3e-4))
+
+
+def test_rules_of_an_own_scale_apply_to_own_recipes(mine):
+    write_scale(mine)
+    assert optimisation(study("tiny")) == (64, 30, pytest.approx(3e-4)), "its rules are those of micro"
+    write_scale(mine, adjust=[])
+    assert optimisation(study("tiny")) == (64, 30, 3e-5)
+    write_scale(mine, adjust=[{"path": "optimisation.batch_size", "at_most": 8}])
+    assert optimisation(study("tiny")) == (8, 30, 3e-5)
+
+
+def test_a_row_of_an_own_table_is_kept_and_a_packaged_first_stage_is_adjusted(mine):
+    """The second stage starts from the run that the package's own table trains."""
+    second = {**OWN, "init": {"use": "simcse/unsup", "run": {"optimisation": {"batch_size": 32}}}}
+    row = {"id": "own", "encoder": {"use": "own", "run": {"optimisation": {"learning_rate": 1e-3}}}}
+    write_paper(mine, "two", {"table1": {**TABLE, "rows": [row]}}, recipes={"own": second})
+    made = study(paper="two")
+    last = next(run for run in made.runs.values() if run.optimisation.steps == 30)
+    first = made.runs[last.init.run]
+    assert last.optimisation.learning_rate == 1e-3
+    assert (first.optimisation.batch_size, first.optimisation.steps) == (32, 20)
+
+
+def test_searches_of_an_own_paper_are_run_completely_at_packaged_scales(mine):
+    """micro tries four learning rates, none of them this one, and two of all drawn jobs."""
+    draw = {"jobs": 5, "domains": {"dropout.hidden": {"uniform": [0, 0.3]}}}
+    searches = [{"grid": {"optimisation.learning_rate": [2e-2, 3e-2]}}, {"draw": draw}]
+    rows = [{"id": f"s{place}", "encoder": {"use": "own", **each}} for place, each in enumerate(searches)]
+    table = {"columns": [{**COLUMN, "over": {"jobs": "max"}}], "rows": rows}
+    write_paper(mine, "found", {"table1": table}, recipes={"own": OWN})
+
+    def jobs(scale):
+        return [len(cell.jobs[0]) for cell in study(scale, "found").cells["found/table1"]]
+
+    assert jobs("micro") == [2, 5]
+    write_scale(mine, draws=3, grids={"optimisation.learning_rate": [3e-2]})
+    assert jobs("tiny") == [1, 3]
+
+
+def test_steps_that_the_epochs_of_a_recipe_do_not_reach_are_told(mine, capsys):
+    corpus = {"format": "table", "file": "own.csv", "text": "sentence", "rows": 200}
+    (mine / "own.csv").write_text("sentence\n" + "A sentence of our own.\n" * 200)
+    (mine / "papers/mine/corpora.yaml").write_text(yaml.safe_dump({"corpora": {"ours": corpus}}))
+
+    def told(**options):
+        recipe = {**OWN, "corpus": "ours", "optimisation": {"batch_size": 64, "steps": 1000, **options}}
+        (mine / "papers/mine/recipes.yaml").write_text(yaml.safe_dump({"own": recipe}))
+        assert main(["plan", "mine", "--all"]) == 0
+        return " ".join(capsys.readouterr().out.split())
+
+    ends = "row own: optimisation.epochs ends the run after 4 steps of 1,000 (200 rows of ours); leave out epochs"
+    assert ends in told(epochs=1) and "ends the run" not in told(epochs=250)
+    assert "ends the run" not in told()
+    (run,) = (run for run in study().runs.values() if run.objective[0].term == "infonce")
+    assert (run.optimisation.steps, run.optimisation.epochs) == (1000, None)
+
+
+def test_verbs_say_in_a_line_what_the_scale_changes(mine, capsys):
+    line = (
+        "scale micro trains mine with optimisation.learning_rate 0.0003 instead of 3e-05, selection.every 10 instead of"
+        " 125; values that your recipes write are kept, and adjust: [] in a scale of your own keeps all"
+    )
+    for words in (["validate"], ["plan", "mine"], ["run", "-n", "mine"]):
+        assert main(words) == 0
+        printed = capsys.readouterr()
+        assert line in " ".join((printed.out + printed.err).split()), words
+    assert main(["show", "mine/table1"]) == 0
+    assert f"S{line[1:]}." in " ".join(capsys.readouterr().out.split())
+    write_scale(mine, adjust=[])
+    assert main(["plan", "mine", "--scale", "tiny"]) == 0
+    assert "instead of" not in capsys.readouterr().out
+
+
+def test_defaults_that_no_recipe_writes_are_named_too(mine, capsys):
+    plain = {**RECIPE, "optimisation": {"learning_rate": 1e-3}}
+    write_paper(mine, "plain", {"table1": TABLE}, recipes={"own": plain})
+    assert main(["plan", "plain"]) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert (
+        "trains plain with optimisation.batch_size 16 instead of 64, optimisation.steps 20, selection" in told
+    )

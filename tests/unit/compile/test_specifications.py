@@ -1,0 +1,198 @@
+"""Specifications of jobs: what changes them, what is compared with them, and the dates that Snakemake reads."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from planned import shipped_plan
+
+from replicse.compile.item_plan import ItemPlan, plan_item
+from replicse.compile.specifications import (
+    Specifications,
+    describe_outdated,
+    find_changes,
+    read_copy,
+    write_copy,
+)
+from replicse.registry.procedures import CosineSchedule
+
+SECOND = 10**9
+
+
+@pytest.fixture
+def plan():
+    return shipped_plan(papers={"simcse": ["table3"]})
+
+
+@pytest.fixture
+def specifications(plan):
+    return Specifications(plan)
+
+
+def finish(specifications, job, date):
+    """Write the outputs of a job and the copy of its specification, as the job does, with a date in seconds."""
+    for file in job.outputs:
+        Path(file).parent.mkdir(parents=True, exist_ok=True)
+        Path(file).write_text(f"{job} {file}")
+    write_copy(job.copy, json.loads(specifications.text(job)))
+    for file in (*job.outputs, job.copy):
+        os.utime(file, ns=(date * SECOND, date * SECOND))
+
+
+def finish_all(specifications):
+    for date, job in enumerate(specifications.jobs.values(), start=1_000_000):
+        finish(specifications, job, date)
+
+
+def is_dated_right(specifications, job):
+    """Return whether Snakemake sees no input of a job that is newer than an output."""
+    inputs = [specifications.place(job), *filter(Path.is_file, map(Path, job.inputs))]
+    outputs = [*map(Path, job.outputs), job.copy]
+    newest = max(file.stat().st_mtime_ns for file in inputs)
+    return newest <= min(file.stat().st_mtime_ns for file in outputs)
+
+
+def test_a_specification_says_what_a_job_is_given_and_depends_on(specifications, plan):
+    run = next(iter(plan.runs))
+    specification = json.loads(specifications.text(specifications.jobs["train", run]))
+    assert specification["stage"] == "train" and specification["id"] == run
+    assert specification["payload"]["run"] == plan.runs[run].plain()
+    assert specification["settings"] == [plan.runs[run].model_dump(mode="json", by_alias=True)]
+    assert specification["digests"].keys() == {"code", "inputs", "data"}
+    assert "replicse.training.loop" in specification["modules"]
+    assert specification["outputs"][0] == f"results/micro/runs/{run}/best/model.safetensors"
+
+
+def test_only_changed_specifications_are_written_again(specifications):
+    specifications.write()
+    job = next(job for job in specifications.jobs.values() if job.stage == "train")
+    others = [specifications.place(each) for each in specifications.jobs.values() if each is not job]
+    for file in (*others, specifications.place(job)):
+        os.utime(file, (1, 1))
+    specifications.place(job).write_text("{}")
+    specifications.write()
+    assert json.loads(specifications.place(job).read_text())["id"] == job.id
+    assert {file.stat().st_mtime for file in others} == {1}
+
+
+def test_a_finished_study_is_right_whatever_the_dates_of_its_specifications(specifications):
+    finish_all(specifications)
+    specifications.write()
+    for job in specifications.jobs.values():
+        assert specifications.changes(job) == set() and is_dated_right(specifications, job), job
+
+
+def test_results_that_were_copied_without_dates_are_dated_in_order_again(specifications):
+    finish_all(specifications)
+    jobs = list(specifications.jobs.values())
+    for date, job in enumerate(reversed(jobs), start=2_000_000):
+        for file in (*job.outputs, job.copy):
+            os.utime(file, (date, date))
+    specifications.write()
+    assert all(is_dated_right(specifications, job) for job in jobs)
+
+
+def test_an_edited_input_stays_newer_than_what_was_computed_from_it(specifications):
+    finish_all(specifications)
+    job = next(job for job in specifications.jobs.values() if job.stage == "tabulate")
+    Path(job.inputs[0]).write_text("another score")
+    specifications.write()
+    assert not is_dated_right(specifications, job)
+
+
+@pytest.mark.parametrize(
+    "spoil", [Path.unlink, lambda file: file.write_text("{"), lambda file: file.write_text("[]")]
+)
+def test_a_result_without_a_copy_is_older_than_its_specification(specifications, spoil):
+    finish_all(specifications)
+    job = next(job for job in specifications.jobs.values() if job.stage == "evaluate")
+    spoil(job.copy)
+    specifications.write()
+    assert specifications.place(job).stat().st_mtime_ns > max(
+        Path(file).stat().st_mtime_ns for file in job.outputs
+    )
+    assert specifications.changes(job), "it has not finished"
+
+
+def test_a_change_reaches_everything_that_is_computed_from_it_and_goes_with_it(specifications, monkeypatch):
+    """A change that is taken back makes nothing run again."""
+    finish_all(specifications)
+    changed = Specifications(specifications.study)
+    code = changed.code_digest
+    trained = "replicse.training.loop"
+    monkeypatch.setattr(changed, "code_digest", lambda names: "other" if trained in names else code(names))
+    changed.write()
+    parts = {job.stage: changed.changes(job) for job in changed.jobs.values()}
+    assert parts["train"] == {"code", "inputs"} or parts["train"] == {"code"}
+    assert parts["evaluate"] == parts["tabulate"] == parts["report"] == {"inputs"}
+    assert parts["data"] == parts["tokenizer"] == parts["store"] == set()
+    for job in changed.jobs.values():
+        assert is_dated_right(changed, job) == (not changed.changes(job)), job
+    specifications.write()
+    assert all(is_dated_right(specifications, job) for job in specifications.jobs.values())
+
+
+def test_what_has_changed_is_named_once_for_all_items_that_it_makes_out_of_date():
+    changes = {
+        "simcse/table3": {"code"},
+        "simcse/table5": {"code"},
+        "repro/table4": set(),
+        "repro/table5": {"data", "job"},
+    }
+    assert list(describe_outdated(changes)) == [
+        "simcse/table3, simcse/table5: out of date, because the code has changed; replicse run recomputes them",
+        "repro/table5: out of date, because the data and the settings have changed; replicse run recomputes them",
+    ]
+
+
+def test_each_part_of_a_specification_counts(specifications):
+    job = next(job for job in specifications.jobs.values() if job.stage == "train")
+    specification = json.loads(specifications.text(job))
+    finish(specifications, job, 1)
+    copy = read_copy(job.copy)
+    assert find_changes(copy, specification) == set()
+    for part in ("code", "data", "inputs"):
+        other = {**specification, "digests": {**specification["digests"], part: "other"}}
+        assert find_changes(copy, other) == {part}
+    for part in ("payload", "settings", "inputs", "outputs"):
+        assert find_changes(copy, {**specification, part: []}) == {"job"}
+    assert find_changes({}, specification) == {"code", "data", "inputs", "job"}
+
+
+@pytest.mark.parametrize("scale", ["micro", "paper"])
+def test_the_plan_of_an_item_is_the_same_after_a_specification(scale):
+    """Tables, figures, searches with a shown hyper-parameter, derived columns and borrowed spreads."""
+    papers = {"simcse": "all", "noncontrastive": "all", "repro": "all", "diffcse": "all"}
+    study = shipped_plan(scale=scale, papers=papers, adjudicate="all")
+    spreads = 0
+    for item in study.items.values():
+        plan = plan_item(study, item)
+        read = ItemPlan.of(json.loads(json.dumps(plan.plain())), item.id)
+        assert [vars(cell) | {"item": 0, "row": cell.row.id, "operands": 0} for cell in read.planned] == [
+            vars(cell) | {"item": 0, "row": cell.row.id, "operands": 0} for cell in plan.planned
+        ] or _same_cells(read, plan)
+        assert read.plain() == plan.plain() and read.facts == plan.facts
+        spreads += sum(facts.spread is not None for facts in read.facts.values())
+    assert spreads or scale == "micro"
+
+
+def _same_cells(read, plan):
+    """Return whether cells are equal apart from the encoders that columns ask for, which a job need not know."""
+    for one, other in zip(read.planned, plan.planned, strict=True):
+        assert one.id == other.id and one.jobs == other.jobs and one.seeds == other.seeds
+        assert one.reported == other.reported and one.subtracted == other.subtracted
+        assert [each.id for each in one.operands] == [each.id for each in other.operands]
+    return True
+
+
+def test_a_schedule_of_the_registry_computes_so_its_code_counts():
+    from replicse.provenance.source import SourceCode, modules_of
+
+    assert modules_of(CosineSchedule(schedule="cosine")) == {
+        "replicse.registry.procedures",
+        "replicse.registry.procedures:cosine",
+    }
+    assert SourceCode().digest("replicse.registry.procedures") != SourceCode().digest(
+        "replicse.registry.terms"
+    )

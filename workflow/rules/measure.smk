@@ -1,0 +1,149 @@
+# From data to evaluations. A rule has the name of its stage, and each of its jobs a specification.
+rule tokenizer:
+    input:
+        specification="results/{scale}/jobs/tokenizer/{name}.json",
+        data=ancient("results/{scale}/data.json"),
+        files=targets.inputs_of(STUDY, "tokenizer"),
+    output:
+        file="results/{scale}/tokenizers/{name}/tokenizer.json",
+        job="results/{scale}/tokenizers/{name}/tokenizer.json.job",
+    log:
+        "logs/{scale}/tokenizer/{name}.log",
+    conda:
+        ENVIRONMENT
+    params:
+        stage=targets.stage_of,
+    # Termination signals also reach a shell, which would end before a training has saved its state.
+    shell:
+        "exec python -m replicse job {params.stage} {input.specification} --threads {threads} > {log} 2>&1"
+
+
+# Downloads run on the machine that started the study: compute nodes may have no network.
+use rule tokenizer as data with:
+    input:
+        specification="results/{scale}/jobs/data.json",
+    output:
+        record="results/{scale}/data.json",
+        generated=expand("results/{{scale}}/data/{file}", file=GENERATED),
+        job="results/{scale}/data.json.job",
+    log:
+        "logs/{scale}/data.log",
+    localrule: True
+
+
+use rule data as backbone with:
+    input:
+        specification="results/{scale}/jobs/backbone/{name}.json",
+        data=ancient("results/{scale}/data.json"),
+        files=targets.inputs_of(STUDY, "backbone"),
+    output:
+        weights="results/{scale}/backbones/{name}/model.safetensors",
+        config="results/{scale}/backbones/{name}/config.json",
+        tokenizer="results/{scale}/backbones/{name}/tokenizer.json",
+        job="results/{scale}/backbones/{name}/job.json",
+    log:
+        "logs/{scale}/backbone/{name}.log",
+    retries: 2
+
+
+use rule tokenizer as store with:
+    input:
+        specification="results/{scale}/jobs/store/{name}.json",
+        data=ancient("results/{scale}/data.json"),
+        files=targets.inputs_of(STUDY, "store"),
+    output:
+        store="results/{scale}/stores/{name}/store.json",
+        tokens="results/{scale}/stores/{name}/tokens.npy",
+        offsets="results/{scale}/stores/{name}/offsets.npy",
+        job="results/{scale}/stores/{name}/job.json",
+    log:
+        "logs/{scale}/store/{name}.log",
+    benchmark:
+        "logs/{scale}/store/{name}.benchmark.jsonl"
+    resources:
+        mem_mb=RESOURCES.store_memory,
+        runtime=RESOURCES.store_time,
+
+
+# How batches are split (a process a GPU, chunks of rows) changes no gradient: it is a resource, not part of a run's name.
+rule train:
+    input:
+        specification="results/{scale}/jobs/train/{run}.json",
+        data=ancient("results/{scale}/data.json"),
+        files=targets.inputs_of(STUDY, "train"),
+    output:
+        best="results/{scale}/runs/{run}/best/model.safetensors",
+        last="results/{scale}/runs/{run}/last/model.safetensors",
+        metrics="results/{scale}/runs/{run}/metrics.json",
+        provenance="results/{scale}/runs/{run}/provenance.json",
+        job="results/{scale}/runs/{run}/job.json",
+    log:
+        "logs/{scale}/train/{run}.log",
+    benchmark:
+        "logs/{scale}/train/{run}.benchmark.jsonl"
+    retries: 2
+    group:
+        name_allocation
+    conda:
+        ENVIRONMENT
+    threads: RESOURCES.threads
+    resources:
+        mem_mb=RESOURCES.train_memory,
+        runtime=RESOURCES.train_time,
+        gpu=RESOURCES.gpus,
+        chunk=0,
+    params:
+        stage=targets.stage_of,
+    shell:
+        "exec python -m replicse job {params.stage} {input.specification} --threads {threads}"
+        " --processes {resources.gpu} --chunk {resources.chunk} > {log} 2>&1"
+
+
+# One file per group of suites: a new suite evaluates only its own group again. Within it each sentence is encoded once.
+use rule tokenizer as evaluate with:
+    input:
+        specification="results/{scale}/jobs/evaluate/{encoder}.{group}.json",
+        data=ancient("results/{scale}/data.json"),
+        files=targets.inputs_of(STUDY, "evaluate"),
+    output:
+        scores="results/{scale}/encoders/{encoder}/{group}.json",
+        job="results/{scale}/encoders/{encoder}/{group}.json.job",
+    log:
+        "logs/{scale}/evaluate/{encoder}.{group}.log",
+    benchmark:
+        "logs/{scale}/evaluate/{encoder}.{group}.benchmark.jsonl"
+    group:
+        name_allocation
+    threads: RESOURCES.threads
+    resources:
+        mem_mb=RESOURCES.evaluation_memory,
+        runtime=RESOURCES.evaluation_time,
+        gpu=RESOURCES.gpus,
+
+
+# Alignment and uniformity of each checkpoint that a run has kept.
+use rule evaluate as geometry with:
+    input:
+        specification="results/{scale}/jobs/geometry/{encoder}.json",
+        data=ancient("results/{scale}/data.json"),
+        files=targets.inputs_of(STUDY, "geometry"),
+    output:
+        scores="results/{scale}/encoders/{encoder}/trajectory.json",
+        job="results/{scale}/encoders/{encoder}/trajectory.json.job",
+    log:
+        "logs/{scale}/geometry/{encoder}.log",
+    benchmark:
+        "logs/{scale}/geometry/{encoder}.benchmark.jsonl"
+
+
+# Numbers that are counted from the data are evaluations of an encoder with the name `data`.
+use rule tokenizer as count with:
+    input:
+        specification="results/{scale}/jobs/count.json",
+        data=ancient("results/{scale}/data.json"),
+        files=targets.inputs_of(STUDY, "count"),
+    output:
+        scores="results/{scale}/encoders/data/counts.json",
+        job="results/{scale}/encoders/data/counts.json.job",
+    log:
+        "logs/{scale}/count.log",
