@@ -66,9 +66,16 @@ def test_the_hub_is_missing_where_encoders_come_from_it(found):
     assert "no commit in hub.lock.yaml" in told["pins"][0]["found"]
 
 
-def test_what_a_suite_downloads_by_itself_is_a_note(found):
-    told = found("scale: paper\npapers: {cropping: [batches]}\nseeds: [0]\n")[1]["data"]
-    assert [one["state"] for one in told if one["found"].startswith("data sets of MTEB")] == ["note"]
+def test_the_datasets_of_mteb_are_fetched_and_their_size_is_said(found, monkeypatch):
+    """Before, each evaluation downloaded them, although the documentation sets HF_HUB_OFFLINE."""
+    config = "scale: paper\npapers: {noncontrastive: [table6]}\nseeds: [0]\n"
+    (fetched,) = [one for one in found(config)[1]["data"] if "to download" in one["found"]]
+    assert fetched["remedy"].startswith("replicse fetch")
+    gigabytes = float(fetched["found"].split(" GB to download")[0])
+    assert 18 < gigabytes < 60
+    monkeypatch.setattr("replicse.registry.suite_options.find_spec", lambda name: None)
+    told = found(config)[1]["data"]
+    assert [one["state"] for one in told if one["found"].startswith("datasets of MTEB")] == ["note"]
 
 
 PAPER = "scale: paper\npapers: {simcse: [table5]}\nseeds: [0]\n"
