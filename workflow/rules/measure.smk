@@ -55,6 +55,9 @@ use rule tokenizer as store with:
         "logs/{scale}/store/{name}.log",
     benchmark:
         "logs/{scale}/store/{name}.benchmark.jsonl"
+    resources:
+        mem_mb=RESOURCES.store_memory,
+        runtime=RESOURCES.store_time,
 
 
 # How batches are split (a process a GPU, chunks of rows) changes no gradient: it is a resource, not part of a run's name.
