@@ -100,6 +100,7 @@ def test_extensions_that_were_begun_are_named_in_config_and_hold_their_own_tests
         "store": (files["augmentation"],),
         "train": (files["augmentation"], files["pooling"], files["term"]),
         "evaluate": (files["pooling"], files["suite"]),
+        "tabulate": (files["suite"],),
     }
 
 

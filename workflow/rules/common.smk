@@ -43,10 +43,7 @@ wildcard_constraints:
 
 def name_allocation(wildcards):
     """Return what a scheduler runs in one allocation: a run, its trajectory, and its evaluations but those of hours."""
-    if RESOURCES.is_long(wildcards.get("group", "")):
+    if workflow.local_exec or RESOURCES.is_long(wildcards.get("group", "")):
         return None
     run = wildcards.get("run") or STUDY.run_name(wildcards.encoder)
     return f"run-{run}" if run else None
-
-
-ALLOCATION = None if workflow.local_exec else name_allocation

@@ -77,7 +77,7 @@ rule train:
         "logs/{scale}/train/{run}.benchmark.jsonl"
     retries: 2
     group:
-        ALLOCATION
+        name_allocation
     conda:
         ENVIRONMENT
     threads: RESOURCES.threads
@@ -104,7 +104,7 @@ use rule tokenizer as evaluate with:
     benchmark:
         "logs/{scale}/evaluate/{encoder}.{group}.benchmark.jsonl"
     group:
-        ALLOCATION
+        name_allocation
     threads: RESOURCES.threads
     resources:
         mem_mb=RESOURCES.evaluation_memory,

@@ -8,7 +8,7 @@ from replicse.registry.run_specs import AveragedRun, InitSpec, RunSpec
 from replicse.spec.cell_names import CellNames
 from replicse.spec.layers import merged
 from replicse.spec.models import EncoderRequest, layered
-from replicse.spec.papers import Paper, merge_runs, recipe_layers, recipe_of
+from replicse.spec.papers import Paper, merge_runs, recipe_layers, recipe_of, with_own_corpora
 from replicse.spec.printed import Spread
 from replicse.spec.protocols import varied
 from replicse.spec.record import Record
@@ -66,6 +66,9 @@ class Recipes:
         stage = chain.stages.get(use.removeprefix(f"{chain.paper}/"))
         changes = [(request, own), (stage, self.is_own(chain.paper))] if stage else [(request, own)]
         for change, is_own in changes:
+            if isinstance(change, EncoderRequest) and change.run and chain.paper in self.papers:
+                run = with_own_corpora(change.run, self.papers[chain.paper], self.papers)
+                change = change.replace(run=run)
             kept = merged(written.own, change.run) if is_own and change.run else written.own
             written = Written(changed_run(written.run, change, chain.where), kept)
         return written
