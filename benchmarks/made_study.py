@@ -33,7 +33,8 @@ def write_study(folder: Path, factor: int) -> None:
     workflow = folder / "workflow"
     workflow.mkdir(parents=True)
     for path in (ROOT / "workflow").iterdir():
-        if path.name != "papers":
+        # The record holds cells of the papers.
+        if path.name not in ("papers", "record"):
             (workflow / path.name).symlink_to(path)
     for name in ("Snakefile", "src"):
         (folder / name).symlink_to(ROOT / name)

@@ -9,7 +9,7 @@ from pretended import pretended_gpu
 from read_once import papers_read_once
 
 from replicse.cli import main
-from replicse.compile.cost import Speed
+from replicse.compile.speed import Speed
 from replicse.registry.runs import Run
 from replicse.training.benchmark import Bench
 

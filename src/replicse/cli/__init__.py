@@ -165,7 +165,7 @@ def main(words: Sequence[str] | None = None) -> int:
     set_up_output()
     if words[:1] == ["job"]:  # as Ctrl-C: its log says that nothing is wrong with it
         signal.signal(signal.SIGTERM, signal.default_int_handler)
-    program = " ".join(["replicse", *words[: 1 + (words[:1] == ["job"])]])
+    program = " ".join(["replicse", *words[:1]])
     try:
         try:
             return answered(words)

@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 from replicse.cli.answers import print_json
 from replicse.cli.arguments import add_items_argument, add_study_arguments, chosen_study
-from replicse.compile.cost import Cost, Speed, row_operations, sizes_of
+from replicse.compile.cost import Cost, row_operations
 from replicse.compile.lineage import run_sources
+from replicse.compile.sizes import sizes_of
+from replicse.compile.speed import Speed
 from replicse.compile.study import Study
 from replicse.errors import BadInput
 from replicse.files import write_json

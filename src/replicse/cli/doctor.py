@@ -124,13 +124,31 @@ def _gpu(plan: Study) -> Check:
     if torch.cuda.is_available():
         cards = [torch.cuda.get_device_properties(place) for place in range(torch.cuda.device_count())]
         names = ", ".join(f"{card.name} {card.total_memory / GIGABYTE:.0f} GB" for card in cards)
-        return Check("GPU", "ok", names)
-    build = "a GPU build" if torch.version.cuda else "a CPU build"
+        most, need = max(card.total_memory for card in cards), Cost(plan).gpu_bytes or 0
+        chunks = (
+            f"the largest training needs about {size_text(round(need))}: its steps are computed in chunks"
+        )
+        return judged("GPU", need <= most, names, chunks)
     required = plan.scale.needs.gpu == "required"
     remedy = "this scale is meant for a GPU" if required else ""
-    if shutil.which("nvidia-smi"):
-        remedy = "install the GPU build of torch first (docs/cluster.md)"
-    return Check("GPU", "missing" if required else "note", f"none that torch sees ({build})", remedy)
+    if torch.version.cuda or torch.version.hip:
+        found = "none that torch sees, although its build has CUDA"
+        remedy = f"look at the driver: nvidia-smi has to list a GPU, and to know CUDA {torch.version.cuda} or newer"
+    else:
+        found = "none that torch sees (a CPU build)"
+        if shutil.which("nvidia-smi"):
+            remedy = f"install the GPU build: {gpu_build()}"
+    return Check("GPU", "missing" if required else "note", found, remedy)
+
+
+def gpu_build() -> str:
+    """Return the command that replaces a CPU build of torch by the GPU build of the same release.
+
+    pip install alone does nothing: to it, 2.13.0+cpu is 2.13.0. --force-reinstall would change other packages too.
+    """
+    release = importlib.metadata.version("torch").partition("+")[0]
+    pip = f"{sys.executable} -m pip"
+    return f"{pip} uninstall --yes torch && {pip} install torch=={release}"
 
 
 def _amount(what: str, amount: float, least: float) -> Check:

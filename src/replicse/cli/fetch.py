@@ -5,6 +5,7 @@ import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterator
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 
 from huggingface_hub import constants
@@ -20,6 +21,8 @@ from replicse.data.hub import cached_artefact, cached_encoder, check_reached
 from replicse.errors import BadInput, Failed, MissingData
 from replicse.printable import columns, several
 from replicse.registry.corpora import SIMCSE_DATA
+from replicse.registry.registry import current
+from replicse.registry.suite_options import SuiteOptions, to_install
 from replicse.spec.lock import LOCK, load_lock
 
 
@@ -57,7 +60,7 @@ def run(arguments: Namespace) -> None:
         fetch_all(ways)
 
 
-OF_HUB = ("artefact", "part", "encoder")
+OF_HUB = ("artefact", "part", "encoder", "suite")
 # What brings a need, or a sentence where a person has to.
 Way = Callable[[], object] | str
 
@@ -75,7 +78,7 @@ def way(need: Need, plan: Study) -> Way:
         case "encoder":
             return partial(cached_encoder, need.source["hub"], need.source["revision"])
         case "suite":
-            return f"the suite {need.source} downloads them when it first runs; let that run with the network"
+            return _suite_action(*need.source)
     target = folder / need.name
     if target.exists():
         return lambda: None
@@ -84,6 +87,16 @@ def way(need: Need, plan: Study) -> Way:
     if need.source.by_hand:
         return f"{need.source.by_hand}; it comes from {need.source.address}; put it at {target}"
     return partial(download, need.source, target)
+
+
+def _suite_action(suite: str, options: SuiteOptions) -> Way:
+    """Return what fetches the datasets of a suite, or a sentence if nothing can."""
+    if missing := to_install(suite, options):
+        return missing
+    fetch = getattr(import_module(current().suites[suite].module), "fetch", None)
+    if fetch is None:
+        return f"the suite {suite} downloads them when it first runs; let that run with the network"
+    return partial(fetch, **options.plain())
 
 
 def _artefact(name: str, workflow: Path, folder: Path) -> None:

@@ -17,7 +17,7 @@ from replicse.spec.layers import mappings
 from replicse.spec.lock import LOCK, Lock, Pin, load_lock
 from replicse.workspace import packaged
 
-HEAD = "# Every hub artefact at its commit; `replicse fetch --pin` looks up those that have none.\n"
+HEAD = "# Every hub artefact at its commit; `replicse fetch --pin` looks up missing ones and completes short ones.\n"
 
 
 def pin(workflow: Path, names: Collection[str] | None, write: bool) -> Iterator[str]:
@@ -58,13 +58,16 @@ def artefacts(workflow: Path) -> dict[tuple[str, str], str]:
 
 
 def resolved(wanted: dict[tuple[str, str], str], old: Lock, names: Collection[str] | None) -> Lock:
-    """Return the lock with the commits that the hub has now of what is not pinned; a pin that there is stays."""
+    """Return the lock with the commits that the hub has now of what is not pinned; a complete pin stays.
+
+    An abbreviated one becomes the commit that begins with it.
+    """
     today = f"resolved at the hub, {datetime.now(UTC):%Y-%m-%d}"
     pins: dict[str, dict[str, Pin]] = {"model": {}, "dataset": {}}
     for (kind, name), revision in wanted.items():
         before = (old.models if kind == "model" else old.datasets).get(name)
-        if not (before and before.commit) and (names is None or name in names):
-            before = Pin(commit=commit_of(kind, name, revision), seen=today)
+        if not (before and before.complete) and (names is None or name in names):
+            before = Pin(commit=commit_of(kind, name, (before and before.commit) or revision), seen=today)
         if before:
             pins[kind][name] = before
     return Lock(models=pins["model"], datasets=pins["dataset"])
@@ -83,7 +86,7 @@ def commit_of(kind: str, name: str, revision: str) -> str:
         problem = f"the commit of {name} at {revision} cannot be resolved ({reason})"
         raise MissingData(f"{problem}; connect to the hub and run replicse fetch --pin again") from error
     if commit is None:
-        raise MissingData(f"{name} has no commit {revision}; name one that it has")
+        raise MissingData(f"{name} has no commit {revision}; name one that it has, or null for its newest")
     return commit
 
 

@@ -50,10 +50,9 @@ def read_page(name: str) -> str:
 
 def interface() -> str:
     """Return signature and docstring of the public names, and of what plug-ins are given with its own methods."""
-    import replicse
-
+    public = resolve_name("replicse").__all__
     parts = []
-    for name in (*(name for name in replicse.__all__ if not name.startswith("_")), *GIVEN):
+    for name in (*(name for name in public if not name.startswith("_")), *GIVEN):
         value = resolve_name(f"replicse.{name}")
         parts.append(f"## replicse.{name}\n\n{_described(name, value)}")
         members = vars(value).items() if isinstance(value, type) else ()

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from replicse.cli.answers import add_all_argument, answer, command, on_a_screen, room, shortened, wrapped
 from replicse.cli.arguments import add_items_argument, add_study_arguments, chosen_study
 from replicse.compile.cost import duration_text
-from replicse.compile.needs import amounts_text
+from replicse.compile.needs import amounts_text, size_text
 from replicse.compile.remarks import adjusted_text
 from replicse.compile.summary import PartSummary, Summary, summary_of
 from replicse.judge.evidence import detectable_differences, detects
@@ -35,6 +35,7 @@ def run(arguments: Namespace) -> None:
     papers = [{"paper": each.name, "items": each.items, **each.plain()} for each in summary.papers]
     document = {**summary.plain(), "items": items, "papers": papers}
     units = {"hours": "hours", "detects": "points", "download_bytes": "bytes", "disk_bytes": "bytes"}
+    units["gpu_bytes"] = "bytes"
     answer(arguments.json, document, plan_lines(summary, detectable, arguments), **units)
 
 
@@ -85,6 +86,8 @@ def totals(summary: Summary, whole: bool) -> Iterator[str]:
         if time.count
     ]
     place = next((n for n, row in enumerate(rows, 1) if row[0].strip() == "searches"), len(rows))
+    if study.scale.needs.gpu == "required" and summary.gpu_bytes:
+        rows.append(("  GPU memory", "largest run", f"about {size_text(round(summary.gpu_bytes))}"))
     if summary.needs:
         rows.append(("  data", several(len(summary.needs), "source"), amounts_text(summary.needs)))
     rows[place:place] = searches_by_paper(summary.papers)

@@ -9,50 +9,28 @@ import math
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-from replicse.checked import Checked, Positive, Text
 from replicse.compile.lineage import run_sources
+from replicse.compile.sizes import Sources, layer_parameters, sizes_of, training_bytes
+from replicse.compile.speed import Interval, speed_of
 from replicse.compile.study import Study
 from replicse.errors import BadInput
-from replicse.files import read_json
-from replicse.registry.architectures import size_in, size_of
-from replicse.registry.encoders import Flops, Precision
+from replicse.registry.encoders import Precision
 from replicse.registry.frozen import frozen_models
 from replicse.registry.registry import current
 from replicse.registry.run_options import Freeze
-from replicse.registry.runs import FILLED, Init, Run
+from replicse.registry.runs import FILLED, Run
 from replicse.spec.datasets import Datasets, load_datasets
 
 OPERATIONS = 6
 # Share of them that a pass without gradients takes: it has no backward pass.
 FROZEN = 1 / 3
-# How far the hours may be off, in either direction: by a published speed; by that of one shape of a training step,
-# where the steps of other shapes ran at 0.6 to 1.7 times its operations per second.
-PUBLISHED, MEASURED = 2.0, 1.7
-# Precisions that compute at about the same rate, the nearest first.
-LIKE: dict[Precision, tuple[Precision, ...]] = {
-    "fp32": ("tf32",),
-    "tf32": ("fp32",),
-    "bf16": ("fp16",),
-    "fp16": ("bf16",),
-}
 # A selection encodes both sentences of the 1,500 pairs of STS-B's development set (methods 2.2).
 DEV_SENTENCES = 3000
 SENTENCE_TOKENS = 32 * FILLED
 # Hours below which a time is in seconds.
 SHORT = 0.1
-# Run id or folder of weights -> what it was made from: hub id, fresh encoder, or another run.
-Sources = Mapping[str, Init]
-
-
-class Interval(NamedTuple):
-    """Hours, and the interval that they are expected in."""
-
-    low: float
-    expected: float
-    high: float
 
 
 @dataclass(frozen=True)
@@ -103,61 +81,6 @@ def duration_text(hours: float | None) -> str:
     return f"{hours:.2f} h" if hours < 10 else f"{hours:,.0f} h"
 
 
-class Speed(Checked):
-    """Operations per second of a device by precision; `when` they were measured, blank for a published number.
-
-    `rates` are rows of training per second by precision, if two were measured; `shapes` is what was measured.
-    """
-
-    device: Text
-    flops: Flops
-    when: str = ""
-    commit: str = ""
-    machine: dict[str, object] = {}
-    rates: dict[str, Positive] = {}
-    shapes: tuple[dict[str, object], ...] = ()
-
-    def flops_in(self, precision: Precision) -> float:
-        """Return the operations per second in a precision: the nearest one that is known, else the slowest."""
-        for name in (precision, *LIKE[precision]):
-            if name in self.flops:
-                return self.flops[name]
-        return min(self.flops.values())
-
-    def precisions(self, runs: Iterable[Run]) -> list[str]:
-        """Return how fast half precision is next to fp32, and what to write for runs in the slower of the two.
-
-        Nothing if they were not both measured.
-        """
-        if len(self.rates) < 2:
-            return []
-        half = next(name for name in self.rates if name != "fp32")
-        said = f"{half} is {self.rates[half] / self.rates['fp32']:.2f} times as fast as fp32 on {self.device}"
-        best = max(self.rates, key=lambda name: self.rates[name])
-        slower = any(run.precision != best for run in runs)
-        return [said, f"write precision: {best} in the config to train faster; numbers change"][: 1 + slower]
-
-    def hours(self, operations: float, precision: Precision = "fp32") -> Interval:
-        """Return the hours that so many operations take in a precision."""
-        return self.interval(operations / self.flops_in(precision) / 3600)
-
-    def interval(self, hours: float) -> Interval:
-        """Return expected hours with their interval."""
-        factor = MEASURED if self.when else PUBLISHED
-        return Interval(hours / factor, hours, hours * factor)
-
-
-def sizes_of(source: Init, sources: Sources) -> tuple[int, int] | None:
-    """Return layers and width of an encoder; None where it is not known here."""
-    while source.run:
-        source = sources[source.run]
-    if source.fresh:
-        return source.fresh.architecture.layers, source.fresh.architecture.hidden
-    if source.folder:
-        return size_in(Path(sources.get(source.folder, source).folder or ""))
-    return size_of(source.hub or "")
-
-
 def check_frozen_layers(run: Run, runs: Mapping[str, Run], where: str) -> None:
     """Refuse a run that freezes layers which its encoder, where its size is known, does not have."""
     if run.freeze.layers and (size := sizes_of(run.init, {name: each.init for name, each in runs.items()})):
@@ -165,11 +88,6 @@ def check_frozen_layers(run: Run, runs: Mapping[str, Run], where: str) -> None:
             run.freeze.numbers(size[0])
         except BadInput as error:
             raise BadInput(f"{where}: {error}") from None
-
-
-def layer_parameters(layers: int, hidden: int) -> int:
-    """Return the parameters of an encoder's layers, 12 width^2 each."""
-    return 12 * layers * hidden**2
 
 
 def passes(run: Run, sources: Sources) -> float | None:
@@ -238,7 +156,7 @@ def estimates_of(study: Study) -> Mapping[str, Any]:
     """Return the inputs of cost estimates, so that callers need not load every run.
 
     Returns:
-        `operations` and `precisions` by run, and the `sizes` of each encoder (layers and width).
+        `operations`, `precisions` and `gpu_bytes` by run, and the `sizes` of each encoder (layers and width).
     """
     # The size of an encoder in a folder is read from that folder, which no cache knows.
     if any("folder" in source for source in study.backbones.values()):
@@ -258,6 +176,7 @@ def _estimate(study: Study) -> Mapping[str, Any]:
         "operations": {name: operations_of(run, rows[name], sources) for name, run in study.runs.items()},
         "sizes": sizes,
         "precisions": {name: run.precision for name, run in study.runs.items()},
+        "gpu_bytes": {name: training_bytes(run, sources) for name, run in study.runs.items()},
     }
 
 
@@ -281,6 +200,12 @@ class Cost:
         # Summed exactly: the runs of a set have another order in each process.
         return self.speed.interval(math.fsum(hours))
 
+    @property
+    def gpu_bytes(self) -> float | None:
+        """Return the GPU memory of the training step that needs most, in bytes; None without a run of known size."""
+        known = [size for size in self.estimates["gpu_bytes"].values() if size is not None]
+        return max(known, default=None)
+
     def training(self, runs: Collection[str]) -> TimeEstimate:
         """Return the estimate of some runs."""
         return TimeEstimate(len(runs), self.hours(runs))
@@ -302,18 +227,27 @@ class Cost:
                 known.append(encoding_operations(size, tokens))
         return TimeEstimate(len(encoders), self.speed.hours(math.fsum(known)), unknown, tuple(sorted(others)))
 
+    def encoding(self, encoder: str, group: str) -> Interval | None:
+        """Return the hours of encoding what a group of suites reads of an encoder; None if they are not known."""
+        size, tokens = self.estimates["sizes"][encoder], self._tokens_of(encoder, group)
+        if size is None or not tokens:
+            return None
+        return self.speed.hours(encoding_operations(size, tokens))
+
     def _tokens(self, encoder: str) -> tuple[float, set[str]]:
         """Return the tokens that the suites of an encoder encode, and the suites of which they are not known."""
         total, not_counted = 0.0, set[str]()
         for group, suites in self.plan.groups(encoder).items():
-            sentences = self._datasets.sentences.get(group, 0)
-            total += sentences * SENTENCE_TOKENS
-            for suite in suites:
-                texts = self._text_tokens(suite, encoder)
-                total += texts
-                if not sentences and not texts:
-                    not_counted.add(suite)
+            tokens = self._tokens_of(encoder, group)
+            total += tokens
+            not_counted |= set() if tokens else set(suites)
         return total, not_counted
+
+    def _tokens_of(self, encoder: str, group: str) -> float:
+        """Return the tokens that a group of suites encodes of an encoder; 0 if they are not known."""
+        sentences = self._datasets.sentences.get(group, 0) * SENTENCE_TOKENS
+        suites = self.plan.groups(encoder).get(group, [])
+        return sentences + sum(self._text_tokens(suite, encoder) for suite in suites)
 
     def _text_tokens(self, suite: str, encoder: str) -> float:
         """Return the tokens of a suite of long texts, of the sets that are read of an encoder; 0 for another suite."""
@@ -327,29 +261,3 @@ class Cost:
     @cached_property
     def _datasets(self) -> Datasets:
         return load_datasets(self.plan.workflow)
-
-
-def speeds(plan: Study) -> list[Speed]:
-    """Return what is known of devices: records of `replicse benchmark`, the newest first, then published ones."""
-    stored = [_stored(file) for file in Path(plan.paths.throughput()).glob("*.json")]
-    published = [Speed(device=each.device, flops=each.flops) for each in plan.scale.cost]
-    return [*sorted(stored, key=lambda one: one.when, reverse=True), *published]
-
-
-def _stored(file: Path) -> Speed:
-    try:
-        return Speed.of(read_json(file), str(file))
-    except BadInput as error:
-        raise BadInput(f"{error}; delete the file, and let replicse benchmark write it again") from None
-
-
-def speed_of(plan: Study, device: str = "") -> Speed:
-    """Return the speed of a device by a part of its name, of the first without one; BadInput for no such device."""
-    measured = speeds(plan)
-    for one in measured:
-        if device.lower() in one.device.lower():
-            return one
-    names = "; ".join(one.device for one in measured)
-    raise BadInput(
-        f'no device "{device}" is known; there is {names}, and replicse benchmark measures this one'
-    )

@@ -22,7 +22,8 @@ class Need:
     """Something that a study reads from outside: its name, about how large it is, and its licence.
 
     `copies` is how many times its size is on the disk in the end, `source` what it is fetched by: the part of a data
-    set, the plain source of an encoder and the folder it is brought to, the scale's Download of a file.
+    set, the plain source of an encoder and the folder it is brought to, the Download of a file, a suite and its
+    options.
     """
 
     kind: Kind
@@ -54,10 +55,13 @@ def needs(plan: Study) -> Iterator[Need]:
     for key, source in plan.backbones.items():
         if hub := source.get("hub"):
             where = {**source, "folder": plan.paths.backbone(key)}
-            yield Need("encoder", hub, weight_bytes(hub), "see its model card", 2, where)
+            size = plan.scale.weights.get(hub) or weight_bytes(hub)
+            yield Need("encoder", hub, size, "see its model card", 2, where)
     for suite in sorted(current().suites.keys() & set().union(*plan.suites.values())):
-        if name := plan.scale.suite_options(suite).downloads():
-            yield Need("suite", name, None, "of each set", 1, suite)
+        # What some cell reads: the tasks of an item, not all tasks of the suite.
+        options = type(plan.scale.suite_options(suite)).of(plan.options(suite, plan.suites), suite)
+        if name := options.downloads():
+            yield Need("suite", name, options.download_bytes(), "of each set", 2, (suite, options))
 
 
 def amounts(wanted: Sequence[Need]) -> tuple[int, int, int]:

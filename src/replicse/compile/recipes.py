@@ -1,6 +1,7 @@
 """The runs that recipes describe, as written: with what a request and a protocol change in them."""
 
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 from typing import NamedTuple
 
 from replicse.registry.run_specs import AveragedRun, InitSpec, RunSpec
@@ -11,7 +12,7 @@ from replicse.spec.own_corpora import with_own_corpora
 from replicse.spec.papers import Paper, merge_runs, recipe_layers, recipe_of
 from replicse.spec.printed import Spread
 from replicse.spec.protocols import varied
-from replicse.spec.record import RECORD, Record
+from replicse.spec.record import Record
 from replicse.spec.record_spreads import lent_spreads
 from replicse.spec.scales import Scale
 
@@ -41,9 +42,7 @@ class Recipes:
 
     def __init__(self, papers: Mapping[str, Paper], scale: Scale, record: Record) -> None:
         self.papers, self.scale = papers, scale
-        # A paper's own spread replaces the one of the record.
-        recorded = [*self._recorded_spreads(record), *self._printed_spreads()] if scale.comparable else []
-        self._published = recorded
+        self._record = record
         self._read: dict[tuple[str, str], Written] = {}
 
     def is_own(self, paper: str) -> bool:
@@ -84,10 +83,18 @@ class Recipes:
             for path, spread in spreads.items()
         }
 
-    def _recorded_spreads(self, record: Record) -> Iterator[tuple[RunSpec, dict[str, Spread]]]:
+    @cached_property
+    def _published(self) -> list[tuple[RunSpec, dict[str, Spread]]]:
+        # A paper's own spread replaces the one of the record.
+        return [*self._recorded_spreads(), *self._printed_spreads()] if self.scale.comparable else []
+
+    def _recorded_spreads(self) -> Iterator[tuple[RunSpec, dict[str, Spread]]]:
+        """Yield the run and spread of each cell that others trained often enough; skip papers that are not here."""
         names = CellNames(self.papers)
-        for name, spread in lent_spreads(record):
-            (full,) = names.full_names(name, "", RECORD)
+        for reading, spread in lent_spreads(self._record):
+            if reading.cell.partition("/")[0] not in self.papers:
+                continue
+            (full,) = names.full_names(reading.cell, "", self._record.location(reading))
             cell = names.cell(full)
             item = self.papers[cell.paper].items.get(cell.item_name)
             place = item.place_of(cell) if item else None

@@ -1,36 +1,168 @@
-"""The memory and time that a job asks a scheduler for."""
+"""The memory and time that a job asks a scheduler for, from the estimates of a study or what was measured.
 
+A group of jobs asks for the sum of its jobs' minutes (Snakemake, `GroupResources.basic_layered`), so an evaluation that
+may take hours is an allocation of its own.
+"""
+
+import math
+from collections import defaultdict
+from collections.abc import Mapping
+from functools import cached_property
 from typing import Any
 
+from replicse.compile.cost import Cost
+from replicse.compile.lineage import run_sources
+from replicse.compile.sizes import FROZEN_BYTES, Sources, encoder_parameters, sizes_of
 from replicse.compile.study import Study
 from replicse.registry.suites import Suite, groups
+from replicse.spec.scale_entries import ScaleNeeds
+
+# The least minutes of a job, for starting and for a slow disk; and how many times its expected time it asks for.
+LEAST_MINUTES, TIMES = 15, 2.0
+# Groups of suites that train classifiers: no estimate counts them, so they get the hour of any suite at least.
+CLASSIFIERS = ("transfer", "heads")
+# MB of Python, torch with its CUDA libraries, and the packages that a job imports.
+PROCESS_MB = 4000
+# Copies of an encoder's weights that a training has in memory at most: read, saved with the two moments of AdamW.
+COPIES = 4
+# KB a row of a store: lines of a corpus and their places. 0.70 were measured at 5.4 million rows together with their
+# tokens, which are now written in blocks.
+STORE_KB = 0.7
+# Rows that are tokenised a minute. benchmarks/growth.py: a million sentences in one; augmented ones take longer.
+STORE_ROWS = 100_000
 
 
 class JobResources:
     """The resources of the jobs of a study, as functions that Snakemake calls with wildcards and the attempt."""
 
     def __init__(self, study: Study) -> None:
-        self.needs = study.scale.needs
+        self.study, self.needs = study, study.scale.needs
         self.threads = self.needs.threads
         self.gpus = int(self.needs.gpu != "none")
 
     def train_memory(self, wildcards: Any, attempt: int) -> int:
         """Return the memory of a training in MB; a retry gets more."""
-        return self.needs.train_memory_mb * attempt
+        size = sizes_of(self.study.runs[wildcards.run].init, self._sources)
+        return training_memory_mb(size, self.needs, attempt)
 
     def train_time(self, wildcards: Any, attempt: int) -> int:
-        """Return the time of a training in minutes; a retry resumes, and gets more."""
-        return self.needs.train_hours * 60 * attempt
+        """Return the time of a training in minutes; a retry resumes, and gets more.
+
+        It leaves room for the evaluations of the same allocation, which is as long as all of them together.
+        """
+        asked = training_minutes(self._cost, wildcards.run, self.needs, attempt)
+        others = 0
+        for encoder, group in self._evaluations.get(wildcards.run, ()):
+            others += evaluation_minutes(self._cost, encoder, group, self.needs, attempt)
+        return max(LEAST_MINUTES, min(asked, self.needs.longest_hours * 60 - others))
 
     def evaluation_memory(self, wildcards: Any, attempt: int) -> int:
         """Return the memory of an evaluation in MB; a retry gets more."""
-        return self._find_largest(wildcards.get("group", ""), "memory") * attempt
+        return evaluation_memory_mb(wildcards.get("group", ""), self.needs, attempt)
 
     def evaluation_time(self, wildcards: Any, attempt: int) -> int:
         """Return the time of an evaluation in minutes; a retry gets more."""
-        return self._find_largest(wildcards.get("group", ""), "hours") * 60 * attempt
+        group = wildcards.get("group", "")
+        return evaluation_minutes(self._cost, wildcards.encoder, group, self.needs, attempt)
 
-    def _find_largest(self, group: str, resource: str) -> int:
-        """Return the most that a suite of a group needs; of any suite if the scale's evaluation sets are small."""
-        suites = groups().get(group, []) if self.needs.full_suites else []
-        return max(getattr(suite, resource) for suite in (Suite, *suites))
+    def store_memory(self, wildcards: Any, attempt: int) -> int:
+        """Return the memory of tokenising a column in MB; a retry gets more."""
+        return store_memory_mb(self._rows(wildcards.name), attempt)
+
+    def store_time(self, wildcards: Any, attempt: int) -> int:
+        """Return the time of tokenising a column in minutes; a retry gets more."""
+        return store_minutes(self._rows(wildcards.name), self.needs, attempt)
+
+    def is_long(self, group: str) -> bool:
+        """Return whether an evaluation is no part of the allocation of its run: a suite of it may take hours."""
+        return self.needs.full_suites and is_long(group)
+
+    def _rows(self, store: str) -> int | None:
+        return self.study.scale.rows(self.study.stores[store]["corpus"]["name"])
+
+    # Snakemake reads the workflow in each job, and most of them ask for nothing.
+    @cached_property
+    def _cost(self) -> Cost:
+        return Cost(self.study)
+
+    @cached_property
+    def _evaluations(self) -> Mapping[str, list[tuple[str, str]]]:
+        """Return the evaluations in the allocation of each run: encoder, and group of suites or `trajectory`."""
+        evaluations: dict[str, list[tuple[str, str]]] = defaultdict(list)
+        for name, encoder in self.study.encoders.items():
+            named = [*self.study.groups(name), *({"trajectory"} & self.study.suites.get(name, set()))]
+            if encoder.source.run:
+                evaluations[encoder.source.run] += [(name, each) for each in named if not self.is_long(each)]
+        return evaluations
+
+    @cached_property
+    def _sources(self) -> Sources:
+        return run_sources(self.study)
+
+
+def requested_minutes(hours: float | None, needs: ScaleNeeds, attempt: int = 1) -> int:
+    """Return the minutes to ask for: twice the expected hours, at least 15 minutes, at most the scale's longest job.
+
+    Args:
+        hours: expected hours; the scale's `train_hours` are asked for if they are not known.
+        needs: what the scale says of its jobs.
+        attempt: 1, and one more at each retry, which is given as many times the minutes.
+    """
+    minutes = needs.train_hours * 60 if hours is None else hours * TIMES * 60
+    return min(max(LEAST_MINUTES, math.ceil(minutes)) * attempt, needs.longest_hours * 60)
+
+
+def training_minutes(cost: Cost, run: str, needs: ScaleNeeds, attempt: int = 1) -> int:
+    """Return the minutes that a training asks for; one that its limit ends is resumed by its retry."""
+    estimate = cost.hours([run])
+    return requested_minutes(estimate and estimate.expected, needs, attempt)
+
+
+def evaluation_minutes(cost: Cost, encoder: str, group: str, needs: ScaleNeeds, attempt: int = 1) -> int:
+    """Return the minutes that an evaluation asks for: of a suite of hours no more than its `hours`.
+
+    The scoring of such a suite, by the CPU, is taken to last as long as its encoding.
+    """
+    estimate = cost.encoding(encoder, group)
+    hours = estimate.expected if estimate else 0.0
+    if group in CLASSIFIERS or not hours:
+        hours = max(hours, Suite.hours / TIMES)
+    if not (needs.full_suites and is_long(group)):
+        return requested_minutes(hours, needs, attempt)
+    most = max(suite.hours for suite in groups()[group]) * 60 * attempt
+    return min(requested_minutes(2 * hours, needs, attempt), most) if estimate else most
+
+
+def store_minutes(rows: int | None, needs: ScaleNeeds, attempt: int = 1) -> int:
+    """Return the minutes that tokenising a column of so many rows asks for; an hour if they are not known."""
+    return requested_minutes(0.5 if rows is None else rows / STORE_ROWS / 60, needs, attempt)
+
+
+def training_memory_mb(size: tuple[int, int] | None, needs: ScaleNeeds, attempt: int = 1) -> int:
+    """Return the memory that a training on a GPU asks for, in MB; the scale's own figure without one.
+
+    Args:
+        size: layers and width of the encoder, None if they are not known.
+        needs: what the scale says of its jobs: its `train_memory_mb` is the most that a first attempt asks for.
+        attempt: 1, and one more at each retry.
+    """
+    if needs.gpu != "required" or size is None:
+        return needs.train_memory_mb * attempt
+    weights = FROZEN_BYTES * encoder_parameters(*size) / 1e6
+    return min(math.ceil(PROCESS_MB + COPIES * weights), needs.train_memory_mb) * attempt
+
+
+def evaluation_memory_mb(group: str, needs: ScaleNeeds, attempt: int = 1) -> int:
+    """Return the memory that an evaluation asks for, in MB: the most of its suites at a scale with full ones."""
+    suites = groups().get(group, []) if needs.full_suites else []
+    return max([Suite.memory, *(suite.memory for suite in suites)]) * attempt
+
+
+def store_memory_mb(rows: int | None, attempt: int = 1) -> int:
+    """Return the memory that tokenising a column of so many rows asks for, in MB."""
+    return math.ceil(PROCESS_MB / 4 + STORE_KB * (rows or 1_000_000) / 1000) * attempt
+
+
+def is_long(group: str) -> bool:
+    """Return whether a suite of a group may take hours at the papers' scale."""
+    return any(suite.hours > Suite.hours for suite in groups().get(group, []))

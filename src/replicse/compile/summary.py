@@ -4,9 +4,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from replicse.compile.cost import Cost, Speed, TimeEstimate
+from replicse.compile.cost import Cost, TimeEstimate
 from replicse.compile.needs import Need, amounts, needs
 from replicse.compile.remarks import remarks
+from replicse.compile.speed import Speed
 from replicse.compile.study import Study
 from replicse.spec.tables import Item
 
@@ -46,6 +47,7 @@ class Summary:
     not_searched: TimeEstimate
     released: TimeEstimate
     evaluation: TimeEstimate
+    gpu_bytes: float | None
     needs: tuple[Need, ...]
     notes: tuple[str, ...]
 
@@ -64,6 +66,7 @@ class Summary:
             "released": self.released.plain("encoders"),
             "encoders": self.evaluation.count,
             "evaluation": self.evaluation.plain("encoders"),
+            "gpu_bytes": self.gpu_bytes,
             "stores": len(study.stores),
             "download_bytes": download,
             "disk_bytes": disk,
@@ -103,6 +106,7 @@ def summary_of(study: Study, device: str = "") -> Summary:
         not_searched=cost.training(study.runs.keys() - searched),
         released=cost.evaluation([name for name, each in study.encoders.items() if each.source.hub]),
         evaluation=cost.evaluation(study.encoders),
+        gpu_bytes=cost.gpu_bytes,
         needs=tuple(needs(study)),
         notes=tuple(remarks(study)),
     )

@@ -27,17 +27,34 @@ NO_LABEL = "-"  # SNLI's mark where the annotators did not agree
 def read_corpus(root: Path, corpus: registry.Corpus | Mapping[str, Any]) -> dict[str, list[str]]:
     """Return the columns of a corpus, all of the same length, in file order.
 
-    `corpus` is a model of the registry, or plain data of one; its files are named below `root`. `limit` keeps the
-    first rows, `sample` random ones; a labelled one has the column `label` too. Raises BadInput for what the registry
-    refuses, for malformed lines and for other `rows` than the recipe expects, MissingData for an absent file.
+    Args:
+        root: the folder that the files of the corpus are named below.
+        corpus: a model of the registry, or plain data of one. `limit` keeps the first rows, `sample` random ones; a
+            labelled one has the column `label` too.
+
+    Raises:
+        BadInput: for what the registry refuses, for malformed lines and for other `rows` than the recipe expects.
+        MissingData: for an absent file.
     """
     kind = registry.corpus_of(corpus)
-    rows = list(_selected(kind.made_by()(Path(root), kind), kind))
-    _check_rows(len(rows), Path(root), kind)
-    # A file of triples may leave the last column out.
     names = (*kind.columns, *["label"] * kind.labelled(kind.plain()))
-    columns = names[: len(rows[0])] if rows else names
-    return {name: [row[i] for row in rows] for i, name in enumerate(columns)}
+    columns: dict[str, list[str]] = {}
+    for row in corpus_rows(root, kind):
+        if not columns:
+            # A file of triples may leave the last column out.
+            columns = {name: [] for name in names[: len(row)]}
+        for column, cell in zip(columns.values(), row, strict=True):
+            column.append(cell)
+    return columns or {name: [] for name in names}
+
+
+def corpus_rows(root: Path, corpus: registry.Corpus) -> Iterator[Row]:
+    """Yield the rows of a corpus, in file order; at the end BadInput for another number than its recipe expects."""
+    count = 0
+    for row in _selected(corpus.made_by()(Path(root), corpus), corpus):
+        count += 1
+        yield row
+    _check_rows(count, Path(root), corpus)
 
 
 def check_corpus(root: Path, corpus: registry.Corpus) -> None:
@@ -81,8 +98,14 @@ def _check_sample(count: int, sample: registry.Sample) -> None:
 
 
 def lines(root: Path, corpus: registry.Lines) -> Iterator[Row]:
-    """Yield one line a row; blank lines, and lines outside `min_words` to `max_words`, are dropped."""
+    """Yield one line a row; blank lines, and lines outside `min_words` to `max_words`, are dropped.
+
+    With `as_written` none is dropped, as by the text loader of `datasets`; SimCSE's train.py makes a space of no text.
+    """
     for _, line in read_lines(root / corpus.file):
+        if corpus.as_written:
+            yield (line or " ",)
+            continue
         words = line.split()
         if len(words) >= (corpus.min_words or 1) and len(words) <= (corpus.max_words or len(words)):
             yield (" ".join(words),)

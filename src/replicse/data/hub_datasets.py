@@ -96,7 +96,9 @@ def _part_rows(part: HubPart, corpus: HubDataset) -> Iterator[tuple[Any, ...]]:
     for name in corpus.read:
         check_known(name, dataset.column_names, f'{part.path}: no column "{name}"')
     values = [_values(part, corpus, dataset, name) for name in corpus.read]
-    for batch in dataset.select_columns(list(corpus.read)).iter(10_000):
+    # A row of lists holds tens of thousands of texts.
+    size = 1 if corpus.map == "lists" else 10_000
+    for batch in dataset.select_columns(list(corpus.read)).iter(size):
         columns = [map(value, batch[name]) for name, value in zip(corpus.read, values, strict=True)]
         yield from (row for row in zip(*columns, strict=True) if None not in row)
 

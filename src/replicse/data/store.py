@@ -1,10 +1,11 @@
 """Tokenised store: one column of text, tokenised once and memory-mapped by every run that reads it."""
 
 from array import array
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from tokenizers import Tokenizer
@@ -59,8 +60,9 @@ def write_store(
     """Tokenise texts, truncated at `max_length` ids, into a folder that `open_store` reads, with the rows' labels.
 
     `change` makes the ids of a row out of its number, its ids, and 1 at the special ones among them.
-    The same texts and tokenizer give the same bytes. `store.json` is written last: a folder without it is
-    not a store. Raises BadInput where there are no texts.
+    The same texts and tokenizer give the same bytes. Tokens are written a block of rows at a time: those of millions of
+    rows need gigabytes. `store.json` is written last: a folder without it is not a store. Raises BadInput where there
+    are no texts.
     """
     folder = Path(folder)
     tokenizer = load_tokenizer(tokenizer_file, max_length)
@@ -68,22 +70,18 @@ def write_store(
         raise BadInput(f"{folder}: the corpus has no rows; check the files and filters of {dict(spec)}")
     folder.mkdir(parents=True, exist_ok=True)
     (folder / RECORD).unlink(missing_ok=True)
-    tokens, lengths = _tokenised(tokenizer, texts, change)
-    offsets = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
-    arrays = {TOKENS: tokens, OFFSETS: offsets}
+    offsets = _write_tokens(folder / TOKENS, _tokenised(tokenizer, texts, change))
+    arrays = {OFFSETS: offsets}
     if labels is not None:
         arrays[LABELS] = np.array(labels, dtype=np.float32)
     for name, values in arrays.items():
-        with atomic_write(folder / name) as temporary, temporary.open("wb") as stream:
-            try:
-                np.save(stream, values)
-            except OSError as error:
-                raise not_written(folder / name, error) from None
+        with _written(folder / name) as stream:
+            np.save(stream, values)
     record = {
         "rows": len(texts),
-        "tokens": len(tokens),
+        "tokens": int(offsets[-1]),
         "max_length": max_length,
-        "sha256": {name: sha256_of(folder / name) for name in arrays},
+        "sha256": {name: sha256_of(folder / name) for name in (TOKENS, *arrays)},
         "tokenizer": sha256_of(tokenizer_file),
         "spec": dict(spec),
     }
@@ -108,12 +106,50 @@ def open_store(folder: Path) -> TokenColumn:
     return TokenColumn(arrays[TOKENS], arrays[OFFSETS], arrays.get(LABELS))
 
 
+@contextmanager
+def _written(path: Path) -> Iterator[BinaryIO]:
+    """Open a file that replaces the one of its name once the block has ended; a full disk is one sentence."""
+    with atomic_write(path) as temporary, temporary.open("wb") as stream:
+        try:
+            yield stream
+        except OSError as error:
+            raise not_written(path, error) from None
+
+
+def _write_tokens(path: Path, blocks: Iterable[tuple[np.ndarray, list[int]]]) -> np.ndarray:
+    """Write the tokens of all blocks as np.save does, and return the offsets of the rows, int64.
+
+    The header, which says how many tokens there are, is written again at the end: its length does not depend on that.
+    """
+    lengths, count = [np.zeros(1, dtype=np.int64)], 0
+    with _written(path) as stream:
+        _write_header(stream, 0)
+        start = stream.tell()
+        for tokens, of_rows in blocks:
+            stream.write(tokens.data)
+            lengths.append(np.array(of_rows, dtype=np.int64))
+            count += len(tokens)
+        stream.seek(0)
+        _write_header(stream, count)
+        assert stream.tell() == start, "numpy pads headers to one length"
+    return np.cumsum(np.concatenate(lengths))
+
+
+def _write_header(stream: BinaryIO, count: int) -> None:
+    header = {
+        "descr": np.lib.format.dtype_to_descr(np.dtype(np.int32)),
+        "fortran_order": False,
+        "shape": (count,),
+    }
+    np.lib.format.write_array_header_1_0(stream, header)
+
+
 def _tokenised(
     tokenizer: Tokenizer, texts: Sequence[str], change: TokenChange | None
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the ids of all texts, int32, and the length of each row, int64."""
-    tokens, lengths = array("i"), np.empty(len(texts), dtype=np.int64)
+) -> Iterator[tuple[np.ndarray, list[int]]]:
+    """Yield the ids of a block of texts, int32, one row after the other, and the length of each row."""
     for start in range(0, len(texts), BATCH):
+        tokens, lengths = array("i"), []
         for row, encoding in enumerate(
             tokenizer.encode_batch_fast(list(texts[start : start + BATCH])), start
         ):
@@ -123,5 +159,5 @@ def _tokenised(
                 raise BadInput(
                     f"row {row + 1}, {excerpt(texts[row])}, has no token for this tokenizer; leave it out"
                 )
-            lengths[row] = len(ids)
-    return np.frombuffer(tokens, dtype=np.int32), lengths
+            lengths.append(len(ids))
+        yield np.frombuffer(tokens, dtype=np.int32), lengths

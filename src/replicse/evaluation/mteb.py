@@ -10,8 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from replicse.errors import MissingData
 from replicse.evaluation.mteb_miniature import miniature
 from replicse.evaluation.suites import Vectors
+from replicse.printable import several
 from replicse.registry.mteb import LACKS_PART, MTEB_NAMES, MTEB_TASKS, categories
 
 log = logging.getLogger(__name__)
@@ -55,6 +57,30 @@ def evaluate(
             lost = next(name for name in members if scores.get(name) is None)
             failures[f"average/{group}"] = f"{LACKS_PART}: {lost}, {failures.get(lost, 'not asked for')}"
     return {**scores, "average": averages, "failures": failures}
+
+
+def fetch(tasks: Sequence[str] | None = None, **options: object) -> None:
+    """Download the datasets of tasks, so that they can be evaluated without a network.
+
+    Args:
+        tasks: names of tasks; the 56 if not given.
+        options: the other options of the suite, which change nothing here.
+
+    Raises:
+        MissingData: names the tasks that could not be downloaded, after all others have been.
+    """
+    from replicse.evaluation.mteb_library import download_task
+
+    failed = []
+    for name in tasks or MTEB_NAMES:
+        log.info("task=%s", name)
+        try:
+            download_task(name)
+        except Exception as error:
+            # The library raises errors of many packages; one task must not keep the others from being downloaded.
+            failed.append(f"{name} ({' '.join(str(error).split()) or type(error).__name__})")
+    if failed:
+        raise MissingData(f"{several(len(failed), 'task')} of MTEB cannot be downloaded: {'; '.join(failed)}")
 
 
 def _outcome(name: str, measure: Callable[[str], float]) -> tuple[float | None, str]:

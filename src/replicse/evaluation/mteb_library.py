@@ -87,7 +87,7 @@ class Library:
     def task(self, name: str) -> AbsTask:
         """Return a task, over the rows of the data root where the data are local."""
         if self.data == "hub":
-            return _english()[name] if name in MTEB_NAMES else mteb.get_task(name)
+            return _task_of_hub(name)
         if name not in LOCAL:
             raise MissingData(f"{name}: {NOT_LOCAL}; run it at a scale with hub data")
         # SICK-R of MTEB are the pairs of all three splits (methods, pitfall 15).
@@ -118,6 +118,18 @@ class Library:
             self.store.save_to_cache(result, meta, encode_kwargs=KEYWORDS)
         log.info("task=%s seconds=%.1f", task.metadata.name, time.monotonic() - start)
         return result
+
+
+def download_task(name: str) -> None:
+    """Load the datasets of a task, which leaves them in the cache of the hub's library, and forget them."""
+    task = _task_of_hub(name)
+    for part in task.metadata.tasks if isinstance(task, AbsTaskAggregate) else [task]:
+        part.load_data()
+        part.unload_data()
+
+
+def _task_of_hub(name: str) -> AbsTask:
+    return _english()[name] if name in MTEB_NAMES else mteb.get_task(name)
 
 
 @cache

@@ -60,7 +60,11 @@ def compare_results(a: ExternalResults, b: ExternalResults) -> Differences:
     Raises:
         BadInput: they share no score.
     """
-    both = {name: (one, other) for name, one in a.scores.items() if (other := b.score(name)) is not None}
+    both: dict[str, tuple[float, float]] = {}
+    for name, value in a.scores.items():
+        other_value = b.score(name)
+        if other_value is not None:
+            both[name] = (value, other_value)
     if not both:
         raise BadInput(f"no score is in both; A holds {a.scores_listed()}; B holds {b.scores_listed()}")
     names = [name for name in both if other_aggregation(name) not in both]

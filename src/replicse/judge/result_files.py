@@ -15,7 +15,7 @@ from replicse.judge.result_scores import (
     AVERAGED,
     SAME,
     Content,
-    Score,
+    ResultScore,
     flat,
     mapping,
     rows_at_places,
@@ -116,10 +116,10 @@ def _read_or_name(file: Path) -> Content:
         content = _read_file(file)
     except BadInput as error:
         problem = str(error).removeprefix(f"{file}: ")
-        return Content([Score(file.name, None, f"passed over, {problem}")])
+        return Content([ResultScore(file.name, None, f"passed over, {problem}")])
     if content.scores or file.name == MODEL_META:
         return content
-    return Content([Score(file.name, None, "passed over, no scores in it")])
+    return Content([ResultScore(file.name, None, "passed over, no scores in it")])
 
 
 def _gather(place: Path, read: Sequence[Content]) -> ExternalResults:
@@ -127,18 +127,20 @@ def _gather(place: Path, read: Sequence[Content]) -> ExternalResults:
     scores: dict[str, float] = {}
     remarks: dict[str, list[str]] = defaultdict(list)
     settings: dict[str, str] = {}
-    data: dict[str, dict[str, str]] = {}
+    data: dict[str, Mapping[str, str]] = {}
     inputs: dict[str, str] = {}
     for content in read:
-        settings |= {**content.settings, **settings}
-        data |= {**content.data, **data}
-        inputs |= {**content.inputs, **inputs}
+        settings = {**content.settings, **settings}
+        data = {**content.data, **data}
+        inputs = {**content.inputs, **inputs}
         for score in content.scores:
-            kept = score.value if score.value is None else scores.setdefault(score.path, score.value)
-            if kept is not None and score.value is not None and abs(kept - score.value) > ROUNDING:
-                remarks["several values, of which the first is read"].append(score.path)
-            elif score.remark:
-                remarks[score.remark].append(score.path)
+            remark = score.remark
+            if score.value is not None:
+                first = scores.setdefault(score.path, score.value)
+                is_equal = abs(first - score.value) <= ROUNDING
+                remark = remark if is_equal else "several values, of which the first is read"
+            if remark:
+                remarks[remark].append(score.path)
     results = ExternalResults(place, scores, settings, remarks, data, inputs)
     for name, parts in AVERAGED.items():
         values = [value for part in parts if (value := results.score(part)) is not None]

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from replicse.errors import BadInput
-from replicse.judge.result_scores import Content, Score, flat, mapping, words_of
+from replicse.judge.result_scores import Content, ResultScore, flat, mapping, words_of
 from replicse.printable import some
 from replicse.registry.mteb import MTEB_NAMES, categories
 from replicse.registry.suites import COSINE
@@ -97,7 +97,7 @@ def _entries(parts: Any) -> list[tuple[str, Mapping[str, Any]]]:
     return subsets or [("default", entry)]
 
 
-def _main_score(task: str, split: str, subset: str, entry: Mapping[str, Any]) -> Score:
+def _main_score(task: str, split: str, subset: str, entry: Mapping[str, Any]) -> ResultScore:
     """Return the main score of an entry, or the first score there that may replace it."""
     english = subset == "default" or (task in MTEB_NAMES and subset in ("en", "en-en"))
     main = english and split == ("dev" if task == "MSMARCO" else "test")
@@ -106,7 +106,7 @@ def _main_score(task: str, split: str, subset: str, entry: Mapping[str, Any]) ->
     usual = METRICS if categories().get(task) != "BitextMining" else (METRICS[0], "f1")
     metric = next((metric for metric in usual if COSINE.holds(values.get(metric))), "")
     if not metric:
-        return Score(path, None, "passed over, no score from -1 to 1")
-    return Score(
+        return ResultScore(path, None, "passed over, no score from -1 to 1")
+    return ResultScore(
         path, 100 * values[metric], "" if metric == METRICS[0] else f"no main_score, read by {metric}"
     )

@@ -66,7 +66,7 @@ COUNTS = (
 
 
 @dataclass(frozen=True)
-class Score:
+class ResultScore:
     """A score x 100 at a metric path with a remark; None is a score that is not read, and the remark says why."""
 
     path: str
@@ -82,7 +82,7 @@ class Content:
     or the beginning of several. `inputs` are digests of what was evaluated, and the prompts, by name.
     """
 
-    scores: list[Score] = field(default_factory=list)
+    scores: list[ResultScore] = field(default_factory=list)
     settings: dict[str, str] = field(default_factory=dict)
     data: dict[str, dict[str, str]] = field(default_factory=dict)
     inputs: dict[str, str] = field(default_factory=dict)
@@ -128,12 +128,12 @@ def _names(pattern: str, place: str) -> dict[str, str]:
     return names if all(names.values()) else {}
 
 
-def _score(path: str, value: Any, factor: int) -> Score:
+def _score(path: str, value: Any, factor: int) -> ResultScore:
     number = value[0] if isinstance(value, list | tuple) and value else value
     limits = COSINE if factor == 100 else range_of(path) or ANY
     if limits.holds(number):
-        return Score(path, factor * number)
-    return Score(path, None, NOT_MEASURED if number is None else f"passed over, {number}")
+        return ResultScore(path, factor * number)
+    return ResultScore(path, None, NOT_MEASURED if number is None else f"passed over, {number}")
 
 
 def task_of(name: str) -> str:

@@ -118,11 +118,21 @@ class OneColumn(CorpusFormat):
 
 
 class Lines(OneColumn, OneFile):
-    """One sentence a line; those outside `min_words` to `max_words` are dropped."""
+    """One sentence a line; blank ones, and those outside `min_words` to `max_words`, are dropped.
+
+    With `as_written` every line is a row with its spaces as they are, a blank one a single space.
+    """
 
     format: Literal["lines"]
     min_words: Count | None = None
     max_words: Count | None = None
+    as_written: bool = False
+
+    @model_validator(mode="after")
+    def _keeps_all_or_some(self) -> Self:
+        if self.as_written and (self.min_words or self.max_words):
+            raise ValueError("as_written without min_words and max_words, which drop lines")
+        return self
 
     @model_validator(mode="after")
     def _is_raw_text(self) -> Self:

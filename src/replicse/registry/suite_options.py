@@ -7,8 +7,9 @@ from pydantic import AfterValidator, Field
 
 from replicse.checked import Checked, Id, Text, UserMessage
 from replicse.errors import check_known
+from replicse.printable import several
 from replicse.registry.corpora import Corpus, Labelled, StsName
-from replicse.registry.mteb import categories
+from replicse.registry.mteb import MTEB_NAMES, categories, text_bytes
 from replicse.registry.sets import EvaluationSet, SetName
 
 TransferName = Literal["MR", "CR", "SUBJ", "MPQA", "SST2", "TREC", "MRPC"]
@@ -47,8 +48,15 @@ class SuiteOptions(Checked):
     """The options of a suite: none, unless a class below says which."""
 
     def downloads(self) -> str:
-        """Return which data sets a library of the suite downloads while it runs; blank for none."""
+        """Return which datasets a library of the suite downloads while it runs; blank for none.
+
+        A suite whose module has a function `fetch` of its options is fetched before.
+        """
         return ""
+
+    def download_bytes(self) -> int | None:
+        """Return about how many bytes they have; None if it is not known."""
+        return None
 
     def extra(self) -> str:
         """Return the extra of this package that the suite needs, named like what it installs; blank for none."""
@@ -98,8 +106,17 @@ class MtebOptions(SuiteOptions):
     model: str = ""
 
     def downloads(self) -> str:
-        """Return all of them where they are those of the hub."""
-        return "data sets of MTEB" if self.data == "hub" else ""
+        """Return them if they are those of the hub."""
+        return f"datasets of MTEB, {several(len(self.names), 'task')}" if self.data == "hub" else ""
+
+    def download_bytes(self) -> int | None:
+        """Return the bytes of the texts of the tasks; None if one is not of the 56."""
+        return text_bytes(self.names)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Return the tasks to run."""
+        return self.tasks or MTEB_NAMES
 
     def extra(self) -> str:
         """Return the library, but for miniatures."""

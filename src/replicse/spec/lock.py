@@ -15,17 +15,25 @@ LOCK = "hub.lock.yaml"
 KINDS = (attrgetter("models"), attrgetter("datasets"))
 
 
-def _full(commit: str) -> str:
-    if not re.fullmatch("[0-9a-f]{40}", commit):
-        raise ValueError("a commit of 40 hexadecimal digits, or null")
+def _commit(commit: str) -> str:
+    if not re.fullmatch("[0-9a-f]{7,40}", commit):
+        raise ValueError("a commit of 40 hexadecimal digits, its first 7 or more, or null")
     return commit
 
 
 class Pin(Checked):
-    """The commit of an artefact, None where it is not known yet, and where that commit is documented."""
+    """The commit of an artefact, None where it is not known yet, and where that commit is documented.
 
-    commit: Annotated[Text, AfterValidator(_full)] | None
+    An abbreviated commit is not downloaded from: `replicse fetch --pin` completes it.
+    """
+
+    commit: Annotated[Text, AfterValidator(_commit)] | None
     seen: Text
+
+    @property
+    def complete(self) -> bool:
+        """Return whether the commit is known in full."""
+        return self.commit is not None and len(self.commit) == 40
 
 
 class Lock(Checked):
@@ -35,9 +43,9 @@ class Lock(Checked):
     datasets: dict[str, Pin] = Field(default_factory=dict)
 
     def revision(self, hub_id: str) -> str | None:
-        """Return the commit of a model or a data set, or None where it is not pinned."""
+        """Return the commit of a model or a data set, or None where it is not pinned in full."""
         pin = self.models.get(hub_id) or self.datasets.get(hub_id)
-        return pin.commit if pin else None
+        return pin.commit if pin and pin.complete else None
 
     def unpinned(self, hub_ids: Iterable[str]) -> list[str]:
         """Return which of these artefacts have no commit, each once, in their order."""

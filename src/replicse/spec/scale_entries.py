@@ -109,13 +109,15 @@ class ScaleNeeds(Checked):
     """What the jobs of a scale need of a machine, and what a machine should have for a study of it.
 
     `gpu`: jobs ask for none, for one where there is one, or a study is meant for one. With `full_suites` an evaluation
-    needs the memory and hours that its suites name, without it those of any suite.
+    needs the memory and hours that its suites name, without it those of any suite. No job asks for more than
+    `longest_hours`: a training that ends there is resumed.
     """
 
     gpu: Literal["none", "optional", "required"] = "optional"
     threads: Count = 1
     train_memory_mb: Count = 3000
     train_hours: Count = 8
+    longest_hours: Count = 24
     full_suites: bool = False
     memory_gb: Whole = 0
     disk_gb: Whole = 0

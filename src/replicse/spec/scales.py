@@ -54,6 +54,7 @@ class Scale(Checked):
     searches, unless a scale of the workspace gives these keys.
 
     `cost` is one device or several, the usual one first.
+    `weights` is the size in bytes of hub encoders whose name does not say it, or that hold more than an encoder.
     `precision: papers` trains each paper's runs in the precision of that paper, fp32 where it tells none. A grid tries
     the values of `grids` only; of a search whose jobs are drawn, the first `draws` are run. An item with a search of
     more jobs than `largest_search` is left out of a study that does not name it.
@@ -74,6 +75,7 @@ class Scale(Checked):
     released: dict[Id, Released] = {}
     vectors: dict[Id, WordVectors] = {}
     downloads: dict[DataFile, Download] = {}
+    weights: dict[Text, Count] = {}
     options: dict[str, dict[str, Any]] = {}
     augmentations: Annotated[
         dict[str, dict[str, Any]], AugmentationParameters.check_changes("augmentation")

@@ -74,7 +74,6 @@ class Item(Checked):
         "profile",
         "bars",
         "heat",
-        "strip",
         "effects",
     ] = ""
     title: Text

@@ -87,7 +87,7 @@ def test_a_study_is_run_again_in_its_crate(workspace, tmp_path_factory, monkeypa
     assert {run.optimisation.batch_size for run in study.runs.values() if not run.init.fresh} == {32}
     capfd.readouterr()
     assert main(["run", "-n"]) == 0
-    assert "13 jobs: prepare 5, train 3, evaluate 2" in capfd.readouterr().err
+    assert "12 jobs: prepare 4, train 3, evaluate 2" in capfd.readouterr().err
 
 
 def test_a_crate_is_not_written_in_the_place_of_a_folder(tmp_path, capsys):

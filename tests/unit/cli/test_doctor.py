@@ -1,7 +1,9 @@
 """`replicse doctor`: what this machine has, and what a study would still need."""
 
 import json
+import re
 import socket
+from types import SimpleNamespace
 
 import pytest
 from places import ROOT
@@ -59,11 +61,48 @@ def test_a_data_file_that_is_not_there_is_named_with_its_place(found, tmp_path):
 
 
 def test_the_hub_is_missing_where_encoders_come_from_it(found):
-    code, told = found("scale: paper\npapers: {simcse: [table3]}\nseeds: [0]\n")
+    code, told = found("scale: paper\npapers: {diffcse: [table2]}\nseeds: [0]\n")
     assert code == 1 and told["hub"][0]["state"] == "missing" and "HTTPS_PROXY" in told["hub"][0]["remedy"]
     assert "no commit in hub.lock.yaml" in told["pins"][0]["found"]
 
 
-def test_what_a_suite_downloads_by_itself_is_a_note(found):
-    told = found("scale: paper\npapers: {cropping: [batches]}\nseeds: [0]\n")[1]["data"]
-    assert [one["state"] for one in told if one["found"].startswith("data sets of MTEB")] == ["note"]
+def test_the_datasets_of_mteb_are_fetched_and_their_size_is_said(found, monkeypatch):
+    """Before, each evaluation downloaded them, although the documentation sets HF_HUB_OFFLINE."""
+    config = "scale: paper\npapers: {noncontrastive: [table6]}\nseeds: [0]\n"
+    (fetched,) = [one for one in found(config)[1]["data"] if "to download" in one["found"]]
+    assert fetched["remedy"].startswith("replicse fetch")
+    gigabytes = float(fetched["found"].split(" GB to download")[0])
+    assert 18 < gigabytes < 60
+    monkeypatch.setattr("replicse.registry.suite_options.find_spec", lambda name: None)
+    told = found(config)[1]["data"]
+    assert [one["state"] for one in told if one["found"].startswith("datasets of MTEB")] == ["note"]
+
+
+PAPER = "scale: paper\npapers: {simcse: [table5]}\nseeds: [0]\n"
+
+
+def test_a_card_that_is_smaller_than_the_largest_training_is_noted_with_what_happens(found, monkeypatch):
+    for gigabytes, state in ((24, "note"), (140, "ok")):
+        card = SimpleNamespace(name="Some GPU", total_memory=gigabytes * 1e9)
+        monkeypatch.setattr("torch.cuda.is_available", lambda: True)
+        monkeypatch.setattr("torch.cuda.device_count", lambda: 1)
+        monkeypatch.setattr("torch.cuda.get_device_properties", lambda place, card=card: card)
+        gpu = found(PAPER)[1]["GPU"][0]
+        assert (gpu["state"], gpu["found"]) == (state, f"Some GPU {gigabytes} GB")
+        assert ("needs about 43.7 GB: its steps are computed in chunks" in gpu["remedy"]) == (state == "note")
+
+
+@pytest.mark.parametrize(
+    ("cuda", "command", "said"),
+    [
+        (None, "/usr/bin/nvidia-smi", r"pip uninstall --yes torch && .*pip install torch==\d[\d.]+$"),
+        (None, None, "this scale is meant for a GPU"),
+        ("13.0", None, "look at the driver: nvidia-smi has to list a GPU, and to know CUDA 13.0"),
+    ],
+)
+def test_what_is_done_about_a_gpu_that_torch_does_not_see(found, monkeypatch, cuda, command, said):
+    """pip install torch==2.13.0 does nothing where 2.13.0+cpu is installed."""
+    monkeypatch.setattr("torch.version.cuda", cuda)
+    monkeypatch.setattr("shutil.which", lambda name: command)
+    gpu = found(PAPER)[1]["GPU"][0]
+    assert gpu["state"] == "missing" and re.search(said, gpu["remedy"])

@@ -43,7 +43,7 @@ def hub(monkeypatch):
 
         def list_repo_commits(self, name, repo_type):
             asked.add(name)
-            assert (name, repo_type) == (SIMCSE_DATA, "dataset")
+            assert (name, repo_type) in ((SIMCSE_DATA, "dataset"), ("some/small", "model"))
             return [SimpleNamespace(commit_id=commit) for commit in (NEW, DATA, OLD)]
 
     monkeypatch.setattr(verb, "HfApi", Api)
@@ -77,6 +77,23 @@ def test_what_has_no_commit_gets_the_one_of_the_hub_and_a_pin_stays(workflow, hu
     capsys.readouterr()
     assert run(workflow) == 0
     assert capsys.readouterr().out == "every hub artefact has a commit\n"
+
+
+def test_an_abbreviated_pin_is_completed_by_the_commit_that_begins_with_it(workflow, hub, capsys):
+    (workflow / "hub.lock.yaml").write_text(
+        LOCK.replace(f"small: {{commit: {OLD}", f"small: {{commit: {NEW[:7]}")
+    )
+    lock = load_lock(workflow)
+    assert (lock.revision("some/small"), lock.unpinned(["some/small"])) == (None, ["some/small"])
+    assert run(workflow) == 0
+    assert load_lock(workflow).revision("some/small") == NEW, "not the one of its branch"
+    assert f"some/small: {NEW[:7]} -> {NEW}" in capsys.readouterr().out
+    (workflow / "hub.lock.yaml").write_text("models: {some/small: {commit: 1234567a, seen: p}}\n")
+    assert run(workflow) == 2
+    assert (
+        "some/small has no commit 1234567a; name one that it has, or null for its newest"
+        in capsys.readouterr().err
+    )
 
 
 def test_one_repository_at_two_revisions_is_refused(workflow, hub, capsys):

@@ -26,6 +26,20 @@ def corpus(root, text, **spec):
     return read_corpus(root, {"file": "corpus", **spec})
 
 
+def test_lines_as_written_are_those_of_the_authors_loader(tmp_path):
+    """Blank lines were dropped and double spaces collapsed, so that 1,000,000 lines were fewer rows."""
+    datasets = pytest.importorskip("datasets")
+    text = "first  line\n\n led and ended by spaces \n \none\u2028line\nlast"
+    found = corpus(tmp_path, text, format="lines", as_written=True, rows=6)["text"]
+    loaded = datasets.load_dataset(
+        "text", data_files=str(tmp_path / "corpus"), cache_dir=str(tmp_path / "cache")
+    )
+    assert found == [line or " " for line in loaded["train"]["text"]]
+    assert len(corpus(tmp_path, text, format="lines")["text"]) == 4
+    with pytest.raises(BadInput, match="as_written without min_words and max_words"):
+        corpus(tmp_path, text, format="lines", as_written=True, min_words=2)
+
+
 @cases
 def test_lines_of_a_wanted_number_of_words_keep_their_order(tmp_path, text, options, kept):
     assert corpus(tmp_path, text, format="lines", **options) == {"text": kept}

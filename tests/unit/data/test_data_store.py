@@ -1,4 +1,5 @@
 import json
+import weakref
 from pathlib import Path
 
 import numpy as np
@@ -72,3 +73,24 @@ def test_a_changed_or_missing_array_is_found(tmp_path, tokenizer_file, change):
     change(tmp_path / "tokens.npy")
     with pytest.raises(BadInput, match=r"tokens\.npy: not the array that store\.json recorded"):
         open_store(tmp_path)
+
+
+def test_tokens_are_written_block_by_block_with_the_bytes_of_np_save(tmp_path):
+    """The tokens of 5.4 million rows, in memory at once, needed more than the 4 GB that a job is given."""
+    drawn = np.random.default_rng(0)
+    sizes = [[int(size) for size in drawn.integers(1, 9, 4)] for _ in range(6)]
+    alive: list[weakref.ref] = []
+
+    def blocks():
+        for lengths in sizes:
+            tokens = np.arange(sum(lengths), dtype=np.int32)
+            alive.append(weakref.ref(tokens))
+            yield tokens, lengths
+            del tokens
+            assert sum(one() is not None for one in alive) <= 1
+
+    offsets = store._write_tokens(tmp_path / "tokens.npy", blocks())
+    every = [np.arange(sum(lengths), dtype=np.int32) for lengths in sizes]
+    np.save(tmp_path / "whole.npy", np.concatenate(every))
+    assert (tmp_path / "tokens.npy").read_bytes() == (tmp_path / "whole.npy").read_bytes()
+    assert offsets.tolist() == [0, *np.cumsum([length for lengths in sizes for length in lengths])]

@@ -165,7 +165,7 @@ def test_nli_corpora_are_the_same(hub, tmp_path, real_data, name, recipe):
     assert ours == theirs and len(next(iter(ours.values()))) > 50
 
 
-def test_lists_are_rows_and_documents_of_the_hub_are_pinned(hub, tmp_path):
+def test_lists_are_rows_and_documents_of_the_hub_are_pinned(hub, tmp_path, monkeypatch):
     rows = [
         {"sentences": ["One. a", "Two."], "labels": ["x", "y"]},
         {"sentences": ["Three."], "labels": ["x"]},
@@ -179,5 +179,9 @@ def test_lists_are_rows_and_documents_of_the_hub_are_pinned(hub, tmp_path):
     }
     chunks = corpus_of({"format": "chunks", "documents": documents}).pinned(lambda path: COMMIT)
     assert chunks.parts[0].revision == COMMIT and chunks.columns == ("anchor", "positive")
+    sizes, iterate = [], datasets.Dataset.iter
+    noted = lambda self, size: sizes.append(size) or iterate(self, size)  # noqa: E731
+    monkeypatch.setattr(datasets.Dataset, "iter", noted)
     found = read_corpus(tmp_path, chunks.documents)
+    assert sizes == [1], "a list of a set holds tens of thousands of texts"
     assert found == {"text": ["One. a", "Two.", "Three."], "class": ["x", "y", "x"]}

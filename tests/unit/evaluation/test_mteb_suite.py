@@ -21,7 +21,7 @@ from replicse.errors import BadInput, MissingData
 from replicse.evaluation import mteb as suite
 from replicse.evaluation import suites
 from replicse.evaluation.mteb_miniature import CANDIDATES, MEASURES, ROWS, captions
-from replicse.registry.mteb import MTEB_NAMES, MTEB_TASKS
+from replicse.registry.mteb import MTEB_NAMES, MTEB_TASKS, text_bytes
 
 mteb = pytest.importorskip("mteb")
 from mteb.abstasks import AbsTaskRetrieval  # noqa: E402
@@ -66,6 +66,39 @@ def test_the_list_is_the_librarys_own_with_pinned_data():
         parts = task.metadata.tasks if task.is_aggregate else [task]
         assert all(len(part.metadata.revision) == 40 for part in parts), name
         assert {subset for part in parts for subset in part.hf_subsets} <= {"default", "en", "en-en", "eng"}
+        characters = sum(count_characters(part.metadata.descriptive_stats) for part in parts)
+        assert text_bytes([name]) / 1e6 - 1 < characters / 1e6 <= text_bytes([name]) / 1e6, name
+    assert 18e9 < text_bytes(MTEB_NAMES) < 19e9 and text_bytes(["STS12", "BIOSSES", "Tatoeba"]) is None
+
+
+def count_characters(statistics):
+    """Return the characters of the texts of a task by the statistics of the library, each subset in its split."""
+    inner = [
+        count_characters(each)
+        for name, each in statistics.items()
+        if isinstance(each, dict) and name != "hf_subset_descriptive_stats"
+    ]
+    return statistics.get("total_text_length", 0) + sum(inner)
+
+
+def test_fetch_loads_each_dataset_and_names_what_failed_at_the_end(monkeypatch):
+    loaded, kept = [], []
+
+    def load_data(task, **_):
+        if task.metadata.name == "STS13":
+            raise OSError("no route to host")
+        loaded.append(task.metadata.name)
+
+    monkeypatch.setattr(mteb.abstasks.AbsTask, "load_data", load_data)
+    monkeypatch.setattr(AbsTaskRetrieval, "load_data", load_data)
+    monkeypatch.setattr(mteb.abstasks.AbsTask, "unload_data", lambda task: kept.append(task.metadata.name))
+    monkeypatch.setattr(AbsTaskRetrieval, "unload_data", lambda task: kept.append(task.metadata.name))
+    with pytest.raises(
+        MissingData, match=r"^1 task of MTEB cannot be downloaded: STS13 \(no route to host\)$"
+    ):
+        suite.fetch(["STS12", "STS13", "CQADupstackRetrieval", "STSBenchmark"], data="hub")
+    assert loaded == kept and len(loaded) == 14, "CQADupstackRetrieval has twelve parts"
+    assert loaded[0] == "STS12" and loaded[-1] == "STSBenchmark"
 
 
 # Miniatures

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from replicse.data.corpora import Row, read_corpus
+from replicse.data.corpora import Row, corpus_rows
 from replicse.data.sts import one_spaced, read_lines
 from replicse.data.tables import table_rows
 from replicse.data.transfer import load_transfer
@@ -34,7 +34,8 @@ def documents(root: Path, corpus: Documents) -> Iterator[Row]:
 
 def chunks(root: Path, corpus: Chunks) -> Iterator[Row]:
     """Yield two different chunks of each document that has two, drawn evenly, at each visit; the others are dropped."""
-    texts = read_corpus(root, corpus.documents)["text"]
+    place = corpus.documents.columns.index("text")
+    texts = (row[place] for row in corpus_rows(root, corpus.documents))
     by_document = [chunks_of(text, corpus.sentences, corpus.shortest, corpus.longest) for text in texts]
     random = np.random.default_rng(corpus.seed)
     for some in (some for _ in range(corpus.visits) for some in by_document if len(some) > 1):

@@ -1,0 +1,105 @@
+"""What jobs ask a scheduler for, and what Snakemake's own arithmetic makes of it for a group."""
+
+from types import SimpleNamespace
+
+import pytest
+import yaml
+from planned import WORKFLOW, shipped_plan
+from snakemake.iocontainers import Wildcards
+from snakemake.resources import GroupResources
+
+from replicse.compile import resources
+from replicse.spec.scale_entries import ScaleNeeds
+
+PAPER = ScaleNeeds(gpu="required", train_memory_mb=32000, full_suites=True)
+
+
+@pytest.mark.parametrize(
+    ("hours", "attempt", "minutes"),
+    [
+        (0.01, 1, 15),
+        (0.3, 1, 36),
+        (0.3, 2, 72),
+        (3.0, 1, 360),
+        (20.0, 1, 1440),
+        (0.01, 2, 30),
+        (None, 1, 480),
+    ],
+)
+def test_twice_the_expected_time_between_a_quarter_of_an_hour_and_the_longest_job(hours, attempt, minutes):
+    assert resources.requested_minutes(hours, PAPER, attempt) == minutes
+    short = ScaleNeeds(longest_hours=1)
+    assert resources.requested_minutes(hours, short, attempt) == min(60, minutes)
+
+
+def test_memory_by_size_and_by_rows():
+    base = resources.training_memory_mb((12, 768), PAPER)
+    large = resources.training_memory_mb((24, 1024), PAPER)
+    assert 5000 < base < 7000 < large < 10000
+    assert resources.training_memory_mb((12, 768), PAPER, 2) == 2 * base
+    assert resources.training_memory_mb(None, PAPER) == 32000
+    assert resources.training_memory_mb((2, 32), ScaleNeeds()) == 3000
+    # 5.4 million rows needed 3.9 GB as one list.
+    assert 3900 < resources.store_memory_mb(5_434_400) < 6000 and resources.store_memory_mb(24_445) < 1100
+
+
+@pytest.fixture(scope="module")
+def paper():
+    return shipped_plan(scale="paper", papers="all", seeds=[0])
+
+
+def ask(memory, time, attempt=1, **wildcards):
+    """Return the minutes and MB that Snakemake gets from the functions of a rule."""
+    named = Wildcards(fromdict=wildcards)
+    return {"runtime": time(named, attempt), "mem_mb": memory(named, attempt), "gpu": 1}
+
+
+def ask_for_groups(study, profile, attempt=1):
+    """Return what Snakemake asks Slurm for: of each run with its evaluations, and of each evaluation by itself."""
+    jobs = resources.JobResources(study)
+    settings = yaml.safe_load((WORKFLOW / "profiles" / profile / "config.yaml").read_text())
+    limits = settings.get("resources", {})
+    assert all(settings["set-resource-scopes"][name] == "local" for name in limits)
+    constraints = SimpleNamespace(get=lambda name: SimpleNamespace(value=limits.get(name)))
+    levels = {}
+    for run in study.runs:
+        levels[run] = [[ask(jobs.train_memory, jobs.train_time, attempt, run=run)], []]
+    alone = []
+    for name, encoder in study.encoders.items():
+        for group in study.groups(name):
+            asked = ask(jobs.evaluation_memory, jobs.evaluation_time, attempt, encoder=name, group=group)
+            together = encoder.source.run in levels and not jobs.is_long(group)
+            (levels[encoder.source.run][1] if together else alone).append(asked)
+        if "trajectory" in study.suites.get(name, ()):
+            checkpoints = ask(jobs.evaluation_memory, jobs.evaluation_time, attempt, encoder=name)
+            levels[encoder.source.run][1].append(checkpoints)
+    groups = []
+    for of_run in levels.values():
+        level = [[SimpleNamespace(resources=job, pipe_group=None) for job in each] for each in of_run if each]
+        groups.append(GroupResources.basic_layered(level, constraints, run_local=False))
+    return groups, alone
+
+
+@pytest.mark.parametrize(("profile", "attempt"), [("slurm", 1), ("slurm-gpu", 1), ("slurm-gpu", 3)])
+def test_no_allocation_of_the_paper_scale_asks_for_more_than_a_day(paper, profile, attempt):
+    """Before, each suite of hours was in the group of its run, and Snakemake asked for up to 153 hours."""
+    groups, alone = ask_for_groups(paper, profile, attempt)
+    assert len(groups) == len(paper.runs) > 1000
+    assert max(each["runtime"] for each in groups + alone) <= 24 * 60
+    if attempt > 1:
+        return
+    assert max(each["runtime"] for each in alone) == 24 * 60, "MTEB on a large encoder"
+    assert min(each["runtime"] for each in alone) == 15, "kNN on the abstracts of ICLR"
+    short = sum(each["runtime"] <= 4 * 60 for each in groups)
+    assert short > 0.9 * len(groups)
+    assert max(each["mem_mb"] for each in groups) < (12_000 if profile == "slurm-gpu" else 21_000)
+
+
+def test_a_store_asks_by_the_rows_of_its_corpus(paper):
+    jobs = resources.JobResources(paper)
+    rows = {name: paper.scale.rows(store["corpus"]["name"]) for name, store in paper.stores.items()}
+    most = max(filter(None, rows.values()))
+    largest = next(name for name in rows if rows[name] == most)
+    asked = ask(jobs.store_memory, jobs.store_time, name=largest)
+    assert asked["mem_mb"] == resources.store_memory_mb(most) > 1700
+    assert ask(jobs.store_memory, jobs.store_time, 2, name=largest)["mem_mb"] == 2 * asked["mem_mb"]
