@@ -68,12 +68,12 @@ def test_memory_that_ends_is_one_sentence(capsys, monkeypatch, error):
         raise error
 
     monkeypatch.setattr("replicse.cli.verb_parser", fail)
-    assert main(["job", "train"]) == 1
+    assert main(["job", "results/x.json"]) == 1
     said = capsys.readouterr().err
-    assert said.startswith("replicse job train: not enough memory (") and said.count("\n") == 1
+    assert said.startswith("replicse job: not enough memory (") and said.count("\n") == 1
     error = RuntimeError("mat1 and mat2 shapes cannot be multiplied")
     with pytest.raises(RuntimeError, match="mat1"):
-        main(["job", "train"])
+        main(["job", "results/x.json"])
 
 
 @pytest.mark.parametrize("scale", ["micro", "paper"])
