@@ -18,10 +18,10 @@ from replicse.encoder.folders import check_folder, record_folder
 from replicse.encoder.sentence import SentenceEncoder
 from replicse.encoder.task_heads import save_task_heads
 from replicse.errors import BadInput, Failed
-from replicse.files import write_json
+from replicse.files import link_equal, write_json
 from replicse.objective import Step
 from replicse.objective.kept import load_terms, save_terms
-from replicse.registry.artefacts import METRICS
+from replicse.registry.artefacts import METRICS, WEIGHTS
 from replicse.registry.encoders import CHECKPOINTS
 from replicse.registry.procedures import ScheduleParameters
 from replicse.registry.run_options import Freeze
@@ -176,7 +176,7 @@ class Trainer:
         if self.job.spec.dropout.schedule != "constant":
             self.model.set_progress(step / self.steps)
         self.model.follow(step, self.steps)
-        labels = None if labels is None else labels.to(self.device)
+        labels = None if labels is None else labels.to(self.device, non_blocking=True)
         gradients = matrix_products(self.job.spec.precision)(self._gradients)
         gradients = partial(gradients, step, source, self._moved(columns), labels)
         gradients = partial(self.chunk_size.compute, step, columns[0].rows, gradients)
@@ -325,6 +325,8 @@ class Trainer:
         if self.best is not None:
             self.state.load_best(self.best["step"])
         self._save_encoder("best")
+        if self.best is None or self.best["step"] == step:
+            link_equal(self.out / "last" / WEIGHTS, self.out / "best" / WEIGHTS)
         kept = [f"trajectory/step-{each}" for each in spec.trajectory.steps() if each <= step]
         rate = done * spec.optimisation.rows_per_step / seconds if done else None
         write_json(
