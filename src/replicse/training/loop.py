@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from replicse.data.store import open_store
 from replicse.encoder.batch import TokenBatch
 from replicse.encoder.folders import check_folder, record_folder
+from replicse.encoder.products import matrix_products
 from replicse.encoder.sentence import SentenceEncoder
 from replicse.encoder.task_heads import save_task_heads
 from replicse.errors import BadInput, Failed
@@ -36,7 +37,7 @@ from replicse.training.model import open_model
 from replicse.training.optimiser import moved, rate_groups
 from replicse.training.parts import Parts
 from replicse.training.ppmi import ppmi_embeddings
-from replicse.training.precision import autocast_to, check_precision, matrix_products
+from replicse.training.precision import autocast_to, check_precision
 from replicse.training.selection import selection_of
 from replicse.training.sources import TrainingSource, sources_of
 from replicse.training.state import BrokenState, RunState, StopSignal
