@@ -1,10 +1,11 @@
 """Processor time of a dry-run of the whole paper scale through each profile (goal: under 10 s for 5,000 jobs).
 
 `replicse run -n` plans, and has Snakemake build the whole DAG and count its jobs; every job is resolved, none
-is listed. Time is that of the processor, so that what else runs on the machine counts less. `limit` is Snakemake
+is listed. Time is the processor's, so that other processes of the machine count less. `limit` is Snakemake
 alone on a workflow of the same shape, measured in the same run: as many jobs of each stage, as many files of each,
-which need each other alike, and nothing else: no parameters, resources, logs or environments. All are measured in turn,
-`--rounds` times; the smallest time of each is told, for what else a machine does only adds to it.
+below one folder with a wildcard, which need each other alike, with a file that exists for each job, and nothing else:
+no parameters, resources, logs or environments. All are measured in turn, `--rounds` times, and the smallest time of
+each counts, because what else a machine does only adds to it.
 """
 
 import argparse
@@ -24,8 +25,6 @@ from record import ROOT, row, write_record
 GOAL = 10
 ALONE = "snakemake_alone"
 PROFILES = ("gpu-box", "slurm", "slurm-gpu")
-# Files that a job of a stage makes, where it makes more than one; its rule names them.
-FILES = {"train": 4, "store": 3, "backbone": 3}
 LIMIT = """
 import json
 
@@ -36,13 +35,22 @@ def needs_of(stage):
     return lambda wildcards: SHAPE[stage]["needs"][wildcards.name]
 
 
+def specification_of(stage):
+    return lambda wildcards: f"specifications/{stage}/{wildcards.name}"
+
+
 wildcard_constraints:
+    scale="paper",
     name="[^/]+",
 
 
 rule all:
     input:
-        [f"{stage}/{name}/0" for stage in ("evaluate", "geometry", "count") for name in SHAPE[stage]["needs"]],
+        [
+            f"results/paper/{stage}/{name}/0.{stage}"
+            for stage in ("evaluate", "geometry", "count", "report")
+            for name in SHAPE[stage]["needs"]
+        ],
 
 
 for stage in SHAPE:
@@ -51,9 +59,10 @@ for stage in SHAPE:
         name:
             stage
         input:
+            specification_of(stage),
             needs_of(stage),
         output:
-            [f"{stage}/{{name}}/{place}" for place in range(SHAPE[stage]["files"])],
+            [f"results/{{scale}}/{stage}/{{name}}/{place}.{stage}" for place in range(SHAPE[stage]["files"])],
         shell:
             "touch {output}"
 """
@@ -107,11 +116,17 @@ def shape(seeds: int) -> dict[str, dict]:
 
     config = read_config([ROOT / "config.yaml"], "paper", seeds, {})
     jobs = list_jobs(compile_study(config, ROOT / "workflow")).values()
-    names = {job: job.id or "all" for job in jobs}
-    first = {file: f"{job.stage}/{names[job]}/0" for job in jobs for file in job.outputs}
+    names = {job: job.id.replace("/", "-") or "all" for job in jobs}
+    first = {
+        file: f"results/paper/{job.stage}/{names[job]}/0.{job.stage}" for job in jobs for file in job.outputs
+    }
     found: dict[str, dict] = {}
     for job in jobs:
-        stage = found.setdefault(job.stage, {"files": FILES.get(job.stage, 1), "needs": {}})
+        # A page is written only for an item that is asked for.
+        if job.stage == "page":
+            continue
+        # Each job also writes a copy of its specification.
+        stage = found.setdefault(job.stage, {"files": len(job.outputs) + 1, "needs": {}})
         stage["needs"][names[job]] = [first[file] for file in job.inputs if file in first]
     return found
 
@@ -122,6 +137,11 @@ def limit(seeds: int) -> dict[str, float]:
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "Snakefile").write_text(LIMIT)
         Path(folder, "shape.json").write_text(json.dumps(told))
+        for stage, found in told.items():
+            for name in found["needs"]:
+                file = Path(folder, "specifications", stage, name)
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.touch()
         quiet = ["--dry-run", "--quiet", "rules", "progress", "--scheduler", "greedy", "--cores", "all"]
         seconds, _ = processor_seconds([sys.executable, "-m", "snakemake", *quiet], Path(folder))
     return facts(1 + sum(len(stage["needs"]) for stage in told.values()), seconds)

@@ -51,7 +51,7 @@ def prepare(data: Path, work: Path) -> dict:
     }
 
 
-def measure(job: str, work: Path, more: list[str]) -> None:
+def measure(specification: str, work: Path, more: list[str]) -> None:
     """Train, and write peak memory before and behind the steps and their seconds."""
     from replicse.cli import main
     from replicse.training.loop import Trainer
@@ -66,9 +66,8 @@ def measure(job: str, work: Path, more: list[str]) -> None:
         run(self)
         found["peak_mib"], found["seconds_per_step"] = peak(), (time.perf_counter() - start) / STEPS
 
-    places = ["--data", str(work), "--state", str(work / "state"), "--out", str(work / "out")]
     with mock.patch.object(Trainer, "run", measured):
-        assert main(["job", "train", job, *places, *more]) == 0
+        assert main(["job", specification, *more]) == 0
     (work / "found.json").write_text(json.dumps(found))
 
 
@@ -87,14 +86,17 @@ def lines_of(found: dict) -> Iterator[dict]:
 def main() -> None:
     """Measure all cases and write the record."""
     argparse.ArgumentParser(description=__doc__).parse_args()
+    from job_files import write_job
+
     data = data_root()
     result: dict = {"batch": BATCH, "chunk": CHUNK, "encoder": "6 layers x 384"}
     with tempfile.TemporaryDirectory() as folder:
         work = Path(folder)
-        job = json.dumps(prepare(data, work))
+        weights_file = work / "out" / "last" / "model.safetensors"
+        _, specification = write_job(work, "train", prepare(data, work), [weights_file], data)
         weights = {}
         for name, more in CASES.items():
-            subprocess.run([sys.executable, __file__, "measure", job, folder, *more], check=True)
+            subprocess.run([sys.executable, __file__, "measure", specification, folder, *more], check=True)
             found = json.loads((work / "found.json").read_text())
             result[name] = {
                 "beyond_start_mib": round(found["peak_mib"] - found["start_mib"]),
@@ -102,7 +104,7 @@ def main() -> None:
             }
             from safetensors.numpy import load_file
 
-            weights[name] = load_file(work / "out" / "last" / "model.safetensors")
+            weights[name] = load_file(weights_file)
     result["largest_difference_of_weights"] = {
         name: float(max(abs(other[key] - weights["whole"][key]).max() for key in other))
         for name, other in weights.items()

@@ -8,7 +8,6 @@ build/self-test/<device>.json unless --out names another file. The exit code is 
 
 import argparse
 import contextlib
-import json
 import os
 import re
 import sys
@@ -411,16 +410,11 @@ class SelfTest:
             "run": run.plain(), "run_id": run.run_id, "init": str(job.init), "tokenizer": str(job.tokenizer),
             "stores": [str(store) for store in job.stores],
         }  # fmt: skip
-        other = {
-            "data": self.work, "state": self.work / "other-state",
-            "out": self.work / "other-out", "threads": torch.get_num_threads(), "device": device,
-        }  # fmt: skip
-        words = [
-            "job",
-            "train",
-            json.dumps(document),
-            *(f"--{name}={value}" for name, value in other.items()),
-        ]
+        from job_files import write_job  # below tests, which `record` has put on the path
+
+        weights = self.work / "other" / "last" / "model.safetensors"
+        words = write_job(self.work, "train", document, [weights], self.work)
+        words += [f"--threads={torch.get_num_threads()}", f"--device={device}"]
         with started(2, words) as processes:
             parted = self.noted(Parts(processes))
         return within(what, _difference(parted, whole), EQUAL, how)

@@ -5,11 +5,10 @@ work where the repository is read; `on_page_markdown` turns such a link into one
 PAGES is a Markdown file elsewhere, a file of ASSETS is copied.
 """
 
-import os
 import posixpath
 import re
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any, get_origin
 
@@ -17,19 +16,10 @@ from markdown.extensions.toc import slugify
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
-from pydantic import TypeAdapter
 
 import replicse
 from replicse import checked
-from replicse.cli import GROUPS, verb_parser
-from replicse.spec.claims import Claim
-from replicse.spec.config import Config
-from replicse.spec.datasets import Datasets
-from replicse.spec.models import Recipe
-from replicse.spec.papers import About, Corpora, Sets
-from replicse.spec.protocols import Protocol
-from replicse.spec.scales import Scale
-from replicse.spec.tables import Item
+from replicse.cli.manual import GIVEN, MARK, commands, formats
 
 ROOT = Path(__file__).resolve().parents[1]
 # A study that was kept here has no README.md before somebody writes it.
@@ -45,7 +35,6 @@ PAGES = {
 ASSETS = ("figures/studies/**/*.png", "benchmarks/results/**/*.png", "reports/studies/**/*")
 LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)#\s]+)(#[^)\s]+)?\)")
 NUMBERED = re.compile(r"(\]\([^):\s]*#)(\d)")  # a link to a heading that begins with a digit
-MARK = re.compile(r"^<!-- generated: (\w+) -->$", re.MULTILINE)
 
 
 def assets() -> Iterator[str]:
@@ -121,99 +110,13 @@ def in_site(link: re.Match[str], origin: str, here: str) -> str:
     )
 
 
-def commands() -> str:
-    """Return the help of every verb, from the parsers of the command line."""
-    os.environ["COLUMNS"] = "80"
-    parts = []
-    for group, verbs in GROUPS.items():
-        parts.append(f"## {group.capitalize()}")
-        for verb in verbs:
-            parts.append(f"### {verb}\n\n{indented(verb_parser(verb).format_help())}")
-    return "\n\n".join(parts)
-
-
-def indented(text: str) -> str:
-    """Return text as a block of code."""
-    return "\n".join(f"    {line}" for line in text.splitlines())
-
-
 def interface() -> str:
     """Return a directive of mkdocstrings for each public name of the package, and for what plug-ins are given."""
     names = [name for name in replicse.__all__ if not name.startswith("_")]
-    given = (
-        "objective.terms.Step",
-        "objective.terms.Term",
-        "encoder.batch.TokenBatch",
-        "encoder.backbone.Hidden",
-    )
     numbers = [name for name, value in vars(checked).items() if get_origin(value) is Annotated]
     options = f"    options: {{members: [{', '.join(numbers)}], show_if_no_docstring: true}}"
-    parts = [f"::: replicse.{name}" for name in (*names, *given)]
+    parts = [f"::: replicse.{name}" for name in (*names, *GIVEN)]
     return "\n\n".join([*parts, f"::: replicse.checked\n{options}"])
 
 
-def formats() -> str:
-    """Return the keys of every kind of file, from the models that check them; parts of several kinds come last."""
-    kinds = file_schemas()
-    shared: dict[str, Mapping[str, Any]] = {}
-    parts = []
-    for name, schema in kinds.items():
-        shared |= schema.get("$defs", {})
-        parts.append(f"## {name}\n\n{keys(schema)}")
-    parts.append("## Parts of files")
-    parts += [f"### {name}\n\n{keys(schema)}" for name, schema in sorted(shared.items())]
-    return "\n\n".join(parts)
-
-
-def file_schemas() -> dict[str, dict[str, Any]]:
-    """Return the JSON Schema of every kind of file, made from the models that check the files."""
-    kinds: dict[str, Any] = {
-        "config": Config, "paper": About, "table": Item, "recipes": dict[str, Recipe], "protocols": list[Protocol],
-        "claims": list[Claim], "corpora": Corpora, "sets": Sets, "scale": Scale, "datasets": Datasets,
-    }  # fmt: skip
-    return {name: TypeAdapter(kind).json_schema() for name, kind in kinds.items()}
-
-
-def keys(schema: Mapping[str, Any]) -> str:
-    """Return the description of an object and a table of its keys, or what kind of value it is."""
-    about = schema.get("description", "").replace("\n\n", "\n")
-    if "properties" not in schema:
-        return f"{about}\n\nA file is {kind(schema)}."
-    required = schema.get("required", ())
-    lines = ["| key | value | default |", "| --- | --- | --- |"]
-    for key, value in schema["properties"].items():
-        default = "required" if key in required else f"`{value['default']}`" if value.get("default") else ""
-        lines.append(f"| `{key}` | {kind(value)} | {default} |".replace("\n", " "))
-    return "\n".join([about, "", *lines])
-
-
-def kind(value: Mapping[str, Any]) -> str:
-    """Return what values a schema admits, in words, with links to parts of files."""
-    if "$ref" in value:
-        name = value["$ref"].rpartition("/")[2]
-        return f"[{name}](#{name.lower()})"
-    if "const" in value:
-        return f"`{value['const']}`"
-    if "enum" in value:
-        return ", ".join(f"`{each}`" if each else "blank" for each in value["enum"])
-    several = value.get("anyOf") or value.get("oneOf")
-    if several:
-        return " or ".join(dict.fromkeys(map(kind, several)))
-    return plural(value)
-
-
-def plural(value: Mapping[str, Any]) -> str:
-    """Return a list, a mapping or a plain value in words."""
-    if value.get("type") == "array":
-        members = value.get("items") or {"anyOf": value.get("prefixItems", [{}])}
-        return f"list of {kind(members)}"
-    if value.get("type") == "object":
-        members = value.get("additionalProperties")
-        return f"mapping to {kind(members)}" if isinstance(members, dict) and members else "mapping"
-    words = {"string": "text", "integer": "whole number", "null": "nothing", "boolean": "true or false"}
-    bounds = [f"{sign} {value[name]}" for name, sign in BOUNDS.items() if name in value]
-    return " ".join([words.get(value.get("type", ""), value.get("type", "any value")), *bounds])
-
-
-BOUNDS = {"minimum": "≥", "exclusiveMinimum": ">", "maximum": "≤", "exclusiveMaximum": "<"}
 GENERATED = {"commands": commands, "interface": interface, "formats": formats}

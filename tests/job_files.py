@@ -21,4 +21,4 @@ def write_job(
     if root:
         record = {"source": "local", "root": str(root), "files": [], "sets": {}}
         (folder / "data.json").write_text(json.dumps(record), encoding="utf-8")
-    return ["job", stage, str(file)]
+    return ["job", str(file)]

@@ -17,15 +17,15 @@ import small_study
 
 from replicse.runtime.forking import JOB
 
-# Stage: the first words of its jobs, and how one of the others begins.
+# Stage: how the specifications of its jobs begin.
 STAGES = {
-    "prepare": ("job\0store", ""),
-    "pre-train": ("job\0train", "results/micro/jobs/train/mlm-"),
-    "train": ("job\0train", "results/micro/jobs/train/infonce-"),
-    "evaluate": ("job\0evaluate", ""),
-    "tabulate": ("job\0tabulate", ""),
-    "judge": ("job\0judge", ""),
-    "report": ("job\0report", ""),
+    "prepare": "store/",
+    "pre-train": "train/mlm-",
+    "train": "train/infonce-",
+    "evaluate": "evaluate/",
+    "tabulate": "tabulate/",
+    "judge": "judge.json",
+    "report": "report.json",
 }
 # A job alone; Snakemake alone, whose jobs go on; Snakemake's whole process group, its jobs in it.
 VICTIMS = ("job", "main", "group")
@@ -126,12 +126,11 @@ class Kills:
 
     def _job(self, stage: str) -> psutil.Process | None:
         """Return the process of a job of a stage in this folder, where one is at work."""
-        verb, word = STAGES[stage]
+        words_of_job = f"-m\0replicse\0job\0results/micro/jobs/{STAGES[stage]}".encode()
         for process in Path("/proc").glob("[0-9]*"):
             try:
                 words = (process / "cmdline").read_bytes()
-                is_it = f"-m\0replicse\0{verb}\0".encode() in words and f"\0{word}".encode() in words
-                if is_it and (process / "cwd").readlink() == self.folder:
+                if words_of_job in words and (process / "cwd").readlink() == self.folder:
                     return psutil.Process(int(process.name))
             except (OSError, psutil.Error):
                 continue

@@ -49,13 +49,14 @@ class Submitted:
             time.sleep(0.1)
         raise AssertionError(f"{what} was not seen: {self.jobs()}\n{self.said()}")
 
-    def processes(self, word: str) -> list[psutil.Process]:
-        """Return the processes of this package whose command line holds a word, at work in the study's folder."""
+    def processes(self, stage: str) -> list[psutil.Process]:
+        """Return the processes of the jobs of a stage in the study's folder."""
         found = []
         for process in psutil.process_iter():
             with suppress(psutil.Error):
                 words = process.cmdline()
-                if word in words and "replicse" in words and process.cwd() == str(self.folder):
+                is_job = any(f"/jobs/{stage}/" in word for word in words)
+                if is_job and "replicse" in words and process.cwd() == str(self.folder):
                     found.append(process)
         return found
 

@@ -14,6 +14,9 @@ from typing import Any, get_args
 from replicse.checked import read_yaml
 from replicse.cli import diagnose as verb
 from replicse.files import read_rows, write_rows
+from replicse.judge.others import SourceResult
+from replicse.judge.record_cells import others_of
+from replicse.judge.record_measurements import load_record_measurements
 from replicse.judge.statistics import paired_difference
 from replicse.printable import number
 from replicse.registry.suites import AS_READ, STS_TASKS, VARIANTS
@@ -32,12 +35,19 @@ from replicse.spec.causes import (
     load_measured,
 )
 from replicse.spec.cell_id import CellId
-from replicse.spec.papers import load_papers
+from replicse.spec.papers import load_papers, printed_in
 
 ROOT = Path(__file__).resolve().parents[1]
 WORKFLOW = ROOT / "workflow"
 MINILM = WORKFLOW / "causes-minilm.csv"
-PICTURES = {"strip": "images/causes-strip.svg", "effects": "images/causes-effects.svg"}
+PICTURES = {"readings": "images/record-strip.svg", "effects": "images/causes-effects.svg"}
+# The cells of the strip by paper, each with its name there; the source of the record with fifty seeds.
+STRIPS = {
+    "simcse": ("simcse/table5/unsup-simcse-bert-base/avg/spearman", "SimCSE 76.25"),
+    "diffcse": ("diffcse/table1/diffcse-bert-base/avg/spearman", "DiffCSE 78.49"),
+}
+SEEDS, OTHER_SETTINGS = "simple-simcse", "other settings"
+LOWEST = -6.0  # values that are more points below print are left out
 TASKS = (*STS_TASKS, "avg")
 TRAINED, AT_TEST, COLUMN, METRIC = "causes/table1", "causes/table2", "avg", "sts/avg"
 # The rows of causes/table2: how the page names each, and who made the encoder.
@@ -92,7 +102,7 @@ def _lines(
     yield f"# {about.title}"
     yield "\n<!-- Written by `python workflow/causes.py` from workflow/causes*.yaml and workflow/causes*.csv. -->"
     yield from (f"\n{paragraph}" for paragraph in about.text)
-    yield f"\n![Printed numbers among published seeds and reruns]({pictures['strip']})"
+    yield f"\n![What others measured of two printed averages]({pictures['readings']})"
     yield "\nNo number is repeated to the second decimal on another machine. Before you look for a mistake:"
     yield "\n1. Test the released checkpoint with your own command: it should give the printed number."
     yield "2. Train two more seeds and compare means."
@@ -252,18 +262,33 @@ def _row(
 
 
 def strip_of(workflow: Path) -> list[Mapping[str, Any]]:
-    """Return the records of the strip plot: what is printed in the table of reruns."""
-    paper = load_papers(workflow)["reruns"]
-    records = []
-    table = paper.items["table2"]
-    for row in table.rows:
-        printed = paper.reported[CellId(table.id, row.id, "avg", "spearman")]
-        kind = "rerun" if not row.quoted else "seeds" if printed.statistic == "mean" else "print"
-        spread = {"sd": printed.sd, "count": printed.seeds}
-        records.append(
-            {"group": row.group, "label": row.label, "source": kind, "value": printed.number.value, **spread}
-        )
+    """Return the records of the strip: every value of the record for two printed averages, a line for each kind."""
+    papers = load_papers(workflow)
+    measurements = load_record_measurements(workflow, papers, STRIPS)
+    records: list[Mapping[str, Any]] = []
+    for paper, (name, label) in STRIPS.items():
+        _, table, *place = name.split("/")
+        item = f"{paper}/{table}"
+        printed = printed_in(papers, CellId(item, *place)).number.value
+        for result in others_of(measurements, item)[name]:
+            kind, line = strip_line(result)
+            values = [float(value) - printed for value in result.values if float(value) - printed > LOWEST]
+            bounds = (result.low - printed, result.high - printed) if kind == "decides" else (None, None)
+            point = {"group": f"{label}: {line}", "label": result.source, "source": kind}
+            records += [{**point, "value": value, "low": bounds[0], "high": bounds[1]} for value in values]
     return records
+
+
+def strip_line(result: SourceResult) -> tuple[str, str]:
+    """Return the look of a source and setting in the strip, and the name of its line."""
+    if not result.trained:
+        return ("released", "released checkpoint") if result.is_printed else ("other", OTHER_SETTINGS)
+    if result.decides:
+        return "decides", f"{result.source}, {result.n} seeds"
+    if result.is_printed:
+        return "source", "one run each"
+    seeds = result.source == SEEDS
+    return "other", f"{result.source}, {result.n} seeds, own code" if seeds else OTHER_SETTINGS
 
 
 def main() -> None:
@@ -279,7 +304,7 @@ def main() -> None:
     if study:
         write_rows(str(WORKFLOW / MEASURED), MEASURED_FIELDS, list(measured_rows(study)))
     (ROOT / "docs" / "causes.md").write_text(page(), encoding="utf-8")
-    drawn = {"strip": strip_of(WORKFLOW), "effects": effect_records(load_measured(WORKFLOW))}
+    drawn = {"readings": strip_of(WORKFLOW), "effects": effect_records(load_measured(WORKFLOW))}
     for kind, records in drawn.items():
         stem = (ROOT / "docs" / PICTURES[kind]).with_suffix("")
         for file in draw(kind, records, stem) if records else ():

@@ -1,4 +1,4 @@
-"""What a wheel holds beside the package: the workflow, and of the committed studies what is read, without pages."""
+"""What a wheel contains besides the package: the workflow, the documentation, and the numbers of committed studies."""
 
 from pathlib import Path
 from typing import Any
@@ -6,6 +6,7 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 BESIDE = ("Snakefile", "environment.yml", "workflow", "reports/studies")
+DOCS = "docs/*.md"  # what `replicse help` prints
 PAGES = (".html", ".pdf", ".tex", ".md")
 
 
@@ -21,3 +22,5 @@ class Beside(BuildHookInterface):
             for file in [place] if place.is_file() else sorted(filter(Path.is_file, place.rglob("*"))):
                 if file.suffix != ".pyc" and (place.name != "studies" or file.suffix not in PAGES):
                     build_data["force_include"][str(file)] = f"replicse/{file.relative_to(root).as_posix()}"
+        for file in sorted(root.glob(DOCS)):
+            build_data["force_include"][str(file)] = f"replicse/{file.relative_to(root).as_posix()}"

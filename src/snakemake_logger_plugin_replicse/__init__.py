@@ -32,7 +32,7 @@ STAGE_OF = {rule: stage for stage, rules in STAGES.items() for rule in rules}
 TAIL, BAR, TRAININGS = 12, 24, 8
 # A dry run prints this many commands.
 COMMANDS = 18
-COMMAND = re.compile(r"replicse job \w+ \S+")
+COMMAND = re.compile(r"replicse job \S+")
 # Of the messages without an event those that a person waits for; warnings and errors are always told.
 TOLD = ("Nothing to be done", "Unlocking")
 # A failed job is told by its name and the end of its log, not by its shell command.

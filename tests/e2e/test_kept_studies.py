@@ -15,13 +15,17 @@ from read_once import READ_ONCE
 from replicse.cli import run
 from replicse.cli.arguments import chosen_config
 from replicse.cli.render import write_kept
+from replicse.cli.write_record import write_record
 from replicse.compile.compiler import compile_study
+from replicse.compile.record_study import RECORD
 from replicse.files import read_json, read_rows, write_json
 from replicse.judge.story import find_cell
 from replicse.spec import papers
 
 WORKFLOW = ROOT / "workflow"
-STUDIES = sorted(folder.name for folder in (ROOT / "reports/studies").iterdir() if folder.is_dir())
+FOLDERS = sorted(folder.name for folder in (ROOT / "reports/studies").iterdir() if folder.is_dir())
+# Nothing of the record was run here: its pages print no command.
+STUDIES = [name for name in FOLDERS if name != RECORD]
 COMMAND = re.compile(r'<code class="run">(.*?)</code>')
 STORY = re.compile(r"<b>why</b><span>(.*?)</span>")
 ANOTHER = "run by another version"
@@ -131,6 +135,40 @@ def test_a_study_whose_runs_are_no_longer_planned_says_so_and_prints_no_command(
     )
     assert page.count(ANOTHER) == 1 and note in page
     assert note in Path("reports/studies/causes/report.md").read_text(encoding="utf-8")
+
+
+def test_the_committed_record_is_current_and_so_are_its_counts_in_the_texts(tmp_path, monkeypatch):
+    folder = Path("reports/studies/record")
+    shutil.copytree(ROOT / folder, tmp_path / folder)
+    monkeypatch.chdir(tmp_path)
+    write_record(WORKFLOW)
+    made = {file.relative_to(folder) for kind in ("csv", "json", "md") for file in folder.rglob(f"*.{kind}")}
+    old = [
+        name for name in sorted(made) if (ROOT / folder / name).read_bytes() != (folder / name).read_bytes()
+    ]
+    assert old == [], "run replicse report --study record"
+    report = (folder / "report.md").read_text(encoding="utf-8")
+    (counts,) = re.findall(r"Others measured [\d,]+ of the .*? have a verdict\.", report)[:1]
+    claims = re.search(r"The sources test \d+ of \d+ claims of the papers: .*?\.", report)[0]
+    released, trained = (
+        re.search(rf"{kind}: .*?\.", report)[0] for kind in ("tested by others", "trained again by others")
+    )
+    texts = {
+        name: " ".join((ROOT / name).read_text(encoding="utf-8").split())
+        for name in ("README.md", "docs/index.md", "docs/record.md")
+    }
+    for text in texts.values():
+        assert all(sentence in text for sentence in (counts, released, trained))
+    assert claims in texts["README.md"] and claims in texts["docs/record.md"]
+    rows = re.findall(
+        r"^\| (?:cropping|diffcse|noncontrastive|promptbert|repro|simcse) \|(?: [\d,]+ \|){10}$",
+        report,
+        re.MULTILINE,
+    )
+    assert len(rows) == 6 and all(row in texts["docs/record.md"] for row in rows)
+    for row in rows:
+        paper, printed, measured, *_ = row.removeprefix("| ").split(" | ")
+        assert f"{paper} {measured} of {printed}" in texts["README.md"]
 
 
 def test_the_committed_page_of_causes_is_current():

@@ -30,7 +30,7 @@ papers: {simcse: [table3], repro: [figure1]}
 rows: {simcse/table3: [p0.0, p0.1, p0.2]}
 seeds: [0, 1]
 """
-ERROR = "replicse job train: the store is cut; delete its folder"
+ERROR = "replicse job: the store is cut; delete its folder"
 
 
 @pytest.fixture
@@ -123,7 +123,7 @@ def test_what_nobody_tried_is_not_run_and_an_old_log_is_no_failure(study, capsys
     # Deleted since, or interrupted: `status` showed such lines as those of a failure.
     ended = (
         f"12:00:00 INFO wrote={files[0]} seconds=1.0",
-        "replicse job evaluate: interrupted; start it again",
+        "replicse job: interrupted; start it again",
     )
     for line in (*ended, "KeyboardInterrupt"):
         fail(job, f"{line}\n")

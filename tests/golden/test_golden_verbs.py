@@ -7,10 +7,20 @@ from pathlib import Path
 import pytest
 import yaml
 from places import ROOT
+from recorded import UNSUP, made_record, seeds_of
 
 from replicse.cli import main
 from replicse.cli.answers import SCREEN
+from replicse.judge import record_measurements
 
+# What others measured, for `diagnose`: five seeds of one source, and three users with a run each.
+RECORDED = [
+    *seeds_of("five", UNSUP, "printed", ("74.99", "76.40", "75.09", "74.98", "75.30")),
+    *(
+        (f"user-{place}", UNSUP, "printed", None, value)
+        for place, value in enumerate(("73.47", "74.84", "75.99"))
+    ),
+]
 FOLDERS = yaml.safe_load(Path(__file__).with_name("verbs.yaml").read_text(encoding="utf-8"))
 
 
@@ -22,6 +32,8 @@ def test_what_is_said(golden, tmp_path, monkeypatch, capsys, name):
         text = (ROOT / config).read_text(encoding="utf-8") if isinstance(config, str) else json.dumps(config)
         Path("config.yaml").write_text(text, encoding="utf-8")
         monkeypatch.setenv("REPLICSE_WORKFLOW", str(ROOT / "workflow"))
+    if name == "diagnose":
+        monkeypatch.setattr(record_measurements, "load_record", lambda workflow: made_record(RECORDED))
     told = []
     for words in FOLDERS[name]["calls"]:
         code = main(shlex.split(words))

@@ -90,7 +90,9 @@ def test_a_made_up_study_is_judged_and_reported(tmp_path, monkeypatch):
 
 def test_the_workflow_beside_a_dry_run_has_its_jobs_and_needs():
     shape = dry_run.shape(1)
-    made = {f"{stage}/{name}/0" for stage, found in shape.items() for name in found["needs"]}
+    made = {
+        f"results/paper/{stage}/{name}/0.{stage}" for stage, found in shape.items() for name in found["needs"]
+    }
     needed = {need for found in shape.values() for needs in found["needs"].values() for need in needs}
     assert len(made) > 3000 and needed < made
     assert all(found["needs"] and found["files"] for found in shape.values())

@@ -1,16 +1,20 @@
 """Papers that are written by data alone: a search, a derived column, an encoder of another family, sets."""
 
+import copy
 import shutil
 from pathlib import Path
 
 import numpy as np
 import pytest
+import yaml
 from made_up import write_evaluation, write_workflow
 
+import replicse
 from replicse.compile.compiler import compile_study
 from replicse.compile.item_plan import plan_item
 from replicse.compile.jobs import list_jobs
 from replicse.errors import BadInput
+from replicse.files import write_json
 from replicse.judge.measurements import Measurements
 from replicse.judge.tabulate import item_result
 from replicse.registry.suites import file_of
@@ -46,10 +50,17 @@ def by_cell(result):
 
 def test_a_search_over_sixteen_jobs(result):
     scores = np.random.default_rng(0).permutation(32) + 50.0
-    plan, found = result("search", [{"sts-dev/STS-B/all": float(score)} for score in scores])
+    tests = np.random.default_rng(2).permutation(32) + 30.0
+    measured = [
+        {"sts-dev/STS-B/all": float(score), "sts/avg": float(test)}
+        for score, test in zip(scores, tests, strict=True)
+    ]
+    plan, found = result("search", measured)
     assert {len(group) for cell in plan.cells["search/table1"] for group in cell.jobs} == {16}
     cells = by_cell(found)
-    for row, own in (("one-view", scores[:16]), ("delete-one-word", scores[16:])):
+    for row, own, test in (
+        ("one-view", scores[:16], tests[:16]), ("delete-one-word", scores[16:], tests[16:])
+    ):  # fmt: skip
         ordered = sorted(own)
         assert cells[row, "best"] == ordered[-1]
         assert cells[row, "upper"] == ordered[11] + 0.25 * (ordered[12] - ordered[11])
@@ -57,7 +68,43 @@ def test_a_search_over_sixteen_jobs(result):
         place = int(np.argmax(own))
         assert cells[row, "dropout"] == (0.0, 0.1, 0.2, 0.3)[place // 4]
         assert cells[row, "temperature"] == (0.01, 0.05, 0.1, 0.5)[place % 4]
+        assert cells[row, "test"] == test[place] != test.max()
     assert {cell.n_seeds for cell in found.cells} == {1}
+    write_json(Path("results/micro/items/search/table1.json"), found.plain())
+    write_json(Path("results/micro/config.json"), plan.config.plain())
+    jobs = replicse.load("results/micro").jobs
+    own = jobs[(jobs["row"] == "delete-one-word") & (jobs["column"] == "test")]
+    assert own["value"].tolist() == tests[16:].tolist() and own["job"].tolist() == list(range(16))
+    assert own["dropout.hidden"].tolist() == [rate for rate in (0.0, 0.1, 0.2, 0.3) for _ in range(4)]
+    assert own["terms.infonce.temperature"].tolist() == [0.01, 0.05, 0.1, 0.5] * 4
+    runs = [plan.encoders[name].source.run for name in own["encoder"]]
+    assert own["run"].tolist() == runs and own["seed"].tolist() == [0] * 16
+    assert len(jobs) == 2 * 6 * 16
+
+
+def test_the_job_that_a_column_shows_is_selected_by_a_column_of_the_same_encoders(workflow):
+    file = workflow / "papers/search/tables/table1.yaml"
+    table = yaml.safe_load(file.read_text())
+    config = {"scale": "micro", "papers": {"search": "all"}, "seeds": [0]}
+
+    def refused(by, **row):
+        changed = copy.deepcopy(table)
+        changed["columns"][-1]["over"]["jobs"]["best_by"] = by
+        changed["rows"][0] |= row
+        file.write_text(yaml.safe_dump(changed))
+        with pytest.raises(BadInput) as told:
+            compile_study(config, workflow)
+        file.write_text(yaml.safe_dump(table))
+        return str(told.value)
+
+    assert 'a column of scores in over.jobs.best_by of column test, not "bets"; did you mean' in refused(
+        "bets"
+    )
+    assert 'not "test"' in refused("test"), "a column that is selected itself"
+    other = {"cells": {"best": {"pooling": "mean"}}}
+    assert "over.jobs.best_by is best, but row one-view evaluates other encoders there" in refused(
+        "best", **other
+    )
 
 
 def test_a_column_that_is_made_of_other_columns(result):

@@ -100,6 +100,7 @@ def test_extensions_that_were_begun_are_named_in_config_and_hold_their_own_tests
         "store": (files["augmentation"],),
         "train": (files["augmentation"], files["pooling"], files["term"]),
         "evaluate": (files["pooling"], files["suite"]),
+        "tabulate": (files["suite"],),
     }
 
 
@@ -172,15 +173,15 @@ def test_nothing_is_begun_under_a_name_that_is_none_or_taken(workspace, capsys, 
 
 
 def test_papers_scales_and_pins_of_the_workspace_come_first(workspace):
-    shutil.copytree(WORKFLOW / "papers" / "simple", workspace / "papers" / "simple")
-    about = workspace / "papers" / "simple" / "paper.yaml"
-    about.write_text(about.read_text().replace("fp32", "bf16"))
+    shutil.copytree(WORKFLOW / "papers" / "repro", workspace / "papers" / "repro")
+    about = workspace / "papers" / "repro" / "paper.yaml"
+    about.write_text(about.read_text().replace("fp16", "bf16"))
     (workspace / "scales").mkdir()
     (workspace / "scales" / "tiny.yaml").write_text("{extends: micro, name: tiny, title: Tiny}")
     pinned = {"models": {"bert-base-uncased": {"commit": "0" * 40, "seen": "here"}}}
     (workspace / "hub.lock.yaml").write_text(yaml.safe_dump(pinned))
     papers = load_papers(WORKFLOW)
-    assert papers["simple"].about.precision == "bf16" and "simcse" in papers
+    assert papers["repro"].about.precision == "bf16" and "simcse" in papers
     assert load_scales(WORKFLOW).keys() == {"micro", "compact", "short", "paper", "tiny"}
     plan = compile_study({"scale": "tiny", "papers": {"simcse": ["table3"]}, "seeds": [0]}, WORKFLOW)
     assert plan.scale.title == "Tiny" and plan.runs

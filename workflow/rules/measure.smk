@@ -2,8 +2,7 @@
 rule tokenizer:
     input:
         specification="results/{scale}/jobs/tokenizer/{name}.json",
-        data=ancient("results/{scale}/data.json"),
-        files=targets.inputs_of(STUDY, "tokenizer"),
+        files=INPUTS.of("tokenizer"),
     output:
         file="results/{scale}/tokenizers/{name}/tokenizer.json",
         job="results/{scale}/tokenizers/{name}/tokenizer.json.job",
@@ -11,11 +10,9 @@ rule tokenizer:
         "logs/{scale}/tokenizer/{name}.log",
     conda:
         ENVIRONMENT
-    params:
-        stage=targets.stage_of,
     # Termination signals also reach a shell, which would end before a training has saved its state.
     shell:
-        "exec python -m replicse job {params.stage} {input.specification} --threads {threads} > {log} 2>&1"
+        "exec python -m replicse job {input.specification} --threads {threads} > {log} 2>&1"
 
 
 # Downloads run on the machine that started the study: compute nodes may have no network.
@@ -24,7 +21,7 @@ use rule tokenizer as data with:
         specification="results/{scale}/jobs/data.json",
     output:
         record="results/{scale}/data.json",
-        generated=expand("results/{{scale}}/data/{file}", file=GENERATED),
+        generated=targets.list_generated_files(STUDY),
         job="results/{scale}/data.json.job",
     log:
         "logs/{scale}/data.log",
@@ -34,8 +31,7 @@ use rule tokenizer as data with:
 use rule data as backbone with:
     input:
         specification="results/{scale}/jobs/backbone/{name}.json",
-        data=ancient("results/{scale}/data.json"),
-        files=targets.inputs_of(STUDY, "backbone"),
+        files=INPUTS.of("backbone"),
     output:
         weights="results/{scale}/backbones/{name}/model.safetensors",
         config="results/{scale}/backbones/{name}/config.json",
@@ -49,8 +45,7 @@ use rule data as backbone with:
 use rule tokenizer as store with:
     input:
         specification="results/{scale}/jobs/store/{name}.json",
-        data=ancient("results/{scale}/data.json"),
-        files=targets.inputs_of(STUDY, "store"),
+        files=INPUTS.of("store"),
     output:
         store="results/{scale}/stores/{name}/store.json",
         tokens="results/{scale}/stores/{name}/tokens.npy",
@@ -69,8 +64,7 @@ use rule tokenizer as store with:
 rule train:
     input:
         specification="results/{scale}/jobs/train/{run}.json",
-        data=ancient("results/{scale}/data.json"),
-        files=targets.inputs_of(STUDY, "train"),
+        files=INPUTS.of("train"),
     output:
         best="results/{scale}/runs/{run}/best/model.safetensors",
         last="results/{scale}/runs/{run}/last/model.safetensors",
@@ -92,10 +86,8 @@ rule train:
         runtime=RESOURCES.train_time,
         gpu=RESOURCES.gpus,
         chunk=0,
-    params:
-        stage=targets.stage_of,
     shell:
-        "exec python -m replicse job {params.stage} {input.specification} --threads {threads}"
+        "exec python -m replicse job {input.specification} --threads {threads}"
         " --processes {resources.gpu} --chunk {resources.chunk} > {log} 2>&1"
 
 
@@ -103,8 +95,7 @@ rule train:
 use rule tokenizer as evaluate with:
     input:
         specification="results/{scale}/jobs/evaluate/{encoder}.{group}.json",
-        data=ancient("results/{scale}/data.json"),
-        files=targets.inputs_of(STUDY, "evaluate"),
+        files=INPUTS.of("evaluate"),
     output:
         scores="results/{scale}/encoders/{encoder}/{group}.json",
         job="results/{scale}/encoders/{encoder}/{group}.json.job",
@@ -125,8 +116,7 @@ use rule tokenizer as evaluate with:
 use rule evaluate as geometry with:
     input:
         specification="results/{scale}/jobs/geometry/{encoder}.json",
-        data=ancient("results/{scale}/data.json"),
-        files=targets.inputs_of(STUDY, "geometry"),
+        files=INPUTS.of("geometry"),
     output:
         scores="results/{scale}/encoders/{encoder}/trajectory.json",
         job="results/{scale}/encoders/{encoder}/trajectory.json.job",
@@ -140,8 +130,7 @@ use rule evaluate as geometry with:
 use rule tokenizer as count with:
     input:
         specification="results/{scale}/jobs/count.json",
-        data=ancient("results/{scale}/data.json"),
-        files=targets.inputs_of(STUDY, "count"),
+        files=INPUTS.of("count"),
     output:
         scores="results/{scale}/encoders/data/counts.json",
         job="results/{scale}/encoders/data/counts.json.job",

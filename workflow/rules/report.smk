@@ -2,7 +2,7 @@
 rule tabulate:
     input:
         specification="results/{scale}/jobs/tabulate/{item}.json",
-        files=targets.inputs_of(STUDY, "tabulate"),
+        files=INPUTS.of("tabulate"),
     output:
         result="results/{scale}/items/{item}.json",
         table=report("results/{scale}/tables/{item}.csv", category="Tables"),
@@ -11,10 +11,8 @@ rule tabulate:
         "logs/{scale}/tabulate/{item}.log",
     conda:
         ENVIRONMENT
-    params:
-        stage=targets.stage_of,
     shell:
-        "exec python -m replicse job {params.stage} {input.specification} > {log} 2>&1"
+        "exec python -m replicse job {input.specification} > {log} 2>&1"
 
 
 # The config and record of the study. First of all, so that verbs know the study while it runs.
@@ -35,7 +33,7 @@ use rule tabulate as study with:
 use rule tabulate as judge with:
     input:
         specification="results/{scale}/jobs/judge.json",
-        files=targets.inputs_of(STUDY, "judge"),
+        files=INPUTS.of("judge"),
     output:
         judgements="results/{scale}/judgements.json",
         tables=report(
@@ -50,7 +48,7 @@ use rule tabulate as judge with:
 use rule tabulate as figures with:
     input:
         specification="results/{scale}/jobs/figures/{item}.json",
-        files=targets.inputs_of(STUDY, "figures"),
+        files=INPUTS.of("figures"),
     output:
         report("figures/{scale}/{item}.svg", category="Figures"),
         expand("figures/{{scale}}/{{item}}.{kind}", kind=["png", "pdf", "csv"]),
@@ -63,7 +61,7 @@ use rule tabulate as figures with:
 use rule tabulate as page with:
     input:
         specification="results/{scale}/jobs/page/{item}.json",
-        files=targets.inputs_of(STUDY, "page"),
+        files=INPUTS.of("page"),
     output:
         html=report("reports/{scale}/{item}.html", category="Items"),
         tex="reports/{scale}/{item}.tex",

@@ -12,7 +12,7 @@ import signal
 import sys
 from collections.abc import Iterable, Sequence
 
-from replicse.cli.answers import print_error
+from replicse.cli.answers import print_error, wrapped
 from replicse.cli.parser import Parser, usage
 from replicse.errors import BadInput, Failed, nearest
 from replicse.files import FULL, not_written
@@ -62,7 +62,7 @@ EXAMPLES = {
 INTERNAL = {"job": "do one job of the workflow"}
 VERBS = {verb: about for group in GROUPS.values() for verb, about in group.items()}
 ABOUT = "Re-run sentence-embedding papers; each number next to the reported one."
-USAGE = "replicse VERB --help shows options; exit codes: 0 ok, 1 failed, 2 bad input"
+USAGE = "options: replicse VERB --help; docs: replicse help; 0 ok, 1 failed, 2 bad input"
 
 
 def help_text(groups: Iterable[str]) -> str:
@@ -80,8 +80,10 @@ def without_verb(words: Sequence[str]) -> int:
     """Answer what names no verb: help, the version, or the nearest verb."""
     if not words:
         print(help_text([EVERYDAY]), "all verbs: replicse --help", sep="\n")
-    elif words[0] in ("-h", "--help", "help"):
+    elif words[0] in ("-h", "--help"):
         print(help_text(GROUPS), USAGE, sep="\n")
+    elif words[0] == "help":
+        print_documentation(words[1:])
     elif words[0] == "--version":
         from replicse import __version__
 
@@ -90,6 +92,20 @@ def without_verb(words: Sequence[str]) -> int:
         print_error(f'replicse: no verb "{words[0]}"{nearest(words[0], VERBS)}')
         return 2
     return 0
+
+
+def print_documentation(names: Sequence[str]) -> None:
+    """Print pages of the documentation, or how to print them and which there are; BadInput for another page."""
+    from replicse.cli.manual import find_pages, read_page
+
+    if names:
+        print(*map(read_page, names), sep="\n", end="")
+        return
+    about = (
+        "a page of the documentation: replicse help PAGE; formats has the keys of all files, api what Python code may"
+        " use, cli the help of every verb, method-in-twenty-lines a file of each kind"
+    )
+    print(*wrapped([about, f"pages: {', '.join(find_pages())}"]), sep="\n")
 
 
 def verb_parser(verb: str) -> Parser:
@@ -149,7 +165,7 @@ def main(words: Sequence[str] | None = None) -> int:
     set_up_output()
     if words[:1] == ["job"]:  # as Ctrl-C: its log says that nothing is wrong with it
         signal.signal(signal.SIGTERM, signal.default_int_handler)
-    program = " ".join(["replicse", *words[: 1 + (words[:1] == ["job"])]])
+    program = " ".join(["replicse", *words[:1]])
     try:
         try:
             return answered(words)

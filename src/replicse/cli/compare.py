@@ -2,7 +2,7 @@
 
 from argparse import ArgumentParser, Namespace
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from itertools import chain, islice
 from pathlib import Path
@@ -10,7 +10,9 @@ from pathlib import Path
 from replicse.cli.answers import add_all_argument, on_a_screen, print_block, print_json, room
 from replicse.judge.compare import Comparison, compare
 from replicse.judge.folder import study_folder
-from replicse.judge.result_files import AVERAGED, BEYOND, NUMERICS, Differences, compare_results, read_results
+from replicse.judge.result_differences import NUMERICS, ComparedScore, Differences, Pair, compare_results
+from replicse.judge.result_files import read_results
+from replicse.judge.result_scores import AVERAGED
 from replicse.printable import columns, several, some
 from replicse.registry.suites import unit_of
 from replicse.spec.config import use_all_plugins
@@ -94,33 +96,58 @@ def _text(number: float | None, sign: str = "") -> str:
 
 
 def compare_others(arguments: Namespace, a: str, b: str, markdown: bool = False) -> None:
-    """Print what differs between two results of others, and whether their numbers do."""
+    """Print the scores of two results of others, then what else differs."""
     found = compare_results(read_results(Path(a)), read_results(Path(b)))
     if arguments.json:
         print_json({**asdict(found), "numerics": NUMERICS})
         return
-    scores: list[list[Sequence[str] | str]] = []
-    for name, score in sorted(found.scores.items(), key=lambda each: each[1]["standing"] != BEYOND):
-        numbers = (f"{score['a']:.2f}", f"{score['b']:.2f}", f"{score['difference']:+.2f}", score["standing"])
-        scores.append([(name, *numbers)] if len(name) <= room() - NUMBERS else [name, ("", *numbers)])
-    lines = columns([("score", "A", "B", "B - A", "difference"), *chain(*scores)], numbers=(1, 2, 3))
-    head = (*difference_lines(found), next(lines))
-    parts = ([*islice(lines, len(rows))] for rows in scores)
-    print_block(on_a_screen(arguments, head, parts, "score"), markdown)
+    heading, *rows = score_rows(found.scores)
+    parts = chain(rows, ([line] for line in other_lines(found)))
+    print_block(on_a_screen(arguments, [*difference_lines(found), *heading], parts, "line"), markdown)
+
+
+def score_rows(scores: Mapping[str, ComparedScore]) -> Iterator[list[str]]:
+    """Yield the lines of the heading and of each score, those that differ first; a long name has a line of its own."""
+    order: dict[str, int] = {"beyond numerics": 0, "within numerics": 1, "equal": 1, "other data": 2}
+    rows: list[list[Sequence[str] | str]] = []
+    for name, score in sorted(scores.items(), key=lambda each: order[each[1].standing]):
+        difference = "" if score.difference is None else f"{score.difference:+.2f}"
+        numbers = (f"{score.a:.2f}", f"{score.b:.2f}", difference, score.standing)
+        rows.append([(name, *numbers)] if len(name) <= room() - NUMBERS else [name, ("", *numbers)])
+    heading: list[list[Sequence[str] | str]] = [[("score", "A", "B", "B - A", "difference")]]
+    lines = columns(chain.from_iterable(heading + rows), numbers=(1, 2, 3))
+    return ([*islice(lines, len(row))] for row in heading + rows)
 
 
 def difference_lines(found: Differences) -> Iterator[str]:
-    """Yield how many scores of two results differ, what is not compared, and which settings differ."""
+    """Yield how many scores of two results differ, and whether they are of the same data, encoder and prompts."""
     yield f"A is {found.a}, B is {found.b}"
-    standings = [score["standing"] for name, score in found.scores.items() if name not in AVERAGED]
-    yield (
-        f"{standings.count(BEYOND)} of {len(standings)} scores differ by more than {NUMERICS:.2f},"
-        " which half precision or another batch may do to one encoder."
-    )
+    scores = {name: score for name, score in found.scores.items() if name not in AVERAGED}
+    standings = [score.standing for score in scores.values()]
+    other = standings.count("other data")
+    if len(standings) > other:
+        yield (
+            f"{standings.count('beyond numerics')} of {len(standings) - other} scores differ by more than"
+            f" {NUMERICS:.2f}, which half precision or another batch may do to one encoder."
+        )
+    if other:
+        yield f"{several(other, 'score')} of other data in A than in B, so without a difference:"
+    facts = {f"{name}: {fact}": pair for name, each in found.data.items() for fact, pair in each.items()}
+    yield from (f"  {line}" for line in pair_lines(facts))
+    yield from pair_lines(found.inputs)
+
+
+def other_lines(found: Differences) -> Iterator[str]:
+    """Yield which scores only one result has, what was not read, and which settings differ."""
     for name, only, remarks in (("A", found.only_a, found.remarks_a), ("B", found.only_b, found.remarks_b)):
         yield from ([f"Only in {name}: {some(only)}"] if only else [])
         yield from (f"{name}: {remark}" for remark in remarks)
+    yield from pair_lines(found.settings)
+
+
+def pair_lines(pairs: Mapping[str, Pair]) -> Iterator[str]:
+    """Yield the values in A and in B of some names; names of the same values are on one line."""
     names = defaultdict(list)
-    for name, value in found.settings.items():
-        names[f"{value['a']} in A, {value['b']} in B"].append(name)
+    for name, pair in pairs.items():
+        names[f"{pair.a} in A, {pair.b} in B"].append(name)
     yield from (f"{some(each)}: {values}" for values, each in names.items())

@@ -6,29 +6,35 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+import yaml
 from rocrate.rocrate import ROCrate
 
+from replicse.cli.init import SKELETONS
 from replicse.compile.paths import Paths
-from replicse.compile.selection import load_scales
 from replicse.compile.study import Study
 from replicse.files import atomic_write, read_json, sha256_of
 from replicse.registry.registry import current
-from replicse.workspace import looked_up, packaged
+from replicse.spec.config import SHIPPED
+
+CONFIG_HEAD = "# The config of the study in reports/studies: replicse run trains and evaluates it again.\n"
 
 
 def files_of(name: str, paths: Paths, plan: Study) -> Iterator[tuple[Path, str]]:
-    """Yield the files of a study, each with its place in a workspace.
+    """Yield the files of a study, each with its place in the crate, which is a workspace.
 
-    That is its results, figures, papers, plug-ins, scales and pins; of its data the record has the digests.
+    These are its results, figures and plug-ins, the papers, scales and pins of the workspace, and below `workflow`
+    those that the package or the checkout contains. The workflow stays apart, because its scales adjust the recipes of
+    its papers and not those of the workspace. Of the data the record has the digests.
     """
-    # A recipe takes over one of another paper, and a scale extends another one.
+    plugins = (plugin for plugin in current().plugins.values() if not (plugin.installed or plugin.method))
     homes = {
         f"reports/studies/{name}": Path(paths.results),
         f"figures/studies/{name}": Path(paths.figures),
-        **{plugin.name: plugin.place for plugin in current().plugins.values() if not plugin.installed},
-        **{f"papers/{key}": paper.folder for key, paper in plan.papers.items()},
-        **{f"scales/{file.name}": file for file in load_scales(plan.workflow).values()},
-        **{file.name: file for file in looked_up(plan.workflow, "hub.lock.yaml")},
+        **{plugin.name: plugin.place for plugin in plugins},
+        **{f"papers/{key}": paper.folder for key, paper in plan.papers.items() if paper.own},
+        "scales": Path("scales"),
+        "hub.lock.yaml": Path("hub.lock.yaml"),
+        "workflow": plan.workflow,
     }
     for place, home in homes.items():
         if home.is_file():
@@ -48,13 +54,18 @@ def write_crate(name: str, paths: Paths, plan: Study, out: Path) -> int:
     crate.license = "https://spdx.org/licenses/MIT"
     if record.get("generated"):
         crate.datePublished = str(record["generated"])
-    snakefile = packaged("Snakefile")
+    own = Path("Snakefile")
+    snakefile = own if own.is_file() else SKELETONS / "workspace" / "Snakefile"
     about = _facts(snakefile) | {"name": "RepliCSE"}
     crate.add_workflow(snakefile, "Snakefile", main=True, lang="snakemake", properties=about)
-    files = list(files_of(name, paths, plan))
-    for file, place in files:
-        crate.add_file(file, place, properties=_facts(file))
     with atomic_write(out) as temporary, tempfile.TemporaryDirectory() as scratch:
+        config = Path(scratch, SHIPPED)
+        config.write_text(
+            CONFIG_HEAD + yaml.safe_dump(plan.config.whole(), sort_keys=False), encoding="utf-8"
+        )
+        files = [(config, str(SHIPPED)), *files_of(name, paths, plan)]
+        for file, place in files:
+            crate.add_file(file, place, properties=_facts(file))
         crate.write_zip(Path(scratch, "crate.zip"))
         shutil.copyfile(Path(scratch, "crate.zip"), temporary)
     return len(files) + 1

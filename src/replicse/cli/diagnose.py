@@ -24,7 +24,8 @@ from replicse.judge.diagnosis import Diagnosis, check_number, diagnose
 from replicse.judge.published import PublishedCell, published_cell
 from replicse.judge.record_diagnosis import recorded_cell, with_record
 from replicse.judge.record_measurements import load_record_measurements
-from replicse.judge.result_files import AVERAGED, TOOLS, read_results
+from replicse.judge.result_files import read_results
+from replicse.judge.result_scores import AVERAGED
 from replicse.printable import some
 from replicse.registry.poolings import PoolingParameters
 from replicse.registry.suites import AGGREGATIONS, is_metric, known_paths
@@ -82,7 +83,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--metric", default="", help="next to --printed: what it is, as sts/avg or mteb/SciFact"
     )
-    parser.add_argument("--results", type=Path, help=f"read it from results of {TOOLS}")
+    parser.add_argument("--results", type=Path, help="read it from results, as `compare` does")
     parser.add_argument("--encoder", help="your encoder: score it as others read theirs")
     parser.add_argument("--check", help="one cause: score the folder under its variants alone")
     parser.add_argument("--data", type=Path, help="with an encoder: the data root; default: REPLICSE_DATA")

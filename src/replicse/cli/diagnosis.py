@@ -50,10 +50,12 @@ def standing_lines(found: Diagnosis) -> Iterator[str]:
 def retrained_lines(found: Diagnosis) -> Iterator[str]:
     """Yield who trained the encoder again, how often, and in which range their numbers are."""
     recorded = found.recorded
-    for which, runs in (
-        ("in the printed setting", recorded and recorded.printed),
-        ("in any setting", recorded and recorded.every),
-    ):
+    if recorded is None:
+        return
+    every = {"in the printed setting": recorded.printed, "in any setting": recorded.every}
+    if recorded.printed == recorded.every:
+        del every["in any setting"]
+    for which, runs in every.items():
         if runs:
             sources = f"{several(len(runs.sources), 'source')} ({some(runs.sources)})"
             ends = f"{runs.low:.2f} to {runs.high:.2f}"

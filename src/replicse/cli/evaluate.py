@@ -5,6 +5,7 @@ import re
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 from unicodedata import normalize
@@ -15,6 +16,7 @@ from replicse.errors import BadInput, Failed, MissingData
 from replicse.files import write_json, write_ordered
 from replicse.printable import columns
 from replicse.registry.artefacts import DATA
+from replicse.registry.digests import digest
 from replicse.registry.encoders import ENGINES, MAX_LENGTH
 from replicse.registry.mteb import LACKS_PART
 from replicse.registry.plugins import use_plugins
@@ -101,25 +103,56 @@ def run(arguments: Namespace) -> None:
         suite(name, options.get(name))
     if arguments.suite and not arguments.data.exists():
         raise MissingData(f"--data {arguments.data}: no such folder; name one, or set REPLICSE_DATA")
-    check_sizes(arguments.data, {name: options.get(name, {}) for name in suites})
+    data = check_sizes(arguments.data, {name: options.get(name, {}) for name in suites})
     given = {name: getattr(arguments, name) for name in ("encoder", "pooling", "engine", "max_length")}
     job = EvaluationJob(**given, suite=suites, options=options)
-    result = evaluate_and_write(job, arguments, write_scores)
+
+    def write(out: Path, result: dict[str, Any]) -> None:
+        from replicse.library.inputs import describe_encoder
+
+        inputs = describe_encoder(job.encoder, job.pooling in (None, "own"))
+        write_scores(out, {**result, "inputs": {**inputs, "data": data}})
+
+    result = evaluate_and_write(job, arguments, write)
     print("\n".join(format_scores(result["suites"])))
     print_failures(result, arguments.out)
 
 
-def check_sizes(root: Path, suites: Mapping[str, Mapping[str, Any]]) -> None:
-    """Raise BadInput for an evaluation set with another number of rows than the papers use.
+def check_sizes(root: Path, suites: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
+    """Check the number of rows of evaluation sets, and return a digest of the files of each.
 
     The sets that a study generates have sizes of their own.
+
+    Args:
+        root: the data root.
+        suites: the options of each suite.
+
+    Returns:
+        The digests by the beginning of the metric paths that read the files, as `sts/STS12`.
+
+    Raises:
+        BadInput: a set has another number of rows than the papers use.
     """
     from replicse.data.sets import recorded_sets
 
-    asked = [(READ[name], options.get("tasks") or ["*"]) for name, options in suites.items() if name in READ]
-    patterns = [f"data/{read.replace('*', task, 1)}" for read, tasks in asked for task in tasks]
-    if root.is_dir() and not (root.resolve().parent / DATA).is_file():
-        recorded_sets(root, load_datasets(workflow_folder()).plain()["sizes"], patterns)
+    if not root.is_dir():
+        return {}
+    asked = [
+        (name, f"data/{READ[name].replace('*', task, 1)}")
+        for name, options in suites.items()
+        if name in READ
+        for task in options.get("tasks") or ["*"]
+    ]
+    is_of_study = (root.resolve().parent / DATA).is_file()
+    sizes = {} if is_of_study else load_datasets(workflow_folder()).plain()["sizes"]
+    recorded = recorded_sets(root, sizes, [pattern for _, pattern in asked])
+    digests: dict[str, list[str]] = {}
+    for suite, pattern in asked:
+        for name, entry in recorded.items():
+            if fnmatchcase(name, pattern):
+                path = suite if suite == "geometry" else f"{suite}/{name.split('/')[2]}"
+                digests.setdefault(path, []).extend(entry["sha256"].values())
+    return {path: digest(sorted(values)) for path, values in digests.items()}
 
 
 def write_scores(out: Path, result: dict[str, Any]) -> None:

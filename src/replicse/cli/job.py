@@ -2,6 +2,7 @@
 
 import importlib
 import logging
+import os
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,11 +11,11 @@ from typing import Any
 from replicse.cli.stages import STAGES, Stage
 from replicse.compile.job import copy_of, output_place
 from replicse.compile.specifications import write_copy
-from replicse.errors import BadInput
+from replicse.errors import BadInput, check_known
 from replicse.files import read_json
 from replicse.registry.artefacts import DATA
 from replicse.registry.plugins import use_plugins
-from replicse.runtime.devices import share
+from replicse.runtime.devices import take_device
 
 log = logging.getLogger(__name__)
 KEYS = {"stage": str, "id": str, "digests": dict, "payload": dict, "inputs": list, "outputs": list}
@@ -23,9 +24,8 @@ KEYS = {"stage": str, "id": str, "digests": dict, "payload": dict, "inputs": lis
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of the verb."""
     parser.epilog = """example:
-  replicse job data results/micro/jobs/data.json
-  replicse job train results/micro/jobs/train/RUN.json --threads 2"""
-    parser.add_argument("stage", choices=STAGES)
+  replicse job results/micro/jobs/data.json
+  replicse job results/micro/jobs/train/RUN.json --threads 2"""
     parser.add_argument(
         "specification", type=Path, help="the specification of the job, written by the workflow"
     )
@@ -35,22 +35,23 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--chunk", type=int, default=0, help="train: rows that are encoded at a time (0: all)"
     )
-    parser.add_argument("--slots", type=int, default=0, help="jobs that share this machine's GPUs (0: any)")
     parser.add_argument("--join", type=int, default=0, help="train: port of the first process of the run")
 
 
 def run(arguments: Namespace) -> int | None:
     """Run a job and, when it has finished, write a copy of its specification next to its outputs."""
-    specification = read_specification(arguments.specification, arguments.stage)
-    stage: Stage = importlib.import_module(f"replicse.cli.stages.{arguments.stage}").STAGE
-    share(arguments.slots)
+    specification = read_specification(arguments.specification)
+    name = specification["stage"]
+    stage: Stage = importlib.import_module(f"replicse.cli.stages.{name}").STAGE
+    if stage.uses_gpu and not arguments.device and is_single_process(arguments):
+        take_device(os.environ)
     payload, results = specification["payload"], results_folder(arguments.specification, specification)
     use_plugins(payload.get("plugin", ()))
-    arguments.out = output_place(arguments.stage, specification["outputs"])
+    arguments.out = output_place(name, specification["outputs"])
     arguments.data = results / DATA
     arguments.state = results / "state" / specification["id"]
     arguments.code = specification["digests"].get("code", "")
-    copy = copy_of(arguments.stage, arguments.out)
+    copy = copy_of(name, arguments.out)
     # A job that is killed leaves no copy.
     copy.unlink(missing_ok=True)
     code = stage.run(stage.check(payload, str(arguments.specification)), arguments)
@@ -60,11 +61,17 @@ def run(arguments: Namespace) -> int | None:
     return code
 
 
-def read_specification(file: Path, stage: str) -> dict[str, Any]:
+def is_single_process(arguments: Namespace) -> bool:
+    """Return whether a job has one process; the processes of a run choose their devices together."""
+    count = max(arguments.processes, int(os.environ.get("WORLD_SIZE", "1")))
+    return count == 1 and not arguments.join
+
+
+def read_specification(file: Path) -> dict[str, Any]:
     """Load the specification of a job.
 
     Raises:
-        BadInput: if the file is not the specification of a job of this stage.
+        BadInput: if the file is not the specification of a job.
     """
     document = read_json(file)
     if not isinstance(document, Mapping):
@@ -72,8 +79,9 @@ def read_specification(file: Path, stage: str) -> dict[str, Any]:
     for key, kind in KEYS.items():
         if not isinstance(document.get(key), kind):
             raise BadInput(f'{file}: no "{key}" of a job; start the study again, which writes the file again')
-    if document["stage"] != stage or not document["outputs"]:
-        raise BadInput(f'{file}: stage is "{document["stage"]}"; expected "{stage}", as in the command')
+    check_known(document["stage"], STAGES, f'{file}: stage is "{document["stage"]}"')
+    if not document["outputs"]:
+        raise BadInput(f'{file}: "outputs" is empty; start the study again, which writes the file again')
     return dict(document)
 
 

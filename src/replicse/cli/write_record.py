@@ -51,7 +51,7 @@ def write_record(workflow: Path) -> Path:
         draw_strips(item, others[item.item], Path(kept.figure(item.item)))
     summary = record_summary(papers, load_record(workflow), decided, others)
     results = Path(kept.results)
-    write_all(kept, facts, decided, results, judgements, others=others, record=summary)
+    write_all(kept, facts, items, results, judgements, others=others, record=summary)
     return results / HTML
 
 

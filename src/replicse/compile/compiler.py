@@ -204,6 +204,11 @@ class Compiler:
             self._memo[memo] = self._planned(line.item.paper, request, line.where(column))
         jobs, seeds = self._memo[memo]
         self._check_argmax(line.item, line.row, column, jobs)
+        selector = line.item.selecting_column(column)
+        if selector and line.asks(selector)[1] != memo:
+            raise BadInput(
+                f"{where}: over.jobs.best_by is {selector.id}, but row {line.row.id} evaluates other encoders there"
+            )
         return jobs, seeds
 
     def _planned(

@@ -168,7 +168,7 @@ def estimates_of(study: Study) -> Mapping[str, Any]:
 
 def _estimate(study: Study) -> Mapping[str, Any]:
     sources = run_sources(study)
-    rows = {name: study.scale.rows(run.corpus["name"]) for name, run in study.runs.items()}
+    rows = {name: study.scale.expected(run.corpus).get("rows") for name, run in study.runs.items()}
     sizes = {}
     for name, encoder in study.encoders.items():
         source = sources.get(study.encoder_folder(encoder))

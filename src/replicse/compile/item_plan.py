@@ -6,11 +6,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self
 
+from replicse.checked import Checked
+from replicse.compile.lines import described
 from replicse.compile.paths import Paths
 from replicse.compile.remarks import adjusted_text, cut_searches
 from replicse.compile.study import Cell, Study, follow, kept_checkpoint
 from replicse.errors import BadInput
-from replicse.registry.suites import file_of
+from replicse.registry.suites import file_of, only_sets
 from replicse.spec.cell_id import AS_DESCRIBED, CellId
 from replicse.spec.printed import Reported, Spread
 from replicse.spec.protocols import AS_RUN, ON_BACKBONE
@@ -46,11 +48,11 @@ class ItemPlan:
         is_embedded: whether the data are the generated ones.
         planned: the cells in the order of the study.
         facts: what is known about each cell, by its id.
-        shown: the hyper-parameters that searches show, by their path in a run and by encoder.
+        searched: the hyper-parameters of searches by their path in a run and by encoder.
         runs: the run of each encoder that was trained.
         depends: the runs that each run directly depends on.
         readings: what an evaluation file says about its encoder, by encoder and group of suites.
-        own_sets: the user's own evaluation sets by name.
+        own_sets: the user's own evaluation sets that its cells read, by name.
         variants: the titles of protocols that are run only for adjudication.
         deviations: the text on deviations of the item.
         scale_notes: what the scale changes in the item's recipes and leaves of its searches, a clause each.
@@ -62,7 +64,7 @@ class ItemPlan:
     is_embedded: bool
     planned: tuple[Cell, ...]
     facts: Mapping[CellId, CellFacts]
-    shown: Mapping[str, Mapping[str, float]]
+    searched: Mapping[str, Mapping[str, Any]]
     runs: Mapping[str, str]
     depends: Mapping[str, Sequence[str]]
     readings: Mapping[str, Mapping[str, Any]]
@@ -121,7 +123,7 @@ class ItemPlan:
             "encoders": [list(map(list, group)) for group in groups],
             "cells": cells,
             "facts": facts,
-            "shown": {path: dict(values) for path, values in self.shown.items()},
+            "searched": {path: dict(values) for path, values in self.searched.items()},
             "runs": dict(self.runs),
             "depends": {run: list(others) for run, others in self.depends.items()},
             "readings": {name: dict(reading) for name, reading in self.readings.items()},
@@ -155,7 +157,7 @@ class ItemPlan:
             is_embedded=document["embedded"],
             planned=cells,
             facts=facts,
-            shown=document["shown"],
+            searched=document["searched"],
             runs=document["runs"],
             depends=document["depends"],
             readings=document["readings"],
@@ -172,12 +174,13 @@ def plan_item(study: Study, item: Item) -> ItemPlan:
     measured = [operand for cell in cells for operand in cell.operands or (cell,)]
     runs: dict[str, str] = {}
     readings: dict[str, dict[str, Any]] = {}
-    shown: dict[str, dict[str, float]] = {}
+    searched: dict[str, dict[str, Any]] = {}
     for cell in measured:
-        over = cell.column.over.jobs if cell.column.over else None
-        if over and over.shows:
+        for path in _searched_paths(cell):
             for encoder in cell.encoders:
-                shown.setdefault(over.shows, {})[encoder] = float(study.hyperparameter(encoder, over.shows))
+                setting = study.hyperparameter(encoder, path)
+                plain = setting.plain() if isinstance(setting, Checked) else setting
+                searched.setdefault(path, {})[encoder] = plain
         for encoder in cell.encoders if cell.metric_path else ():
             group = file_of(cell.metric_path)
             if group not in readings.setdefault(encoder, {}):
@@ -191,15 +194,33 @@ def plan_item(study: Study, item: Item) -> ItemPlan:
         is_embedded=study.source == "embedded",
         planned=cells,
         facts={cell.id: _know_cell(study, cell) for cell in cells},
-        shown=shown,
+        searched=searched,
         runs=runs,
         depends={run: study.depends[run] for run in sorted(study.chain(runs.values()))},
         readings=readings,
-        own_sets=study.own_sets,
+        own_sets=_list_own_sets(study, measured),
         variants=_variant_titles(study, item),
         deviations=study.papers[item.paper].deviations.get(item.name, ""),
         scale_notes=tuple(filter(None, (adjusted_text(study, [item]), cut_searches(study, item)))),
     )
+
+
+def _searched_paths(cell: Cell) -> list[str]:
+    """Return the paths that the search of a cell sets in a run, or shows; an empty list for other cells."""
+    over = cell.column.over.jobs if cell.column.over else None
+    if over is None:
+        return []
+    request, _ = described(cell.item, cell.row).asks(cell.column)
+    paths = [*(request.grid or {}), *(request.draw.domains if request.draw else ()), over.shows]
+    return [path for path in dict.fromkeys(paths) if path]
+
+
+def _list_own_sets(study: Study, cells: Iterable[Cell]) -> Mapping[str, Any]:
+    """Return the own sets that cells read, so that a paper with further sets changes no other item."""
+    prefix = "sets/"
+    read = [cell.metric_path.removeprefix(prefix) for cell in cells if cell.metric_path.startswith(prefix)]
+    sets: Mapping[str, Any] = only_sets({"sets": study.own_sets}, read)["sets"]
+    return sets
 
 
 def _know_cell(study: Study, cell: Cell) -> CellFacts:

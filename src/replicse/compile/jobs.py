@@ -265,6 +265,16 @@ class _JobBuilder:
         )
 
 
+def _suite_plugins(study: Study, item: str) -> set[str]:
+    """Return the plug-ins that define suites whose scores an item shows."""
+    plugins = set()
+    for cell in study.cells[item]:
+        for operand in cell.operands or (cell,):
+            suite = operand.metric_path.partition("/")[0]
+            plugins.add(current().homes.get(("SUITES", suite), ""))
+    return plugins - {""}
+
+
 def _suite_modules(suites: Iterable[str]) -> set[str]:
     return {"replicse.evaluation.suites", *map(suite_code, suites)}
 
@@ -298,11 +308,11 @@ def _list_outcomes(study: Study) -> Iterator[Job]:
     yield _make_job(study, "study", (), (), described, ())
     for item in items:
         result, parts = paths.item(item.id), (item.id,)
-        payload = plan_item(study, item).plain()
-        yield _make_job(study, "tabulate", parts, study.evaluation_files(item), payload, JUDGES)
+        payload, suites = plan_item(study, item).plain(), _suite_plugins(study, item.id)
+        yield _make_job(study, "tabulate", parts, study.evaluation_files(item), payload, JUDGES | suites)
         if item.figure:
             shown = {"item": result}
-            yield _make_job(study, "figures", parts, [result], shown, SHOWS, texts="figures.yaml")
+            yield _make_job(study, "figures", parts, [result], shown, SHOWS | suites, texts="figures.yaml")
         figure = [paths.figure(item.id)] if item.figure else []
         shown = {"study": paths.record, "item": result, "figure": "".join(figure)}
         yield _make_job(study, "page", parts, [paths.record, result, *figure], shown, SHOWS)

@@ -1,16 +1,17 @@
 """The runs that recipes describe, as written: with what a request and a protocol change in them."""
 
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 from typing import NamedTuple
 
 from replicse.registry.run_specs import AveragedRun, InitSpec, RunSpec
 from replicse.spec.cell_names import CellNames
 from replicse.spec.layers import merged
 from replicse.spec.models import EncoderRequest, layered
-from replicse.spec.papers import Paper, merge_runs, recipe_layers, recipe_of
+from replicse.spec.papers import Paper, merge_runs, recipe_layers, recipe_of, with_own_corpora
 from replicse.spec.printed import Spread
 from replicse.spec.protocols import varied
-from replicse.spec.record import RECORD, Record
+from replicse.spec.record import Record
 from replicse.spec.record_spreads import lent_spreads
 from replicse.spec.scales import Scale
 
@@ -40,9 +41,7 @@ class Recipes:
 
     def __init__(self, papers: Mapping[str, Paper], scale: Scale, record: Record) -> None:
         self.papers, self.scale = papers, scale
-        # A paper's own spread replaces the one of the record.
-        recorded = [*self._recorded_spreads(record), *self._printed_spreads()] if scale.comparable else []
-        self._published = recorded
+        self._record = record
         self._read: dict[tuple[str, str], Written] = {}
 
     def is_own(self, paper: str) -> bool:
@@ -67,6 +66,9 @@ class Recipes:
         stage = chain.stages.get(use.removeprefix(f"{chain.paper}/"))
         changes = [(request, own), (stage, self.is_own(chain.paper))] if stage else [(request, own)]
         for change, is_own in changes:
+            if isinstance(change, EncoderRequest) and change.run and chain.paper in self.papers:
+                run = with_own_corpora(change.run, self.papers[chain.paper], self.papers)
+                change = change.replace(run=run)
             kept = merged(written.own, change.run) if is_own and change.run else written.own
             written = Written(changed_run(written.run, change, chain.where), kept)
         return written
@@ -80,10 +82,18 @@ class Recipes:
             for path, spread in spreads.items()
         }
 
-    def _recorded_spreads(self, record: Record) -> Iterator[tuple[RunSpec, dict[str, Spread]]]:
+    @cached_property
+    def _published(self) -> list[tuple[RunSpec, dict[str, Spread]]]:
+        # A paper's own spread replaces the one of the record.
+        return [*self._recorded_spreads(), *self._printed_spreads()] if self.scale.comparable else []
+
+    def _recorded_spreads(self) -> Iterator[tuple[RunSpec, dict[str, Spread]]]:
+        """Yield the run and spread of each cell that others trained often enough; skip papers that are not here."""
         names = CellNames(self.papers)
-        for name, spread in lent_spreads(record):
-            (full,) = names.full_names(name, "", RECORD)
+        for reading, spread in lent_spreads(self._record):
+            if reading.cell.partition("/")[0] not in self.papers:
+                continue
+            (full,) = names.full_names(reading.cell, "", self._record.location(reading))
             cell = names.cell(full)
             item = self.papers[cell.paper].items.get(cell.item_name)
             place = item.place_of(cell) if item else None

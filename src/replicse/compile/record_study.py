@@ -190,7 +190,9 @@ def _has_own_encoder(row: Row, column: AnyColumn) -> bool:
 
 
 def _is_read(column: AnyColumn) -> bool:
-    return column.kind == "score" and is_measured(column)
+    """Return whether a reading of one run can be in a column: not in one of the maximum or spread over seeds."""
+    of_runs = column.over is None or column.over.seeds.statistic == "mean"
+    return column.kind == "score" and is_measured(column) and of_runs
 
 
 def _cells_of(

@@ -50,7 +50,11 @@ class Specifications:
         self._source = SourceCode(package, cache=self._cache_file("code"), plugins=plugin_places())
         self.code_digest = cache(self._hash_code)
         self._texts_digest = cache(self._hash_texts)
-        self._digests: dict[Job, str] = {}
+        self._digests: dict[Job, dict[str, str]] = {}
+        self._hashes: dict[Job, str] = {}
+        self._root = study.data_root
+        self.finished: set[Job] = set()
+        self.outdated: set[Job] = set()
 
     def text(self, job: Job) -> str:
         """Return the specification of a job as the text of its file."""
@@ -63,6 +67,11 @@ class Specifications:
 
     def digests(self, job: Job) -> dict[str, str]:
         """Return the digests of the code, texts, data and inputs of a job."""
+        if job not in self._digests:
+            self._digests[job] = self._compute_digests(job)
+        return self._digests[job]
+
+    def _compute_digests(self, job: Job) -> dict[str, str]:
         digests = {"code": self.code_digest(job.code), "inputs": self._hash_inputs(job)}
         if job.texts:
             digests["papers"] = self._texts_digest(job.texts)
@@ -99,35 +108,49 @@ class Specifications:
         """Write the specifications that have changed, and date each so that Snakemake runs what it must.
 
         The specification of a job whose result is right is dated before its outputs; the specification of any other
-        job whose outputs exist, after them.
+        finished job, after them. A job without a copy runs in any case, because the copy is one of its outputs.
+        Afterwards, `finished` contains the jobs whose results are right, and `outdated` the others that have results.
         """
         CACHE.mkdir(exist_ok=True)
         for job in self.jobs.values():
             file, text = self.place(job), self.text(job)
             if not _contains(file, text):
                 write_text(file, text)
-            dates = _dates(job.dated)
-            if not dates:
-                continue
-            copy = read_copy(job.copy)
-            date = file.stat().st_mtime_ns
-            if copy and not find_changes(copy, json.loads(text)):
-                if date > min(dates):
-                    os.utime(file, ns=(min(dates), min(dates)))
-                self._restore_order(job, copy, dates)
-            elif date <= max(dates):
-                os.utime(file)
+            if self._is_finished(job, file, text):
+                self.finished.add(job)
+            elif job.out.exists():
+                self.outdated.add(job)
 
-    def _restore_order(self, job: Job, copy: Mapping[str, Any], dates: list[int]) -> None:
-        """Date outputs after the inputs that they were written from, as after a copy without dates."""
+    def _is_finished(self, job: Job, file: Path, text: str) -> bool:
+        """Return whether the result of a job is right, and date its specification accordingly."""
+        if not job.copy.is_file():
+            return False
+        copy, dates = read_copy(job.copy), _dates(job.dated)
+        date = file.stat().st_mtime_ns
+        if copy and not find_changes(copy, json.loads(text)):
+            if date > min(dates):
+                os.utime(file, ns=(min(dates), min(dates)))
+            return job.done and self._restore_order(job, copy, dates)
+        if date <= max(dates):
+            os.utime(file)
+        return False
+
+    def _restore_order(self, job: Job, copy: Mapping[str, Any], dates: list[int]) -> bool:
+        """Date outputs after the inputs that they were written from, as after a copy without dates.
+
+        Returns:
+            Whether the outputs are newer than the inputs.
+        """
         read = _dates(job.inputs)
         if not read or max(read) <= min(dates):
-            return
+            return True
         written = {file: copy["written"].get(file) for file in job.outputs}
         written |= {file: self._written(file) for file in job.inputs if file in self.maker}
-        if all(_is_unchanged(file, description) for file, description in written.items()):
-            for file in filter(os.path.exists, job.dated):
-                os.utime(file, ns=(max(read), max(read)))
+        if not all(_is_unchanged(file, description) for file, description in written.items()):
+            return False
+        for file in filter(os.path.exists, job.dated):
+            os.utime(file, ns=(max(read), max(read)))
+        return True
 
     def _written(self, file: str) -> Any:
         """Return what the copy of the job that wrote a file says about the file."""
@@ -135,14 +158,13 @@ class Specifications:
 
     def _hash_inputs(self, job: Job) -> str:
         """Return the digest of the specifications of all jobs that a job depends on, apart from the data."""
-        if job not in self._digests:
-            makers = dict.fromkeys(self.maker[file] for file in job.inputs if file in self.maker)
-            lines = [self._hash(maker) for maker in makers if maker.stage != "data"]
-            self._digests[job] = digest(lines)
-        return self._digests[job]
+        makers = dict.fromkeys(self.maker[file] for file in job.inputs if file in self.maker)
+        return digest([self._hash(maker) for maker in makers if maker.stage != "data"])
 
     def _hash(self, job: Job) -> str:
-        return digest([job.stage, job.id, self.digests(job), job.text])
+        if job not in self._hashes:
+            self._hashes[job] = digest([job.stage, job.id, self.digests(job), job.text])
+        return self._hashes[job]
 
     def _hash_code(self, names: frozenset[str]) -> str:
         return hash_code(self._source, names)
@@ -167,7 +189,7 @@ class Specifications:
         """
         named = list(mappings(job.files))
         files = [Path(file) for file in workspace_files(named)]
-        root = self.study.data_root
+        root = self._root
         lines = []
         if encoder := job.files.get("encoder"):
             files += Path(encoder).glob("*")

@@ -25,7 +25,7 @@ class Stores:
         ]
 
     def _store(self, corpus: dict[str, Any], view: View, tokenizer: str, length: int) -> str:
-        key = corpus["name"], view, tokenizer, length
+        key = digest(corpus), view, tokenizer, length
         if key not in self._names:
             spec = {"corpus": corpus, "view": view.plain(), "tokenizer": tokenizer, "max_length": length}
             what = view.augment.name if view.augment else view.column

@@ -2,30 +2,55 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
-from replicse.compile.job import DRAWINGS
+from replicse.compile.job import DRAWINGS, Job
 from replicse.compile.jobs import list_jobs
+from replicse.compile.specifications import Specifications
 from replicse.compile.study import Study
 from replicse.spec.tables import Item
+from replicse.world.files import FILES
 
 
-def inputs_of(study: Study, stage: str) -> Callable[[Sequence[str]], list[str]]:
-    """Return the function of wildcards that lists what a job of a stage reads, apart from the data record.
+class Inputs:
+    """The files that each job of the workflow reads, apart from its specification.
 
-    The first wildcard is the scale, the others are the parts of the job's id.
+    Every job comes after the data job, but new data make a job run again only if its specification changes. So the
+    record of the data is an ancient input. Snakemake follows no ancient input from a job that runs to its readers, and
+    then takes no other reason of theirs into account; so it is an ordinary input of jobs that must run again.
+
+    Args:
+        specifications: the specifications of the jobs, which the main process has written.
+        ancient: Snakemake's function that marks a file.
     """
 
-    def list_inputs(wildcards: Sequence[str]) -> list[str]:
-        job = list_jobs(study)[stage, ".".join(wildcards[1:])]
-        return [file for file in job.inputs if file != study.paths.data]
+    def __init__(self, specifications: Specifications, ancient: Callable[[str], str]) -> None:
+        self.specifications, self.ancient = specifications, ancient
+        self.data = specifications.study.paths.data
 
-    return list_inputs
+    def of(self, stage: str) -> Callable[[Sequence[str]], list[str]]:
+        """Return the function of wildcards that lists what a job of a stage reads.
+
+        The first wildcard is the scale, the others are the parts of the job's id.
+        """
+        jobs = self.specifications.jobs
+
+        def list_inputs(wildcards: Sequence[str]) -> list[str]:
+            job = jobs[stage, ".".join(wildcards[1:])]
+            return [*self._data_of(job), *(file for file in job.inputs if file != self.data)]
+
+        return list_inputs
+
+    def _data_of(self, job: Job) -> list[str]:
+        if job in self.specifications.outdated:
+            return [self.data]
+        # Snakemake runs the readers of a lost file again, even of an ancient one.
+        is_lost = job in self.specifications.finished and not Path(self.data).exists()
+        return [] if is_lost else [self.ancient(self.data)]
 
 
-def stage_of(wildcards: Sequence[str], input: Any) -> str:
-    """Return the stage of a job, which is in the path of its specification: `results/SCALE/jobs/STAGE/ID.json`."""
-    return Path(input.specification).parts[3].removesuffix(".json")
+def list_generated_files(study: Study) -> list[str]:
+    """Return the files of the embedded world, if the study reads it, with a wildcard for the scale."""
+    return [f"results/{{scale}}/data/{file}" for file in FILES] if study.source == "embedded" else []
 
 
 def list_evaluations(study: Study, items: Iterable[Item]) -> list[str]:

@@ -57,6 +57,16 @@ def corpus_rows(root: Path, corpus: registry.Corpus) -> Iterator[Row]:
     _check_rows(count, Path(root), corpus)
 
 
+def check_corpus(root: Path, corpus: registry.Corpus) -> None:
+    """Read all that `read_corpus` reads, row by row, and raise what it raises."""
+    rows = corpus.made_by()(Path(root), corpus)
+    count = sum(1 for _ in islice(rows, corpus.limit))
+    if corpus.sample:
+        _check_sample(count, corpus.sample)
+        count = corpus.sample.rows
+    _check_rows(count, Path(root), corpus)
+
+
 def _check_rows(count: int, root: Path, corpus: registry.Corpus) -> None:
     """Raise BadInput where a corpus has not the rows that its recipe expects."""
     if corpus.rows is None or abs(count - corpus.rows) <= (0.1 * corpus.rows if corpus.about else 0):
@@ -75,11 +85,16 @@ def _selected(rows: Iterator[Row], corpus: registry.Corpus) -> Iterable[Row]:
     """Return the rows that `limit` or `sample` keeps, in file order."""
     if corpus.sample is None:
         return islice(rows, corpus.limit)
-    every, wanted = list(rows), corpus.sample.rows
-    if wanted > len(every):
-        raise BadInput(f"corpus sample asks for {wanted} rows of {len(every)}; lower rows or use limit")
-    chosen = np.random.default_rng(corpus.sample.seed).choice(len(every), wanted, replace=False)
+    every = list(rows)
+    _check_sample(len(every), corpus.sample)
+    generator = np.random.default_rng(corpus.sample.seed)
+    chosen = generator.choice(len(every), corpus.sample.rows, replace=False)
     return [every[i] for i in np.sort(chosen)]
+
+
+def _check_sample(count: int, sample: registry.Sample) -> None:
+    if sample.rows > count:
+        raise BadInput(f"corpus sample asks for {sample.rows} rows of {count}; lower rows or use limit")
 
 
 def lines(root: Path, corpus: registry.Lines) -> Iterator[Row]:

@@ -1,13 +1,16 @@
 """Evaluation sets of your own, read from their tables: scored pairs by subset, labelled sentences by split."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from array import array
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from replicse.data.corpora import read_corpus
+from replicse.data.corpora import check_corpus
 from replicse.data.sts import StsSubset, score_of
 from replicse.data.tables import table_rows
 from replicse.data.transfer import TransferSplit, TransferTask
@@ -21,78 +24,119 @@ MOST_CLASSES = 500  # a probe of as many outputs is fitted for each split and st
 
 
 def check_tables(corpora: Iterable[Corpus], sets: Mapping[str, Mapping[str, Any]]) -> None:
-    """Read the corpora and sets of your own that are there, so that no job is the first to refuse them."""
+    """Read the corpora and sets of your own that are there, so that no job is the first to refuse them.
+
+    Rows are checked one after another: memory does not grow with a table.
+    """
     for corpus in corpora:
         if isinstance(corpus, Table) and Path(corpus.file).exists():
-            read_corpus(Path(), corpus)
+            check_corpus(Path(), corpus)
     for name, one in sets.items():
         wanted = EvaluationSet.of(one, name)
         if not Path(wanted.file).exists():
             continue
         if wanted.has_pairs:
-            load_pairs(wanted)
+            _check_range(wanted, (score for *_, score in _scored_pairs(wanted)))
         else:
-            load_labelled(name, wanted)
+            labels: dict[str, set[str]] = {}
+            for split, _, label in _labelled_sentences(wanted):
+                labels.setdefault(split, set()).add(label)
+            _number_labels(wanted, labels)
 
 
 def load_pairs(wanted: EvaluationSet) -> tuple[StsSubset, ...]:
-    """Return the scored pairs of a set by subset, one named "all" where it has none, in the order of the file.
+    """Return the scored pairs of a set by subset in the order of the file; without a column of subsets one, "all".
 
-    BadInput names the line of a score outside the range, and scores that are all the same; else as `table_rows`.
+    Raises:
+        BadInput: names the line of a score outside the range, or says that all scores are the same; else as
+            `table_rows`.
     """
+    subsets: dict[str, _Columns] = {}
+    for subset, first, second, score in _scored_pairs(wanted):
+        columns = subsets.setdefault(subset, _Columns())
+        columns.first.append(first)
+        columns.second.append(second)
+        columns.scores.append(score)
+    _check_range(wanted, chain.from_iterable(columns.scores for columns in subsets.values()))
+    return tuple(columns.subset(name) for name, columns in subsets.items())
+
+
+@dataclass
+class _Columns:
+    """The pairs of a subset while a table is read."""
+
+    first: list[str] = field(default_factory=list)
+    second: list[str] = field(default_factory=list)
+    scores: "array[float]" = field(default_factory=lambda: array("d"))
+
+    def subset(self, name: str) -> StsSubset:
+        return StsSubset(name, tuple(self.first), tuple(self.second), np.array(self.scores))
+
+
+def _scored_pairs(wanted: EvaluationSet) -> Iterator[tuple[str, str, str, float]]:
+    """Yield subset, sentences and score of each row."""
     headings = [name for name in (wanted.first, wanted.second, wanted.score, wanted.subset) if name]
-    subsets: dict[str, list[tuple[str, str, float]]] = {}
-    for number, (first, second, score, *rest) in table_rows(wanted.file, headings, {*headings[2:]}):
-        value = _score(wanted, score, number)
-        subsets.setdefault(rest[0] if rest else ALL, []).append((first, second, value))
-    scores = {score for pairs in subsets.values() for *_, score in pairs}
-    if len(scores) == 1:
-        raise BadInput(f"{wanted.file}: every score is {scores.pop():g}; a correlation needs two that differ")
-    return tuple(_subset(name, pairs) for name, pairs in subsets.items())
-
-
-def _score(wanted: EvaluationSet, text: str, number: int) -> float:
-    value = score_of(text, Path(wanted.file), number)
     low, high = wanted.range or (-math.inf, math.inf)
-    if not low <= value <= high:
-        problem = f"score is {text}; expected {low:g} to {high:g}"
-        raise BadInput(f"{wanted.file}:{number}: {problem}, the range of the set")
-    return value
+    path = Path(wanted.file)
+    for number, (first, second, text, *rest) in table_rows(wanted.file, headings, {*headings[2:]}):
+        score = score_of(text, path, number)
+        if not low <= score <= high:
+            problem = f"score is {text}; expected {low:g} to {high:g}"
+            raise BadInput(f"{path}:{number}: {problem}, the range of the set")
+        yield rest[0] if rest else ALL, first, second, score
 
 
-def _subset(name: str, pairs: Sequence[tuple[str, str, float]]) -> StsSubset:
-    first, second, scores = zip(*pairs, strict=True)
-    return StsSubset(name, first, second, np.array(scores, dtype=np.float64))
+def _check_range(wanted: EvaluationSet, scores: Iterable[float]) -> None:
+    """Raise BadInput if all scores are equal."""
+    lowest, highest = math.inf, -math.inf
+    for score in scores:
+        lowest, highest = min(lowest, score), max(highest, score)
+    if lowest == highest:
+        raise BadInput(f"{wanted.file}: every score is {lowest:g}; a correlation needs two that differ")
 
 
 def load_labelled(name: str, wanted: EvaluationSet) -> TransferTask:
     """Return labelled sentences as a transfer set, their labels numbered in alphabetical order.
 
-    It has the one split `all`, or those that a column names. BadInput for a single label, for a label that no sentence
-    to learn from has, and for splits other than `train` and `test`, with or without `dev`; else as `table_rows`.
+    It has the one split `all`, or those that a column names.
+
+    Raises:
+        BadInput: a single label, a label that no sentence to learn from has, and splits other than `train` and
+            `test`, with or without `dev`; else as `table_rows`.
     """
-    headings = [name for name in (wanted.text, wanted.label, wanted.split) if name]
     splits: dict[str, list[tuple[str, str]]] = {}
+    for split, text, label in _labelled_sentences(wanted):
+        splits.setdefault(split, []).append((text, label))
+    numbers = _number_labels(wanted, {split: {label for _, label in rows} for split, rows in splits.items()})
+    ordered = [split for split in (ALL, *SET_SPLITS) if split in splits]
+    return TransferTask(name, {split: _split(splits[split], numbers) for split in ordered})
+
+
+def _labelled_sentences(wanted: EvaluationSet) -> Iterator[tuple[str, str, str]]:
+    """Yield split, text and label of each row."""
+    headings = [name for name in (wanted.text, wanted.label, wanted.split) if name]
     for number, (text, label, *rest) in table_rows(wanted.file, headings, {headings[1]}):
         for split in rest:
             check_known(split, SET_SPLITS, f'{wanted.file}:{number}: split is "{split}"')
-        splits.setdefault(rest[0] if rest else ALL, []).append((text, label))
+        yield rest[0] if rest else ALL, text, label
+
+
+def _number_labels(wanted: EvaluationSet, labels: Mapping[str, Collection[str]]) -> dict[str, int]:
+    """Return the number of each label; `labels` holds those of each split."""
     for split in ("train", "test") if wanted.split else ():
-        if split not in splits:
+        if split not in labels:
             raise BadInput(f"{wanted.file}: no row has the split {split}; name train and test, perhaps dev")
-    learned = {label for _, label in splits["train" if wanted.split else ALL]}
-    numbers = {label: number for number, label in enumerate(sorted(learned))}
-    if len(numbers) == 1:
-        raise BadInput(f'{wanted.file}: every label to learn is "{learned.pop()}"; a classifier needs two')
-    if len(numbers) > MOST_CLASSES:
-        told = f"{len(numbers):,} labels to learn, at most {MOST_CLASSES} are classes"
-        raise BadInput(f"{wanted.file}: {told}; name the column of classes, not one of scores or of texts")
-    for split, rows in splits.items():
-        for label in sorted({label for _, label in rows} - learned):
+    learned = sorted(set(labels["train" if wanted.split else ALL]))
+    if len(learned) == 1:
+        raise BadInput(f'{wanted.file}: every label to learn is "{learned[0]}"; a classifier needs two')
+    if len(learned) > MOST_CLASSES:
+        problem = f"{len(learned):,} labels to learn, at most {MOST_CLASSES} are classes"
+        raise BadInput(f"{wanted.file}: {problem}; name the column of classes, not one of scores or of texts")
+    for split, found in labels.items():
+        for label in sorted(set(found) - set(learned)):
             problem = f'no row of split train has the label "{label}" of split {split}'
             raise BadInput(f"{wanted.file}: {problem}; add one, or take these rows out")
-    ordered = [split for split in (ALL, *SET_SPLITS) if split in splits]
-    return TransferTask(name, {split: _split(splits[split], numbers) for split in ordered})
+    return {label: number for number, label in enumerate(learned)}
 
 
 def _split(rows: Sequence[tuple[str, str]], numbers: Mapping[str, int]) -> TransferSplit:

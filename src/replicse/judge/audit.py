@@ -29,7 +29,6 @@ from replicse.spec.papers import Paper
 from replicse.spec.running_text import numbers_in_text
 
 CLAIM = "claim"
-ENDS = ("min", "max")
 
 LOG = logging.getLogger(__name__)
 
@@ -77,22 +76,14 @@ def unplanned(plan: Study) -> Iterator[Finding]:
 def _beside(papers: Mapping[str, Paper], cell: Cell, datasets: Datasets) -> set[str]:
     """Return a cell's item, those that print differences to it, and those of its paper that read the same.
 
-    An average counts as the same as its parts. Numbers of other papers bear on it where its paper or theirs prints the
-    least and the most of several seeds.
+    An average counts as the same as its parts.
     """
     wanted = {cell.item.id}
     for difference, minuend, subtrahend in differences(papers):
         if cell.id in (difference, minuend, subtrahend):
             wanted |= {difference.item, minuend.item}
     related = datasets.related(cell.metric_path)
-    home = {cell.item.paper}
-    ends = {
-        key
-        for key, paper in papers.items()
-        if any(printed.statistic in ENDS for printed in paper.reported.values())
-    }
-    near = papers if home & ends else home | ends
-    for item in (item for key in near for item in papers[key].items.values()):
+    for item in papers[cell.item.paper].items.values():
         paths = {item.path(row, column) for row in item.rows for column in item.columns}
         if not related.isdisjoint(map(datasets.one_name, filter(None, paths))):
             wanted.add(item.id)

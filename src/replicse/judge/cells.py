@@ -9,7 +9,7 @@ from replicse.compile.item_plan import ItemPlan
 from replicse.compile.study import Cell
 from replicse.judge.machines import distinct, mixture, recorded
 from replicse.judge.measurements import Measurements
-from replicse.judge.table import CellResult, SeedValue
+from replicse.judge.table import CellResult, JobValue, SeedValue
 from replicse.judge.values import Values, values
 from replicse.judge.verdict import MEAN, judge
 from replicse.registry.digests import digest
@@ -20,7 +20,7 @@ DIGITS = 12
 def cell_result(cell: Cell, plan: ItemPlan, measurements: Measurements) -> CellResult:
     """Judge one cell of an item: its values per seed, what is published, and the verdict."""
     facts = plan.facts[cell.id]
-    ours = values(cell, measurements, plan.shown)
+    ours = values(cell, measurements, plan.searched)
     records = measurements.records_behind(cell)
     machines = distinct(machine for record in records for machine in recorded(record))
     outcome = _outcome(cell, plan, ours, measurements)
@@ -55,7 +55,18 @@ def _seed_values(plan: ItemPlan, cell: Cell, ours: Values) -> Iterator[SeedValue
         run = plan.run_name(encoder) if encoder else ""
         kept = value if isinstance(value, str) or value is None or math.isfinite(value) else None
         group = digest(behind) if behind and not encoder else ""
-        yield SeedValue(seed=seed, value=kept, encoder=encoder, run=run, group=group)
+        jobs = _job_values(plan, cell.jobs[place], ours.jobs[place]) if ours.jobs else ()
+        yield SeedValue(seed=seed, value=kept, encoder=encoder, run=run, group=group, jobs=tuple(jobs))
+
+
+def _job_values(
+    plan: ItemPlan, encoders: Sequence[str], numbers: Sequence[float | None]
+) -> Iterator[JobValue]:
+    """Yield the number of each job of a search, with what the search sets in its run."""
+    for encoder, number in zip(encoders, numbers, strict=True):
+        kept = number if number is not None and math.isfinite(number) else None
+        settings = {path: values[encoder] for path, values in plan.searched.items() if encoder in values}
+        yield JobValue(encoder=encoder, run=plan.run_name(encoder), value=kept, settings=settings)
 
 
 def _outcome(cell: Cell, plan: ItemPlan, ours: Values, measurements: Measurements) -> dict[str, Any]:
@@ -112,7 +123,9 @@ def _rank_kept(cell: Cell, plan: ItemPlan, texts: Sequence[str], measurements: M
     ]
     beside = []
     for other in others:
-        beside += [each for each in values(other, measurements, plan.shown).per_seed if isinstance(each, str)]
+        beside += [
+            each for each in values(other, measurements, plan.searched).per_seed if isinstance(each, str)
+        ]
     return (
         "another rank: the printed sentence is ours elsewhere" if wanted in map(_words, beside) else "absent"
     )

@@ -76,5 +76,28 @@ def tidy_rows(results: Sequence[ItemResult]) -> Iterator[dict[str, Any]]:
                 }
 
 
+JOBS = ("paper", "item", "row", "column", "protocol", "seed", "metric", "job", "value", "encoder", "run")
+
+
+def job_rows(results: Sequence[ItemResult]) -> Iterator[dict[str, Any]]:
+    """Yield a row for every job of every search, with what the search sets in its run by path."""
+    for result in results:
+        for cell in result.cells:
+            place = {
+                "paper": result.paper,
+                "item": result.item.partition("/")[2],
+                "row": cell.row,
+                "column": cell.column,
+                "protocol": cell.protocol,
+                "metric": cell.metric_path,
+            }
+            for each in cell.values:
+                seed = "" if each.seed is None else each.seed
+                for number, job in enumerate(each.jobs):
+                    value = "" if job.value is None else job.value
+                    own = {"job": number, "value": value, "encoder": job.encoder, "run": job.run}
+                    yield {**place, "seed": seed, **own, **job.settings}
+
+
 def _text(value: float | None) -> str:
     return "" if value is None else repr(float(value))

@@ -1,6 +1,8 @@
 """A study's results as pandas DataFrames, for people who go on in a notebook: `replicse.load("results/micro")`."""
 
 import math
+import tempfile
+import zipfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,12 +11,14 @@ from typing import Any
 import pandas as pd
 
 from replicse.compile.record_study import RECORD
+from replicse.errors import refusing
 from replicse.files import read_json
-from replicse.judge.csv_rows import FIELDS, TIDY, table_rows, tidy_rows
+from replicse.judge.csv_rows import FIELDS, JOBS, TIDY, job_rows, table_rows, tidy_rows
 from replicse.judge.folder import results_in
 from replicse.judge.multiplicity import controlled
 from replicse.judge.report import Report
-from replicse.registry.artefacts import REPORT
+from replicse.judge.table import ItemResult
+from replicse.registry.artefacts import CONFIG, REPORT
 from replicse.spec.printed import parse_number
 from replicse.spec.record import Record, load_record
 from replicse.workspace import workflow_folder
@@ -33,7 +37,7 @@ NUMBERS = (
     "p_adjusted",
     "published_sd",
 )
-COUNTS = ("seed", "n_seeds")
+COUNTS = ("seed", "n_seeds", "job")
 
 
 @dataclass(frozen=True)
@@ -45,6 +49,8 @@ class Results:
     what made it (several between bars), reported and published_sd as the paper prints them.
     `cells` has one row per judged cell: paper, item and the fields of the item's table; verdicts are controlled within
     each paper, with p of the cell alone and p_adjusted (Benjamini-Hochberg).
+    `jobs` has one row per job of a search: paper, item, row, column, protocol, seed, metric, job (from 0), value,
+    encoder, run, and a column for each path that a search sets, such as `optimisation.learning_rate`.
     A text that is where others have a number, such as a retrieved sentence, is in a column `value_text`.
     `report` is the study's report as it was last written, None where none was: effects, claims, audit, adjudication.
     `readings` has one row per value of the record, of the study `record` alone: source, who, year, paper, item, row,
@@ -54,6 +60,7 @@ class Results:
 
     values: pd.DataFrame
     cells: pd.DataFrame
+    jobs: pd.DataFrame
     report: Report | None = None
     readings: pd.DataFrame | None = None
 
@@ -61,10 +68,14 @@ class Results:
 def load(folder: Path | str) -> Results:
     """Return the values and the judged cells that a results folder holds by its own record, and the study's report.
 
-    The record is the config in the folder, the report the one in the folder of reports next to that of the results.
+    The record is the config in the folder, the report the one in the folder of reports next to that of the results. A
+    crate, the zip that `replicse keep NAME --crate FILE.zip` writes, is loaded as the committed study in it.
     Raises MissingData where the folder, the record or every item is absent, BadInput where one is broken.
     """
     folder = Path(folder)
+    if folder.suffix == ".zip" and folder.is_file():
+        with tempfile.TemporaryDirectory() as scratch:
+            return load(_study_in(folder, Path(scratch)))
     results = results_in(folder)
     report = folder.absolute().parents[1] / "reports" / folder.absolute().name / REPORT
     cells = [
@@ -80,9 +91,28 @@ def load(folder: Path | str) -> Results:
     return Results(
         values=_typed(_texts(tidy_rows(results), TIDY)),
         cells=_typed(_texts(cells, CELLS)),
+        jobs=_jobs_of(results),
         report=Report.of(read_json(report), str(report)) if report.is_file() else None,
         readings=_readings(load_record(workflow_folder())) if results[0].kept == RECORD else None,
     )
+
+
+def _study_in(crate: Path, scratch: Path) -> Path:
+    """Unpack the committed study of a crate and return its folder; BadInput if it contains none."""
+    with refusing(f"{crate}: not a crate", "write it with replicse keep NAME --crate FILE.zip"):
+        with zipfile.ZipFile(crate) as archive:
+            archive.extractall(scratch, [name for name in archive.namelist() if name.startswith("reports/")])
+        (record,) = scratch.glob(f"reports/studies/*/{CONFIG}")
+    return record.parent
+
+
+def _jobs_of(results: Sequence[ItemResult]) -> pd.DataFrame:
+    """Return a row for every job of every search; what a search sets keeps its type, and is missing elsewhere."""
+    rows = list(job_rows(results))
+    settings = [name for name in dict.fromkeys(name for row in rows for name in row) if name not in JOBS]
+    frame = _typed(_texts(rows, JOBS))
+    set_to = pd.DataFrame(rows, columns=settings, index=frame.index)
+    return pd.concat([frame, set_to], axis=1)
 
 
 def _readings(record: Record) -> pd.DataFrame:

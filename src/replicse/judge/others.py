@@ -73,15 +73,16 @@ Others = dict[str, tuple[SourceResult, ...]]
 class RecordCount:
     """How many printed numbers of an item or a paper others measured, and what came out, in the printed setting.
 
-    `measured` counts printed numbers with a reading in any setting, `other_setting` the ones with a reading in other
-    settings only. A number may be counted twice below: once for a released checkpoint (`equal`, `not_equal`), once for
-    encoders that were trained again (`within`, `higher`, `lower`, `undetermined`).
+    `measured` counts printed numbers with a reading in any setting, `judged` the ones with a verdict, `other_setting`
+    the ones with a reading in other settings only. A number may have two verdicts: one of a released checkpoint
+    (`equal`, `not_equal`), one of encoders that were trained again (`within`, `higher`, `lower`, `undetermined`).
     """
 
     name: str
     paper: str
     printed: int
     measured: int
+    judged: int = 0
     equal: int = 0
     not_equal: int = 0
     within: int = 0
@@ -89,11 +90,6 @@ class RecordCount:
     lower: int = 0
     undetermined: int = 0
     other_setting: int = 0
-
-    @property
-    def judged(self) -> int:
-        """Return the number of verdicts."""
-        return self.equal + self.not_equal + self.within + self.higher + self.lower
 
 
 @dataclass(frozen=True)

@@ -12,15 +12,16 @@ LONGEST = 7  # characters of a value that is shown as published
 
 
 def others_lines(results: Sequence[SourceResult]) -> Iterator[str]:
-    """Yield a line for each source and setting: what it measured, and the file or comment that holds it.
+    """Yield a line for each source and setting: what it measured, the verdict, and the file or comment that holds it.
 
     The deciding source comes first, then the others in the printed setting, then other settings.
     """
     for result in results:
         first, *more = dict.fromkeys(result.links)
         place = first + (f" and {several(len(more), 'more file')}" if more else "")
-        about = f"{result.source} ({result.cited}, {result.year})"
-        yield f"{about}: {_measured(result)}{_judged(result)}; {place}"
+        about = f"{result.cited}, {result.year}"
+        parts = (f"{result.source}: {_measured(result)}", _judged(result), _values(result), about, place)
+        yield "; ".join(part for part in parts if part)
 
 
 def others_facts(results: Sequence[SourceResult]) -> list[dict[str, Any]]:
@@ -29,15 +30,20 @@ def others_facts(results: Sequence[SourceResult]) -> list[dict[str, Any]]:
 
 
 def _measured(result: SourceResult) -> str:
-    """Return `75.35, sd 0.60, 5 seeds {74.99, ...}`."""
+    """Return `75.35, sd 0.60, 5 runs`."""
     if not result.trained:
         value = _rounded(result.values[0])
         return f"{value} with the released checkpoint" if result.released else value
     if result.sd is None:
         return f"{_rounded(result.values[0])}, one run"
+    return f"{result.mean:.2f}, sd {result.sd:.2f}, {result.n} runs"
+
+
+def _values(result: SourceResult) -> str:
+    """Return `runs 74.99, 76.40, ...`; blank for one value."""
     shown = ", ".join(map(_rounded, result.values[:SHOWN_VALUES]))
     more = ", ..." if result.n > SHOWN_VALUES else ""
-    return f"{result.mean:.2f}, sd {result.sd:.2f}, {result.n} runs {{{shown}{more}}}"
+    return f"runs {shown}{more}" if result.n > 1 else ""
 
 
 def _rounded(value: str) -> str:
@@ -49,13 +55,13 @@ def _judged(result: SourceResult) -> str:
     """Return the verdict of a source with its interval, or how its setting differs and what that changes."""
     if result.is_printed:
         if result.low is None or result.high is None:
-            return f"; {result.verdict}"
+            return result.verdict
         if not result.trained:
-            return f"; {result.verdict}"
+            return result.verdict
         borrowed = ", with the spread of another source" if result.borrowed else ""
-        return f"; {result.verdict}, expected in {result.low:.2f} to {result.high:.2f}{borrowed}"
+        return f"{result.verdict}, expected in {result.low:.2f} to {result.high:.2f}{borrowed}"
     effect = f"; {_effect(result.effect)}" if result.effect else ""
-    return f"; another setting: {result.difference}{effect}"
+    return f"another setting: {result.difference}{effect}"
 
 
 def _effect(effect: SettingEffect) -> str:

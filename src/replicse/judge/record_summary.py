@@ -20,6 +20,7 @@ COUNTED = {
     "lower": "lower",
     "undetermined": "undetermined",
 }
+JUDGED = frozenset(COUNTED) - {"undetermined"}
 
 
 def record_summary(
@@ -49,7 +50,7 @@ def record_summary(
 def _count_item(result: ItemResult, others: Others) -> RecordCount:
     quoted = {row.id for row in result.rows if row.quoted}
     verdicts: Counter[str] = Counter()
-    printed = measured = other_setting = 0
+    printed = measured = judged = other_setting = 0
     for name, cell in result.described.items():
         if cell.metric == TEXT or cell.printed is None or cell.row in quoted:
             continue
@@ -60,8 +61,11 @@ def _count_item(result: ItemResult, others: Others) -> RecordCount:
         measured += 1
         decided = [each for each in sources if each.decides]
         other_setting += not decided
+        judged += any(each.verdict in JUDGED for each in decided)
         verdicts.update(COUNTED[each.verdict] for each in decided if each.verdict in COUNTED)
-    return RecordCount(result.item, result.paper, printed, measured, other_setting=other_setting, **verdicts)
+    return RecordCount(
+        result.item, result.paper, printed, measured, judged, other_setting=other_setting, **verdicts
+    )
 
 
 def _count_paper(paper: Paper, papers: Mapping[str, Paper], items: Sequence[RecordCount]) -> RecordCount:

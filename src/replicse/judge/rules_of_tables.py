@@ -1,4 +1,4 @@
-"""Rules of the audit on tables and figures: sums, differences, equal cells, percentages, sizes, seeds."""
+"""Rules of the audit on tables and figures: sums, differences, equal cells, percentages, sizes."""
 
 import itertools
 import math
@@ -18,15 +18,12 @@ from replicse.judge.findings import (
 )
 from replicse.judge.judgements import CERTAIN, Finding
 from replicse.judge.rules_of_text import computed
-from replicse.spec.cell_names import words
 from replicse.spec.columns import Over
 from replicse.spec.counterparts import differences
 from replicse.spec.datasets import Datasets, TaskAverage
 from replicse.spec.printed import Rounded
 
 LINEAR = ("single", "mean")
-# A run lies outside of n others of its kind by chance in 2 of n + 1 cases; above this share that says nothing.
-CHANCE = Fraction(1, 20)
 
 
 def averages(plan: Study, datasets: Datasets) -> Iterator[Finding]:
@@ -225,39 +222,4 @@ def sizes(plan: Study, datasets: Datasets) -> Iterator[Finding]:
             yield finding(plan, "size", [printed], follows, CERTAIN, note=note, against=("the data",))
 
 
-def seeds(plan: Study, datasets: Datasets) -> Iterator[Finding]:
-    """Yield numbers of a single run that lie outside of all the seeds of the same training that are printed."""
-    groups: dict[tuple[Any, ...], list[PrintedCell]] = {}
-    for printed in measured(plan):
-        cell = printed.cell
-        if cell.encoders and cell.metric_path and not quotation(printed.reported):
-            key = (cell.encoders, datasets.one_name(cell.metric_path), cell.column.metric)
-            groups.setdefault(key, []).append(printed)
-    for group in groups.values():
-        ends = {each.reported.statistic: each for each in group}
-        if not {"min", "max"} <= set(ends) or Fraction(2, (ends["min"].reported.seeds or 1) + 1) > CHANCE:
-            continue
-        least, most = ends["min"], ends["max"]
-        singles = [each for each in group if each.reported.statistic == "single"]
-        for printed in singles:
-            number, home = printed.number.exact, printed.cell.item.paper
-            if least.number.exact <= number <= most.number.exact:
-                continue
-            others = [
-                f"{other.reported.value} is printed in {words(plan.papers, other.cell.id, home)}"
-                for other in singles
-                if other.number.exact != number
-            ]
-            place = words(plan.papers, least.cell.id, home).rpartition(", ")[0]
-            yield finding(
-                plan,
-                "seeds",
-                [printed, least, most],
-                f"{least.reported.value} to {most.reported.value} over {least.reported.seeds} seeds ({place})",
-                "unless more than the seed differs",
-                note="; ".join(others),
-                against=(place,),
-            )
-
-
-RULES = (averages, printed_differences, derived, equals, percentages, sizes, seeds)
+RULES = (averages, printed_differences, derived, equals, percentages, sizes)

@@ -63,10 +63,19 @@ class RowHead(Checked):
 Finite = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 
 
+class JobValue(Checked):
+    """What one job of a search gave in a cell: its number, and by path what the search set in its run."""
+
+    encoder: str
+    run: str = ""
+    value: Finite | None = None
+    settings: dict[str, Any] = {}
+
+
 class SeedValue(Checked):
     """What one seed gave in one cell: a number or a text, None where it is missing; `run` is blank without training.
 
-    Of several encoders `encoder` is blank, and `group` a digest of their names.
+    Of several encoders `encoder` is blank, and `group` a digest of their names. `jobs` are those of a search.
     """
 
     seed: int | None = None
@@ -74,6 +83,7 @@ class SeedValue(Checked):
     encoder: str = ""
     run: str = ""
     group: str = ""
+    jobs: tuple[JobValue, ...] = ()
 
 
 class CellResult(Checked):

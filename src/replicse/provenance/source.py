@@ -80,6 +80,7 @@ class SourceCode:
         self._known = _read_cache(cache)
         self._modules: dict[str, Module] = {}
         self._module_of = functools.cache(self._find_module)
+        self._file = functools.cache(self._find_file)
 
     def digest(self, *names: str) -> str:
         """Compute the digest of modules and of everything that they import.
@@ -140,7 +141,7 @@ class SourceCode:
                 return place.parents[name.count(".")]
         return self.root.parent
 
-    def _file(self, module: str) -> Path | None:
+    def _find_file(self, module: str) -> Path | None:
         path = self._home(module).joinpath(*module.split("."))
         files = (path.with_suffix(".py"), path / "__init__.py")
         return next((file for file in files if file.is_file()), None)

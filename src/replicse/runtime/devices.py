@@ -1,11 +1,11 @@
-"""Which device a job computes on; on a machine with several GPUs each job takes a free slot of one of them.
+"""The device that a job computes on; on a machine with several GPUs each job takes the least used one.
 
-Snakemake counts how many jobs hold a GPU, but knows no device. Where a job knows how many run at a time
-(`--slots`, which the workflow has from `--resources gpu=N`), it locks one of so many files for as long as its process
-lives, sees only the device that the file stands for, and says which.
+Snakemake counts how many jobs use a GPU, but knows no device. A job locks a file that stands for a device and a place
+on it for as long as its process lives, sees only this device, and logs which.
 """
 
 import fcntl
+import itertools
 import logging
 import os
 import tempfile
@@ -22,32 +22,24 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 VISIBLE = "CUDA_VISIBLE_DEVICES"
 _held: list[Any] = []  # open files, whose locks end with the process
-_shared = {"slots": 0}  # of this process
-
-
-def share(slots: int) -> None:
-    """Say how many jobs share the GPUs of this machine; 0 for none but this process."""
-    _shared["slots"] = slots
 
 
 def device_for(name: str | None = None) -> "torch.device":
-    """Return the device asked for, else a GPU, else the CPU; BadInput where torch has no such device."""
+    """Return the device of this name, else a GPU, else the CPU; BadInput if torch has no such device."""
     import torch
 
-    if name is not None:
-        try:
-            torch.empty(0, device=name)
-        except (RuntimeError, AssertionError) as error:
-            why = str(error).partition("\n")[0]
-            raise BadInput(f'device "{name}" cannot be used ({why}); name another, or none') from None
-
-    if name is None and not torch.cuda.is_initialized():
-        take_slot(os.environ)
-    return torch.device(name or ("cuda" if torch.cuda.is_available() else "cpu"))
+    if name is None:
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        torch.empty(0, device=name)
+    except (RuntimeError, AssertionError) as error:
+        why = str(error).partition("\n")[0]
+        raise BadInput(f'device "{name}" cannot be used ({why}); name another, or none') from None
+    return torch.device(name)
 
 
 def waited_for(device: "torch.device") -> float:
-    """Return the seconds of the clock once a device has done what it was asked for: a GPU works on its own."""
+    """Return the seconds of the clock once a device has done its work: a GPU works on its own."""
     if device.type == "cuda":
         import torch
 
@@ -55,45 +47,84 @@ def waited_for(device: "torch.device") -> float:
     return time.perf_counter()
 
 
-def take_slot(environment: MutableMapping[str, str], patience: float = 1.0) -> str:
-    """Lock a free slot, let this process see its device alone, and return it; blank where no slots are asked for.
+def take_device(environment: MutableMapping[str, str]) -> str:
+    """Let this process see the GPU that the fewest jobs use.
 
-    Slots go round over the devices, so that a second job shares one only where all have a first. Waits until a slot is
-    free, looking again after `patience` seconds.
+    Args:
+        environment: The variables of this process, changed in place before torch looks for devices.
+
+    Returns:
+        The name of the device; blank if the machine has no GPU.
     """
-    slots, devices = _shared["slots"], _devices(environment)
-    if not slots or not devices or _held:
+    devices = _list_devices(environment)
+    if not devices:
         return ""
-    folder = Path(tempfile.gettempdir(), f"replicse-gpus-{os.getuid()}")
-    folder.mkdir(mode=0o700, exist_ok=True)
-    while True:
-        for slot in range(slots):
-            device = devices[slot % len(devices)]
-            stream = (folder / f"{device.replace('/', '-')}.{slot // len(devices)}").open("w")
+    for level in itertools.count():
+        for device in devices:
+            if _lock(device, level):
+                environment[VISIBLE] = device
+                log.info("%s=%s place=%d", VISIBLE, device, level)
+                return device
+    raise AssertionError("some level is free")
+
+
+def sort_devices(environment: MutableMapping[str, str]) -> None:
+    """Sort the visible GPUs by the number of jobs that use them, before a run starts its processes."""
+    devices = _list_devices(environment)
+    if devices:
+        environment[VISIBLE] = ",".join(sorted(devices, key=_count_jobs))
+
+
+def take_device_of_rank(environment: MutableMapping[str, str], rank: int, count: int) -> bool:
+    """Let one of the processes of a run see one GPU.
+
+    Args:
+        environment: The variables of this process, changed in place before torch looks for devices.
+        rank: The place of the process among the processes of the run on this machine.
+        count: The number of these processes.
+
+    Returns:
+        Whether each process has a GPU of its own.
+    """
+    devices = _list_devices(environment)
+    if devices:
+        device = devices[rank % len(devices)]
+        environment[VISIBLE] = device
+        next(level for level in itertools.count() if _lock(device, level))
+    return count <= len(devices)
+
+
+def _lock(device: str, level: int) -> bool:
+    """Lock a place on a device for the life of this process; return whether it was free."""
+    stream = _open(device, level)
+    try:
+        fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        stream.close()
+        return False
+    _held.append(stream)
+    return True
+
+
+def _count_jobs(device: str) -> int:
+    """Return the first free place on a device: about as many jobs use it."""
+    for level in itertools.count():
+        with _open(device, level) as stream:
             try:
                 fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
-                stream.close()
                 continue
-            _held.append(stream)
-            environment[VISIBLE] = device
-            log.info("%s=%s slot=%d of=%d", VISIBLE, device, slot, slots)
-            return device
-        time.sleep(patience)
+            return level
+    raise AssertionError("some level is free")
 
 
-def see_one_device(environment: MutableMapping[str, str], place: int, count: int) -> bool:
-    """Let this process, at a place among `count` of a run, see one GPU; return whether each of them has its own.
-
-    Where slots are asked for, it takes one as any job does.
-    """
-    slots, devices = _shared["slots"], _devices(environment)
-    if devices and not slots:
-        environment[VISIBLE] = devices[place % len(devices)]
-    return max(slots, count) <= len(devices)
+def _open(device: str, level: int) -> Any:
+    folder = Path(tempfile.gettempdir(), f"replicse-gpus-{os.getuid()}")
+    folder.mkdir(mode=0o700, exist_ok=True)
+    return (folder / f"{device.replace('/', '-')}.{level}").open("w")
 
 
-def _devices(environment: MutableMapping[str, str]) -> list[str]:
+def _list_devices(environment: MutableMapping[str, str]) -> list[str]:
     """Return the GPUs that this process may see, as CUDA names them."""
     if VISIBLE in environment:
         return [name.strip() for name in environment[VISIBLE].split(",") if name.strip()]

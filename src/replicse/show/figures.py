@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from replicse.errors import BadInput, nearest
 from replicse.files import atomic_write, write_rows
-from replicse.show.strip_plots import effect_plot, readings_plot, strip_plot
+from replicse.show.strip_plots import effect_plot, readings_plot
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -69,7 +69,6 @@ DRAWERS: dict[str, Callable[["DataFrame"], "Figure"]] = {
     "profile": profile,
     "bars": bars,
     "heat": heat,
-    "strip": strip_plot,
     "effects": effect_plot,
     "readings": readings_plot,
 }

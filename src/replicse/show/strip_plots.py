@@ -1,4 +1,4 @@
-"""Strip plots for numbers that do not repeat: a printed number among seeds and reruns, and effects in order."""
+"""Strip plots: what others measured next to printed numbers, and effects in order."""
 
 import textwrap
 from collections.abc import Iterator
@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from replicse.judge.others import SourceResult
 from replicse.judge.report import JudgedItem
-from replicse.judge.table import ItemResult
 from replicse.registry.suites import is_percentage
 from replicse.show.canvas import INK, QUIET, canvas
 from replicse.show.content.numbers import tick
@@ -18,24 +17,12 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 BLUE, ORANGE, GREEN = "#0072B2", "#D55E00", "#009E73"
-# What stands in one line of a strip: a look, and its name in the legend.
-LOOKS: dict[str, dict[str, Any]] = {
-    "print": {"marker": "D", "color": INK, "markersize": 5, "linestyle": "", "label": "printed"},
-    "rerun": {"marker": "o", "color": ORANGE, "markersize": 3.5, "linestyle": "", "label": "rerun by others"},
-    "ours": {"marker": "s", "color": BLUE, "markersize": 3.5, "linestyle": "", "label": "ours"},
-}
-SEEDS: dict[str, Any] = {
-    "color": BLUE,
-    "alpha": 0.25,
-    "linewidth": 6,
-    "label": "published seeds: mean ± 2 sd",
-}
-TWO_SIDES = 2.0
-# What others measured: the deciding source, further sources in the printed setting, released checkpoints.
+# What others measured: the deciding source, other sources in the printed setting, released checkpoints, other settings.
 SOURCES: dict[str, dict[str, Any]] = {
     "decides": {"marker": "o", "color": BLUE, "label": "source with most seeds: each seed"},
     "source": {"marker": "s", "color": ORANGE, "label": "other sources"},
     "released": {"marker": "D", "color": GREEN, "label": "released checkpoint"},
+    "other": {"marker": ".", "color": QUIET, "label": "other settings"},
 }
 EXPECTED: dict[str, Any] = {"color": BLUE, "alpha": 0.2, "linewidth": 6, "label": "one more run, 95%"}
 PRINTED: dict[str, Any] = {"color": INK, "linewidth": 0.8, "label": "printed"}
@@ -43,53 +30,6 @@ PRINTED: dict[str, Any] = {"color": INK, "linewidth": 0.8, "label": "printed"}
 ENCODERS = ((BLUE, "o"), (ORANGE, "D"), (QUIET, "s"))
 APART = 0.22
 TICKS = (-30, -5, -1, 0, 1, 5, 30)
-
-
-def strip_records(item: ItemResult) -> Iterator[dict[str, Any]]:
-    """Yield what is printed of each group of rows: the print, the mean of seeds with its spread, and single reruns.
-
-    A quoted row is a number that the group is compared with: a mean is that of seeds, any other one the print.
-    """
-    for row in item.rows:
-        cell = item.described.get(item.id_at(row.id, item.columns[0]))
-        if cell is None or cell.reported is None or cell.printed is None:
-            continue
-        kind = "rerun" if not row.quoted else "seeds" if cell.reported.statistic == "mean" else "print"
-        spread = {"sd": cell.reported.sd, "count": cell.reported.seeds}
-        yield {"group": row.group, "label": row.label, "source": kind, "value": cell.printed, **spread}
-    for group in dict.fromkeys(row.group for row in item.rows):
-        cells = (cell for row in item.rows if row.group == group for cell in item.cells if cell.row == row.id)
-        ours = {
-            each.run: each.value for cell in cells for each in cell.values if isinstance(each.value, float)
-        }
-        for run, value in ours.items() if item.comparable else ():
-            yield {"group": group, "label": run, "source": "ours", "value": value, "sd": None, "count": None}
-
-
-def strip_plot(records: "DataFrame") -> "Figure":
-    """Draw one line for each group: seeds as a band, the print, reruns and ours as points.
-
-    Records: group, label, source (print, seeds, rerun, ours), value, sd and count of seeds.
-    """
-    groups = list(dict.fromkeys(records["group"]))
-    names, height = row_names(groups)
-    figure = canvas(0.8 + (0.12 + height) * len(groups))
-    axes = figure.subplots()
-    for place, group in enumerate(groups):
-        part = records[records["group"] == group]
-        for _, seeds in part[part["source"] == "seeds"].iterrows():
-            ends = (seeds["value"] - TWO_SIDES * seeds["sd"], seeds["value"] + TWO_SIDES * seeds["sd"])
-            axes.hlines(place, *ends, zorder=1, **SEEDS)
-            axes.plot([seeds["value"]], [place], marker="|", markersize=9, color=BLUE, zorder=2)
-        for kind, look in LOOKS.items():
-            values = part[part["source"] == kind]["value"]
-            if len(values):
-                axes.plot(values, [place] * len(values), zorder=3, alpha=0.9, **look)
-    axes.set_yticks(range(len(groups)), names)
-    axes.set(xlabel="STS average", ylim=(len(groups) - 0.5, -0.5))
-    shown = [look for kind, look in {"seeds": SEEDS, **LOOKS}.items() if kind in set(records["source"])]
-    put_legend(figure, [handle(**look) for look in shown], columns=2)
-    return figure
 
 
 def readings_records(item: JudgedItem) -> Iterator[dict[str, Any]]:

@@ -1,12 +1,13 @@
 """Corpora and evaluation sets that papers and a config add to a scale."""
 
 from collections.abc import Collection, Mapping
+from pathlib import Path
 from typing import Any
 
 from replicse.errors import BadInput, check_names
 from replicse.registry.tables import Table
 from replicse.spec.config import Config
-from replicse.spec.papers import Paper
+from replicse.spec.papers import Paper, shared_corpora
 from replicse.spec.scales import Scale
 
 
@@ -15,8 +16,8 @@ def with_additions(
 ) -> Scale:
     """Return a scale with the corpora and evaluation sets that papers, and a config in `file`, add.
 
-    The scale's own corpus replaces a paper's of the same name. A config's is refused then, and so is a
-    name that two of them have. `scales` are the names under which rows may be said.
+    The scale's own corpus replaces a paper's of the same name; a config's is refused then, and so is a set that two of
+    them have. A corpus that several papers have is `paper/name`. `scales` are the names under which rows may be given.
     """
     for name in (config.corpora or {}).keys() & scale.corpora.keys():
         raise BadInput(f'{file}: corpora: "{name}" is a corpus of {scale.file}; rename yours')
@@ -36,10 +37,13 @@ def with_additions(
 def _joined(kind: str, papers: Mapping[str, Paper], config: Config, file: str) -> dict[str, tuple[Any, str]]:
     """Return what papers and a config add of a kind by name, each with the file that it is in."""
     homes = {f"{paper.folder / kind}.yaml": getattr(paper, kind) for paper in papers.values()}
+    shared = shared_corpora(papers) if kind == "corpora" else set()
     joined: dict[str, tuple[Any, str]] = {}
     for home, entries in {**homes, file: getattr(config, kind) or {}}.items():
         for name, entry in entries.items():
-            if name in joined:
-                raise BadInput(f'{home}: {kind}: "{name}" is in {joined[name][1]} too; rename one')
-            joined[name] = entry, home
+            # Two papers may have corpora of one name: their recipes name their own.
+            key = f"{Path(home).parent.name}/{name}" if name in shared and home != file else name
+            if key in joined:
+                raise BadInput(f'{home}: {kind}: "{name}" is in {joined[key][1]} too; rename one')
+            joined[key] = entry, home
     return joined

@@ -22,12 +22,14 @@ MetricPath = Annotated[str, Field(strict=True)]
 class Reducer(Checked):
     """What becomes of several numbers: of the jobs of a row, or of its seeds.
 
-    `argmax` shows, instead of the best job's score, what is at a path of its run (`shows`).
+    `argmax` shows, instead of the best job's score, what is at a path of its run (`shows`). `best_by` shows the score
+    of the job that is best in another column (`by`): the test score of the job with the best development score.
     """
 
-    statistic: Literal["mean", "max", "min", "median", "percentile", "sd", "argmax"] = "mean"
+    statistic: Literal["mean", "max", "min", "median", "percentile", "sd", "argmax", "best_by"] = "mean"
     q: Annotated[Number, Field(ge=0, le=100)] | None = None
     shows: Text | None = None
+    by: ColumnId | None = None
 
     @model_validator(mode="after")
     def _is_complete(self) -> Self:
@@ -35,6 +37,8 @@ class Reducer(Checked):
             raise ValueError("{percentile: 0 to 100}, or another statistic without a number")
         if (self.statistic == "argmax") != (self.shows is not None):
             raise ValueError("{argmax: section.key of the run}, or another statistic without one")
+        if (self.statistic == "best_by") != (self.by is not None):
+            raise ValueError("{best_by: a column of the item}, or another statistic without one")
         if self.shows is not None and (problem := run_path_problem(self.shows)):
             raise UserMessage(f'argmax is "{self.shows}"; expected {problem}')
         return self
@@ -42,11 +46,13 @@ class Reducer(Checked):
     @property
     def name(self) -> str:
         """Return the statistic as a reader sees it."""
+        if self.by is not None:
+            return f"score of the job best by {self.by}"
         return f"{self.q:g}th percentile" if self.statistic == "percentile" else self.statistic
 
 
 def _reducer(value: object) -> object:
-    """Return `max`, `{percentile: 75}` and `{argmax: PATH}` spelt out."""
+    """Return `max`, `{percentile: 75}`, `{argmax: PATH}` and `{best_by: COLUMN}` spelt out."""
     if isinstance(value, str):
         return {"statistic": value}
     if isinstance(value, Mapping) and len(value) == 1:
@@ -54,6 +60,7 @@ def _reducer(value: object) -> object:
         return {
             "percentile": {"statistic": name, "q": argument},
             "argmax": {"statistic": name, "shows": argument},
+            "best_by": {"statistic": name, "by": argument},
         }.get(name, value)
     return value
 
@@ -70,8 +77,8 @@ class Over(Checked):
     @field_validator("seeds")
     @classmethod
     def _is_a_number(cls, value: Reducer) -> Reducer:
-        if value.statistic == "argmax":
-            raise ValueError("a statistic of numbers; argmax is taken over jobs")
+        if value.statistic in ("argmax", "best_by"):
+            raise ValueError(f"a statistic of numbers; {value.statistic} is taken over jobs")
         return value
 
 
@@ -164,6 +171,11 @@ class Derived(_Column):
 
 
 AnyColumn = Score | Difference | TextColumn | Derived
+
+
+def selecting(column: AnyColumn) -> str | None:
+    """Return the id of the column by which the job of a search is selected; None if it is selected by none."""
+    return column.over.jobs.by if column.over and column.over.jobs else None
 
 
 def _kind(value: object) -> object:

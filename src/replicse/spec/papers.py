@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 from pydantic import Field
 
@@ -66,6 +66,9 @@ class About(Checked):
         surnames = [name.split()[-1] for name in names]
         who = {1: names[0], 2: " and ".join(surnames)}.get(len(names), f"{surnames[0]} et al.")
         return f"{who} ({self.year})"
+
+
+Layer = TypeVar("Layer", bound=RunSpec)
 
 
 class Corpora(Checked):
@@ -280,11 +283,34 @@ def recipe_layers(
     recipe = home.recipes[short]
     if recipe.init:
         recipe = recipe.replace(init=recipe.init.of_paper(home.key))
+    recipe = with_own_corpora(recipe, home, papers)
     recipe = with_frozen(recipe, lambda model: model.of_paper(home.key))
     where = f"{home.folder / 'recipes.yaml'}: {short}.like"
     if recipe.like:
         yield from recipe_layers(papers, home.key, recipe.like, where, (*below, full))
     yield home, recipe.without("like")
+
+
+def shared_corpora(papers: Mapping[str, Paper]) -> set[str]:
+    """Return the names of corpora that several papers have."""
+    seen: set[str] = set()
+    shared: set[str] = set()
+    for paper in papers.values():
+        shared |= seen & paper.corpora.keys()
+        seen |= paper.corpora.keys()
+    return shared
+
+
+def with_own_corpora(run: Layer, paper: Paper, papers: Mapping[str, Paper]) -> Layer:
+    """Return a layer of a run with its corpora named by their paper, if several papers have corpora of these names."""
+    own = shared_corpora(papers) & paper.corpora.keys()
+    if run.corpus in own:
+        run = run.replace(corpus=f"{paper.key}/{run.corpus}")
+    if any(source.corpus in own for source in run.beside):
+        named = {name: f"{paper.key}/{name}" for name in own}
+        beside = [source.replace(corpus=named.get(source.corpus, source.corpus)) for source in run.beside]
+        run = run.replace(beside=tuple(beside))
+    return run
 
 
 def recipes_in_order(papers: Mapping[str, Paper]) -> Iterator[tuple[Paper, str]]:

@@ -179,6 +179,10 @@ class Record(Checked):
         """Return the address of the file or thread that holds a reading."""
         return self.sources[reading.source].link(reading.place)
 
+    def location(self, reading: SourceReading) -> str:
+        """Return the file and line of a reading, as prefix of an error."""
+        return f"{self.sources[reading.source].file.with_suffix('.csv')}:{reading.line}"
+
     @cached_property
     def _by_cell(self) -> dict[str, list[SourceReading]]:
         by_cell: dict[str, list[SourceReading]] = {}
@@ -222,8 +226,7 @@ def check_record(record: Record, papers: Mapping[str, Paper]) -> None:
         _check_poolings(source)
     names = CellNames(papers)
     for reading in record.readings:
-        source = record.sources[reading.source]
-        location = f"{source.file.with_suffix('.csv')}:{reading.line}"
+        location = record.location(reading)
         _check_cell(reading, names, location)
         _check_protocol(reading, record.setting(reading), papers, location)
 

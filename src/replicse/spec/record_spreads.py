@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from replicse.registry.levels import FEWEST_SEEDS
 from replicse.spec.printed import Spread
-from replicse.spec.record import Record, SourceSetting
+from replicse.spec.record import Record, SourceReading, SourceSetting
 
 # Facts that are no hyper-parameters of the method.
 ALIKE = frozenset(("precision", "versions"))
@@ -16,19 +16,19 @@ def has_printed_hyperparameters(setting: SourceSetting) -> bool:
     return setting.is_printed or (setting.as_ is None and setting.facts.keys() <= ALIKE)
 
 
-def lent_spreads(record: Record) -> Iterator[tuple[str, Spread]]:
-    """Yield the name of each cell that some source trained often enough, and the spread of the one with most runs."""
-    values: dict[str, dict[tuple[str, str], list[float]]] = {}
+def lent_spreads(record: Record) -> Iterator[tuple[SourceReading, Spread]]:
+    """Yield a reading of each cell that some source trained often enough, and the spread of the one with most runs."""
+    readings: dict[str, dict[tuple[str, str], list[SourceReading]]] = {}
     for reading in record.readings:
         setting = record.setting(reading)
         if setting.encoder == "retrained" and has_printed_hyperparameters(setting):
-            group = values.setdefault(reading.cell, {})
-            group.setdefault((reading.source, reading.setting), []).append(reading.number.value)
-    for cell, groups in values.items():
+            group = readings.setdefault(reading.cell, {})
+            group.setdefault((reading.source, reading.setting), []).append(reading)
+    for groups in readings.values():
         most = max(groups.values(), key=len)
-        spread = spread_of_runs(most)
+        spread = spread_of_runs([reading.number.value for reading in most])
         if spread:
-            yield cell, spread
+            yield most[0], spread
 
 
 def spread_of_runs(values: list[float]) -> Spread | None:

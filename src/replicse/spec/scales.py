@@ -150,11 +150,15 @@ class Scale(Checked):
     def corpus(self, name: str, where: str) -> dict[str, Any]:
         """Return the recipe of a corpus under its symbolic name; its expected rows are no part of it."""
         recipe = self.named("corpora", name, where).plain()
-        return {"name": name, **{key: entry for key, entry in recipe.items() if key not in ("rows", "about")}}
+        kept = {key: entry for key, entry in recipe.items() if key not in ("rows", "about")}
+        return {"name": name.rpartition("/")[2], **kept}
 
     def expected(self, recipe: Mapping[str, Any]) -> dict[str, Any]:
         """Return the recipe of a corpus with the rows that a job is to find: they are part of no name."""
-        return {**recipe, **self.corpora[recipe["name"]].plain()}
+        keys = [key for key in self.corpora if key.rpartition("/")[2] == recipe["name"]]
+        if len(keys) > 1:  # of several papers
+            keys = [key for key in keys if self.corpus(key, "corpora") == recipe]
+        return {**recipe, **self.corpora[keys[0]].plain()}
 
     def pinned(self, lock: Lock) -> Self:
         """Return the scale with the corpora of the hub at the commits of a lock."""

@@ -14,7 +14,7 @@ from replicse.registry.poolings import Pooling
 from replicse.registry.run_options import Trajectory
 from replicse.registry.suites import is_metric, known_paths, listed_paths
 from replicse.spec.cell_id import AS_DESCRIBED, TEXT_ITEM, CellId
-from replicse.spec.columns import TEXT, AnyColumn, Column, ColumnId, Derived, StepScore
+from replicse.spec.columns import TEXT, AnyColumn, Column, ColumnId, Derived, Score, StepScore, selecting
 from replicse.spec.models import EncoderRequest
 
 OWN = "own"  # the group of rows that a config adds
@@ -74,7 +74,6 @@ class Item(Checked):
         "profile",
         "bars",
         "heat",
-        "strip",
         "effects",
     ] = ""
     title: Text
@@ -167,10 +166,26 @@ class Item(Checked):
                     check_known(name, column_ids, problem, ValueError)
         if self.baseline or self.figure == "effects":
             check_known(self.baseline, ids, f'a row as baseline, not "{self.baseline}"', ValueError)
+        return self
+
+    @model_validator(mode="after")
+    def _reads_its_own_columns(self) -> Self:
         for column in self.columns:
             if column.kind == "derived":
                 self._check_formula(column)
+            if (by := selecting(column)) is not None:
+                choices = [
+                    each.id for each in self.columns if each.kind == "score" and selecting(each) is None
+                ]
+                problem = f'a column of scores in over.jobs.best_by of column {column.id}, not "{by}"'
+                check_known(by, choices, problem, ValueError)
         return self
+
+    def selecting_column(self, column: AnyColumn) -> Score | None:
+        """Return the column by which the job of a search is selected that another column shows; None if by none."""
+        by = selecting(column)
+        named = (each for each in self.columns if each.id == by and isinstance(each, Score))
+        return next(named, None) if by is not None else None
 
     def _check_formula(self, column: Derived) -> None:
         numbers = [other.id for other in self.columns if other.kind in ("score", "difference")]

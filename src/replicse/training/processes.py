@@ -20,7 +20,7 @@ import torch.distributed as dist
 from torch import Tensor, nn
 
 from replicse.errors import Failed
-from replicse.runtime.devices import see_one_device
+from replicse.runtime.devices import sort_devices, take_device_of_rank
 
 # The first process evaluates and saves while the others wait.
 PATIENCE = timedelta(hours=12)
@@ -74,6 +74,7 @@ def started(count: int, words: Sequence[str], port: int = 0) -> Iterator[Process
         return
     if Path("/sys/class/net/lo").exists():
         os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")
+    sort_devices(os.environ)
     store = dist.TCPStore("127.0.0.1", 0, count, is_master=True, wait_for_workers=False)
     others: list[subprocess.Popen] = []
     with tempfile.TemporaryDirectory() as folder:
@@ -126,7 +127,7 @@ def _joined(rank: int, count: int, store: "dist.Store | None" = None, port: int 
         threading.Thread(target=_end_with_pipe, daemon=True).start()
         store = dist.TCPStore("127.0.0.1", port, count, is_master=False)
     here = int(os.environ.get("LOCAL_WORLD_SIZE", count))
-    alone = see_one_device(os.environ, int(os.environ.get("LOCAL_RANK", rank)), here)
+    alone = take_device_of_rank(os.environ, int(os.environ.get("LOCAL_RANK", rank)), here)
     backend = "cpu:gloo,cuda:nccl" if alone and torch.cuda.is_available() else "gloo"
     where: dict[str, Any] = {"store": store, "rank": rank, "world_size": count} if store else {}
     dist.init_process_group(backend, timeout=PATIENCE, **where)

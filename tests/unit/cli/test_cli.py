@@ -49,8 +49,8 @@ def test_ctrl_c_is_one_sentence(capsys, monkeypatch):
     assert capsys.readouterr().err == "replicse plan: interrupted; start it again\n"
     # What asks a job to end, as a scheduler does.
     monkeypatch.setattr("replicse.cli.verb_parser", lambda _: os.kill(os.getpid(), signal.SIGTERM))
-    assert main(["job", "data"]) == 130
-    assert capsys.readouterr().err == "replicse job data: interrupted; start it again\n"
+    assert main(["job", "data.json"]) == 130
+    assert capsys.readouterr().err == "replicse job: interrupted; start it again\n"
 
 
 @pytest.mark.parametrize("scale", ["micro", "paper"])

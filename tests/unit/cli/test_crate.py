@@ -4,13 +4,17 @@ import json
 import zipfile
 from pathlib import Path
 
+import pytest
 from places import ROOT
 
+import replicse
 from replicse.cli import main
 from replicse.cli.crate import files_of
 from replicse.compile.compiler import compile_study
 from replicse.compile.paths import Paths
+from replicse.files import write_json
 from replicse.spec.config import read_config
+from replicse.workspace import workflow_folder
 
 METADATA = "ro-crate-metadata.json"
 
@@ -27,11 +31,20 @@ def test_a_committed_study_is_packed_with_its_papers_and_scale(tmp_path):
     study = {
         f"reports/studies/compact/{name}" for name in ("config.json", "cells.csv", "items/simcse/table3.json")
     }
-    assert study | {"papers/simcse/reported.csv", "scales/compact.yaml", "Snakefile"} < names
+    assert (
+        study | {"workflow/papers/simcse/reported.csv", "workflow/scales/compact.yaml", "Snakefile"} < names
+    )
     document = json.loads(zipfile.ZipFile(out).read(METADATA))
     described = {each["@id"]: each for each in document["@graph"]}
     assert described["./"]["mainEntity"] == {"@id": "Snakefile"}
-    assert len(described["papers/simcse/reported.csv"]["sha256"]) == 64
+    assert len(described["workflow/papers/simcse/reported.csv"]["sha256"]) == 64
+    committed, crate = replicse.load(ROOT / "reports/studies/compact"), replicse.load(out)
+    assert crate.values.equals(committed.values) and crate.cells.equals(committed.cells)
+    out.write_bytes(b"PK" + bytes(99))
+    with pytest.raises(
+        replicse.BadInput, match=r"compact.zip: not a crate .*; write it with replicse keep NAME"
+    ):
+        replicse.load(out)
 
 
 def test_a_crate_has_what_a_study_of_a_workspace_is_made_from(tmp_path, monkeypatch):
@@ -49,8 +62,32 @@ def test_a_crate_has_what_a_study_of_a_workspace_is_made_from(tmp_path, monkeypa
     )
     files = {place: file for file, place in files_of("mine", Paths("tiny", "mine"), plan)}
     own = {"papers/mine/corpora.yaml", "plugins/my_loss.py", "scales/tiny.yaml"}
-    assert own | {"papers/simcse/recipes.yaml", "scales/micro.yaml"} < files.keys()
+    assert own | {"workflow/papers/simcse/recipes.yaml", "workflow/scales/micro.yaml"} < files.keys()
     assert files["hub.lock.yaml"] == Path("hub.lock.yaml")
+
+
+def test_a_study_is_run_again_in_its_crate(workspace, tmp_path_factory, monkeypatch, capfd):
+    """It held the package's Snakefile without its rules, and packaged papers among those of the workspace."""
+    assert main(["init", "paper", "mine"]) == 0
+    Path("papers/mine/recipes.yaml").write_text(
+        "unsup: {like: simcse/unsup, optimisation: {batch_size: 32}}\ncold: {like: unsup}\n"
+    )
+    config = {"scale": "micro", "papers": {"mine": ["table1"]}, "seeds": [0]}
+    write_json(Path("reports/studies/mine/config.json"), config)
+    write_json(Path("reports/studies/mine/record.json"), {"title": "Mine"})
+    study = compile_study(config, workflow_folder())
+    assert main(["keep", "mine", "--crate", "mine.zip"]) == 0
+    crate = tmp_path_factory.mktemp("crate")
+    with zipfile.ZipFile("mine.zip") as archive:
+        archive.extractall(crate)
+    monkeypatch.chdir(crate)
+    assert workflow_folder() == Path("workflow")
+    again = compile_study(read_config([Path("config.yaml")]), workflow_folder())
+    assert dict(again.runs) == dict(study.runs) and len(study.runs) == 3
+    assert {run.optimisation.batch_size for run in study.runs.values() if not run.init.fresh} == {32}
+    capfd.readouterr()
+    assert main(["run", "-n"]) == 0
+    assert "12 jobs: prepare 4, train 3, evaluate 2" in capfd.readouterr().err
 
 
 def test_a_crate_is_not_written_in_the_place_of_a_folder(tmp_path, capsys):

@@ -117,7 +117,8 @@ def test_snakemake_is_told_the_config_and_the_targets(calls, capsys):
     assert (
         said.startswith("all commands in full: snakemake ") and "--printshellcmds -- simcse_table3\n" in said
     )
-    assert main(["run", "--workflow", str(ROOT / "workflow"), "--config", "scale=paper", "-n"]) == 0
+    settings = ["--config", "scale=paper", "--config", "papers={esimcse: all}"]
+    assert main(["run", "--workflow", str(ROOT / "workflow"), *settings, "-n"]) == 0
     assert " ".join(calls[-1]).endswith("--dry-run --quiet rules progress --logger replicse --")
     assert "no commit in hub.lock.yaml" in capsys.readouterr().err, "before anything starts"
 

@@ -31,8 +31,8 @@ def plan_of(**changes):
 
 @pytest.fixture
 def workflow(tmp_path):
-    """A copy of the workflow's data that a test may break: the papers of CONFIG, and those with published spreads."""
-    for name in ("papers/simcse", "papers/repro", "papers/simple", "scales"):
+    """A copy of the workflow's data that a test may break: the papers of CONFIG, and the record."""
+    for name in ("papers/simcse", "papers/repro", "record", "scales"):
         shutil.copytree(WORKFLOW / name, tmp_path / name)
     shutil.copy(WORKFLOW / "datasets.yaml", tmp_path)
     return tmp_path

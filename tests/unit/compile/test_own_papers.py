@@ -7,6 +7,8 @@ from planned import WORKFLOW
 
 from replicse.cli import main
 from replicse.compile.compiler import compile_study
+from replicse.compile.jobs import list_jobs
+from replicse.compile.specifications import Specifications
 
 COLUMN = {"id": "stsb", "metric": "spearman", "metric_path": "sts-dev/STS-B/all"}
 TABLE = {"columns": [COLUMN], "rows": [{"id": "own", "encoder": {"use": "own"}}]}
@@ -92,6 +94,58 @@ def test_steps_that_the_epochs_of_a_recipe_do_not_reach_are_told(mine, capsys):
     assert "ends the run" not in told()
     (run,) = (run for run in study().runs.values() if run.objective[0].term == "infonce")
     assert (run.optimisation.steps, run.optimisation.epochs) == (1000, None)
+
+
+def write_corpus(workspace, paper):
+    file = workspace / "papers" / paper / "own.csv"
+    file.write_text("sentence\n" + f"A sentence of {paper}.\n" * 20)
+    corpus = {"format": "table", "file": f"papers/{paper}/own.csv", "text": "sentence", "rows": 20}
+    (file.parent / "corpora.yaml").write_text(yaml.safe_dump({"corpora": {"own": corpus}}))
+
+
+def test_another_paper_changes_no_job_of_a_paper(mine):
+    """Every item knew the evaluation sets of all papers, so that a further set marked all tables as old."""
+
+    def specifications():
+        made = Specifications(study(paper="first"))
+        stages = {stage for stage, _ in made.jobs} - {"judge", "report"}
+        return {key: made.text(job) for key, job in made.jobs.items() if key[0] in stages}
+
+    write_paper(mine, "first", {"table1": TABLE}, recipes={"own": {**OWN, "corpus": "own"}})
+    write_corpus(mine, "first")
+    before = specifications()
+    write_paper(mine, "second", {"table1": TABLE}, recipes={"own": {**OWN, "corpus": "own"}})
+    write_corpus(mine, "second")
+    (mine / "rated.csv").write_text("a,b,score\none,two,3\n")
+    rated = {"file": "rated.csv", "first": "a", "second": "b", "score": "score", "range": [0, 5]}
+    (mine / "papers/second/sets.yaml").write_text(yaml.safe_dump({"sets": {"rated": rated}}))
+    assert specifications() == before
+    assert "rated" in study(paper="first").own_sets
+
+
+def test_two_papers_may_have_corpora_of_one_name(mine):
+    """The template calls each `own`; the runs of the first paper keep their names when the second comes."""
+    write_paper(mine, "first", {"table1": TABLE}, recipes={"own": {**OWN, "corpus": "own"}})
+    write_corpus(mine, "first")
+    alone = study(paper="first")
+    rows = [
+        {"id": "own", "encoder": {"use": "own"}},
+        {"id": "of-first", "encoder": {"use": "first/own"}},
+        {"id": "by-row", "encoder": {"use": "simcse/unsup", "run": {"corpus": "own"}}},
+    ]
+    recipes = {"own": {"like": "first/own", "corpus": "own"}}
+    write_paper(mine, "second", {"table1": {**TABLE, "rows": rows}}, recipes=recipes)
+    write_corpus(mine, "second")
+    assert dict(study(paper="first").runs) == dict(alone.runs)
+    both = study(paper="second")
+    read = {cell.row.id: both.run_of(cell.encoders[0]).corpus for cell in both.cells["second/table1"]}
+    assert read["own"] == read["by-row"] == {**read["of-first"], "file": "papers/second/own.csv"}
+    assert read["of-first"]["file"] == "papers/first/own.csv" and read["own"]["name"] == "own"
+    stores = [job.payload["corpus"] for (stage, _), job in list_jobs(both).items() if stage == "store"]
+    assert sorted((each["file"], each["rows"]) for each in stores if each["name"] == "own") == [
+        ("papers/first/own.csv", 20),
+        ("papers/second/own.csv", 20),
+    ]
 
 
 def test_verbs_say_in_a_line_what_the_scale_changes(mine, capsys):

@@ -1,14 +1,17 @@
 """Evaluation sets of one's own: what is read of a table, and what is refused with its line."""
 
 import json
+import tracemalloc
 
+import pandas
 import pytest
 from cases import cases
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from replicse.data.set_tables import load_labelled, load_pairs
+from replicse.data.set_tables import check_tables, load_labelled, load_pairs
 from replicse.errors import BadInput
+from replicse.registry.corpora import corpus_of
 from replicse.registry.sets import EvaluationSet
 
 PAIRS = {"first": "a", "second": "b", "score": "c", "range": [0, 5]}
@@ -43,6 +46,8 @@ def test_broken_pairs_are_refused_in_a_sentence(tmp_path, name, content, problem
     (tmp_path / name).write_text(content)
     with pytest.raises(BadInput, match=problem):
         load_pairs(set_of(tmp_path / name, **PAIRS))
+    with pytest.raises(BadInput, match=problem):
+        check_tables([], {"mine": {"file": str(tmp_path / name), **PAIRS}})
 
 
 @pytest.mark.parametrize(
@@ -66,6 +71,29 @@ def test_broken_labels_are_refused_in_a_sentence(tmp_path, content, problem):
     (tmp_path / "a.csv").write_text(content)
     with pytest.raises(BadInput, match=problem):
         load_labelled("mine", set_of(tmp_path / "a.csv", **LABELS, split="s"))
+    with pytest.raises(BadInput, match=problem):
+        check_tables([], {"mine": {"file": str(tmp_path / "a.csv"), **LABELS, "split": "s"}})
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_a_table_is_checked_row_by_row(tmp_path, kind):
+    """Two million pairs took 0.9 GB to validate; the rows here take 20 MB."""
+    file, rows = tmp_path / f"a.{kind}", range(60_000)
+    columns = {
+        "a": [f"first {i}" for i in rows],
+        "b": [f"second {i}" for i in rows],
+        "c": [i % 5 for i in rows],
+    }
+    getattr(pandas.DataFrame(columns), f"to_{kind}")(file, index=False)
+    corpus = corpus_of({"format": "table", "file": str(file), "anchor": "a", "positive": "b"})
+    tracemalloc.start()
+    check_tables([corpus], {"mine": {"file": str(file), **PAIRS}})
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 6_000_000
+    missing = corpus_of({**corpus.plain(), "sample": {"rows": 60_001, "seed": 0}})
+    with pytest.raises(BadInput, match="corpus sample asks for 60001 rows of 60000"):
+        check_tables([missing], {})
 
 
 @settings(max_examples=30)

@@ -4,6 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import spearmanr
 
+from replicse.evaluation import bootstrap
 from replicse.evaluation.correlation import cosines, pearson, spearman
 
 relaxed = settings(max_examples=40)
@@ -52,3 +53,16 @@ def test_cosines_agree_with_the_formula_and_are_0_for_zero_vectors():
 def test_pairs_of_equal_vectors_tie_exactly():
     vectors = np.random.default_rng(2).standard_normal((500, 64)).astype(np.float32)
     assert (cosines(vectors, 3 * vectors) == 1).all()
+
+
+def test_the_interval_of_a_large_set_is_nearly_that_of_resampling_all_of_it(monkeypatch):
+    generator = np.random.default_rng(5)
+    gold = generator.integers(0, 6, 20_000).astype(float)
+    scores = gold + generator.normal(0, 3, len(gold))
+    whole = bootstrap.spearman_interval(scores, gold, samples=400)
+    monkeypatch.setattr(bootstrap, "MOST_ROWS", 2000)
+    part = bootstrap.spearman_interval(scores, gold, samples=400)
+    assert part.value == whole.value == pytest.approx(spearmanr(scores, gold).statistic)
+    assert part.low < part.value < part.high
+    assert part.high - part.low == pytest.approx(whole.high - whole.low, rel=0.15)
+    assert (part.low, part.high) == pytest.approx((whole.low, whole.high), abs=0.002)

@@ -12,7 +12,7 @@ from small_stsb import RandomVectors
 from replicse.cli.evaluate import parse_sets
 from replicse.data.transfer import TransferSplit, TransferTask
 from replicse.errors import BadInput
-from replicse.evaluation import sets, suites, transfer
+from replicse.evaluation import sets, sts, suites, transfer
 from replicse.files import sha256_of
 from replicse.registry.sets import EvaluationSet
 
@@ -131,6 +131,21 @@ def test_what_is_undefined_is_none_with_its_reason(tmp_path):
     assert scores["rated"]["spearman"]["all"] is scores["labels"]["accuracy"] is None
     assert outcome["failures"]["sets/rated/pearson/mean"] == "x: all cosines are equal"
     assert outcome["failures"]["sets/labels/accuracy"] == "a sentence vector is not finite"
+
+
+def test_pairs_are_encoded_in_blocks(tmp_path, monkeypatch):
+    rows = [(i / 10 - 0.9, i % 5, "xyz"[i % 3]) for i in range(18)]
+    wanted = written(tmp_path / "mine.csv", rows)
+    whole = evaluated(Angles(), mine=wanted)["suites"]
+    sizes = []
+
+    class Counted(Angles):
+        def __call__(self, sentences):
+            sizes.append(len(sentences))
+            return super().__call__(sentences)
+
+    monkeypatch.setattr(sts, "AT_ONCE", 4)
+    assert evaluated(Counted(), mine=wanted)["suites"] == whole and max(sizes) == 4
 
 
 def test_post_processing_is_fitted_on_each_set_by_itself(tmp_path):

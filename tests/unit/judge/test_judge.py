@@ -68,7 +68,7 @@ def judge(folder):
         "inputs": [],
     }
     write_json("results/micro/jobs/judge.json", {**specification, "outputs": outputs})
-    assert main(["job", "judge", "results/micro/jobs/judge.json"]) == 0
+    assert main(["job", "results/micro/jobs/judge.json"]) == 0
     assert read_json(folder / "judgements.json.job")["specification"]["stage"] == "judge"
     return {name: read_rows(folder / f"{name}.csv") for name in ("claims", "adjudication", "audit", "cells")}
 

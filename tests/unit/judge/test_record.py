@@ -142,6 +142,12 @@ def test_cells_of_one_encoder_and_metric_share_their_readings():
     assert not results_of(lines, "simcse/table5/unsup-simcse-bert-base/STS12")
 
 
+def test_a_run_is_no_reading_of_a_maximum_or_spread_over_seeds():
+    lines = [("a", "promptbert/readme-sts/unsup-bert/avg", "printed", None, "78.54")]
+    item = "promptbert/readme-sts"
+    assert set(others_of(measurements_of(lines), item)) == {f"{item}/unsup-bert/avg/{METRIC}"}
+
+
 def claim_on(lines, name):
     """Return the outcome of a claim, and how many of its cells the deciding source has."""
     measurements = measurements_of(lines)
@@ -235,6 +241,7 @@ def test_counts_by_paper_and_item():
     counts = {count.name: count for count in summary.items}
     table = counts["simcse/table5"]
     assert (table.measured, table.equal, table.within, table.other_setting) == (2, 1, 1, 1)
+    assert table.judged == 1, "one number has both verdicts"
     assert counts["simcse/table1"].undetermined == 1
     paper = next(count for count in summary.papers if count.name == "simcse")
     assert paper.measured == sum(count.measured for count in summary.items if count.paper == "simcse")

@@ -9,7 +9,8 @@ from cases import cases
 
 from replicse.cli import main
 from replicse.errors import BadInput
-from replicse.judge.result_files import compare_results, read_results
+from replicse.judge.result_differences import compare_results
+from replicse.judge.result_files import read_results
 
 SEVEN = (68.4, 82.41, 74.38, 80.91, 78.56, 76.85, 72.23)
 STS = {f"STS{12 + n}": {"all": {"spearman": {"all": SEVEN[n] / 100, "wmean": 0.5}}} for n in range(5)}
@@ -23,6 +24,39 @@ TABLE = ROW.format(" | ".join(NAMES), " | ".join(map(str, SEVEN)))
 DEVELOPMENT = ROW.format("STSBenchmark | SICKRelatedness", "82.45 | 0.00")
 EVALUATION = {"eval_stsb_spearman": 0.8245, "eval_sickr_spearman": 0.7389}
 WORSE = {"eval_stsb_spearman": 0.81, "eval_MR": 80.1}
+SENTEVAL_LOG = """\
+2026-11-01 09:00:00,1 : ***** Transfer task : STS12 *****
+2026-11-01 09:00:01,1 : MSRpar : pearson = 0.5, spearman = 0.4
+2026-11-01 09:00:01,1 : ALL : pearson = 0.7, spearman = 0.684
+2026-11-01 09:00:01,1 : ALL (weighted average) : Pearson = 0.7,             Spearman = 0.67
+2026-11-01 09:00:01,1 : ALL (average) : Pearson = 0.7,             Spearman = 0.66
+2026-11-01 09:00:02,1 : ***** Transfer task : STSBenchmark*****
+2026-11-01 09:00:02,1 : train : pearson = 0.7, spearman = 0.9
+2026-11-01 09:00:02,1 : dev : pearson = 0.7, spearman = 0.8
+2026-11-01 09:00:02,1 : test : pearson = 0.7, spearman = 0.75
+2026-11-01 09:00:02,1 : ALL : pearson = 0.7, spearman = 0.77
+2026-11-01 09:00:03,1 : ***** Transfer task : SST Binary classification *****
+2026-11-01 09:00:03,1 : Dev acc : 84.0 Test acc : 84.5 for             SST Binary classification
+2026-11-01 09:00:04,1 : ***** Transfer task : SST Fine-Grained classification *****
+2026-11-01 09:00:04,1 : Dev acc : 40.0 Test acc : 41.0 for             SST Fine-Grained classification
+"""
+PRINTED = """some line
+{'STS12': {'MSRpar': {'pearson': (np.float64(0.5), 0.0), 'nsamples': 750},
+ 'all': {'pearson': {'all': np.float64(0.7)},
+ 'spearman': {'all': np.float64(0.684), 'wmean': 0.67}}},
+ 'MR': {'devacc': 81.0, 'acc': 81.2, 'ndev': 9, 'ntest': 10662}}
+"""
+PREFIXED = """\
+07/01/2026 10:00:00 - INFO - __main__ -   ***** Eval results *****
+07/01/2026 10:00:00 - INFO - __main__ -     eval_stsb_spearman = 0.809
+07/01/2026 10:00:00 - INFO - __main__ -     eval_MR = 77.1
+"""
+EVALUATOR = "epoch,steps,cosine_pearson,cosine_spearman\n0.5,10,0.7,0.9\n1.0,20,0.7,0.82\n"
+STEPS = [{"step": step, "eval_dev_spearman_cosine": score} for step, score in ((10, 0.9), (20, 0.7))]
+MARKED = r"""
+Model & STS12 & STS13 & STS14 & STS15 \\
+ours & \textbf{68.40} & \underline{82.41}$_{\pm 0.3}$ & 74.38 ± 0.12 & see text \\
+"""
 OURS = {"avg": 75.5, "STS12": {"all": 68.4, "n": 3108, "low": 66.0}}
 
 
@@ -35,6 +69,13 @@ def mteb(task, main_score, subset="default", split="test", **more):
 def old(task, **splits):
     """Return a result of mteb before 1.11."""
     return {"mteb_dataset_name": task, "mteb_version": "1.0.2", "dataset_version": None, **splits}
+
+
+MODEL = {
+    "model_name": "org/a",
+    "model_revision": "e34f",
+    "task_results": [mteb("STS12", 0.7), mteb("STSBenchmark", 0.8)],
+}
 
 
 def cosine(spearman):
@@ -69,7 +110,7 @@ def written(file, document):
         ("a.json", {"MR": {"devacc": 81.0, "acc": 81.2}}, {"transfer/MR/accuracy": 81.2}),
         ("a.txt", f"------ test ------\n{TABLE}", {"sts/avg": 76.2486, "sts/SICK-R/all": 72.23}),
         ("a.log", TABLE.replace("74.38", "0.00"), {"sts/avg": None, "sts/STS14/all": None, "mteb/STS13": 82.41}),
-        ("a.txt", TABLE.replace("|", "&").replace("Avg.", "Avg. \\\\"), {"sts/avg": 76.2486}),
+        ("a.txt", TABLE.replace("|", "&").replace("&\n", "\\\\\n"), {"sts/avg": 76.2486}),
         ("a.txt", f"------ dev ------\n{DEVELOPMENT}", {"sts-dev/STS-B/all": 82.45, "sts-dev/SICK-R/all": None}),
         ("eval_results.txt", "epoch = 1.0\neval_stsb_spearman = 0.8245\n", {"sts-dev/STS-B/all": 82.45}),
         ("eval_results.json", EVALUATION, {"sts-dev/SICK-R/all": 73.89}),
@@ -78,6 +119,17 @@ def written(file, document):
             {"best_metric": 0.8245, "log_history": [{"loss": 1}, EVALUATION, WORSE]},
             {"sts-dev/STS-B/all": 82.45, "transfer-dev/MR/dev_accuracy": None},
         ),
+        ("all.json", {"model_results": [MODEL]}, {"mteb/STS12": 70, "mteb/STSBenchmark": 80}),
+        ("a.log", SENTEVAL_LOG, {"sts/STS12/all": 68.4, "sts/STS12/wmean": 67, "sts/STS12/mean": 66,
+         "sts/STS-B/all": 75, "sts-dev/STS-B/all": 80, "transfer/SST2/accuracy": 84.5,
+         "transfer-dev/SST2/dev_accuracy": 84}),
+        ("a.out", PRINTED, {"sts/STS12/all": 68.4, "sts/STS12/wmean": 67, "transfer/MR/accuracy": 81.2}),
+        ("a.log", PREFIXED, {"sts-dev/STS-B/all": 80.9, "transfer-dev/MR/dev_accuracy": 77.1}),
+        ("similarity_evaluation_sts-dev_results.csv", EVALUATOR, {"eval/sts-dev/spearman_cosine": 82}),
+        ("trainer_state.json", {"log_history": STEPS}, {"eval/dev/spearman_cosine": 70}),
+        ("trainer_state.json", {"log_history": STEPS, "best_metric": 0.9}, {"eval/dev/spearman_cosine": 90}),
+        ("wandb-summary.json", {"_step": 9, **STEPS[0]}, {"eval/dev/spearman_cosine": 90}),
+        ("a.tex", MARKED, {"sts/STS12/all": 68.4, "sts/STS13/all": 82.41, "sts/STS14/all": 74.38}),
         ("a.json", {"suites": {"sts": OURS}}, {"sts/avg": 75.5, "sts/STS12/all": 68.4, "sts/STS12/n": None}),
     ],
 )  # fmt: skip
@@ -120,6 +172,33 @@ def test_a_folder_is_read_past_what_it_lacks(tmp_path):
     written(model / "abcd" / "STS12.json", mteb("STS12", 0.8))
     with pytest.raises(BadInput, match=r"name one: .*org__a/abcd, .*org__a/e34f"):
         read_results(model)
+
+
+def test_one_of_several_models_in_a_file_is_named(tmp_path):
+    other = {**MODEL, "model_name": "org/b", "task_results": [mteb("STS12", 0.9)]}
+    file = written(tmp_path / "all.json", {"model_results": [MODEL, other]})
+    with pytest.raises(BadInput, match=r"name one, as in .*all\.json:org/a: org/a, org/b"):
+        read_results(file)
+    assert read_results(Path(f"{file}:org/b")).score("mteb/STS12") == 90
+    with pytest.raises(BadInput, match="no model org/c; it has org/a, org/b"):
+        read_results(Path(f"{file}:org/c"))
+
+
+def test_scores_of_other_rows_have_no_difference_nor_has_their_average(tmp_path):
+    """Rows that SentEval counts and the revision of a set of mteb are facts about the data."""
+    results = []
+    for name, rows in (("a", 750), ("b", 459)):
+        tasks = {task: dict(parts) for task, parts in SENTEVAL.items()}
+        tasks["STS12"]["MSRpar"] = {"nsamples": rows}
+        results.append(read_results(written(tmp_path / f"{name}.json", tasks)))
+    found = compare_results(*results)
+    other = {name for name, score in found.scores.items() if score.standing == "other data"}
+    assert other == {"sts/STS12/all", "sts/avg"}
+    assert found.scores["sts/avg"].difference is None and found.scores["sts/STS13/all"].difference == 0
+    assert vars(found.data["sts/STS12/all"]["n"]) == {"a": "750", "b": "459"}
+    tasks = [mteb("STS12", 0.7) | {"dataset_revision": revision} for revision in "ab"]
+    one, two = (read_results(written(tmp_path / each["dataset_revision"] / "x.json", each)) for each in tasks)
+    assert compare_results(one, two).scores["mteb/STS12"].standing == "other data"
 
 
 def test_two_encoders_of_other_tokenizers_and_some_tasks_say_so(tmp_path, capsys, monkeypatch):

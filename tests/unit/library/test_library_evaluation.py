@@ -1,6 +1,7 @@
 """`replicse.evaluate`: encoders of any kind give the same numbers, and a mistake is one sentence."""
 
 import json
+import shutil
 import sys
 from argparse import Namespace
 
@@ -8,10 +9,11 @@ import foreign_encoders as foreign
 import numpy as np
 import pytest
 import torch
-from micro import dev_root
+from micro import dev_root, sentences
 from snakemake_runs import ran
 
 import replicse
+from replicse.cli import main
 from replicse.cli.evaluate import write_scores
 from replicse.cli.stages.evaluate import EvaluationJob, evaluate_and_write
 from replicse.data.sts import load_sts
@@ -93,6 +95,48 @@ def test_the_record_says_what_was_computed(data, tmp_path, write, length):
     assert result["provenance"]["precision"] == "fp32"
     assert result["max_length"] == length
     assert result["unread"] == []
+
+
+def test_two_results_name_other_files_prompts_and_data_of_an_encoder(data, tmp_path, capsys):
+    """A prompt, other weights and another development set changed scores, and `compare` named none of them."""
+    folder, own = tmp_path / "encoder", tmp_path / "own.csv"
+    foreign.write_modules(foreign.write_transformer(folder, "bert") and folder)
+    own.write_text("a,b,score\n" + "".join(f"{text},{text[2:]},{len(text)}\n" for text in sentences(9)))
+    table = ["--set", str(own), "first=a", "second=b", "score=score", "range=0,99"]
+
+    def evaluate(name, root=data):
+        words = ["--encoder", str(folder), "--suite", "sts-dev", "--options", json.dumps(OPTIONS)]
+        place = ["--data", str(root), "--out", str(tmp_path / f"{name}.json"), "--device", "cpu"]
+        assert main(["evaluate", *words, *table, *place]) == 0
+
+    def differences(one, other):
+        capsys.readouterr()
+        assert main(["compare", str(tmp_path / f"{one}.json"), str(tmp_path / f"{other}.json")]) == 0
+        return " ".join(capsys.readouterr().out.split())
+
+    evaluate("a")
+    evaluate("b")
+    text = differences("a", "b")
+    assert "of other data" not in text and "prompt" not in text and "weights" not in text
+    settings = {"prompts": {"query": "find: "}, "default_prompt_name": "query"}
+    (folder / "config_sentence_transformers.json").write_text(json.dumps(settings))
+    evaluate("c")
+    text = differences("a", "c")
+    assert "prompt: none in A, find: in B" in text and "weights" not in text
+    foreign.change_weights(folder, lambda weights: {name: weight / 2 for name, weight in weights.items()})
+    evaluate("d")
+    text = differences("c", "d")
+    assert " weights: " in text and "prompt" not in text and "other data" not in text
+    root = tmp_path / "other" / "data"
+    shutil.copytree(data, root)
+    shutil.copy(data.with_name("data.json"), root.with_name("data.json"))
+    file = root / "SentEval/downstream/STS/STSBenchmark/sts-dev.csv"
+    file.write_text("".join(file.read_text().splitlines(keepends=True)[:-1]))
+    own.write_text(own.read_text() + "one more,and another,7\n")
+    evaluate("e", root)
+    text = differences("d", "e")
+    assert "3 scores of other data in A than in B" in text and "weights" not in text
+    assert "sts-dev/STS-B/all: sha256: " in text and "sets/own/pearson/all: n: 9 in A, 10 in B" in text
 
 
 @pytest.mark.parametrize(

@@ -66,6 +66,24 @@ PLUGINS = {"TERM": TERM, "SUITE": SUITE, "FAMILY": FAMILY}
 SIZES = {"layers": 2, "hidden": 16, "heads": 2, "intermediate": 32, "positions": 64}
 
 
+PAIRS = """
+from pathlib import Path
+from replicse.registry.suite_options import SuiteOptions
+from replicse.registry.suites import COUNT, Suite
+
+class PairsOptions(SuiteOptions):
+    results: str = ""
+
+SUITES = {"lengths": Suite(__name__, "lengths", {"n": COUNT}, options=PairsOptions)}
+
+def evaluate(root, vectors, results=""):
+    if results:
+        Path(results).mkdir(parents=True, exist_ok=True)
+        (Path(results) / "lengths.csv").write_text("3")
+    return {"n": 1}
+"""
+
+
 @pytest.fixture(autouse=True)
 def _nothing_in_use_after():
     yield
@@ -270,3 +288,16 @@ def test_a_package_brings_what_its_entry_point_names(tmp_path, monkeypatch):
     assert (record["name"], record["version"]) == ("replicse.plugins:near", "1.2")
     use_plugins([])
     assert "near" not in TermParameters.known() and "nearlib" in sys.modules  # which is of this Python
+
+
+def test_a_suite_may_write_a_file_per_example_in_the_folder_of_a_job(tmp_path, monkeypatch):
+    from replicse.encoder.vectors import CallableVectors
+    from replicse.evaluation.suites import run_suites
+
+    monkeypatch.chdir(tmp_path)
+    use_plugins([written("plugins/lengths.py", PAIRS)])
+    given = {"results": "out/lengths", "folder": "models/mine", "model": "mine"}
+    for context in ({}, given):
+        found = run_suites(tmp_path, CallableVectors(len), ["lengths"], context=context)
+        assert found["suites"] == {"lengths": {"n": 1}}
+        assert Path("out/lengths/lengths.csv").is_file() == bool(context)

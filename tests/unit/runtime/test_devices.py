@@ -1,4 +1,4 @@
-"""Slots of GPUs: one job a slot, round the devices, free again when its process ends."""
+"""Devices of jobs: each takes the least used GPU, which is free again when its process ends."""
 
 import subprocess
 import sys
@@ -6,17 +6,17 @@ import sys
 import pytest
 
 from replicse.errors import BadInput
-from replicse.runtime.devices import device_for, see_one_device, share
+from replicse.runtime.devices import device_for, sort_devices, take_device_of_rank
 
 JOB = (
-    "import os, sys; from replicse.runtime.devices import share, take_slot; share(4);"
-    " print(take_slot(os.environ, 0.05), os.environ['CUDA_VISIBLE_DEVICES'], flush=True); sys.stdin.read()"
+    "import os, sys; from replicse.runtime.devices import take_device;"
+    " print(take_device(os.environ), os.environ['CUDA_VISIBLE_DEVICES'], flush=True); sys.stdin.read()"
 )
 
 
 @pytest.fixture
 def start(tmp_path):
-    """Start jobs under four slots on the devices 3 and 5; each holds its slot until its input is closed."""
+    """Start jobs on the devices 3 and 5; each keeps its device until its input is closed."""
     jobs = []
 
     def started():
@@ -34,30 +34,35 @@ def start(tmp_path):
         job.wait()
 
 
-def test_jobs_go_round_the_devices_and_the_next_waits_for_a_free_slot(start):
+def test_each_job_takes_the_device_that_the_fewest_jobs_use(start):
     jobs = [start() for _ in range(4)]
     seen = [job.stdout.readline().split() for job in jobs]
     assert sorted(seen) == [["3", "3"], ["3", "3"], ["5", "5"], ["5", "5"]]
-    fifth = start()
-    with pytest.raises(subprocess.TimeoutExpired):
-        fifth.wait(0.5)
-    jobs[seen.index(["5", "5"])].kill()
-    assert fifth.stdout.readline().split() == ["5", "5"], "the slot of a killed job is free"
+    killed = jobs[seen.index(["5", "5"])]
+    killed.kill()
+    killed.wait()
+    assert start().stdout.readline().split() == ["5", "5"], "the place of a killed job is free"
+    assert start().stdout.readline().split()[0] in {"3", "5"}, "more jobs than places wait for nothing"
 
 
-def test_processes_of_one_run_see_a_gpu_each_and_say_when_they_share():
+def test_processes_of_one_run_see_a_gpu_each_and_say_when_they_share(tmp_path, monkeypatch):
     """NCCL refuses two processes on one device."""
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     seen = []
-    for place in range(3):
+    for rank in range(3):
         environment = {"CUDA_VISIBLE_DEVICES": "0,2"}
-        assert see_one_device(environment, place, 2)
-        assert not see_one_device({"CUDA_VISIBLE_DEVICES": "0,2"}, place, 3)
+        assert take_device_of_rank(environment, rank, 2)
+        assert not take_device_of_rank({"CUDA_VISIBLE_DEVICES": "0,2"}, rank, 3)
         seen.append(environment["CUDA_VISIBLE_DEVICES"])
     assert seen == ["0", "2", "0"]
-    slots = {"CUDA_VISIBLE_DEVICES": "0,2"}
-    share(4)
-    assert not see_one_device(slots, 0, 2) and slots["CUDA_VISIBLE_DEVICES"] == "0,2", "a slot is taken later"
-    share(0)
+
+
+def test_a_run_of_several_processes_begins_with_the_least_used_devices(start, tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    assert start().stdout.readline().split()[0] == "3"
+    environment = {"CUDA_VISIBLE_DEVICES": "3,5,7"}
+    sort_devices(environment)
+    assert environment["CUDA_VISIBLE_DEVICES"] == "5,7,3"
 
 
 @pytest.mark.parametrize("name", ["cud", "cuda:99", "cpu:x"])

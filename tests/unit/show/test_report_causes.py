@@ -34,7 +34,7 @@ def test_a_cause_has_what_people_saw_what_was_measured_a_test_and_a_remedy():
     checked = [{"thread": "a/b#1", "cause": "one", "agreed": True, "stated": True, "listed_by": ["batch"]}]
     checked += [{**checked[0], "thread": "a/b#3", "agreed": False, "stated": False, "listed_by": []}]
     text = workflow_script("causes").markdown(
-        [CAUSE], [EXACT, PAIRED], checked, {"strip": "s.svg", "effects": "e.svg"}
+        [CAUSE], [EXACT, PAIRED], checked, {"readings": "s.svg", "effects": "e.svg"}
     )
     assert "| [One](#one) | 3, 1 suspected | −2.00 to −1.25 | −2.00 to −1.50 |" in text
     assert "[a/b#1](https://github.com/a/b/issues/1) (76.25 → 75, STS, m)." in text
@@ -42,7 +42,7 @@ def test_a_cause_has_what_people_saw_what_was_measured_a_test_and_a_remedy():
     assert "(−2 from print, STS, m)" in text and "`replicse doctor`" in text and "Mend it." in text
     assert "| `mean`: mean of the last layer over the tokens | −1.50 |  |" in text
     assert "lists it in 1 of 1 (0 state nothing)" in text and "![Measured effects" in text
-    bare = workflow_script("causes").markdown([CAUSE], [], checked, {"strip": "s.svg", "effects": "e.svg"})
+    bare = workflow_script("causes").markdown([CAUSE], [], checked, {"readings": "s.svg", "effects": "e.svg"})
     assert "![Measured effects" not in bare and "| −2.00 to −1.25 | - |" in bare
 
 
@@ -50,22 +50,21 @@ def item(paper):
     return example.result(f"{paper}/table1", "T", [], [], [])
 
 
-def test_the_page_is_in_the_report_of_a_study_of_causes_or_reruns_alone():
+def test_the_page_is_in_the_report_of_a_study_of_causes_alone():
     none, page = (
         causes_page(report(example.STUDY, [item(paper)], workflow=ROOT / "workflow"))
-        for paper in ("simcse", "reruns")
+        for paper in ("simcse", "causes")
     )
     assert none is None
     assert page.title == "Why can't I reproduce SimCSE?" and len(page.sheets[0].rows) == 15
 
 
-@pytest.mark.parametrize("kind", ["strip", "effects"])
+@pytest.mark.parametrize("kind", ["readings", "effects"])
 def test_a_drawing_is_made_of_its_records(tmp_path, kind):
     records = {
-        "strip": [
-            {"group": "A", "label": "p", "source": "print", "value": 76.25, "sd": None, "count": None},
-            {"group": "A", "label": "s", "source": "seeds", "value": 75.11, "sd": 0.84, "count": 50},
-            {"group": "A", "label": "r", "source": "rerun", "value": 74.84, "sd": None, "count": None},
+        "readings": [
+            {"group": "A", "label": "s", "source": "decides", "value": -0.9, "low": -2.7, "high": 0.9},
+            {"group": "A", "label": "r", "source": "other", "value": -1.4, "low": None, "high": None},
         ],
         "effects": workflow_script("causes").effect_records([EXACT, PAIRED]),
     }

@@ -8,7 +8,7 @@ from replicse.judge.document import judged_item
 from replicse.judge.table import CellResult, ColumnHead, RowHead
 from replicse.registry.mteb import NOT_LOCAL
 from replicse.show.content.cell_facts import run_command, why_command
-from replicse.show.content.grids import Heading, panels
+from replicse.show.content.grids import Heading, panels, with_numbers
 from replicse.show.content.sheets import verdict_counts
 from replicse.show.content.tables import grid_of
 
@@ -34,6 +34,23 @@ def shape(grid):
         f"# {entry.text}" if isinstance(entry, Heading) else ("-- " if entry.rule else "") + entry.label
         for entry in grid.body
     ]
+
+
+def test_rows_without_a_number_go_with_their_heading_and_a_row_with_one_keeps_its_name():
+    rows = [
+        RowHead(id=name, label=name.upper(), group=group)
+        for name, group in zip("abc", ("One", "Two", "Two"), strict=True)
+    ]
+    cells = [
+        cell("a", "a", None), cell("b", "a", None, reported="1.0"), cell("c", "a", None, reported="2.0"),
+        cell("c", "a", 2.0, protocol="released"),
+    ]  # fmt: skip
+    grid = grid_of(table(rows, cells=cells))
+    kept = with_numbers(grid)
+    assert [line.removeprefix("-- ") for line in shape(kept)] == ["# Two", "C", "released"]
+    assert all(len(column.cells) == 2 for column in kept.columns)
+    bare = grid_of(table(rows, cells=cells[:1]))
+    assert with_numbers(bare) == bare
 
 
 @given(st.integers(1, 30), st.integers(1, 12))

@@ -30,7 +30,7 @@ class MomentumQueue(Term[MomentumQueueParameters]):
     def _apply(self, function: Callable[[Tensor], Tensor], recurse: bool = True) -> "MomentumQueue":
         """Move the queue, but not the number of its vectors: each step reads it, and would wait for the device."""
         filled = self.filled
-        super()._apply(function, recurse)
+        super()._apply(function, recurse)  # type: ignore[no-untyped-call]
         self.filled = filled
         return self
 

@@ -37,7 +37,8 @@ class StudyJob(Payload):
 
 
 class Stage(NamedTuple):
-    """How a payload is checked, and what does the job of a checked one with the arguments of the command line."""
+    """How a payload is checked, what does the job of a checked one with the arguments, and if on a GPU."""
 
     check: Callable[[Any, str], Any]
     run: Callable[[Any, Namespace], int | None]
+    uses_gpu: bool = False

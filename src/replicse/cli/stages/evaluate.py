@@ -46,4 +46,4 @@ def evaluate_and_write(job: EvaluationJob, arguments: Namespace, write: Write = 
     return result
 
 
-STAGE = Stage(EvaluationJob.of, evaluate)
+STAGE = Stage(EvaluationJob.of, evaluate, uses_gpu=True)

@@ -26,4 +26,4 @@ def geometry(job: TrajectoryJob, arguments: Namespace) -> None:
     log.info("wrote=%s seconds=%.1f", arguments.out, result["provenance"]["seconds"])
 
 
-STAGE = Stage(TrajectoryJob.of, geometry)
+STAGE = Stage(TrajectoryJob.of, geometry, uses_gpu=True)

@@ -57,9 +57,9 @@ def failing_once(state: Path, rank: int) -> Iterator[None]:
 
 def _words(arguments: Namespace) -> list[str]:
     """Return the command line of the other processes of the run."""
-    names = ("threads", "chunk", "device", "slots")
+    names = ("threads", "chunk", "device")
     options = {name: getattr(arguments, name) for name in names}
-    words = ["job", "train", str(arguments.specification)]
+    words = ["job", str(arguments.specification)]
     return words + [f"--{name}={value}" for name, value in options.items() if value is not None]
 
 
@@ -85,4 +85,4 @@ def _train_in(processes: "Processes", job: Mapping[str, Any], arguments: Namespa
         log.info("seconds=%.1f", seconds)
 
 
-STAGE = Stage(lambda payload, _: payload, train)
+STAGE = Stage(lambda payload, _: payload, train, uses_gpu=True)

@@ -100,6 +100,11 @@ class Grid:
         return [column for column in self.columns if column.kind != "label"]
 
     @property
+    def lines(self) -> list[GridLine]:
+        """Return the entries of the body that have cells."""
+        return [entry for entry in self.body if isinstance(entry, GridLine)]
+
+    @property
     def rows(self) -> Iterator[tuple[GridLine | Heading, list[tuple[Column, GridCell]]]]:
         """Yield each entry of the body with its cells, each with its column; a heading has none."""
         cells = zip(*(column.cells for column in self.columns), strict=True)
@@ -111,6 +116,28 @@ class Grid:
     def stacked(self) -> bool:
         """Return whether cells are stacked on two lines, because there are many columns."""
         return sum(not column.others for column in self.results) > WRITTEN_OUT
+
+
+def with_numbers(grid: Grid) -> Grid:
+    """Return a grid without the rows that have no number of ours, or all of it if no row has one."""
+    lines = list(enumerate(grid.lines))
+    rows = {line.row.id for place, line in lines if _has_number(grid, place)}
+    if not rows:
+        return grid
+    kept = [place for place, line in lines if line.row.id in rows]
+    body: list[GridLine | Heading] = []
+    # From the end: a heading is kept if a row below it is.
+    for entry in reversed(grid.body):
+        if isinstance(entry, GridLine):
+            body += [entry] * (entry.row.id in rows)
+        elif body and isinstance(body[-1], GridLine):
+            body.append(entry)
+    columns = (replace(column, cells=tuple(column.cells[place] for place in kept)) for column in grid.columns)
+    return replace(grid, columns=tuple(columns), body=tuple(reversed(body)))
+
+
+def _has_number(grid: Grid, line: int) -> bool:
+    return any(column.cells[line].shown.reproduced for column in grid.results)
 
 
 def panels(grid: Grid, most: int) -> list[Grid]:

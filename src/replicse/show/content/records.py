@@ -6,7 +6,7 @@ from typing import Any
 
 from replicse.judge.report import JudgedItem
 from replicse.judge.table import CellResult, ColumnHead, ItemResult
-from replicse.show.strip_plots import readings_records, strip_records
+from replicse.show.strip_plots import readings_records
 from replicse.spec.cell_id import CellId
 
 SOURCES = ("reported", "reproduced")
@@ -27,7 +27,6 @@ def records_of(item: JudgedItem) -> list[Record]:
         "density": _density,
         "density-own-scales": _density,
         "heat": _heat,
-        "strip": strip_records,
         "effects": _effects,
         "readings": readings_records,
     }

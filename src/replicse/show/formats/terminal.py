@@ -17,7 +17,7 @@ from replicse.judge.report import JudgedItem
 from replicse.printable import several
 from replicse.show.content.cells import SYMBOLS
 from replicse.show.content.contents import Page
-from replicse.show.content.grids import Column, Grid, GridCell, GridLine, Heading, panels
+from replicse.show.content.grids import Column, Grid, GridCell, GridLine, Heading, panels, with_numbers
 from replicse.show.content.sheets import Sheet
 from replicse.show.content.tables import folded, folded_note, grid_of, remarks
 
@@ -52,7 +52,10 @@ def item_text(item: JudgedItem, width: int = 100, colour: bool = False, columns:
 def item_screen(
     item: JudgedItem, width: int, lines: int, colour: bool = False, columns: Sequence[str] = ()
 ) -> tuple[str, list[str]]:
-    """Return as much of an item as fits so many lines, its first columns and rows, and what that leaves out."""
+    """Return as much of an item as fits so many lines, its first columns and rows, and what that leaves out.
+
+    When not all rows fit, those without a number of ours are left out first.
+    """
     every = folded(whole := grid_of(item))[0]
     grid = _chosen(every, columns)
     title, below = rendered(_title(item), width, colour), _below(item, whole)
@@ -62,16 +65,20 @@ def item_screen(
     tables = _panels(grid, width)
     shown = len(tables[0].columns) - (len(grid.columns) - len(grid.results))
 
-    def of_rows(count: int) -> str:
+    def of_rows(grid: Grid, count: int) -> str:
         cut = replace(panels(grid, shown)[0], body=grid.body[:count])
         return rendered(_panel(cut, stacked=_width(_panel(cut, stacked=False)) > width), width, colour)
 
-    fitting = bisect_right(range(len(grid.body) + 1), room, key=lambda count: of_rows(count).count("\n")) - 1
-    table = of_rows(fitting)
+    all_rows = len(grid.lines)
+    if of_rows(grid, len(grid.body)).count("\n") > room:
+        grid = with_numbers(grid)
+    counts = range(len(grid.body) + 1)
+    fitting = bisect_right(counts, room, key=lambda count: of_rows(grid, count).count("\n")) - 1
+    table = of_rows(grid, fitting)
     room -= table.count("\n") + (not needed)
     left = Counter(
         {
-            "row": sum(isinstance(entry, GridLine) for entry in grid.body[fitting:]),
+            "row": all_rows - sum(isinstance(entry, GridLine) for entry in grid.body[:fitting]),
             "column": len(every.results) - shown,
         }
     )

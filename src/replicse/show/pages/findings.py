@@ -25,7 +25,7 @@ def findings(report: Report) -> list[Headline]:
     if study["comparable"]:
         lines += _verdicts(report)
     if study["comparable"] or study["judges_orders"]:
-        lines += [*_claims(report.claims, study["scale"]), *_orders(report)]
+        lines += [*claim_headlines(report.claims, study["scale"]), *_orders(report)]
     else:
         lines += _workflow(report)
     return lines
@@ -45,16 +45,18 @@ def _verdicts(report: Report) -> Iterator[Headline]:
     yield Headline(f"{several(counts.total(), 'cell')}: {', '.join(parts)}.", detail, "counts")
 
 
-def _claims(claims: Sequence[JudgedClaim], scale: str) -> Iterator[Headline]:
-    """Yield how many claims the runs test, and the printed one that they contradict most clearly."""
+def claim_headlines(
+    claims: Sequence[JudgedClaim], scale: str, who: str = "The runs", detail: str = ""
+) -> Iterator[Headline]:
+    """Yield how many claims are tested, and the printed one that is contradicted most clearly; `who` tests them."""
     counts = Counter(claim.ours for claim in claims)
     parts = [f"{counts[outcome]} {outcome}" for outcome in OUTCOMES if counts[outcome]]
     if not parts:
         return
     tested = sum(counts[outcome] for outcome in OUTCOMES)
-    said = f"The runs test {tested} of {several(len(claims), 'claim')} of the papers: {', '.join(parts)}."
-    detail = "; ".join(filter(None, [_contradicted(claims), f"scale {scale}"]))
-    yield Headline(said, _capital(detail), "claims")
+    said = f"{who} test {tested} of {several(len(claims), 'claim')} of the papers: {', '.join(parts)}."
+    details = filter(None, [_contradicted(claims), detail, f"scale {scale}"])
+    yield Headline(said, _capital("; ".join(details)), "claims")
 
 
 def _contradicted(claims: Sequence[JudgedClaim]) -> str:

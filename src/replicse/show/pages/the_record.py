@@ -13,6 +13,7 @@ from replicse.show.content.cells import SYMBOLS
 from replicse.show.content.contents import Headline, Page
 from replicse.show.content.sheets import Columns, Sheet
 from replicse.show.content.texts import paragraphs
+from replicse.show.pages.findings import claim_headlines
 from replicse.spec.columns import TEXT
 
 TITLE, FILE = "The record", "record.html"
@@ -41,21 +42,23 @@ def record_page(report: Report) -> Page | None:
     summary = report.record
     if summary is None:
         return None
-    lines = [line for item in report.items for line in _lines(item)]
-    deciding = [line for line in lines if line.result.decides]
-    effects = [line for line in lines if line.result.effect]
+    deciding = [line for item in report.items for line in _lines(item) if line.result.decides]
+    effects = {
+        _readings_of(line): line for item in report.items for line in _averages(item) if line.result.effect
+    }
+    first, *found = record_headlines(report)
     sheets = (
         counts_sheet("By paper", "Paper", (*summary.papers, summary.total)),
         counts_sheet("By item", "Item", summary.items),
         deciding_sheet(deciding),
-        effects_sheet(effects),
+        effects_sheet(tuple(effects.values())),
         sources_sheet(summary.sources),
     )
     return Page(
         TITLE,
-        paragraphs("record"),
+        (" ".join(line.sentence for line in found), *paragraphs("record")),
         tuple(sheet for sheet in sheets if sheet.rows),
-        headline=count_sentence(summary),
+        headline=first.sentence,
         file=FILE,
         of="values that others published",
         pictures=tuple(item.item for item in report.items),
@@ -65,11 +68,11 @@ def record_page(report: Report) -> Page | None:
 def count_sentence(summary: RecordSummary) -> str:
     """Return how many printed numbers others measured, and how many of these have a verdict."""
     total = summary.total
-    values = sum(source.values for source in summary.sources)
-    papers = several(len(summary.papers), "paper")
+    values = several(sum(source.values for source in summary.sources), "value")
+    sources, papers = several(len(summary.sources), "source"), several(len(summary.papers), "paper")
     return (
-        f"Others measured {total.measured:,} of the {total.printed:,} numbers that {papers} print:"
-        f" {several(values, 'value')} of {several(len(summary.sources), 'source')}, {several(total.judged, 'verdict')}."
+        f"Others measured {total.measured:,} of the {total.printed:,} numbers that {papers} print"
+        f" ({values} from {sources}); {total.judged:,} have a verdict."
     )
 
 
@@ -83,15 +86,30 @@ def record_headlines(report: Report) -> Iterator[Headline]:
     released = total["equal"] + total["not equal"]
     yield Headline(
         f"Released encoders, tested by others: {total['equal']} of {several(released, 'number')} equal to print.",
-        "Equal to half a printed digit and the rounding of the source",
+        "Equal within half a printed digit and the rounding of the source",
         "the-record",
     )
     trained = sum(total[name] for name in ("within seed spread", "higher", "lower"))
     yield Headline(
         f"Encoders trained again by others: {total['within seed spread']} of {several(trained, 'number')} within seed"
         f" spread, {total['higher']} higher, {total['lower']} lower; {total['undetermined']} undetermined.",
-        "By the source with most seeds in the printed setting, adjusted for the number of cells of the paper",
+        f"By the source with most seeds in the printed setting{_outside_alone(report)}",
         "the-record",
+    )
+    detail = "each in the values of one source; probabilities are not adjusted for the number of claims"
+    yield from claim_headlines(report.claims, report.study["scale"], "The sources", detail)
+
+
+def _outside_alone(report: Report) -> str:
+    """Return how many cells are outside of their intervals before and after the control of their number."""
+    tests = report.tests
+    if tests is None:
+        return ""
+    p_values = [cell.p for item in report.items for cell in item.cells if cell.p is not None]
+    outside = sum(p < tests.false for p in p_values)
+    return (
+        f"; {outside} of {several(tests.cells, 'number')} outside of their intervals one by one, {tests.found} after"
+        f" Benjamini-Hochberg at {tests.false:.0%} within each paper"
     )
 
 
@@ -101,6 +119,7 @@ def counts_sheet(title: str, what: str, counts: Sequence[RecordCount]) -> Sheet:
         what: lambda count: count.name,
         "printed": lambda count: f"{count.printed:,}",
         "measured by others": lambda count: f"{count.measured:,}",
+        "with a verdict": lambda count: f"{count.judged:,}",
     }
     for verdict, get in FOUND.items():
         columns[f"{SYMBOLS[verdict]} {verdict}"] = partial(_count_text, get)
@@ -119,7 +138,7 @@ def deciding_sheet(lines: Sequence[_Line]) -> Sheet:
         "Printed": lambda line: line.printed,
         "Others": lambda line: number(line.result.mean),
         "sd": lambda line: "" if line.result.sd is None else number(line.result.sd),
-        "n": lambda line: str(line.result.n) if line.result.trained else "released" * line.result.released,
+        "n": lambda line: str(line.result.n) if line.result.trained else "released",
         "Source": lambda line: line.result.source,
         "Verdict": lambda line: f"{SYMBOLS.get(line.result.verdict, '')} {line.result.verdict}".strip(),
         "Borrowed": lambda line: "spread of another source" * line.result.borrowed,
@@ -128,7 +147,7 @@ def deciding_sheet(lines: Sequence[_Line]) -> Sheet:
 
 
 def effects_sheet(lines: Sequence[_Line]) -> Sheet:
-    """Return a line for each other setting whose source has the printed setting too, the clearest losses first."""
+    """Return a line for each other setting of an average whose source has the printed setting too."""
     columns: Columns = {
         "Cell": lambda line: line.name,
         "Source": lambda line: line.result.source,
@@ -172,10 +191,25 @@ def _counts(effect: SettingEffect | None) -> str:
 
 
 def _lines(item: JudgedItem) -> Iterator[_Line]:
-    """Yield what others measured of the printed numbers of an item, of a table with an average first the average."""
+    """Yield what others measured of the printed numbers of an item, apart from those that it quotes."""
+    quoted = {row.id for row in item.rows if row.quoted}
     for name, cell in item.described.items():
-        if cell.metric != TEXT and cell.printed is not None:
+        if cell.metric != TEXT and cell.printed is not None and cell.row not in quoted:
             yield from _of_cell(item.name_of(name), cell, item.others.get(str(name), ()))
+
+
+def _averages(item: JudgedItem) -> Iterator[_Line]:
+    """Yield what others measured of the averages of an item, of all its printed numbers if it has no average."""
+    averages = {column.id for column in item.columns if column.average}
+    for line in _lines(item):
+        if not averages or line.name.split("/")[3] in averages:
+            yield line
+
+
+def _readings_of(line: _Line) -> tuple[object, ...]:
+    """Return what identifies the readings of a line, which cells of one encoder and metric share."""
+    result = line.result
+    return result.source, result.setting, result.values, result.links
 
 
 def _of_cell(name: str, cell: CellResult, results: Iterable[SourceResult]) -> Iterator[_Line]:

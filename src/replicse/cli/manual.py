@@ -1,0 +1,154 @@
+"""The pages of the documentation in a terminal: `replicse help PAGE`, with the parts that are generated."""
+
+import inspect
+import os
+import re
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from pkgutil import resolve_name
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from replicse.cli import GROUPS, verb_parser
+from replicse.errors import check_known
+from replicse.spec.claims import Claim
+from replicse.spec.config import Config
+from replicse.spec.datasets import Datasets
+from replicse.spec.models import Recipe
+from replicse.spec.papers import About, Corpora, Sets
+from replicse.spec.protocols import Protocol
+from replicse.spec.scales import Scale
+from replicse.spec.tables import Item
+from replicse.workspace import packaged
+
+MARK = re.compile(r"^<!-- generated: (\w+) -->$", re.MULTILINE)
+# What plug-ins are given, besides the public names.
+GIVEN = (
+    "objective.terms.Step",
+    "objective.terms.Term",
+    "objective.frozen.FrozenEncoder",
+    "registry.frozen.FrozenModel",
+    "encoder.backbone.Backbone",
+    "encoder.backbone.Hidden",
+    "encoder.batch.TokenBatch",
+)
+
+
+def find_pages() -> dict[str, Path]:
+    """Return the Markdown file of each page by name."""
+    return {file.stem: file for file in sorted(packaged("docs").glob("*.md"))}
+
+
+def read_page(name: str) -> str:
+    """Return a page as Markdown, its generated parts filled in; BadInput names the nearest page."""
+    pages = find_pages()
+    check_known(name, pages, f'no page is named "{name}"')
+    return MARK.sub(lambda mark: GENERATED[mark[1]](), pages[name].read_text(encoding="utf-8"))
+
+
+def interface() -> str:
+    """Return signature and docstring of the public names, and of what plug-ins are given with its own methods."""
+    public = resolve_name("replicse").__all__
+    parts = []
+    for name in (*(name for name in public if not name.startswith("_")), *GIVEN):
+        value = resolve_name(f"replicse.{name}")
+        parts.append(f"## replicse.{name}\n\n{_described(name, value)}")
+        members = vars(value).items() if isinstance(value, type) else ()
+        methods = [(key, each) for key, each in members if not key.startswith("_") and inspect.getdoc(each)]
+        parts += [
+            _described(key, each) for key, each in methods if callable(each) or isinstance(each, property)
+        ]
+    return "\n\n".join(parts)
+
+
+def _described(name: str, value: Any) -> str:
+    """Return name, signature and docstring of a function, class or property as a block of code."""
+    signature: object = ""
+    with suppress(TypeError, ValueError):  # a property has none, and a class of exceptions of its own neither
+        signature = inspect.signature(value)
+    return indented(f"{name.rpartition('.')[2]}{signature}\n\n{inspect.getdoc(value) or ''}")
+
+
+def commands() -> str:
+    """Return the help of every verb, from the parsers of the command line."""
+    os.environ["COLUMNS"] = "80"
+    parts = []
+    for group, verbs in GROUPS.items():
+        parts.append(f"## {group.capitalize()}")
+        for verb in verbs:
+            parts.append(f"### {verb}\n\n{indented(verb_parser(verb).format_help())}")
+    return "\n\n".join(parts)
+
+
+def indented(text: str) -> str:
+    """Return text as a block of code."""
+    return "\n".join(f"    {line}".rstrip() for line in text.splitlines())
+
+
+def formats() -> str:
+    """Return the keys of every kind of file, from the models that check them; parts of several kinds come last."""
+    kinds = file_schemas()
+    shared: dict[str, Mapping[str, Any]] = {}
+    parts = []
+    for name, schema in kinds.items():
+        shared |= schema.get("$defs", {})
+        parts.append(f"## {name}\n\n{keys(schema)}")
+    parts.append("## Parts of files")
+    parts += [f"### {name}\n\n{keys(schema)}" for name, schema in sorted(shared.items())]
+    return "\n\n".join(parts)
+
+
+def file_schemas() -> dict[str, dict[str, Any]]:
+    """Return the JSON Schema of every kind of file, made from the models that check the files."""
+    kinds: dict[str, Any] = {
+        "config": Config, "paper": About, "table": Item, "recipes": dict[str, Recipe], "protocols": list[Protocol],
+        "claims": list[Claim], "corpora": Corpora, "sets": Sets, "scale": Scale, "datasets": Datasets,
+    }  # fmt: skip
+    return {name: TypeAdapter(kind).json_schema() for name, kind in kinds.items()}
+
+
+def keys(schema: Mapping[str, Any]) -> str:
+    """Return the description of an object and a table of its keys, or what kind of value it is."""
+    about = schema.get("description", "").replace("\n\n", "\n")
+    if "properties" not in schema:
+        return f"{about}\n\nA file is {kind(schema)}."
+    required = schema.get("required", ())
+    lines = ["| key | value | default |", "| --- | --- | --- |"]
+    for key, value in schema["properties"].items():
+        default = "required" if key in required else f"`{value['default']}`" if value.get("default") else ""
+        lines.append(f"| `{key}` | {kind(value)} | {default} |".replace("\n", " "))
+    return "\n".join([about, "", *lines])
+
+
+def kind(value: Mapping[str, Any]) -> str:
+    """Return what values a schema admits, in words, with links to parts of files."""
+    if "$ref" in value:
+        name = value["$ref"].rpartition("/")[2]
+        return f"[{name}](#{name.lower()})"
+    if "const" in value:
+        return f"`{value['const']}`"
+    if "enum" in value:
+        return ", ".join(f"`{each}`" if each else "blank" for each in value["enum"])
+    several = value.get("anyOf") or value.get("oneOf")
+    if several:
+        return " or ".join(dict.fromkeys(map(kind, several)))
+    return plural(value)
+
+
+def plural(value: Mapping[str, Any]) -> str:
+    """Return a list, a mapping or a plain value in words."""
+    if value.get("type") == "array":
+        members = value.get("items") or {"anyOf": value.get("prefixItems", [{}])}
+        return f"list of {kind(members)}"
+    if value.get("type") == "object":
+        members = value.get("additionalProperties")
+        return f"mapping to {kind(members)}" if isinstance(members, dict) and members else "mapping"
+    words = {"string": "text", "integer": "whole number", "null": "nothing", "boolean": "true or false"}
+    bounds = [f"{sign} {value[name]}" for name, sign in BOUNDS.items() if name in value]
+    return " ".join([words.get(value.get("type", ""), value.get("type", "any value")), *bounds])
+
+
+BOUNDS = {"minimum": "≥", "exclusiveMinimum": ">", "maximum": "≤", "exclusiveMaximum": "<"}
+GENERATED = {"commands": commands, "interface": interface, "formats": formats}

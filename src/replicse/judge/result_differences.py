@@ -1,0 +1,107 @@
+"""Compare two results of others: which scores differ, and whether they are of the same data."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from replicse.errors import BadInput
+from replicse.judge.result_files import ROUNDING, ExternalResults, other_aggregation
+from replicse.judge.result_scores import AVERAGED, SAME
+
+Standing = Literal["equal", "within numerics", "beyond numerics", "other data"]
+NUMERICS = 0.1  # points by which half precision or another batch may move a correlation
+
+
+@dataclass(frozen=True)
+class ComparedScore:
+    """A score of both results; `difference` is b less a, and None if they are of other data."""
+
+    a: float
+    b: float
+    difference: float | None
+    standing: Standing
+
+
+@dataclass(frozen=True)
+class Pair:
+    """What each of two results says of one thing."""
+
+    a: str
+    b: str
+
+
+@dataclass(frozen=True)
+class Differences:
+    """Two results and what differs between them.
+
+    `scores` are in both. `data` are facts about the data of a score that differ, by its name, `inputs` digests and
+    prompts of what was evaluated, and `settings` what both state and do not share. Names of scores that only one has
+    are next to the remarks on each.
+    """
+
+    a: str
+    b: str
+    scores: Mapping[str, ComparedScore]
+    data: Mapping[str, Mapping[str, Pair]]
+    inputs: Mapping[str, Pair]
+    settings: Mapping[str, Pair]
+    only_a: Sequence[str]
+    only_b: Sequence[str]
+    remarks_a: Sequence[str]
+    remarks_b: Sequence[str]
+
+
+def compare_results(a: ExternalResults, b: ExternalResults) -> Differences:
+    """Return what differs between two results.
+
+    Of several aggregations of a task that both have, the first is compared. Scores on other rows, files or revisions
+    of a data set have no difference.
+
+    Raises:
+        BadInput: they share no score.
+    """
+    both: dict[str, tuple[float, float]] = {}
+    for name, value in a.scores.items():
+        other_value = b.score(name)
+        if other_value is not None:
+            both[name] = (value, other_value)
+    if not both:
+        raise BadInput(f"no score is in both; A holds {a.scores_listed()}; B holds {b.scores_listed()}")
+    names = [name for name in both if other_aggregation(name) not in both]
+    data = {name: _differing(a.data_of(name), b.data_of(name)) for name in names}
+    other = {name for name in names if data[name]}
+    other |= {name for name in names if not other.isdisjoint(_parts(name))}
+    return Differences(
+        a=str(a.place),
+        b=str(b.place),
+        scores={name: _compare(*both[name], name in other) for name in names},
+        data={name: facts for name, facts in data.items() if facts},
+        inputs=_differing(a.inputs, b.inputs),
+        settings=_differing(a.settings, b.settings),
+        only_a=[name for name in a.scores if name not in both and other_aggregation(name) not in a.scores],
+        only_b=[
+            name for name in b.scores if a.score(name) is None and other_aggregation(name) not in b.scores
+        ],
+        remarks_a=a.remark_lines(),
+        remarks_b=b.remark_lines(),
+    )
+
+
+def _parts(name: str) -> set[str]:
+    """Return the parts of an average by both of their names; an empty set for another score."""
+    parts = AVERAGED.get(name, ())
+    return {*parts, *(SAME[part] for part in parts if part in SAME)}
+
+
+def _differing(a: Mapping[str, str], b: Mapping[str, str]) -> dict[str, Pair]:
+    """Return what both state and do not share."""
+    return {name: Pair(a[name], b[name]) for name in a if name in b and a[name] != b[name]}
+
+
+def _compare(a: float, b: float, is_other_data: bool) -> ComparedScore:
+    if is_other_data:
+        return ComparedScore(a, b, None, "other data")
+    size = abs(b - a)
+    if size <= ROUNDING:
+        return ComparedScore(a, b, b - a, "equal")
+    return ComparedScore(a, b, b - a, "within numerics" if size <= NUMERICS else "beyond numerics")

@@ -1,0 +1,160 @@
+"""Scores and settings in results files: where each tool keeps them, and their names here."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from replicse.registry.ranges import ANY
+from replicse.registry.suites import (
+    COSINE,
+    STS_DEV_TASKS,
+    STS_TASKS,
+    SUITES,
+    TRANSFER_TASKS,
+    range_of,
+)
+
+# Tasks by their names in SentEval, tables and SimCSE's trainer, without case and hyphens.
+TASKS = {name.casefold().replace("-", ""): name for name in (*STS_TASKS, *TRANSFER_TASKS)}
+TASKS |= {"stsbenchmark": "STS-B", "sickrelatedness": "SICK-R"}
+SIMILARITY = r"(?P<task>(STS|SICK)[\w-]+?)(-finetune)?"
+TRANSFER = r"(?P<task>(?!STS|SICK)\w+)"
+# Metrics of the evaluators of sentence-transformers, in the names of its trainer.
+METRIC = (
+    r"(pearson|spearman)_(cosine|dot|euclidean|manhattan|max)"
+    r"|((cosine|dot|euclidean|manhattan|max)[_-])?(accuracy|f1|ap|mcc|map|precision|recall|average_precision"
+    r"|(accuracy|precision|recall|mrr|ndcg|map)@\d+)"
+)
+UNNAMED = "unnamed"  # an evaluator of sentence-transformers without a name
+# Where a tool keeps a score: its place in the file, the metric path, and the factor that makes it x 100.
+PLACES = (
+    ("RepliCSE", r"suites/(?P<path>.+/(?!(n|low|high|file|sha256)$)[^/]+)", "{path}", 1),
+    ("SentEval", SIMILARITY + r"/all/spearman/(?P<name>all|mean|wmean)", "sts/{task}/{name}", 100),
+    ("SentEval", SIMILARITY + r"/(fast)?test(/spearman)?", "sts/{task}/all", 100),
+    ("SentEval", SIMILARITY + r"/dev(/spearman)?", "sts-dev/{task}/all", 100),
+    ("SentEval", SIMILARITY + r"/spearman", "variants/stsb-regressor/{task}", 100),
+    ("SentEval", TRANSFER + r"/(acc|(fast)?test)", "transfer/{task}/accuracy", 1),
+    ("SentEval", TRANSFER + r"/dev(acc)?", "transfer-dev/{task}/dev_accuracy", 1),
+    ("SimCSE", r"eval[_/](?P<task>stsb|sickr)_spearman", "sts-dev/{task}/all", 100),
+    ("SimCSE", r"eval[_/]" + TRANSFER, "transfer-dev/{task}/dev_accuracy", 1),
+    ("a trainer", rf"eval[_/]((?P<name>.+?)_)??(?P<metric>(?i:{METRIC}))", "eval/{name}/{metric}", 100),
+)
+SETTINGS = (
+    r"(provenance/)?"
+    r"(?P<name>encoder|pooling|max_length|tokenizer|step|(postprocess|device|versions|precision).*)"
+)
+# One score under two names. SICK-R of mteb is another test set.
+SAME = {"mteb/STSBenchmark": "sts/STS-B/all"}
+SAME |= {f"mteb/{task}": f"sts/{task}/all" for task in STS_TASKS if task not in STS_DEV_TASKS}
+SAME |= {ours: theirs for theirs, ours in SAME.items()}
+AVERAGED = {
+    f"{suite}/{name}": tuple(f"{suite}/{part}" for part in parts)
+    for suite in ("sts", "transfer", "transfer-dev", "mteb")
+    for name, parts in SUITES[suite].averages.items()
+    if len(parts) > 1
+}
+NOT_MEASURED = "not measured"
+# Rows that SentEval counts: of a year by part, of other sets by split.
+COUNTS = (
+    (r"(?P<task>STS\d\d)/[^/]+/nsamples", "sts/{task}"),
+    (SIMILARITY + r"/test/nsamples", "sts/{task}"),
+    (SIMILARITY + r"/dev/nsamples", "sts-dev/{task}"),
+    (TRANSFER + r"/ntest", "transfer/{task}"),
+    (TRANSFER + r"/ndev", "transfer-dev/{task}"),
+)
+
+
+@dataclass(frozen=True)
+class ResultScore:
+    """A score x 100 at a metric path with a remark; None is a score that is not read, and the remark says why."""
+
+    path: str
+    value: float | None
+    remark: str = ""
+
+
+@dataclass(frozen=True)
+class Content:
+    """What a file says.
+
+    `settings` are text by name. `data` are facts about the data of scores, such as `n` or `sha256`, by a metric path
+    or the beginning of several. `inputs` are digests of what was evaluated, and the prompts, by name.
+    """
+
+    scores: list[ResultScore] = field(default_factory=list)
+    settings: dict[str, str] = field(default_factory=dict)
+    data: dict[str, dict[str, str]] = field(default_factory=dict)
+    inputs: dict[str, str] = field(default_factory=dict)
+
+
+def scores_at_places(pairs: Iterable[tuple[str, Any]]) -> Content:
+    """Return the scores and settings among values by their place in a file, as in `STS12/all/spearman/all`."""
+    content = Content()
+    for place, value in pairs:
+        if setting := re.fullmatch(SETTINGS, place):
+            content.settings[setting["name"]] = str(value)
+        for tool, pattern, path, factor in PLACES:
+            if names := _names(pattern, place):
+                score = _score(path.format(**names), value, factor)
+                if (
+                    score.value is not None or score.path not in AVERAGED
+                ):  # the average of some tasks is blank
+                    content.scores.append(score)
+                content.settings["tool"] = tool
+                break
+    return content
+
+
+def rows_at_places(pairs: Iterable[tuple[str, Any]]) -> dict[str, dict[str, str]]:
+    """Return the number of rows `n` that SentEval counts, by the beginning of the metric paths of a task."""
+    counts: dict[str, int] = {}
+    for place, value in pairs:
+        for pattern, path in COUNTS:
+            names = _names(pattern, place)
+            if names and isinstance(value, int):
+                counts[path.format(**names)] = counts.get(path.format(**names), 0) + value
+    return {path: {"n": str(count)} for path, count in counts.items()}
+
+
+def _names(pattern: str, place: str) -> dict[str, str]:
+    """Return the names in a place that fits a pattern; nothing for another place and for an unknown task."""
+    match = re.fullmatch(pattern, place)
+    if not match:
+        return {}
+    names = {key: value or UNNAMED for key, value in match.groupdict().items()}
+    if "task" in names:
+        names["task"] = task_of(names["task"])
+    return names if all(names.values()) else {}
+
+
+def _score(path: str, value: Any, factor: int) -> ResultScore:
+    number = value[0] if isinstance(value, list | tuple) and value else value
+    limits = COSINE if factor == 100 else range_of(path) or ANY
+    if limits.holds(number):
+        return ResultScore(path, factor * number)
+    return ResultScore(path, None, NOT_MEASURED if number is None else f"passed over, {number}")
+
+
+def task_of(name: str) -> str:
+    """Return the task that has some name elsewhere; blank for none."""
+    return TASKS.get(name.casefold().replace("-", ""), "")
+
+
+def words_of(settings: Mapping[str, Any]) -> dict[str, str]:
+    """Return settings as text by name, without those that are None."""
+    return {name: str(value) for name, value in flat(settings) if value is not None}
+
+
+def mapping(value: object) -> Mapping[str, Any]:
+    """Return a mapping as it is, and an empty one for anything else."""
+    return value if isinstance(value, Mapping) else {}
+
+
+def flat(node: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield the place of each value in nested mappings, keys joined by "/", and the value."""
+    for key, value in node.items():
+        if isinstance(value, Mapping):
+            yield from flat(value, f"{above}{key}/")
+        else:
+            yield f"{above}{key}", value
