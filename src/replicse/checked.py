@@ -13,7 +13,8 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from pydantic_core import ErrorDetails
 
 from replicse import files
-from replicse.errors import BadInput, nearest
+from replicse.errors import UNLISTED, BadInput, nearest
+from replicse.printable import some
 
 SCIENTIFIC, LIST = re.compile(r"[-+]?\d+(\.\d*)?[eE][-+]?\d+"), "a list, as [a, b]"
 
@@ -73,11 +74,7 @@ class Checked(BaseModel):
             errors = error.errors(include_url=False)
             if partly:
                 # A key that is left out may stand elsewhere, and so may what the whole needs beside it.
-                errors = [
-                    each
-                    for each in errors
-                    if len(each["loc"]) > (each["type"] == "missing") or _is_user_message(each)
-                ]
+                errors = [each for each in errors if _counts_in_part(each)]
             return sentence(errors, values, cls) if errors else ""
         return ""
 
@@ -152,11 +149,8 @@ def sentence(errors: Sequence[ErrorDetails], values: object, model: type["Checke
     match error["type"]:
         case "extra_forbidden":
             key, inside = str(error["loc"][-1]), _place(error["loc"][:-1], values)
-            return (
-                f'unknown key "{key}"'
-                + (f" in {inside}" if inside else "")
-                + nearest(key, _known(model, error["loc"][:-1]))
-            )
+            of = f" in {inside}" if inside else ""
+            return f'unknown key "{key}"{of}{nearest(key, _known(model, error["loc"][:-1]))}'
         case "missing":
             return f'{_place(error["loc"][:-1], values) or "the document"} lacks the key "{error["loc"][-1]}"'
         case "literal_error" | "enum":
@@ -164,7 +158,10 @@ def sentence(errors: Sequence[ErrorDetails], values: object, model: type["Checke
         case "union_tag_invalid":
             key = error["ctx"]["discriminator"].strip("'\"")
             tag, tags = value[key], _quoted(error["ctx"]["expected_tags"])
-            return f"{place}.{key} is {excerpt(tag)}{nearest(tag, tags)}"
+            near = nearest(tag, tags)
+            # Entries of the registry have other keys than the kinds of columns and heads, which no plug-in brings.
+            more = UNLISTED if near.startswith("; known") and key != "kind" else ""
+            return f"{place}.{key} is {excerpt(tag)}{near}{more}"
         case "union_tag_not_found":
             key = error["ctx"]["discriminator"].strip("'\"")
             if not isinstance(value, Mapping):
@@ -178,7 +175,8 @@ def sentence(errors: Sequence[ErrorDetails], values: object, model: type["Checke
             if isinstance(value, Mapping | list | tuple | BaseModel):
                 return f"{place}: expected {problem}" if error["loc"] else f"expected {problem}"
             return f"{place} is {excerpt(value)}; expected {problem}"
-    return f"{place} is {excerpt(value)}; expected {_expected(error)}"
+    keys = some(_known(model, error["loc"])) if error["type"].startswith("model_") else ""
+    return f"{place} is {excerpt(value)}; expected {_expected(error)}{keys and f' of {keys}'}"
 
 
 def _quoted(text: str) -> list[str]:
@@ -186,8 +184,10 @@ def _quoted(text: str) -> list[str]:
     return re.findall(r"'((?:[^'\\]|\\.)*)'", text)
 
 
-def _is_user_message(error: ErrorDetails) -> bool:
-    return isinstance(error.get("ctx", {}).get("error"), UserMessage)
+def _counts_in_part(error: ErrorDetails) -> bool:
+    """Return whether a mistake is one also if keys are left out."""
+    is_inside = len(error["loc"]) > (error["type"] == "missing")
+    return is_inside or isinstance(error.get("ctx", {}).get("error"), UserMessage)
 
 
 def _rank(error: ErrorDetails) -> tuple[bool, int]:
@@ -323,13 +323,13 @@ def read_yaml(path: Path) -> Any:
     text = read_text(path)
     try:
         return yaml.load(text, Loader=_Loader)
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, ValueError) as error:  # an impossible date is a ValueError
         mark = getattr(error, "problem_mark", None)
         line = f":{mark.line + 1}" if mark else ""
         problem = " ".join(str(getattr(error, "problem", error)).split())
+        if mark and "cannot start any token" in problem and "\t" in text.split("\n")[mark.line]:
+            problem = "a tab, but YAML is indented by spaces"
         raise BadInput(f"{path}{line}: {problem}; fix the YAML") from None
-    except ValueError as error:  # a date that is none
-        raise BadInput(f"{path}: {error}; fix the YAML") from None
 
 
 def checked_yaml(path: Path, model: type[Model]) -> Model:

@@ -5,6 +5,9 @@ import textwrap
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 
+# What follows the known names of a kind, if a plug-in may add to them.
+UNLISTED = "; a plug-in's own is known if plugins in config.yaml names its file"
+
 
 class BadInput(Exception):
     """Something the user wrote or supplied is wrong; the command line exits with code 2."""

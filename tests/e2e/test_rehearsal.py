@@ -135,7 +135,7 @@ def study(world, hub, tmp_path_factory):
         {"path": "selection.every", "at_most": 12},
     )
     scale |= {"name": "rehearsal", "title": "Rehearsal of the paper scale", "adjust": [*adjusted]}
-    wiki = read_corpus(world, {"format": "lines", "file": "wiki/wiki.txt"})["text"]
+    wiki = read_corpus(world, {"format": "lines", "file": "wiki/wiki.txt", "as_written": True})["text"]
     scale["corpora"]["wiki"]["rows"] = len(wiki)
     scale["corpora"]["nli-sentences"] |= {"rows": 4800}
     (scales / "rehearsal.yaml").write_text(yaml.safe_dump(scale), encoding="utf-8")

@@ -38,6 +38,7 @@ def test_a_document_is_what_the_library_reads(tmp_path, text):
         ("!!str {a: 1}\n", "expected a scalar node, but found mapping"),
         ("- !foo x\n", "could not determine a constructor"),
         ("a: 1\rb: 2\r", "a line ends with CR alone"),
+        ("a:\n\tb: 1\n", "a.yaml:2: a tab, but YAML is indented by spaces"),
     ],
 )
 def test_what_is_no_plain_data_is_refused(tmp_path, text, told):
@@ -66,3 +67,15 @@ def test_what_a_list_looks_like_is_said():
 
     with pytest.raises(BadInput, match=r'seeds is "0-4"; expected a list, as \[a, b\]'):
         Listed.of({"seeds": "0-4"}, "config.yaml")
+
+
+def test_a_mapping_that_is_expected_is_said_with_its_keys():
+    class Rates(Checked):
+        hidden: float
+        attention: float
+
+    class Run(Checked):
+        dropout: Rates
+
+    with pytest.raises(BadInput, match=r"dropout is 0\.1; expected a mapping of hidden, attention"):
+        Run.of({"dropout": 0.1}, "recipes.yaml")

@@ -3,6 +3,7 @@
 import argparse
 import textwrap
 from collections.abc import Iterable, Iterator
+from typing import NoReturn
 
 from replicse.printable import columns
 
@@ -13,6 +14,12 @@ class Parser(argparse.ArgumentParser):
     """A parser with help of its own; options of further groups have a line each only where that is `explained`."""
 
     explained = False
+
+    def error(self, message: str) -> NoReturn:
+        """Exit with a mistake in the arguments; say how flags reach Snakemake, if the verb passes some on."""
+        if message.startswith("unrecognized arguments") and "further" in self._defaults:
+            message += "; flags of Snakemake follow a lone --"
+        super().error(message)
 
     def format_help(self) -> str:
         """Return the usage, what the verb does, examples, and what each argument means."""

@@ -82,6 +82,8 @@ def run(arguments: Namespace) -> int:
     checked = checked_config({**config, **own}, file)
     if arguments.profile:
         arguments.profile = profile_named(arguments.profile, arguments.workflow)
+    if not arguments.dry_run:
+        refuse_absent_gpus(arguments.profile, arguments.further)
     # Snakemake would tell a mistake among lines of its own.
     whole = load_or_compile(checked, arguments.workflow, file)
     study_items = list(chosen_items(checked, whole.papers, file))
@@ -116,7 +118,8 @@ def run(arguments: Namespace) -> int:
         code = exit_code([*command[:-1], *arguments.further, "--", *command[-1]], arguments.workflow)
     if arguments.dry_run:
         if arguments.item:
-            print(f"all commands in full: {shlex.join([*command[2:-3], '--', *command[-1]])}")
+            words = [*command[2:-3], *arguments.further, "--", *command[-1]]
+            print(f"all commands in full: {shlex.join(words)}")
     elif code == 0 and not DRY & {*arguments.further}:
         tell_pages(items, config["scale"])
     return 1 if code else 0
@@ -229,6 +232,24 @@ def refuse_without_executor(file: Path) -> None:
     if executor != "local" and not find_spec(package.replace("-", "_")):
         raise BadInput(f"{file}: the executor {executor} is not installed; pip install {package}")
     refuse_unquotable_folder(executor)
+
+
+def refuse_absent_gpus(profile: str | None, further: Sequence[str]) -> None:
+    """Raise BadInput if a local profile, or flags of Snakemake, ask for GPUs on a machine without one."""
+    file = Path(profile or "", "config.yaml")
+    settings = (read_yaml(file) or {}) if profile and file.is_file() else {}
+    if settings.get("executor", "local") != "local":
+        return
+    asked = {str(file): str(settings.get("resources", {}).get("gpu", 0))}
+    asked |= {word: word.rpartition("gpu=")[2] for word in further if "gpu=" in word}
+    named = [place for place, count in asked.items() if count.isdecimal() and int(count) > 0]
+    if not named:
+        return
+    import torch
+
+    if not torch.cuda.is_available():
+        remedy = "replicse doctor says why; without --profile and gpu= jobs run on the CPU"
+        raise BadInput(f"{named[0]}: asks for GPUs, but torch sees none on this machine; {remedy}")
 
 
 def profile_named(name: str, workflow: Path) -> str:

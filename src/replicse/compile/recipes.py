@@ -8,7 +8,8 @@ from replicse.registry.run_specs import AveragedRun, InitSpec, RunSpec
 from replicse.spec.cell_names import CellNames
 from replicse.spec.layers import merged
 from replicse.spec.models import EncoderRequest, layered
-from replicse.spec.papers import Paper, merge_runs, recipe_layers, recipe_of, with_own_corpora
+from replicse.spec.own_corpora import with_own_corpora
+from replicse.spec.papers import Paper, merge_runs, recipe_layers, recipe_of
 from replicse.spec.printed import Spread
 from replicse.spec.protocols import varied
 from replicse.spec.record import Record

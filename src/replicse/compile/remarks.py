@@ -6,12 +6,17 @@ from replicse.compile.lines import described
 from replicse.compile.needs import absent, absent_root, unpinned_text
 from replicse.compile.recipes import Chain, Recipes, Written
 from replicse.compile.study import Study
+from replicse.registry.suites import range_of
 from replicse.spec.record import Record
 from replicse.spec.tables import Item
 from replicse.workspace import is_own
 
 # Of more rows than this a note says how many they are.
 FEW_ROWS = 3
+# Epochs of a run that are most likely a mistake.
+OFTEN = 1000
+# Rows of SimCSE's corpus, for a corpus of which the scale does not say the rows.
+MILLION = 1_000_000
 KEPT = "values that your recipes write are kept, and adjust: [] in a scale of your own keeps all"
 
 
@@ -24,6 +29,8 @@ def remarks(plan: Study) -> Iterator[str]:
     if changed := adjusted_text(plan, plan.items.values()):
         yield changed
     yield from shortened_runs(plan)
+    yield from unlikely_settings(plan)
+    yield from printed_fractions(plan)
     yield from (f"{item} is left out: {error}" for item, error in plan.unplanned.items())
     if unpinned := unpinned_text(plan):
         yield unpinned
@@ -69,6 +76,37 @@ def shortened_runs(plan: Study) -> Iterator[str]:
                 ends = f"optimisation.epochs ends the run after {steps:,} steps of {asked:,}"
                 told.add(where)
                 yield f"{where}: {ends} ({rows:,} rows of {corpus}); leave out epochs to make them all"
+
+
+def unlikely_settings(plan: Study) -> Iterator[str]:
+    """Yield learning rates above 1 and steps that read a corpus very often, in runs of the workspace's papers."""
+    recipes, seen = Recipes(plan.papers, plan.scale, Record()), set[str]()
+    for item in (item for item in plan.items.values() if is_own(item.file)):
+        for written, where in _written_runs(item, recipes):
+            if where in seen:
+                continue
+            seen.add(where)
+            run = plan.scale.adjusted(written.run, written.own, where)
+            optimisation, rows = run.optimisation, plan.scale.rows(run.corpus or "")
+            rate, steps = optimisation.learning_rate, optimisation.last_step(rows, 1 + len(run.beside))
+            if rate > 1:
+                yield f"{where}: optimisation.learning_rate is {rate:g}; most losses diverge above 1"
+            times = (steps or 0) * optimisation.rows_per_step // (rows or MILLION)
+            if times > OFTEN:
+                read = f"the {rows:,} rows of {run.corpus}" if rows else "even a corpus of a million rows"
+                yield f"{where}: {steps:,} steps read {read} {times:,} times"
+
+
+def printed_fractions(plan: Study) -> Iterator[str]:
+    """Yield numbers of the workspace's papers that are printed as fractions, although scores are x 100."""
+    for item in (item for item in plan.items.values() if is_own(item.file)):
+        file = plan.papers[item.paper].folder / "reported.csv"
+        for cell in plan.described(item.id):
+            printed, limits = cell.reported, range_of(cell.metric_path)
+            if cell.column.kind != "score" or printed is None or limits is None or limits.high != 100:
+                continue
+            if printed.number and 0 < abs(printed.number.value) <= 1:
+                yield f'{file}: {cell.id.short} prints "{printed.value}", but scores are x 100'
 
 
 def _written_runs(item: Item, recipes: Recipes) -> Iterator[tuple[Written, str]]:

@@ -24,6 +24,7 @@ from replicse.spec.config import Config
 from replicse.spec.layers import merged
 from replicse.spec.lock import Lock, load_lock
 from replicse.spec.models import SOURCES, Encoder, EncoderRequest, EncoderSource, PlannedRequest, layered
+from replicse.spec.own_corpora import name_corpus
 from replicse.spec.papers import Paper, recipe_of, recipes_in_order
 from replicse.spec.record import Record, load_record
 from replicse.spec.scales import OfAnotherScale, Scale
@@ -76,15 +77,17 @@ class Resolver:
             found = [Encoder(source=self._own(request, where), pooling=OWN)]
         else:
             raise BadInput(f"{where}: the encoder names none of {', '.join(SOURCES)}")
-        each = (self._read(encoder, request, where) for encoder in found)
+        each = (self._read(encoder, request, paper, where) for encoder in found)
         return list({encoder.encoder_id: encoder for encoder in each}.values())
 
-    def _read(self, encoder: Encoder, request: EncoderRequest, where: str) -> Encoder:
+    def _read(self, encoder: Encoder, request: EncoderRequest, paper: str, where: str) -> Encoder:
         """Return an encoder as the request reads it."""
         asked = {key: entry for key, entry in request.entries().items() if key in READING and entry}
         after = asked.get("postprocess")
         if after and after.fit != "target":
-            asked["postprocess"] = after.replace(fit=self.scale.corpus(after.fit, where))
+            papers = self.plan.papers
+            name = name_corpus(after.fit, papers[paper], papers) if paper in papers else after.fit
+            asked["postprocess"] = after.replace(fit=self.scale.corpus(name, where))
         return encoder.replace(**asked)
 
     def _trained(

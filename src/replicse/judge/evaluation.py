@@ -1,6 +1,7 @@
 """Read an evaluation file and check its shape, its encoder, its numbers and its pairs."""
 
 import math
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any
@@ -8,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from replicse.checked import excerpt
 from replicse.errors import BadInput
 from replicse.files import read_json
+from replicse.registry.plugins import plugin_places, suite_code
 from replicse.registry.ranges import ANY
 from replicse.registry.registry import current
 from replicse.registry.suites import range_of
@@ -61,7 +63,7 @@ def check_evaluation(
     """
     problems = chain(_problems(evaluation, place), _absent(evaluation, asked, partly))
     if problem := _misshapen(evaluation) or next(problems, ""):
-        raise BadInput(f"{path}: {problem}; {REMEDY}")
+        raise BadInput(f"{path}: {problem}; {_remedy(problem)}")
     checked_record(evaluation.get("provenance", {}), path, REMEDY)
 
 
@@ -97,6 +99,16 @@ def checked_record(record: object, path: str, remedy: str) -> Mapping[str, Any]:
         if isinstance(before, list) and all(isinstance(each, Mapping) for each in before):
             return record
     raise BadInput(f"{path}: holds no record of what it was made with; {remedy}")
+
+
+def _remedy(problem: str) -> str:
+    """Return the remedy of a problem; a suite of a plug-in would give the same numbers again."""
+    places = plugin_places()
+    for suite in current().suites:
+        place = places.get(suite_code(suite))
+        if place and re.search(rf"\b{re.escape(suite)}\b", problem):
+            return f"fix suite {suite} in {place}"
+    return REMEDY
 
 
 def _misshapen(document: Any) -> str:

@@ -69,12 +69,12 @@ def compare_results(a: ExternalResults, b: ExternalResults) -> Differences:
         raise BadInput(f"no score is in both; A holds {a.scores_listed()}; B holds {b.scores_listed()}")
     names = [name for name in both if other_aggregation(name) not in both]
     data = {name: _differing(a.data_of(name), b.data_of(name)) for name in names}
-    other = {name for name in names if data[name]}
-    other |= {name for name in names if not other.isdisjoint(_parts(name))}
+    of_other_data = {name for name in names if data[name]}
+    of_other_data |= {name for name in names if not of_other_data.isdisjoint(_parts(name))}
     return Differences(
         a=str(a.place),
         b=str(b.place),
-        scores={name: _compare(*both[name], name in other) for name in names},
+        scores={name: _compare(*both[name], name in of_other_data) for name in names},
         data={name: facts for name, facts in data.items() if facts},
         inputs=_differing(a.inputs, b.inputs),
         settings=_differing(a.settings, b.settings),

@@ -165,7 +165,8 @@ class Architecture(Checked):
 class PostprocessingParameters(Entry):
     """What every post-processing has: what it is fitted on, and the parameters of its fit that may change a number.
 
-    `fit` is a corpus, by its name in a scale or as its recipe, or "target": each task's own sentences.
+    `fit` is the name of a corpus of a scale, paper or config, or "target": each task's own sentences. A job has the
+    recipe of the corpus in place of its name.
     `implementation` names module and class.
     """
 

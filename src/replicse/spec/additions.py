@@ -7,7 +7,8 @@ from typing import Any
 from replicse.errors import BadInput, check_names
 from replicse.registry.tables import Table
 from replicse.spec.config import Config
-from replicse.spec.papers import Paper, shared_corpora
+from replicse.spec.own_corpora import shared_corpora
+from replicse.spec.papers import Paper
 from replicse.spec.scales import Scale
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import Annotated
 
 from pydantic import Field
 
@@ -24,6 +24,7 @@ from replicse.spec.columns import AnyColumn, Reducer
 from replicse.spec.config import use_all_plugins
 from replicse.spec.layers import merged
 from replicse.spec.models import Recipe
+from replicse.spec.own_corpora import with_own_corpora
 from replicse.spec.printed import Reported, read_reported
 from replicse.spec.protocols import AS_RUN, Protocol, load_protocols
 from replicse.spec.tables import Item, Row, load_item
@@ -66,9 +67,6 @@ class About(Checked):
         surnames = [name.split()[-1] for name in names]
         who = {1: names[0], 2: " and ".join(surnames)}.get(len(names), f"{surnames[0]} et al.")
         return f"{who} ({self.year})"
-
-
-Layer = TypeVar("Layer", bound=RunSpec)
 
 
 class Corpora(Checked):
@@ -289,28 +287,6 @@ def recipe_layers(
     if recipe.like:
         yield from recipe_layers(papers, home.key, recipe.like, where, (*below, full))
     yield home, recipe.without("like")
-
-
-def shared_corpora(papers: Mapping[str, Paper]) -> set[str]:
-    """Return the names of corpora that several papers have."""
-    seen: set[str] = set()
-    shared: set[str] = set()
-    for paper in papers.values():
-        shared |= seen & paper.corpora.keys()
-        seen |= paper.corpora.keys()
-    return shared
-
-
-def with_own_corpora(run: Layer, paper: Paper, papers: Mapping[str, Paper]) -> Layer:
-    """Return a layer of a run with its corpora named by their paper, if several papers have corpora of these names."""
-    own = shared_corpora(papers) & paper.corpora.keys()
-    if run.corpus in own:
-        run = run.replace(corpus=f"{paper.key}/{run.corpus}")
-    if any(source.corpus in own for source in run.beside):
-        named = {name: f"{paper.key}/{name}" for name in own}
-        beside = [source.replace(corpus=named.get(source.corpus, source.corpus)) for source in run.beside]
-        run = run.replace(beside=tuple(beside))
-    return run
 
 
 def recipes_in_order(papers: Mapping[str, Paper]) -> Iterator[tuple[Paper, str]]:

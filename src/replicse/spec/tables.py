@@ -232,8 +232,9 @@ def _steps(wanted: TrajectoryFigure) -> Iterator[StepScore]:
 def load_item(path: Path, paper: str) -> Item:
     """Return the item of a YAML file; BadInput names file, row and key of a mistake."""
     document = read_yaml(path)
-    if isinstance(document, Mapping) and isinstance(document.get("rows"), list):
-        document = {**document, "rows": list(expanded(document["rows"], {}, str(path)))}
+    for key in ("rows", "columns"):
+        if isinstance(document, Mapping) and isinstance(document.get(key), list):
+            document = {**document, key: list(expanded(document[key], key, {}, str(path)))}
     item = Item.of(document, str(path))
     if item.id != f"{paper}/{path.stem}":
         raise BadInput(f'{path}: id is "{item.id}"; expected "{paper}/{path.stem}"')
@@ -258,29 +259,28 @@ def _paths(item: Item) -> Iterator[tuple[str, str]]:
             yield path, f"row {row.id}: metric_paths.{name}"
 
 
-def expanded(rows: Sequence[Any], names: Mapping[str, Any], where: str) -> Iterator[Any]:
-    """Yield rows with every `{for_each: [{name: value}, ...], rows: [...]}` written out.
+def expanded(entries: Sequence[Any], key: str, names: Mapping[str, Any], where: str) -> Iterator[Any]:
+    """Yield rows or columns with every `{for_each: [{name: value}, ...], rows: [...]}` written out.
 
-    In the rows inside, `{name}` stands for the value; blocks may be nested.
+    Args:
+        entries: rows or columns, and blocks of them, which may be nested.
+        key: `rows` or `columns`, the key of the entries of a block.
+        names: the values by the names that stand for them in `{}` in the entries.
+        where: the file that errors name.
     """
-    for row in rows:
-        if not isinstance(row, Mapping) or "for_each" not in row:
-            yield filled(row, names) if names else row
+    for entry in entries:
+        if not isinstance(entry, Mapping) or "for_each" not in entry:
+            yield filled(entry, names) if names else entry
             continue
-        blocks, inner = row["for_each"], row.get("rows")
-        if (
-            set(row) != {"for_each", "rows"}
-            or not isinstance(blocks, list)
-            or not isinstance(inner, list)
-            or not blocks
-        ):
-            raise BadInput(
-                f"{where}: a block of rows is {sorted(map(str, row))}; expected for_each and rows, two lists"
-            )
+        blocks, inner = entry["for_each"], entry.get(key)
+        is_block = set(entry) == {"for_each", key} and isinstance(blocks, list) and blocks
+        if not is_block or not isinstance(inner, list):
+            problem = f"a block of {key} is {sorted(map(str, entry))}"
+            raise BadInput(f"{where}: {problem}; expected for_each and {key}, two lists")
         for block in blocks:
             if not isinstance(block, Mapping):
                 raise BadInput(f"{where}: for_each holds {block!r}; expected a mapping of names to values")
-            yield from expanded(inner, {**names, **block}, where)
+            yield from expanded(inner, key, {**names, **block}, where)
 
 
 def filled(value: Any, names: Mapping[str, Any]) -> Any:

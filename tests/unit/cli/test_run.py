@@ -96,7 +96,31 @@ def test_what_asks_a_run_to_end_asks_its_jobs(tmp_path, number):
         time.sleep(0.05)
 
 
-def test_snakemake_is_told_the_config_and_the_targets(calls, capsys):
+@pytest.mark.parametrize("words", [["--profile", "gpu-box"], ["--", "--resources", "gpu=2"]])
+def test_gpus_are_refused_on_a_machine_without_one(calls, capsys, monkeypatch, words):
+    """The jobs waited for a GPU, or ran on the CPU, without a word."""
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    command = ["run", "simcse_table3", "--workflow", str(ROOT / "workflow"), *words]
+    assert main(command) == 2 and not calls
+    assert "asks for GPUs, but torch sees none on this machine" in capsys.readouterr().err
+    assert main([*command[:2], "-n", *command[2:]]) == 0 and calls, "elsewhere there may be one"
+    monkeypatch.setattr("torch.cuda.is_available", lambda: True)
+    assert main(command) == 0
+
+
+def test_flags_of_snakemake_are_printed_and_asked_for_after_two_dashes(calls, capsys):
+    words = ["run", "simcse_table3", "--workflow", str(ROOT / "workflow"), "-n"]
+    assert main([*words, "--", "--forceall"]) == 0
+    assert "--printshellcmds --forceall -- simcse_table3" in capsys.readouterr().out
+    with pytest.raises(SystemExit, match="2"):
+        main([*words, "--forceall"])
+    assert (
+        "unrecognized arguments: --forceall; flags of Snakemake follow a lone --" in capsys.readouterr().err
+    )
+
+
+def test_snakemake_is_told_the_config_and_the_targets(calls, capsys, monkeypatch):
+    monkeypatch.setattr("torch.cuda.is_available", lambda: True)
     more = ["--configfile", "more.yaml", "--seeds", "2", "--scale", "compact"]
     words = ["--workflow", str(ROOT / "workflow"), *more]
     assert main(["run", "simcse_table3", *words, "--profile", "gpu-box", "--", "--notemp"]) == 0

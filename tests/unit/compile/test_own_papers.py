@@ -8,6 +8,7 @@ from planned import WORKFLOW
 from replicse.cli import main
 from replicse.compile.compiler import compile_study
 from replicse.compile.jobs import list_jobs
+from replicse.compile.remarks import remarks
 from replicse.compile.specifications import Specifications
 
 COLUMN = {"id": "stsb", "metric": "spearman", "metric_path": "sts-dev/STS-B/all"}
@@ -132,13 +133,16 @@ def test_two_papers_may_have_corpora_of_one_name(mine):
         {"id": "own", "encoder": {"use": "own"}},
         {"id": "of-first", "encoder": {"use": "first/own"}},
         {"id": "by-row", "encoder": {"use": "simcse/unsup", "run": {"corpus": "own"}}},
+        {"id": "fit", "encoder": {"use": "first/own", "postprocess": {"name": "centring", "fit": "own"}}},
     ]
     recipes = {"own": {"like": "first/own", "corpus": "own"}}
     write_paper(mine, "second", {"table1": {**TABLE, "rows": rows}}, recipes=recipes)
     write_corpus(mine, "second")
     assert dict(study(paper="first").runs) == dict(alone.runs)
     both = study(paper="second")
-    read = {cell.row.id: both.run_of(cell.encoders[0]).corpus for cell in both.cells["second/table1"]}
+    encoders = {cell.row.id: cell.encoders[0] for cell in both.cells["second/table1"]}
+    read = {row: both.run_of(encoder).corpus for row, encoder in encoders.items()}
+    assert both.encoders[encoders["fit"]].postprocess.fit == read["own"]
     assert read["own"] == read["by-row"] == {**read["of-first"], "file": "papers/second/own.csv"}
     assert read["of-first"]["file"] == "papers/first/own.csv" and read["own"]["name"] == "own"
     stores = [job.payload["corpus"] for (stage, _), job in list_jobs(both).items() if stage == "store"]
@@ -172,3 +176,30 @@ def test_defaults_that_no_recipe_writes_are_named_too(mine, capsys):
     assert (
         "trains plain with optimisation.batch_size 16 instead of 64, optimisation.steps 20, selection" in told
     )
+
+
+def test_a_rate_a_step_count_and_a_fraction_that_are_likely_mistakes_are_noted(mine, capsys):
+    printed = [{"item": "table1", "row": "own", "column": "stsb", "metric": "spearman", "value": "0.76"}]
+    write_paper(mine, "likely", {"table1": TABLE}, printed, {"own": OWN})
+
+    def notes(**options):
+        recipe = {**OWN, "corpus": "ours", "optimisation": {"batch_size": 64, "steps": 30, **options}}
+        (mine / "papers/likely/recipes.yaml").write_text(yaml.safe_dump({"own": recipe}))
+        return list(remarks(study(paper="likely")))
+
+    corpus = {"format": "table", "file": "own.csv", "text": "sentence", "rows": 640}
+    (mine / "own.csv").write_text("sentence\n" + "A sentence of our own.\n" * 640)
+    (mine / "papers/likely/corpora.yaml").write_text(yaml.safe_dump({"corpora": {"ours": corpus}}))
+    assert sum('table1/own/stsb prints "0.76", but scores are x 100' in note for note in notes()) == 1
+    assert not [note for note in notes(learning_rate=1, steps=10000) if "diverge" in note or "times" in note]
+    assert any("learning_rate is 1000; most losses diverge" in note for note in notes(learning_rate=1000))
+    assert any("steps read the 640 rows of ours 1,001 times" in note for note in notes(steps=10010))
+
+
+def test_columns_are_repeated_as_rows_are(mine):
+    years = [{"year": year} for year in (12, 13)]
+    inner = {"id": "sts{year}", "metric": "spearman", "metric_path": "sts/STS{year}/all"}
+    table = {**TABLE, "columns": [COLUMN, {"for_each": years, "columns": [inner]}]}
+    write_paper(mine, "wide", {"table1": table}, recipes={"own": OWN})
+    paths = [cell.metric_path for cell in study(paper="wide").cells["wide/table1"]]
+    assert paths == ["sts-dev/STS-B/all", "sts/STS12/all", "sts/STS13/all"]

@@ -1,12 +1,18 @@
 """Adjudication: the cells that stand for one another, and the words of an interval."""
 
+import math
+import statistics
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from planned import WORKFLOW
 
-from replicse.judge.adjudicate import outcome
+from replicse.judge.adjudicate import gap_noise, outcome
+from replicse.judge.table import CellResult
 from replicse.spec.counterparts import counterparts
 from replicse.spec.papers import load_papers
+from replicse.spec.printed import Reported
 
 
 def test_cells_that_a_difference_joins_are_counterparts():
@@ -33,3 +39,35 @@ def test_the_word_says_what_the_interval_holds(found):
     if word == "no":
         assert low <= 0 and high < 0.5
     assert outcome(None, None) == "undetermined"
+
+
+def printed(value, **more):
+    return Reported.of({"value": value, "source": "x", **more}, "cell")
+
+
+SEEDS = (70.0, 71.0, 71.5, 73.0)
+T_3 = 3.182446305
+MEAN_OF_5 = {"statistic": "mean", "seeds": 5, "sd": 0.4}
+
+
+@pytest.mark.parametrize(
+    ("ours", "reported", "other", "noise"),
+    [
+        # Print is one draw, our mean that of four; or each side is one draw.
+        (SEEDS, printed("75.0"), None, lambda sd: T_3 * sd * math.sqrt(1 + 1 / 4) + 0.05),
+        (SEEDS, printed("75.0"), printed("74"), lambda sd: T_3 * sd * math.sqrt(2) + 0.55),
+        # A mean of five with a spread of its own.
+        (SEEDS, printed("75.0", **MEAN_OF_5), None, lambda sd: T_3 * math.sqrt(0.16 / 5 + sd**2 / 4) + 0.05),
+        (SEEDS, printed("1.0", statistic="sd", seeds=5), None, None),
+        (SEEDS[:2], printed("75.0"), None, None),
+        ((70.0,), printed("75.0"), printed("74.00"), lambda sd: 0.055),
+    ],
+)
+def test_noise_of_a_gap_is_that_of_its_two_sides(ours, reported, other, noise):
+    seedless = len(ours) == 1
+    values = [{"seed": None if seedless else seed, "value": value} for seed, value in enumerate(ours)]
+    names = {"row": "r", "column": "c", "metric": "spearman", "protocol": "as-described"}
+    cell = CellResult(**names, values=values, seedless=seedless, reported=reported)
+    found = gap_noise(cell, other)
+    sd = statistics.stdev(ours) if len(ours) > 1 else 0.0
+    assert found == (None if noise is None else pytest.approx(noise(sd)))

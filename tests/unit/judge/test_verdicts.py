@@ -112,6 +112,50 @@ def test_power_with_a_published_spread_is_not_lost_at_five_seeds():
     assert with_it > 0.74 and alone < 0.62
 
 
+SOME = [75.0, 76.0, 78.0]
+
+
+@pytest.mark.parametrize(
+    ("values", "reported", "changes", "word"),
+    [
+        ([math.inf, None], "n/a", {"comparable": False, "failures": ["no encoder"]}, "failed"),
+        ([math.inf, 75.0], "76.25", {"comparable": False}, "failed"),
+        ([None, None], "n/a", {"comparable": False}, "not run"),
+        ([75.0, None], "n/a", {"comparable": False}, "not run"),
+        ([75.0, 75.0], "n/a", {"comparable": False}, ""),
+        ([75.0, 75.0], "76.25", {"comparable": False}, "not comparable"),
+        ([75.0, 75.0], "76.25", {}, "undetermined"),
+        (SOME, "76.25", {"comparable": False}, "not comparable"),
+        (SOME, "76.25", {}, "within seed spread"),
+    ],
+)
+def test_of_two_reasons_the_verdict_names_the_one_that_comes_first(values, reported, changes, word):
+    assert judged(values, reported, **changes).verdict == word
+
+
+@pytest.mark.parametrize(
+    ("reported", "rounding", "margin"),
+    [("76.25", 0, 0.005), ("7625.25", 0, 5e-5 * 7625.25), ("76.25", 0.05, 0.055), ("76", 0, 0.5)],
+)
+def test_a_number_without_seeds_is_equal_up_to_the_rounding_of_print_or_a_twenty_thousandth(
+    reported, rounding, margin
+):
+    number = float(reported)
+    for sign in (-1, 1):
+        inside, beyond = (number + sign * factor * margin for factor in (0.999, 1.001))
+        assert judged([inside], reported, seedless=True, rounding=rounding).verdict == "equal"
+        assert judged([beyond], reported, seedless=True, rounding=rounding).verdict == "not equal"
+
+
+@pytest.mark.parametrize("shift", [-3.0, -0.6, 0.0, 0.6, 3.0])
+def test_p_is_that_of_the_nearest_number_that_is_printed_so(shift):
+    """A number printed as 76 lies anywhere from 75.5 to 76.5."""
+    values = [76.0 + shift + step for step in (-1.0, 0.0, 0.5, 0.5)]
+    mean, scale = statistics.mean(values), statistics.stdev(values) * math.sqrt(1 + 1 / 4)
+    below, above = stats.t.cdf((76.5 - mean) / scale, 3), stats.t.sf((75.5 - mean) / scale, 3)
+    assert judged(values, "76").p == pytest.approx(min(1, 2 * below, 2 * above))
+
+
 # Properties. Scores are two-decimal numbers, as harnesses print them.
 scores = st.integers(0, 10_000).map(lambda cents: cents / 100)
 samples = st.lists(scores, min_size=1, max_size=7)
@@ -128,13 +172,13 @@ def test_every_cell_gets_a_known_verdict_and_a_coherent_interval(values, reporte
         assert cell.reproduced - cell.low == pytest.approx(cell.high - cell.reproduced, rel=1e-6, abs=1e-9)
 
 
-def paper_of(values):
+def paper_of(values, paper="made", item="table1", protocol="as-described"):
     """Return the result of one item: a cell per row of seeds, judged against print, 0."""
-    about = {"column": "a", "metric": "m", "protocol": "as-described"}
+    about = {"column": "a", "metric": "m", "protocol": protocol}
     cells = [
         {"row": f"r{place}", **about, **vars(judged(list(row), "0.0000"))} for place, row in enumerate(values)
     ]
-    about = {"item": "made/table1", "paper": "made", "scale": "paper", "comparable": True, "kind": "table"}
+    about = {"item": f"{paper}/{item}", "paper": paper, "scale": "paper", "comparable": True, "kind": "table"}
     return ItemResult(**about, title="", place="", columns=(), rows=(), cells=cells)
 
 
@@ -156,3 +200,22 @@ def test_verdicts_of_a_paper_are_controlled_for_their_number():
     found = [cell.verdict != "within seed spread" for cell in together.cells]
     assert sum(found[:100]) == 100 and sum(found[100:]) <= 0.05 * 200
     assert "among 200 cells of the paper (Benjamini-Hochberg)" in together.cells[0].reason
+
+
+def test_verdicts_are_controlled_within_the_text_of_a_paper_and_within_its_variants():
+    """Cells of another paper, and of variants, make no p-value larger; those of another item do."""
+    random = np.random.default_rng(3)
+    results = [
+        paper_of(random.normal(size=(count, 5)), *names)
+        for count, names in (
+            (7, ("one", "table1")),
+            (3, ("one", "table2")),
+            (4, ("one", "table3", "last-checkpoint")),
+            (5, ("two", "table1")),
+        )
+    ]
+    found = [[cell.p_adjusted for cell in result.cells] for result in controlled(results)]
+    for family in ((0, 1), (2,), (3,)):
+        p = [cell.p for place in family for cell in results[place].cells]
+        adjusted = [each for place in family for each in found[place]]
+        assert adjusted == pytest.approx(stats.false_discovery_control(p).tolist())

@@ -133,6 +133,13 @@ def test_torch_stays_out_of_a_plan():
     assert subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True).stdout == "False\n"
 
 
+def test_a_name_that_no_plugin_in_use_brings_is_refused_with_where_plugins_are_listed():
+    with pytest.raises(
+        BadInput, match=r'"windowing"; known: .*; a plug-in\S+ own is known if plugins in config\.yaml'
+    ):
+        augmentation_of({"name": "windowing"})
+
+
 def test_augmentations_and_suites():
     text = """
 from typing import Literal
@@ -146,6 +153,7 @@ def reverse(lines, *, seed):
 """
     from replicse.augment import augment
     from replicse.evaluation.suites import run_suites
+    from replicse.judge.evaluation import check_evaluation
 
     use_plugins([written("mine.py", text + SUITE)])
     assert augment(["ab", "cd"], {"name": "reverse"}) == ["ba", "dc"]
@@ -157,6 +165,9 @@ def reverse(lines, *, seed):
             pass
 
     assert run_suites(Path(), Vectors(), ["letters"])["suites"] == {"letters": {"n": 26}}
+    for wrong, asked in (({"letters": {"n": 0.5}}, ()), ({"letters": {}}, ("letters/n",))):
+        with pytest.raises(BadInput, match=r"letters/n.*; fix suite letters in .*mine\.py$"):
+            check_evaluation({"suites": wrong}, "a.json", {}, asked, partly=False)
     use_plugins([])
     assert "letters" not in current().suites and not is_metric("letters/n")
     with pytest.raises(BadInput, match="reverse"):

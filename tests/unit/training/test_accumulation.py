@@ -89,6 +89,17 @@ def test_numbers_of_a_term_follow_their_schedules(tmp_path):
     assert found[0] == pytest.approx(found[1], rel=1e-6)
 
 
+def test_the_weight_of_a_term_follows_its_schedule(tmp_path):
+    losses = []
+    for weight in ({}, {"weight": 2, "schedule": "linear"}):
+        objective = [{"term": "infonce", **weight}]
+        trainer = trainer_of(
+            tmp_path / str(len(losses)), {"batch_size": 16, "epochs": 1}, objective=objective
+        )
+        losses.append([gradients(trainer, step)[0] for step in (0, 4)])
+    assert losses[1] == pytest.approx([2 * losses[0][0], 2 * (1 - 4 / 6) * losses[0][1]], rel=1e-6)
+
+
 @pytest.mark.parametrize(
     ("schedules", "told"),
     [

@@ -26,11 +26,13 @@ from replicse.errors import BadInput, Failed, MissingData
 from replicse.files import read_json
 from replicse.registry.procedures import AdamWParameters
 from replicse.registry.registry import Registry, current
+from replicse.registry.run_options import SelectionRule
 from replicse.registry.suites import COUNT, Suite
 from replicse.runtime.locks import HOLDER
 from replicse.training.data import TrainingData
 from replicse.training.guards import Guard
 from replicse.training.loop import Trainer
+from replicse.training.model import SentenceModel
 from replicse.training.precision import check_precision
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -78,7 +80,9 @@ def test_the_same_seed_gives_the_same_weights_bit_for_bit(tmp_path, root):
 
 
 def test_a_killed_run_resumes_to_the_same_weights(tmp_path, root, monkeypatch):
-    job = micro.job(tmp_path)
+    """A masked-LM term draws from the generator of the run, which a state keeps, too."""
+    job = micro.job(tmp_path, objective=[{"term": "infonce", "temperature": 0.05}, {"term": "mlm"}])
+    assert micro.trainer_of(job, tmp_path / "seeded", root).generator.initial_seed() == job.spec.seed
     whole = trained(job, root, tmp_path / "whole")
 
     done = []
@@ -112,8 +116,8 @@ def test_best_is_the_best_development_score_and_last_the_last(tmp_path, root, ke
 
 
 def test_the_suite_that_the_rule_names_selects_by_its_own_code(tmp_path, root, monkeypatch, capsys):
-    """One that a plug-in brings, and a set of one's own; here each is best at the first reading or the last."""
-    values = iter((4, 3, 2, 1))
+    """One that a plug-in brings, and a set of one's own; of a tie the checkpoint that came first is kept."""
+    values = iter((4, 4, 2, 4))
     mine = ModuleType("mine")
     mine.evaluate = lambda root, vectors, **_: {"some": {"score": next(values)}}
     monkeypatch.setitem(sys.modules, "mine", mine)
@@ -122,6 +126,7 @@ def test_the_suite_that_the_rule_names_selects_by_its_own_code(tmp_path, root, m
     monkeypatch.setattr(Registry, "in_use", known)
     out = trained(micro.job(tmp_path, selection={"metric": "mine/some/score", "every": 5}), root, tmp_path)
     assert micro.metrics(out)["best"] == {"step": 5, "dev": 4}
+    assert not SelectionRule(keeps="lowest").prefers(4, 4)
     texts, scores = micro.sentences(21, 5), [0, 1, 2, 3, 4] * 4
     rows = [",".join(map(str, each)) for each in zip(texts, texts[1:], scores, strict=False)]
     (tmp_path / "mine.csv").write_text("\n".join(["a,b,score", *rows]))
@@ -182,6 +187,21 @@ def test_every_parameter_of_two_encoders_is_trained_once_the_masked_lm_head_behi
     first, second = model.backbone.state_dict(), model.second[0].state_dict()
     assert second.keys() < first.keys(), "the second one has no masked-LM head"
     assert any(not torch.equal(first[name], second[name]) for name in second)
+    saved, name = micro.weights(tmp_path / "out" / "best"), "embeddings.word_embeddings.weight"
+    (table,) = (weight for key, weight in saved.items() if key.endswith(name))
+    assert np.array_equal(table, model.backbone.input_embeddings.detach().numpy()), "the first is tested"
+
+
+def test_a_run_gives_its_model_the_progress_of_each_step(tmp_path, root, monkeypatch):
+    seen = []
+    monkeypatch.setattr(SentenceModel, "set_progress", lambda self, progress: seen.append(progress))
+    dropout = {"hidden": 0.1, "schedule": "curriculum"}
+    optimisation = {"batch_size": 16, "epochs": 4, "steps": 4}
+    job = micro.job(tmp_path, dropout=dropout, optimisation=optimisation, selection={"every": 0})
+    trainer = micro.trainer_of(job, tmp_path, root)
+    trainer.model.pooled_rate = 0.0
+    trainer.run()
+    assert seen == [0, 0, 0.25, 0.5, 0.75]
 
 
 def test_batches_are_a_permutation_each_epoch_and_resume_in_place(tmp_path):

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from replicse.cli.render import read_study, study_facts, write_all
 from replicse.cli.stages import Stage, StudyJob
-from replicse.compile.paths import Paths
+from replicse.compile.paths import Paths, drop_partial
 from replicse.files import read_json
 from replicse.judge.judgements import Judgements
 from replicse.judge.table import ItemResult
@@ -19,6 +19,7 @@ def report(job: StudyJob, arguments: Namespace) -> None:
     judgements = Judgements.of(read_json(paths.judgements), paths.judgements)
     items = [ItemResult.read(paths.item(name)) for name in study["items"]]
     write_all(paths, facts, items, arguments.out.parent, judgements)
+    drop_partial(study["scale"])
 
 
 STAGE = Stage(StudyJob.of, report)

@@ -1,0 +1,34 @@
+"""Names of corpora that several papers have: `paper/name`, so that each paper names its own."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, TypeVar
+
+from replicse.registry.run_specs import RunSpec
+
+if TYPE_CHECKING:
+    from replicse.spec.papers import Paper
+
+Layer = TypeVar("Layer", bound=RunSpec)
+
+
+def shared_corpora(papers: Mapping[str, "Paper"]) -> set[str]:
+    """Return the names of corpora that several papers have."""
+    seen: set[str] = set()
+    shared: set[str] = set()
+    for paper in papers.values():
+        shared |= seen & paper.corpora.keys()
+        seen |= paper.corpora.keys()
+    return shared
+
+
+def name_corpus(name: str, paper: "Paper", papers: Mapping[str, "Paper"]) -> str:
+    """Return the name that a scale has for a corpus that a paper names: with the paper, if several papers have one."""
+    return f"{paper.key}/{name}" if name in shared_corpora(papers) & paper.corpora.keys() else name
+
+
+def with_own_corpora(run: Layer, paper: "Paper", papers: Mapping[str, "Paper"]) -> Layer:
+    """Return a layer of a run with its corpora by the names that a scale has for them."""
+    if run.corpus and (named := name_corpus(run.corpus, paper, papers)) != run.corpus:
+        run = run.replace(corpus=named)
+    beside = [source.replace(corpus=name_corpus(source.corpus, paper, papers)) for source in run.beside]
+    return run.replace(beside=tuple(beside)) if tuple(beside) != run.beside else run
