@@ -40,7 +40,7 @@ def teachers(folder):
 @pytest.mark.parametrize("precision", ["fp32", "bf16"])
 @pytest.mark.parametrize("method", ["simcse", "queue", "mlm", "mlm-in-place", "rankcse", "listmle"])
 def test_no_step_waits_for_the_gpu(tmp_path, method, precision):
-    """Before, the queue waited once a step, masking seven times, a ranking three or four times."""
+    """Before, the queue waited once a step, masking eight times, a ranking three or four times."""
     terms = {
         "simcse": [],
         "queue": [{"term": "momentum-queue", "queue": 24}],
