@@ -14,6 +14,7 @@ from replicse.encoder.backbone import Backbone
 from replicse.encoder.batch import TokenBatch
 from replicse.encoder.fresh import fresh_backbone
 from replicse.encoder.pooling import SentencePooling
+from replicse.encoder.products import matrix_products
 from replicse.errors import BadInput
 from replicse.objective import Objective, Step
 from replicse.registry.artefacts import TOKENIZER
@@ -23,7 +24,7 @@ from replicse.registry.runs import Run
 from replicse.registry.terms import Term, TermParameters
 from replicse.training.benchmark import made_up_tokenizer
 from replicse.training.model import open_model
-from replicse.training.precision import autocast_to, matrix_products
+from replicse.training.precision import autocast_to
 
 ROWS, LENGTH, VOCABULARY = 4, 16, 64
 SIZES = Architecture(layers=2, hidden=32, heads=2, intermediate=64, positions=32)

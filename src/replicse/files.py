@@ -2,6 +2,7 @@
 
 import csv
 import errno
+import filecmp
 import hashlib
 import io
 import json
@@ -183,6 +184,17 @@ def copy_file(source: Path | str, target: Path | str) -> None:
     check_fetched(source)
     with atomic_write(target) as temporary:
         shutil.copyfile(source, temporary)
+
+
+def link_equal(source: Path, target: Path) -> None:
+    """Make a file a hard link to another one with the same bytes; nothing if they differ or links are not possible."""
+    if not filecmp.cmp(source, target, shallow=False):
+        return
+    temporary = target.with_name(f".{target.name}.{uuid4().hex[:8]}.tmp")
+    with suppress(OSError):
+        temporary.hardlink_to(source)
+        temporary.replace(target)
+    temporary.unlink(missing_ok=True)
 
 
 def sha256_of(path: Path | str) -> str:

@@ -8,7 +8,7 @@ import pytest
 
 from replicse import files
 from replicse.errors import BadInput, MissingData
-from replicse.files import link, read_json, read_rows, write_json, write_rows
+from replicse.files import link, link_equal, read_json, read_rows, write_json, write_rows
 
 
 def test_what_is_written_is_read_back(tmp_path):
@@ -28,6 +28,21 @@ def test_what_cannot_be_read_is_named(tmp_path, read):
     (tmp_path / "latin").write_bytes(b'"caf\xe9"')
     with pytest.raises(BadInput, match=r"latin: byte 5 is not UTF-8; save it as UTF-8"):
         read(tmp_path / "latin")
+
+
+def test_only_equal_files_become_one(tmp_path, monkeypatch):
+    one, same, other = (tmp_path / name for name in ("one", "same", "other"))
+    for file, content in ((one, "a"), (same, "a"), (other, "b")):
+        file.write_text(content)
+    link_equal(one, other)
+    assert not one.samefile(other) and other.read_text() == "b"
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "hardlink_to", lambda *_: (_ for _ in ()).throw(OSError("no links here")))
+        link_equal(one, same)
+    assert not one.samefile(same)
+    for _ in range(2):
+        link_equal(one, same)
+    assert one.samefile(same) and len(list(tmp_path.iterdir())) == 3
 
 
 def test_only_a_regular_file_is_replaced(tmp_path):

@@ -18,11 +18,12 @@ import psutil
 
 from replicse.cli.answers import SCREEN, add_all_argument, answer, on_a_screen, room, shortened, wrapped
 from replicse.cli.arguments import add_study_arguments, chosen_study
-from replicse.cli.fetch import way
+from replicse.cli.fetch import OF_HUB, hub_cache, way
 from replicse.compile.cost import Cost
 from replicse.compile.needs import (
     absent,
     absent_root,
+    amounts,
     amounts_text,
     data_files,
     needs,
@@ -102,8 +103,7 @@ def machine_findings(plan: Study) -> Iterator[Check]:
     yield _gpu(plan)
     memory = psutil.virtual_memory().total / GIGABYTE
     yield _amount("memory", memory, plan.scale.needs.memory_gb)
-    free = shutil.disk_usage(Path.cwd()).free / GIGABYTE
-    yield _amount("disk free", free, plan.scale.needs.disk_gb)
+    yield from _disks(plan)
     cores = len(psutil.Process().cpu_affinity() or ())
     yield Check("cores", "ok", str(cores))
     yield _hub(plan)
@@ -153,6 +153,22 @@ def gpu_build() -> str:
 
 def _amount(what: str, amount: float, least: float) -> Check:
     return judged(what, amount >= least, f"{amount:.0f} GB", f"this scale needs about {least:.0f} GB")
+
+
+def _disks(plan: Study) -> Iterator[Check]:
+    """Yield whether the disk of the results, and that of the hub's cache, have room for the study."""
+    wanted = Cost(plan).saved_bytes(plan.runs) / GIGABYTE
+    here, cache = Path.cwd(), hub_cache()
+    of_hub = [need for need in needs(plan) if need.kind in OF_HUB]
+    _, fetched, _ = amounts(of_hub)
+    if not of_hub or here.stat().st_dev == cache.stat().st_dev:
+        least = max(plan.scale.needs.disk_gb, wanted + fetched / GIGABYTE)
+        yield _amount("disk free", shutil.disk_usage(here).free / GIGABYTE, least)
+        return
+    yield _amount("disk free", shutil.disk_usage(here).free / GIGABYTE, max(plan.scale.needs.disk_gb, wanted))
+    free = shutil.disk_usage(cache).free / GIGABYTE
+    remedy = f"{cache} needs about {fetched / GIGABYTE:.0f} GB for downloads; move HF_HOME"
+    yield judged("disk of the hub's cache", free >= fetched / GIGABYTE, f"{free:.0f} GB", remedy)
 
 
 def _hub(plan: Study) -> Check:

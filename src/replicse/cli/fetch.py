@@ -121,14 +121,20 @@ def listed(plan: Study, ways: list[tuple[Need, Way]], arguments: Namespace) -> I
 
 def check_room(wanted: list[Need]) -> None:
     """Raise BadInput where the disk of the hub's cache has less room than all takes in the end."""
-    place = Path(constants.HF_HUB_CACHE)
-    while not place.exists():
-        place = place.parent
+    place = hub_cache()
     free, (_, disk, _) = shutil.disk_usage(place).free, amounts(wanted)
     if free < disk:
         raise BadInput(
             f"{place}: {size_text(free)} are free, but {size_text(disk)} are needed; free some, or move HF_HOME"
         )
+
+
+def hub_cache() -> Path:
+    """Return the folder of the hub's cache, or the nearest one above it that exists."""
+    place = Path(constants.HF_HUB_CACHE)
+    while not place.exists():
+        place = place.parent
+    return place
 
 
 def fetch_all(ways: list[tuple[Need, Way]]) -> None:

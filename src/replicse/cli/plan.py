@@ -13,6 +13,7 @@ from replicse.judge.evidence import detectable_differences, detects
 from replicse.printable import columns, several
 
 FEW_ITEMS = 8  # of several papers; of more a line is a paper
+LARGE_RESULTS = 10e9  # bytes of weights from which the totals say them
 FEW_LINES = 3  # of remarks, which are printed; of more they are counted
 
 
@@ -35,7 +36,7 @@ def run(arguments: Namespace) -> None:
     papers = [{"paper": each.name, "items": each.items, **each.plain()} for each in summary.papers]
     document = {**summary.plain(), "items": items, "papers": papers}
     units = {"hours": "hours", "detects": "points", "download_bytes": "bytes", "disk_bytes": "bytes"}
-    units["gpu_bytes"] = "bytes"
+    units |= {"gpu_bytes": "bytes", "result_bytes": "bytes"}
     answer(arguments.json, document, plan_lines(summary, detectable, arguments), **units)
 
 
@@ -90,6 +91,15 @@ def totals(summary: Summary, whole: bool) -> Iterator[str]:
         rows.append(("  GPU memory", "largest run", f"about {size_text(round(summary.gpu_bytes))}"))
     if summary.needs:
         rows.append(("  data", several(len(summary.needs), "source"), amounts_text(summary.needs)))
+    # Weights of small encoders are nothing next to a disk.
+    if summary.result_bytes >= LARGE_RESULTS:
+        rows.append(
+            (
+                "  results",
+                several(len(study.runs), "run"),
+                f"about {size_text(summary.result_bytes)} of weights",
+            )
+        )
     rows[place:place] = searches_by_paper(summary.papers)
     yield from columns(rows, width=room())
     yield from wrapped(summary.speed.precisions(study.runs.values()))

@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Any
 
 from replicse.compile.lineage import run_sources
-from replicse.compile.sizes import Sources, layer_parameters, sizes_of, training_bytes
+from replicse.compile.sizes import Sources, layer_parameters, saved_bytes, sizes_of, training_bytes
 from replicse.compile.speed import Interval, speed_of
 from replicse.compile.study import Study
 from replicse.errors import BadInput
@@ -156,7 +156,8 @@ def estimates_of(study: Study) -> Mapping[str, Any]:
     """Return the inputs of cost estimates, so that callers need not load every run.
 
     Returns:
-        `operations`, `precisions` and `gpu_bytes` by run, and the `sizes` of each encoder (layers and width).
+        `operations`, `precisions`, `gpu_bytes` and `saved_bytes` by run, and the `sizes` of each encoder (layers and
+        width).
     """
     # The size of an encoder in a folder is read from that folder, which no cache knows.
     if any("folder" in source for source in study.backbones.values()):
@@ -177,6 +178,7 @@ def _estimate(study: Study) -> Mapping[str, Any]:
         "sizes": sizes,
         "precisions": {name: run.precision for name, run in study.runs.items()},
         "gpu_bytes": {name: training_bytes(run, sources) for name, run in study.runs.items()},
+        "saved_bytes": {name: saved_bytes(run, sources) for name, run in study.runs.items()},
     }
 
 
@@ -205,6 +207,10 @@ class Cost:
         """Return the GPU memory of the training step that needs most, in bytes; None without a run of known size."""
         known = [size for size in self.estimates["gpu_bytes"].values() if size is not None]
         return max(known, default=None)
+
+    def saved_bytes(self, runs: Iterable[str]) -> int:
+        """Return about how many bytes of weights some runs leave on the disk, without runs of unknown size."""
+        return round(math.fsum(self.estimates["saved_bytes"][run] or 0 for run in runs))
 
     def training(self, runs: Collection[str]) -> TimeEstimate:
         """Return the estimate of some runs."""

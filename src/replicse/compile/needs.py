@@ -82,6 +82,8 @@ def size_text(count: int | None) -> str:
     """Return a number of bytes as text, a question mark where it is not known."""
     if count is None:
         return "?"
+    if count >= 1e12:
+        return f"{count / 1e12:.1f} TB"
     return f"{count / 1e9:.1f} GB" if count >= 1e9 else f"{count / 1e6:,.1f} MB"
 
 

@@ -1,4 +1,4 @@
-"""Sizes of encoders, as far as they are known without their weights, and the GPU memory of a training."""
+"""Sizes of encoders, as far as they are known without their weights, and what a training takes of memory and disk."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -39,6 +39,18 @@ def layer_parameters(layers: int, hidden: int) -> int:
 def encoder_parameters(layers: int, hidden: int) -> int:
     """Return about how many parameters an encoder has, its token embeddings included."""
     return layer_parameters(layers, hidden) + VOCABULARY * hidden
+
+
+def saved_bytes(run: Run, sources: Sources) -> float | None:
+    """Return about how many bytes of weights a run leaves on the disk; None if the size of its encoder is not known.
+
+    `best` and `last` are one file if nothing selects, and so is each step of a trajectory by itself.
+    """
+    size = sizes_of(run.init, sources)
+    if size is None:
+        return None
+    checkpoints = (2 if run.selection.every else 1) + len(run.trajectory.steps())
+    return checkpoints * FROZEN_BYTES * encoder_parameters(*size)
 
 
 def training_bytes(run: Run, sources: Sources, rows: int | None = None) -> float | None:

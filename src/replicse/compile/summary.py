@@ -48,6 +48,7 @@ class Summary:
     released: TimeEstimate
     evaluation: TimeEstimate
     gpu_bytes: float | None
+    result_bytes: int
     needs: tuple[Need, ...]
     notes: tuple[str, ...]
 
@@ -67,6 +68,7 @@ class Summary:
             "encoders": self.evaluation.count,
             "evaluation": self.evaluation.plain("encoders"),
             "gpu_bytes": self.gpu_bytes,
+            "result_bytes": self.result_bytes,
             "stores": len(study.stores),
             "download_bytes": download,
             "disk_bytes": disk,
@@ -107,6 +109,7 @@ def summary_of(study: Study, device: str = "") -> Summary:
         released=cost.evaluation([name for name, each in study.encoders.items() if each.source.hub]),
         evaluation=cost.evaluation(study.encoders),
         gpu_bytes=cost.gpu_bytes,
+        result_bytes=cost.saved_bytes(study.runs),
         needs=tuple(needs(study)),
         notes=tuple(remarks(study)),
     )

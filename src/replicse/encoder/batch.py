@@ -22,14 +22,15 @@ class TokenBatch:
     """Sequences of token ids packed end to end: no padding anywhere.
 
     `tokens` is (total,) int64 on any device; `offsets` is (rows + 1,) int64 and belongs on the CPU, because
-    the lengths shape the computation and reading them from a GPU would stall it. Index tensors are made once
-    per batch, on the device of the tokens.
+    the lengths shape the computation and reading them from a GPU would stall it. `copy` is the copy of the tokens
+    that stayed on the CPU, for the same reason. Index tensors are made once per batch, on the device of the tokens.
     """
 
     tokens: Tensor
     offsets: Tensor
     # Those that the layers take, where they draw none of their own.
     masks: PartMasks | None = field(default=None, kw_only=True)
+    copy: Tensor | None = field(default=None, kw_only=True)
 
     @staticmethod
     def from_rows(rows: Sequence[np.ndarray]) -> "TokenBatch":
@@ -47,7 +48,10 @@ class TokenBatch:
         lengths = torch.cat([batch.lengths for batch in batches])
         tokens, offsets = torch.cat([batch.tokens for batch in batches]), offsets_of(lengths)
         real = [batch.real for batch in batches if isinstance(batch, FilledBatch)]
-        return FilledBatch(tokens, offsets, torch.cat(real)) if real else TokenBatch(tokens, offsets)
+        if real:
+            return FilledBatch(tokens, offsets, torch.cat(real))
+        copies = [batch.copy for batch in batches if batch.copy is not None]
+        return TokenBatch(tokens, offsets, copy=torch.cat(copies) if len(copies) == len(batches) else None)
 
     def repeat(self, times: int) -> "TokenBatch":
         """Return all rows `times` times over: rows of the first copy, rows of the second, and so on."""
@@ -56,11 +60,19 @@ class TokenBatch:
     def slice(self, start: int, stop: int) -> "TokenBatch":
         """Return the rows from `start` up to `stop` (not included)."""
         offsets = self.offsets[start : stop + 1]
-        return TokenBatch(self.tokens[int(offsets[0]) : int(offsets[-1])], offsets - offsets[0])
+        within = slice(int(offsets[0]), int(offsets[-1]))
+        copy = None if self.copy is None else self.copy[within]
+        return TokenBatch(self.tokens[within], offsets - offsets[0], copy=copy)
 
     def to(self, device: torch.device | str) -> "TokenBatch":
         """Return the batch with its tokens on a device; the offsets stay where they are."""
-        return TokenBatch(self.tokens.to(device, non_blocking=True), self.offsets)
+        tokens = self.tokens.to(device, non_blocking=True)
+        return TokenBatch(tokens, self.offsets, copy=None if tokens is self.tokens else self.on_cpu)
+
+    @property
+    def on_cpu(self) -> Tensor:
+        """Return the tokens on the CPU, (total,); without a copy there they are copied."""
+        return self.tokens.cpu() if self.copy is None else self.copy
 
     @property
     def rows(self) -> int:

@@ -52,7 +52,10 @@ class Template:
         template = torch.where(in_sentence < 0, within, within - length)
         source = torch.where((in_sentence >= 0) & (in_sentence < length), first + in_sentence, template)
         every = torch.cat([self._tokens(batch.tokens.device), batch.tokens])
-        return TokenBatch(every[source.to(every.device, non_blocking=True)], offsets)
+        copy = (
+            None if batch.copy is None else torch.cat([self._tokens(batch.copy.device), batch.copy])[source]
+        )
+        return TokenBatch(every[source.to(every.device, non_blocking=True)], offsets, copy=copy)
 
     def empty(self, filled: TokenBatch, denoise: bool | str = True) -> tuple[TokenBatch, Tensor]:
         """Return the template alone, its tokens placed as around a sentence, for each length of one in filled rows.
@@ -77,4 +80,4 @@ class Template:
         return batch.first + self.mask if self.mask >= 0 else batch.last + 1 + self.mask
 
     def _tokens(self, device: torch.device) -> Tensor:
-        return torch.tensor([*self.before, *self.after], device=device)
+        return torch.tensor([*self.before, *self.after]).to(device, non_blocking=True)

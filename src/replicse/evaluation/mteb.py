@@ -9,13 +9,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 
+from replicse.encoder.products import has_tf32
 from replicse.errors import MissingData
 from replicse.evaluation.mteb_miniature import miniature
 from replicse.evaluation.suites import Vectors
 from replicse.printable import several
 from replicse.registry.mteb import LACKS_PART, MTEB_NAMES, MTEB_TASKS, categories
 
+CPU = torch.device("cpu")
 log = logging.getLogger(__name__)
 
 
@@ -26,21 +29,24 @@ def evaluate(
     data: str = "hub",
     results: str = "",
     model: str = "",
+    precision: str = "fp32",
 ) -> dict[str, Any]:
     """Return the main score of each task (x 100), and the means of the 56 by category and over all of them.
 
     Any other task is that of the library, over all its languages. With `data` "miniature" the tasks of a category share
     the score of the one that replaces them. A task that cannot be run is None with its reason under `failures`,
-    and so is an average with a missing part.
+    and so is an average with a missing part. With `precision` "tf32" a GPU that has it encodes in TF32, which the
+    result then says.
     """
+    reduced = precision == "tf32" and data != "miniature" and has_tf32(getattr(vectors, "device", CPU))
     if data == "miniature":
         measure: Callable[[str], float] = partial(miniature, root, vectors)
     else:
         from replicse.evaluation.mteb_library import Library
 
-        measure = Library(root, vectors, data, results, model).score
+        measure = Library(root, vectors, data, results, model, "tf32" if reduced else "fp32").score
     outcomes: dict[str, tuple[float | None, str]] = {}
-    scores: dict[str, float | None] = {}
+    scores: dict[str, Any] = {}
     failures: dict[str, str] = {}
     for name in tasks or MTEB_NAMES:
         run = categories()[name] if data == "miniature" else name
@@ -56,6 +62,9 @@ def evaluate(
         if averages[group] is None:
             lost = next(name for name in members if scores.get(name) is None)
             failures[f"average/{group}"] = f"{LACKS_PART}: {lost}, {failures.get(lost, 'not asked for')}"
+    if reduced:
+        log.warning("event=tf32 reason=the texts of MTEB are encoded in TF32, as options.mteb.precision says")
+        scores["precision"] = "tf32"
     return {**scores, "average": averages, "failures": failures}
 
 

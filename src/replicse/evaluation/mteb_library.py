@@ -25,6 +25,7 @@ from mteb.types import EncodeKwargs
 
 from replicse.data.hub import check_reached
 from replicse.data.sts import STS_SPLITS, StsSubset, load_sts
+from replicse.encoder.products import matrix_products
 from replicse.errors import MissingData
 from replicse.evaluation.suites import Vectors
 from replicse.registry.mteb import MTEB_NAMES, NOT_LOCAL
@@ -46,14 +47,15 @@ class VectorEncoder(AbsEncoder):
 
     mteb_model_meta: ModelMeta
 
-    def __init__(self, vectors: Vectors, name: str, forgets: bool) -> None:
-        self.vectors, self.forgets = vectors, forgets
+    def __init__(self, vectors: Vectors, name: str, forgets: bool, precision: str = "fp32") -> None:
+        self.vectors, self.forgets, self.precision = vectors, forgets, precision
         # Rounded: another device or batch may move the last digits.
         probed = np.round(vectors(PROBES), 3) + 0.0
+        told = precision.encode() if precision != "fp32" else b""
         self.mteb_model_meta = ModelMeta.create_empty(
             {
                 "name": f"replicse/{name or 'encoder'}",
-                "revision": hashlib.sha256(probed.tobytes()).hexdigest()[:40],
+                "revision": hashlib.sha256(probed.tobytes() + told).hexdigest()[:40],
                 "embed_dim": int(probed.shape[1]),
                 "similarity_fn_name": ScoringFunction.COSINE,
             }
@@ -61,7 +63,8 @@ class VectorEncoder(AbsEncoder):
 
     def encode(self, inputs: Any, **_: Any) -> np.ndarray:
         """Return the vectors of all texts of a loader, float32 (n, d); instructions and prompts are not used."""
-        embeddings = self.vectors([text for batch in inputs for text in batch["text"]])
+        with matrix_products(self.precision):
+            embeddings = self.vectors([text for batch in inputs for text in batch["text"]])
         if self.forgets:
             self.vectors.clear()
         return embeddings
@@ -73,11 +76,13 @@ class Library:
     Raises MissingData where the hub cannot be reached.
     """
 
-    def __init__(self, root: Path, vectors: Vectors, data: str, results: str, model: str) -> None:
+    def __init__(
+        self, root: Path, vectors: Vectors, data: str, results: str, model: str, precision: str = "fp32"
+    ) -> None:
         if data == "hub":
             check_reached()
         self.root, self.data = root, data
-        self.encoder = VectorEncoder(vectors, model, forgets=data == "hub")
+        self.encoder = VectorEncoder(vectors, model, forgets=data == "hub", precision=precision)
         self.store = mteb.ResultCache(results) if results else None
 
     def score(self, name: str) -> float:

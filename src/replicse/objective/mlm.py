@@ -17,8 +17,8 @@ MASKED, RANDOM = 0.8, 0.1  # the rest of the chosen tokens stays as it is (Devli
 
 
 def choose_positions(batch: TokenBatch, special: Tensor, ratio: float, generator: torch.Generator) -> Tensor:
-    """Return the packed positions chosen for prediction: each non-special token independently with `ratio`."""
-    ordinary = ~torch.isin(batch.tokens.cpu(), special)
+    """Return the packed positions chosen for prediction, on the CPU: each non-special token with `ratio`."""
+    ordinary = ~torch.isin(batch.on_cpu, special)
     drawn = torch.rand(len(ordinary), generator=generator) < ratio
     return torch.nonzero(drawn & ordinary).squeeze(1)
 
@@ -26,15 +26,17 @@ def choose_positions(batch: TokenBatch, special: Tensor, ratio: float, generator
 def mask_tokens(
     tokens: Tensor, positions: Tensor, mask_id: int, vocabulary: int, generator: torch.Generator
 ) -> Tensor:
-    """Return a copy of `tokens` with 80% of `positions` masked, 10% replaced at random and 10% kept."""
+    """Return a copy of `tokens` with 80% of `positions` masked, 10% replaced at random and 10% kept.
+
+    Positions are given and chosen on the CPU: a GPU would have to be waited for to know how many there are.
+    """
     edited = tokens.clone()
     kind = torch.rand(len(positions), generator=generator)
     random_ids = torch.randint(vocabulary, (len(positions),), generator=generator)
-    positions, kind, random_ids = (value.to(tokens.device) for value in (positions, kind, random_ids))
-    edited[positions[kind < MASKED]] = mask_id
     swapped = (kind >= MASKED) & (kind < MASKED + RANDOM)
-    edited[positions[swapped]] = random_ids[swapped]
-    return edited
+    places = positions[kind < MASKED], positions[swapped], random_ids[swapped]
+    masked, others, ids = (value.to(tokens.device, non_blocking=True) for value in places)
+    return edited.index_fill_(0, masked, mask_id).index_copy_(0, others, ids)
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,7 @@ def masked_copy(batch: TokenBatch, backbone: Backbone, ratio: float, generator: 
     special, vocabulary = backbone.special, backbone.vocabulary
     positions = choose_positions(batch, torch.tensor(astuple(special)), ratio, generator)
     edited = mask_tokens(batch.tokens, positions, special.mask, vocabulary, generator)
-    positions = positions.to(batch.tokens.device)
+    positions = positions.to(batch.tokens.device, non_blocking=True)
     return Masked(TokenBatch(edited, batch.offsets), positions, batch.tokens[positions])
 
 

@@ -201,7 +201,7 @@ SUITES: dict[str, Suite] = {
     "mteb": Suite(
         "replicse.evaluation.mteb",
         "mteb",
-        {**metrics_in(CORRELATION, (*MTEB_NAMES, *_MTEB_AVERAGES)), "*": CORRELATION},
+        {**metrics_in(CORRELATION, (*MTEB_NAMES, *_MTEB_AVERAGES)), "precision": None, "*": CORRELATION},
         options=MtebOptions,
         listed=categories,
         narrowed=_only_tasks,

@@ -15,13 +15,14 @@ from torch import Tensor, nn
 from replicse.data.store import open_store
 from replicse.encoder.batch import TokenBatch
 from replicse.encoder.folders import check_folder, record_folder
+from replicse.encoder.products import matrix_products
 from replicse.encoder.sentence import SentenceEncoder
 from replicse.encoder.task_heads import save_task_heads
 from replicse.errors import BadInput, Failed
-from replicse.files import write_json
+from replicse.files import link_equal, write_json
 from replicse.objective import Step
 from replicse.objective.kept import load_terms, save_terms
-from replicse.registry.artefacts import METRICS
+from replicse.registry.artefacts import METRICS, WEIGHTS
 from replicse.registry.encoders import CHECKPOINTS
 from replicse.registry.procedures import ScheduleParameters
 from replicse.registry.run_options import Freeze
@@ -36,7 +37,7 @@ from replicse.training.model import open_model
 from replicse.training.optimiser import moved, rate_groups
 from replicse.training.parts import Parts
 from replicse.training.ppmi import ppmi_embeddings
-from replicse.training.precision import autocast_to, check_precision, matrix_products
+from replicse.training.precision import autocast_to, check_precision
 from replicse.training.selection import selection_of
 from replicse.training.sources import TrainingSource, sources_of
 from replicse.training.state import BrokenState, RunState, StopSignal
@@ -176,7 +177,7 @@ class Trainer:
         if self.job.spec.dropout.schedule != "constant":
             self.model.set_progress(step / self.steps)
         self.model.follow(step, self.steps)
-        labels = None if labels is None else labels.to(self.device)
+        labels = None if labels is None else labels.to(self.device, non_blocking=True)
         gradients = matrix_products(self.job.spec.precision)(self._gradients)
         gradients = partial(gradients, step, source, self._moved(columns), labels)
         gradients = partial(self.chunk_size.compute, step, columns[0].rows, gradients)
@@ -325,6 +326,8 @@ class Trainer:
         if self.best is not None:
             self.state.load_best(self.best["step"])
         self._save_encoder("best")
+        if self.best is None or self.best["step"] == step:
+            link_equal(self.out / "last" / WEIGHTS, self.out / "best" / WEIGHTS)
         kept = [f"trajectory/step-{each}" for each in spec.trajectory.steps() if each <= step]
         rate = done * spec.optimisation.rows_per_step / seconds if done else None
         write_json(

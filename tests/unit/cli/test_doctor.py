@@ -106,3 +106,21 @@ def test_what_is_done_about_a_gpu_that_torch_does_not_see(found, monkeypatch, cu
     monkeypatch.setattr("shutil.which", lambda name: command)
     gpu = found(PAPER)[1]["GPU"][0]
     assert gpu["state"] == "missing" and re.search(said, gpu["remedy"])
+
+
+def test_the_disks_of_results_and_of_the_hubs_cache_are_each_compared_with_what_they_get(
+    found, monkeypatch, tmp_path
+):
+    """Before, 200 GB were ok for 1.6 TB of weights, wherever the hub's cache was."""
+    free = {}
+    monkeypatch.setattr("shutil.disk_usage", lambda place: SimpleNamespace(free=free[str(place)]))
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", "/dev/shm/no/such")
+    config = "scale: paper\npapers: {simcse: [table3]}\nseeds: [0, 1, 2, 3, 4]\n"
+    for results, cache, states in ((500e9, 1e9, ("ok", "note")), (20e9, 500e9, ("note", "ok"))):
+        free |= {str(tmp_path): results, "/dev/shm": cache}
+        told = found(config)[1]
+        assert (told["disk free"][0]["state"], told["disk of the hub's cache"][0]["state"]) == states
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "cache"))
+    told = found(config.replace("{simcse: [table3]}", "all"))[1]
+    needed = float(told["disk free"][0]["remedy"].split()[-2])
+    assert "disk of the hub's cache" not in told and 3000 < needed < 4000

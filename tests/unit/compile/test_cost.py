@@ -6,7 +6,7 @@ from planned import WORKFLOW, shipped_plan
 
 from replicse.compile.compiler import compile_study
 from replicse.compile.cost import Cost, operations_of, passes
-from replicse.compile.sizes import training_bytes
+from replicse.compile.sizes import saved_bytes, training_bytes
 from replicse.compile.speed import Speed
 from replicse.compile.study_record import describe_study
 from replicse.errors import BadInput
@@ -166,3 +166,15 @@ def test_gpu_memory_of_a_step_against_estimates_by_others_and_a_measured_peak():
     measured = (5247 - 700) * 2**20 / 1e9
     assert measured / 1.3 < gigabytes(precision="fp32", optimisation={"batch_size": 64}) < measured * 1.3
     assert training_bytes(spec(init={"hub": "nobody/knows", "revision": "x"}), {}) is None
+
+
+def test_the_weights_of_a_study_are_counted_in_bytes():
+    """Two checkpoints of 0.5 GB a selected run, one without selection, and one for each step of a trajectory."""
+    base = spec(init={"hub": "bert-base-uncased", "revision": "x"})
+    weights = 4 * (12 * 12 * 768**2 + 50_265 * 768)
+    assert saved_bytes(base, {}) == weights
+    selected = spec(selection={"every": 125}, trajectory={"every": 10, "until": 30})
+    assert saved_bytes(selected, {}) == (2 + len(selected.trajectory.steps())) * weights > 4 * weights
+    assert saved_bytes(spec(init={"hub": "some/unknown", "revision": "x"}), {}) is None
+    study = shipped_plan(scale="paper", papers="all", seeds=[0])
+    assert 1.6e12 < Cost(study).saved_bytes(study.runs) < 2.0e12

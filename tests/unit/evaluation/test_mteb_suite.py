@@ -7,6 +7,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+import torch
 from datasets import Dataset
 from huggingface_hub import constants
 from small_stsb import RandomVectors, write_stsb
@@ -292,3 +293,38 @@ def test_a_result_is_taken_again_for_the_same_encoder_over_the_same_data_only(tm
     (file, _) = (tmp_path / "results").rglob("STSBenchmark.json")
     record = json.loads(file.read_text())
     assert record["mteb_version"] == mteb.__version__ and len(record["dataset_revision"]) == 40
+
+
+def test_texts_are_encoded_in_tf32_only_if_asked_on_a_gpu_that_has_it_and_the_result_says_so(
+    tmp_path, monkeypatch, caplog
+):
+    seen = []
+
+    class OnDevice(Vectors):
+        device = torch.device("cuda")
+
+        def __call__(self, sentences):
+            seen.append(torch.get_float32_matmul_precision())
+            return super().__call__(sentences)
+
+    pairs = [(score, f"{word} a", f"{word} b") for score, word in enumerate(("five", "little", "words"))]
+    root = write_stsb(tmp_path, {"test": pairs})
+    for precision, capability, expected in (
+        ("fp32", (9, 0), None),
+        ("tf32", (7, 5), None),
+        ("tf32", (8, 0), "tf32"),
+    ):
+        seen.clear()
+        monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device, found=capability: found)
+        results = str(tmp_path / "results")
+        numbers = suite.evaluate(root, OnDevice(8), ["STSBenchmark"], "local", results, "random", precision)
+        assert numbers.get("precision") == expected
+        # A result of the other precision is not taken.
+        assert seen[1:] == (
+            [] if capability == (7, 5) else ["high" if expected else "highest"] * len(seen[1:])
+        )
+        assert ("options.mteb.precision" in caplog.text) == bool(expected)
+    assert torch.get_float32_matmul_precision() == "highest"
+    assert (
+        suite.evaluate(root, Vectors(8), ["STSBenchmark"], "local", precision="tf32").get("precision") is None
+    )

@@ -246,6 +246,16 @@ def test_a_head_goes_on_along_a_chain_only_where_asked(tmp_path, root):
         trained(replace(job, init=first, spec=other), root, tmp_path / "other")
 
 
+def test_equal_checkpoints_are_one_file_on_the_disk(tmp_path, root):
+    for name, every, linked in (("unselected", 0, True), ("selected", 5, None)):
+        out = trained(micro.job(tmp_path, selection={"every": every}), root, tmp_path / name)
+        best, last = (out / each / "model.safetensors" for each in ("best", "last"))
+        if linked is None:
+            linked = micro.metrics(out)["best"]["step"] == 20
+        assert best.samefile(last) == linked == micro.equal_weights(out / "best", out / "last"), name
+        assert read_json(out / "best" / "checkpoint.json")["checkpoint"] == "best"
+
+
 def test_precision_is_what_the_spec_says(tmp_path, root):
     outs = {}
     for precision in ("fp32", "bf16"):

@@ -1,5 +1,7 @@
 """InfoNCE with a queue of negatives by a momentum encoder (He et al. 2020; Wu et al. 2022, ESimCSE)."""
 
+from collections.abc import Callable
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor
@@ -24,6 +26,13 @@ class MomentumQueue(Term[MomentumQueueParameters]):
         """Make room for the queue."""
         self.register_buffer("keys", torch.zeros(self.params.queue, model.width))
         self.register_buffer("filled", torch.tensor(0))
+
+    def _apply(self, function: Callable[[Tensor], Tensor], recurse: bool = True) -> "MomentumQueue":
+        """Move the queue, but not the number of its vectors: each step reads it, and would wait for the device."""
+        filled = self.filled
+        super()._apply(function, recurse)  # type: ignore[no-untyped-call]
+        self.filled = filled
+        return self
 
     def forward(self, step: Step) -> Tensor:
         """Return the mean loss over the batch's anchors; then queue their vectors, the oldest making room."""

@@ -50,8 +50,8 @@ class RankDistillation(Term[Parameters]):
         rows = len(similarities)
         if self.params.diagonal:
             return similarities
-        others = ~torch.eye(rows, dtype=torch.bool, device=similarities.device)
-        return similarities[others].view(rows, rows - 1)
+        # A view: to choose by a mask, the host would wait for the device.
+        return similarities.flatten()[1:].view(rows - 1, rows + 1)[:, :-1].reshape(rows, rows - 1)
 
 
 class ListNet(RankDistillation[parameters.ListNetParameters]):
@@ -69,13 +69,14 @@ class ListMLE(RankDistillation[parameters.ListMLEParameters]):
         """Return the loss of each row; ties of the teachers are in random order."""
         if not student.shape[1]:
             return student.sum(1)  # a batch of one row has nothing to rank
-        columns = torch.randperm(student.shape[1], generator=generator).to(student.device)
+        columns = torch.randperm(student.shape[1], generator=generator)
+        columns = columns.to(student.device, non_blocking=True)
         order = taught[:, columns].argsort(dim=1, descending=True, stable=True)
         ranked = student[:, columns].gather(1, order)
         ranked = ranked - ranked.amax(1, keepdim=True)
         rest = ranked.flip(1).logcumsumexp(1).flip(1)
         if epsilon := self.params.epsilon:
-            rest = torch.logaddexp(rest, rest.new_tensor(math.log(epsilon)))
+            rest = torch.logaddexp(rest, rest.new_full((), math.log(epsilon)))
         return (rest - ranked).sum(1)
 
 
@@ -95,6 +96,6 @@ class RankingConsistency(Term[parameters.RankingConsistencyParameters]):
             rows, columns = (each.exp().clamp(min=LEAST).log() for each in (rows, columns))
             mean = torch.full_like(rows, LEAST)
         else:
-            mean = torch.logaddexp(rows, columns) - torch.log(rows.new_tensor(2.0))
+            mean = torch.logaddexp(rows, columns) - torch.log(rows.new_full((), 2.0))
         divergences = [(each.exp() * (each - mean)).sum(1) for each in (rows, columns)]
         return torch.stack(divergences).mean()
