@@ -18,7 +18,7 @@ from replicse.judge.statistics import (
     t_quantile,
 )
 from replicse.judge.table import CellResult, ItemResult
-from replicse.judge.values import finite
+from replicse.judge.values import finite_numbers
 from replicse.spec.cell_id import CellId
 from replicse.spec.counterparts import counterparts
 from replicse.spec.papers import Paper, printed_in
@@ -128,7 +128,7 @@ def gap_noise(cell: CellResult, printed: Reported | None) -> float | None:
     A printed number is one run, or the mean of as many as it says; where no other paper prints one, the other side is
     our mean. Its spread is the one printed with it, else that of ours as described; no seed, no spread.
     """
-    ours = finite(numbers(cell))
+    ours = finite_numbers(numbers(cell))
     sd = 0.0 if cell.seedless else spread_of(ours)
     sides = [side for side in (cell.reported, printed) if side]
     draws = [(sd if side.sd is None else side.sd, side.statistic == "mean" and side.seeds) for side in sides]

@@ -7,7 +7,7 @@ from functools import cache
 
 from replicse.judge.multiplicity import count_significant
 from replicse.judge.readings import Reading
-from replicse.judge.statistics import mean_and_spread, paired, t_below
+from replicse.judge.statistics import mean_and_spread, pair_by_seed, t_below
 from replicse.printable import several
 from replicse.registry.levels import FEWEST_SEEDS
 from replicse.spec.claims import STRICT, Claim, Relation
@@ -148,7 +148,7 @@ def _judged(relation: Relation, values: Readings) -> _Part:
     missing = {name: reading.failure for name, reading in readings.items() if reading.missing}
     if missing:
         return _Part(relation, missing=missing)
-    columns = paired([reading.values for reading in readings.values()], relation)
+    columns = pair_by_seed([reading.values for reading in readings.values()], relation)
     by_seed = [dict(zip(readings, numbers, strict=True)) for numbers in zip(*columns, strict=True)]
     left, right = zip(*(relation.numbers(numbers) for numbers in by_seed), strict=True)
     slacks = [relation.slack(*pair) for pair in zip(left, right, strict=True)]

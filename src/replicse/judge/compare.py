@@ -12,10 +12,10 @@ from typing import Any, Literal, get_args
 
 from replicse.errors import BadInput
 from replicse.judge.folder import results_in
-from replicse.judge.machines import distinct
+from replicse.judge.machines import count_machines
 from replicse.judge.statistics import mean_and_spread
 from replicse.judge.table import CellResult, SeedValue
-from replicse.judge.values import finite
+from replicse.judge.values import finite_numbers
 from replicse.spec.cell_id import CellId
 
 State = Literal["identical", "equal to rounding", "within spread", "beyond spread", "no spread", "missing"]
@@ -129,7 +129,7 @@ def _most_first(cells: Cells, names: Callable[[CellResult], Iterable[str]]) -> t
 
 
 def _machines(cells: Cells) -> tuple[str, ...]:
-    known = distinct(machine for cell in cells.values() for machine in cell.machines)
+    known = count_machines(machine for cell in cells.values() for machine in cell.machines)
     return _most_first(
         cells, lambda cell: {str(next(filter(made.fits, known))): None for made in cell.machines}
     )
@@ -149,7 +149,7 @@ def _complete(pairs: Sequence[Pair]) -> list[Pair]:
 def _compared(cell: CellId, pairs: Sequence[Pair], first: CellResult, second: CellResult) -> Compared:
     there = _complete(pairs)
     seeds, same = len(there), all(one.value == two.value for one, two in there)
-    sides = [finite([each.value for each in side]) for side in zip(*there, strict=True)]
+    sides = [finite_numbers([each.value for each in side]) for side in zip(*there, strict=True)]
     if not there or min(map(len, sides)) < len(there):
         state: State = "missing" if len(there) < len(pairs) else "identical" if same else "no spread"
         return Compared(cell.short, cell.metric, seeds, None, None, None, None, None, False, None, state)
@@ -182,7 +182,7 @@ def _spread(first: CellResult, second: CellResult) -> tuple[float | None, bool]:
     """
     squares, degrees = 0.0, 0
     for side in (first, second):
-        numbers = finite([each.value for each in side.values])
+        numbers = finite_numbers([each.value for each in side.values])
         spread = mean_and_spread(numbers)[1] if numbers else None
         if spread is not None:
             squares += (len(numbers) - 1) * spread**2

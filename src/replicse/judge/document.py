@@ -8,7 +8,7 @@ from typing import Any
 from replicse.judge.effects import effects_of
 from replicse.judge.gaps import adjudicated_items, gap_explained, gaps_known
 from replicse.judge.judgements import Judgements
-from replicse.judge.machines import distinct
+from replicse.judge.machines import count_machines
 from replicse.judge.others import Others, RecordSummary
 from replicse.judge.report import Incomplete, JudgedItem, Report, Seconds
 from replicse.judge.shape import shapes
@@ -66,7 +66,9 @@ def report(
         orders=orders_kept(columns),
         tests=tested(items),
         seconds=seconds,
-        machines=tuple(distinct(each for item in items for cell in item.cells for each in cell.machines)),
+        machines=tuple(
+            count_machines(each for item in items for cell in item.cells for each in cell.machines)
+        ),
         incomplete=tuple(incomplete),
         causes_page=page if asked else None,
         causes=load_causes(workflow) if workflow and asked else (),

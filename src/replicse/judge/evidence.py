@@ -10,9 +10,9 @@ from statistics import median
 from replicse.compile.item_plan import explain_not_comparable, find_spread
 from replicse.compile.study import Cell, Study
 from replicse.judge.power import POWER, seeds_for, smallest_gap
-from replicse.judge.statistics import ORDERED, disagrees, pooled
+from replicse.judge.statistics import ORDERED, pool_spreads, spreads_disagree
 from replicse.judge.table import CellResult, ItemResult
-from replicse.judge.values import finite
+from replicse.judge.values import finite_numbers
 from replicse.printable import several
 from replicse.registry.suites import is_percentage
 from replicse.spec.printed import Reported, Spread
@@ -35,13 +35,13 @@ class Needed:
 
 def spread_behind(result: CellResult | None, published: Spread | None) -> tuple[float | None, str]:
     """Return the spread that a cell's verdict would rest on, and whose it is; None and blank where none is known."""
-    own = finite([each.value for each in result.values]) if result and not result.failure else []
+    own = finite_numbers([each.value for each in result.values]) if result and not result.failure else []
     if published and not own:
         return published.sd, "published"
-    used = pooled(own, published) if own else None
+    used = pool_spreads(own, published) if own else None
     if used is None or not used.sd:
         return None, ""
-    borrowed = published is not None and not disagrees(own, published)
+    borrowed = published is not None and not spreads_disagree(own, published)
     both = "published and " * borrowed
     return used.sd, f"{both}ours, {several(len(own), 'seed')}"
 
@@ -95,7 +95,7 @@ def printed_form(reported: Reported | None) -> tuple[int, float | None] | None:
 
 def power_lines(plan: Study, cell: Cell, result: CellResult) -> list[str]:
     """Return which difference the seeds of a cell detect, and how many seeds the measured one needs."""
-    count = len(finite([each.value for each in result.values]))
+    count = len(finite_numbers([each.value for each in result.values]))
     need = needed_of_cell(plan, cell, result, count)
     if need is None or need.smallest is None:
         return []

@@ -6,7 +6,7 @@ from typing import Any
 from replicse.checked import Checked
 from replicse.compile.job import AGAIN
 from replicse.judge.judgements import Explained, Finding, JudgedClaim, Paired
-from replicse.judge.machines import Machine, mixture
+from replicse.judge.machines import Machine, describe_mixture
 from replicse.judge.others import Others, RecordSummary
 from replicse.judge.table import ItemResult
 from replicse.spec.causes import Cause, CausesPage, Measured
@@ -255,7 +255,7 @@ class Report(Checked):
     @property
     def mixture(self) -> str:
         """Return a sentence of the machines that made the numbers; blank for a single one."""
-        return mixture(self.machines)
+        return describe_mixture(self.machines)
 
     @property
     def by_item(self) -> dict[str, JudgedItem]:

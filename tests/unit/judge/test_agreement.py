@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from replicse.judge.agreement import BestRow, best_row, rank_agreement, row_differences
-from replicse.judge.statistics import Paired, p_of_mean, paired, paired_difference
+from replicse.judge.statistics import Paired, p_of_mean, pair_by_seed, paired_difference
 
 REPORTED = {"none": 82.5, "crop": 77.8, "deletion": 75.9, "mlm": 62.2}
 
@@ -135,4 +135,4 @@ def test_pairs_are_the_seeds_that_both_sides_have():
     assert paired_difference([None], [1.0, 2.0]) is None
     for first, second in (([1.0, 2.0], [1.0, 2.0, 3.0]), ([], [1.0, 2.0])):
         with pytest.raises(ValueError, match="cannot be paired"):
-            paired([first, second])
+            pair_by_seed([first, second])

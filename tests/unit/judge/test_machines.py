@@ -11,7 +11,7 @@ from replicse.compile.item_plan import plan_item
 from replicse.files import read_json, write_json
 from replicse.judge.csv_rows import table_rows, tidy_rows
 from replicse.judge.document import judged_item
-from replicse.judge.machines import machine_of, mixture, recorded
+from replicse.judge.machines import describe_mixture, machine_of, recorded_machines
 from replicse.judge.measurements import Measurements
 from replicse.judge.story import cell_story, find_cell
 from replicse.judge.tabulate import item_result
@@ -60,9 +60,9 @@ def test_a_run_that_is_resumed_elsewhere_names_both_machines(tmp_path, monkeypat
     second = trainer("Two")
     second.run()
     assert second.machines == [record("One"), record("Two")]
-    both = recorded({**record("Two"), "resumed_from": [record("One")]})
+    both = recorded_machines({**record("Two"), "resumed_from": [record("One")]})
     assert [machine.processor for machine in both] == ["Two", "One"]
-    assert mixture(both).startswith("made on 2 machines: One (")
+    assert describe_mixture(both).startswith("made on 2 machines: One (")
 
 
 RECIPES = {"first": RECIPE, "second": {"like": "first", "init": {"use": "first"}}}

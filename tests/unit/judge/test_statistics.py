@@ -165,14 +165,14 @@ def test_spearman_interval_against_a_slow_bootstrap():
 
 def test_components_of_a_crossed_design_by_hand():
     # Rows differ by 3, columns by 1, nothing else: all within a row is the column's own effect.
-    found = study.components([[0.0, 1.0], [3.0, 4.0]])
+    found = study.variance_components([[0.0, 1.0], [3.0, 4.0]])
     assert found == study.Components(pytest.approx(math.sqrt(4.5)), pytest.approx(math.sqrt(0.5)))
 
 
 def test_rows_that_differ_less_than_their_interaction_have_no_component():
-    assert study.components([[0.0, 1.0], [1.0, 0.0]]).between == 0
+    assert study.variance_components([[0.0, 1.0], [1.0, 0.0]]).between == 0
 
 
 @pytest.mark.parametrize("table", [[[1.0, 2.0]], [[1.0], [2.0]], [[1.0, None], [2.0, 3.0]], []])
 def test_no_components_of_what_is_no_whole_design(table):
-    assert study.components(table) is None
+    assert study.variance_components(table) is None

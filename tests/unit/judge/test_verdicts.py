@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from replicse.judge.multiplicity import controlled
-from replicse.judge.statistics import disagrees
+from replicse.judge.statistics import spreads_disagree
 from replicse.judge.table import ItemResult, Verdict
 from replicse.judge.verdict import judge
 from replicse.spec.printed import Reported, Spread
@@ -75,9 +75,9 @@ def test_a_true_published_spread_is_refused_once_in_a_hundred_times(count, degre
     published = 0.84 * np.sqrt(
         random.chisquare(degrees, 20_000) / degrees if degrees < 99 else np.ones(20_000)
     )
-    refused = [disagrees(row, Spread(sd, degrees)) for row, sd in zip(draws, published, strict=True)]
+    refused = [spreads_disagree(row, Spread(sd, degrees)) for row, sd in zip(draws, published, strict=True)]
     assert np.mean(refused) == pytest.approx(0.01, abs=0.003)
-    assert not disagrees([1.0], Spread(0.84)) and disagrees([1.0, 1.0], Spread(0.84))
+    assert not spreads_disagree([1.0], Spread(0.84)) and spreads_disagree([1.0, 1.0], Spread(0.84))
 
 
 @pytest.mark.parametrize("runs", [4, 10, 50])
