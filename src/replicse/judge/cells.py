@@ -19,7 +19,7 @@ DIGITS = 12
 
 
 def cell_result(cell: Cell, plan: ItemPlan, measurements: Measurements) -> CellResult:
-    """Judge one cell of an item: its values by seed, the printed number and the verdict.
+    """Judge one cell of an item.
 
     Args:
         cell: the cell.
@@ -73,14 +73,14 @@ def _seed_values(plan: ItemPlan, cell: Cell, ours: Values) -> Iterator[SeedValue
 
 
 def _drop_infinite(value: Value) -> Value:
-    """Return None for a number that is not finite, because JSON cannot contain it."""
+    """Return None for an infinite number, which JSON cannot contain."""
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _job_values(
     plan: ItemPlan, encoders: Sequence[str], numbers: Sequence[float | None]
 ) -> Iterator[JobValue]:
-    """Yield the number of each job of a search, with the hyper-parameters that the search sets."""
+    """Yield the number and hyper-parameters of each job of a search."""
     for encoder, number in zip(encoders, numbers, strict=True):
         value = number if number is not None and math.isfinite(number) else None
         settings = {path: values[encoder] for path, values in plan.searched.items() if encoder in values}
@@ -88,7 +88,7 @@ def _job_values(
 
 
 def _outcome(cell: Cell, plan: ItemPlan, ours: Values, measurements: Measurements) -> dict[str, Any]:
-    """Return the fields of a result that depend on its kind: quotation, text or judged number."""
+    """Return the fields of a quotation, a text or a judged number."""
     if not cell.encoders:
         return {"reason": "quoted: the print alone is shown" if cell.row.quoted else "nothing to run"}
     if cell.column.kind == "text":
@@ -126,10 +126,11 @@ def _text_outcome(cell: Cell, plan: ItemPlan, ours: Values, measurements: Measur
 
 
 def _compare_sentences(cell: Cell, plan: ItemPlan, texts: Sequence[str], measurements: Measurements) -> str:
-    """Return whether a printed sentence is ours in the same cell, in another cell of its column and group, or absent.
+    """Return where a printed sentence occurs in our results.
 
-    Sentences are equal if their words are; case, spaces and punctuation are ignored. Returns an empty string if
-    nothing is printed, and at a scale that is not comparable.
+    It is in the same cell, in another cell of the same column and group, or absent. Sentences are equal if their words
+    are; case, spaces and punctuation are ignored. Returns an empty string if nothing is printed, and at a scale that is
+    not comparable.
     """
     if cell.reported is None or not plan.is_comparable:
         return ""

@@ -1,4 +1,7 @@
-"""Rows that were trained with every seed on the backbone of every seed: components of their variance."""
+"""Compute variance components of crossed rows.
+
+A crossed row was trained with every seed on the backbone of every seed.
+"""
 
 from collections.abc import Iterator, Mapping
 from itertools import chain
@@ -14,7 +17,7 @@ Crossed = list[list[float]]
 
 
 def crossed_notes(result: ItemResult) -> Iterator[str]:
-    """Yield a sentence for each number of a crossed row, and for its difference to a crossed baseline row."""
+    """Yield a sentence for each crossed number and its difference to baseline."""
     designs = crossed_designs(result)
     for column in result.columns:
         for row in result.rows:
@@ -29,7 +32,7 @@ def crossed_notes(result: ItemResult) -> Iterator[str]:
 
 
 def crossed_difference(designs: Mapping[CellId, Crossed], baseline: str, cell: CellId) -> Crossed | None:
-    """Return a crossed cell minus the cell of the baseline row, paired by backbone and seed.
+    """Subtract the baseline row from a crossed cell, by backbone and seed.
 
     Returns None if one of them is not crossed, and for the baseline row itself.
     """
@@ -43,7 +46,10 @@ def crossed_difference(designs: Mapping[CellId, Crossed], baseline: str, cell: C
 
 
 def crossed_designs(result: ItemResult) -> dict[CellId, Crossed]:
-    """Return the values of each crossed cell, (backbones, seeds); designs with missing values are left out."""
+    """Return the values of each crossed cell, (backbones, seeds).
+
+    Designs with missing values are left out.
+    """
     cells: dict[CellId, list[CellResult]] = {}
     for cell in result.cells:
         if cell.protocol.startswith(ON_BACKBONE):

@@ -1,4 +1,4 @@
-"""Write the judged cells of items as rows of CSV files: one a cell, one a value, or one a job."""
+"""Create the rows of CSV files: a row for each cell, value, or job."""
 
 from collections.abc import Iterator, Sequence
 from itertools import chain
@@ -75,7 +75,7 @@ JOBS = ("paper", "item", "row", "column", "protocol", "seed", "metric", "job", "
 
 
 def job_rows(results: Sequence[ItemResult]) -> Iterator[dict[str, Any]]:
-    """Yield a row for each job of each search, with the hyper-parameters that the search sets, by path."""
+    """Yield a row for each job of each search, with its hyper-parameters."""
     for result in results:
         for cell in result.cells:
             for each in cell.values:

@@ -1,4 +1,7 @@
-"""The machines that computed results: processors round differently, so numbers of one job can differ."""
+"""Describe the machines that computed results.
+
+Processors round differently, so the numbers of a job depend on the machine.
+"""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -13,7 +16,9 @@ SILENT = ("THREADS", "VERBOSE", "OMP_")
 
 
 class Machine(Checked):
-    """The properties of a machine that change numbers; an empty string if a record does not contain one.
+    """The properties of a machine that change numbers.
+
+    Returns an empty string if a record does not contain one.
 
     On a GPU the processor and its threads are left out.
 
@@ -47,7 +52,10 @@ class Machine(Checked):
 
 
 def machine_of(record: Mapping[str, Any]) -> Machine:
-    """Return the machine of a provenance record, also of an earlier version with fewer keys."""
+    """Return the machine of a provenance record.
+
+    Records of earlier versions have fewer keys.
+    """
     hardware = _part(record, "hardware")
     version = _part(_part(record, "numerics"), "torch_build").get("__version__")
     torch = f"torch {version}" if version else ""
@@ -66,7 +74,9 @@ def machine_of(record: Mapping[str, Any]) -> Machine:
 
 
 def _describe_kernel(record: Mapping[str, Any]) -> str:
-    """Return the libraries and settings that compute products; an empty string if they are unknown.
+    """Return the libraries and settings that compute products.
+
+    Returns an empty string if they are unknown.
 
     Word vectors have no device; any machine with the same processor gives the same numbers.
     """
@@ -84,7 +94,7 @@ def _describe_kernel(record: Mapping[str, Any]) -> str:
 
 
 def _summarise_flags(flags: str) -> str:
-    """Return the families of some instructions and a digest of all of them, as `avx512 avx2 #1a2b`."""
+    """Return families of instructions and a digest: `avx512 avx2 #1a2b`."""
     if not flags:
         return ""
     families = [name for name in FAMILIES if name in flags]
@@ -97,17 +107,20 @@ def _part(record: Mapping[str, Any], name: str) -> Mapping[str, Any]:
 
 
 def recorded_machines(record: Mapping[str, Any]) -> list[Machine]:
-    """Return the machines of a record: the last one, then those on which a resumed run was started."""
+    """Return the machines of a record.
+
+    The first is the one on which the run finished, then those on which a resumed run was started.
+    """
     if not record:
         return []
     return [machine_of(each) for each in (record, *record.get("resumed_from", ()))]
 
 
 def count_machines(machines: Iterable[Machine]) -> Counter[Machine]:
-    """Count how often each machine occurs, machines with a device first, then by the number of known properties.
+    """Count how often each machine occurs.
 
-    A machine with fewer known properties that contradicts none of another one is counted with it: word vectors have
-    no GPU in their record.
+    Machines with a device are first, then machines with the most known properties. A machine with fewer known
+    properties that contradicts none of another one is counted with it: word vectors have no GPU in their record.
     """
     counts = Counter(machines)
     totals: Counter[Machine] = Counter()
@@ -123,7 +136,10 @@ def _order_of_machine(machine: Machine) -> tuple[bool, int, str]:
 
 
 def matching_names(machines: Iterable[Machine], known: Iterable[Machine]) -> list[str]:
-    """Return the names of machines, each as the first of the `known` ones that fits it; duplicates are dropped."""
+    """Return the names of the known machines that some machines match.
+
+    Duplicates are dropped.
+    """
     candidates = list(known)
     names: dict[str, None] = {}  # an ordered set
     for machine in machines:
@@ -132,7 +148,10 @@ def matching_names(machines: Iterable[Machine], known: Iterable[Machine]) -> lis
 
 
 def describe_mixture(machines: Iterable[Machine]) -> str:
-    """Return a sentence about results from several machines; an empty string for one machine."""
+    """Return a sentence about results from several machines.
+
+    Returns an empty string for one machine.
+    """
     counts = count_machines(machines)
     if len(counts) < 2:
         return ""

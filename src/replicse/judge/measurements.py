@@ -1,4 +1,4 @@
-"""Read the measurements of the encoders of a study from their evaluation files."""
+"""Load the measurements of a study from evaluation files."""
 
 import logging
 from collections import Counter
@@ -33,7 +33,7 @@ Record = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """The value of one encoder at a metric path such as `sts/STS12/all`, or of a whole suite.
+    """The value of one encoder at a metric path or of a whole suite.
 
     Attributes:
         encoder: the name of the encoder.
@@ -55,7 +55,9 @@ class Measurement:
 
 
 class Measurements:
-    """The measurements of a study; each file is read once and checked against the encoder of the study.
+    """The measurements of a study.
+
+    Each file is read once and checked against the encoder of the study.
 
     Args:
         study: the study, or the plan of one of its items.
@@ -92,11 +94,14 @@ class Measurements:
         )
 
     def is_seedless(self, cell: Cell) -> bool:
-        """Return whether no value of a cell depends on a seed, because its encoder was not trained."""
+        """Return whether a cell depends on no seed, as without training."""
         return cell.seeds == (None,)
 
     def records_behind(self, cell: Cell) -> list[Record]:
-        """Return the provenance records of the evaluations of a cell, its runs, and the runs they start from."""
+        """Return the provenance records of the evaluations and runs of a cell.
+
+        Runs include the runs that they start from.
+        """
         read: dict[tuple[str, str], None] = {}  # an ordered set
         for operand in cell.operands or (cell,):
             for encoder in operand.encoders if operand.metric_path else ():
@@ -113,7 +118,10 @@ class Measurements:
         return [*records, *map(self.training_record, self.study.chain(runs))]
 
     def training_record(self, run: str) -> Record:
-        """Return the provenance record of the training of a run; an empty dict if it does not exist."""
+        """Return the provenance record of the training of a run.
+
+        Returns an empty dict if it does not exist.
+        """
         if run not in self._training:
             file = self.paths.run(run, PROVENANCE)
             remedy = "delete the folders of the run and of its encoders, and run the study again"
@@ -122,7 +130,9 @@ class Measurements:
         return self._training[run]
 
     def evaluation(self, file: str) -> Record | None:
-        """Return the content of an evaluation file; None if it does not exist or is broken.
+        """Return the content of an evaluation file.
+
+        Returns None if it does not exist or is broken.
 
         A file is broken if it contradicts the encoder of its folder, its averages, or the range of a metric.
         """
@@ -137,7 +147,10 @@ class Measurements:
         return self._evaluations[file]
 
     def _read(self, file: str, place: Record, metric_paths: Iterable[str], partly: bool) -> Record:
-        """Read an evaluation; check its pairs unless the file is unchanged since its job checked it."""
+        """Read an evaluation.
+
+        Check its pairs unless the file is unchanged since its job checked it.
+        """
         if not is_as_written(Path(file)):
             return read_evaluation(file, place, self._set_tables, metric_paths, partly)
         evaluation: Record = read_json(file)
@@ -147,7 +160,7 @@ class Measurements:
 
     @cached_property
     def _set_tables(self) -> dict[str, tuple[str, str]]:
-        """Return file and sha256 of the table of each set of the user that exists, by name."""
+        """Return file and sha256 of the table of each user's set, by name."""
         tables = {}
         for name, one in self.study.own_sets.items():
             file = one.get("file", "")
@@ -167,7 +180,10 @@ class Measurements:
         return requested
 
     def _load(self, file: str, read: Callable[[], Record]) -> Record | None:
-        """Read a file if it exists; note an error instead of raising it if the states of jobs are known."""
+        """Read a file if it exists.
+
+        Note an error instead of raising it if the states of jobs are known.
+        """
         try:
             return read() if Path(file).exists() else None
         except BadInput as error:
@@ -178,7 +194,10 @@ class Measurements:
             return None
 
     def _why_missing(self, file: str) -> str:
-        """Return why an evaluation is missing; an empty string if no job failed or job states are unknown."""
+        """Return why an evaluation is missing.
+
+        Returns an empty string if no job failed or job states are unknown.
+        """
         if file in self.broken or self.jobs is None:
             return self.broken.get(file, "")
         failures = []
@@ -189,7 +208,10 @@ class Measurements:
 
 
 def _pair_bounds(suites: Record, metric_path: str) -> tuple[float, float] | None:
-    """Return the interval over resampled pairs that belongs to a correlation `all`; None for other metrics."""
+    """Return the interval of a correlation over resampled pairs.
+
+    Returns None for metrics other than `all`.
+    """
     task, _, aggregation = metric_path.rpartition("/")
     low, high = part_at(suites, f"{task}/low"), part_at(suites, f"{task}/high")
     if not task or aggregation != "all" or low is None or high is None:
@@ -198,7 +220,10 @@ def _pair_bounds(suites: Record, metric_path: str) -> tuple[float, float] | None
 
 
 def study_machines(study: Study, measurements: Measurements) -> Counter[Machine]:
-    """Count the runs and evaluations of a study by machine; missing and broken files are skipped."""
+    """Count the runs and evaluations of a study by machine.
+
+    Missing and broken files are skipped.
+    """
     records = [measurements.training_record(run) for run in study.runs]
     for encoder in set(study.suites) - {"data"}:
         groups = [suites[0] for suites in study.groups(encoder).values()]

@@ -1,4 +1,4 @@
-"""Intervals and tests over seeds: prediction intervals, paired differences, crossed designs."""
+"""Compute intervals and tests over seeds."""
 
 import math
 from collections.abc import Sequence
@@ -38,7 +38,10 @@ def spread_of(values: Sequence[float]) -> float | None:
 
 
 def t_below(x: float, degrees: float) -> float:
-    """Compute the probability that Student's t is below x; infinite degrees mean a normal variable."""
+    """Compute the probability that Student's t is below x.
+
+    Infinite degrees mean a normal variable.
+    """
     from scipy.special import stdtr
 
     return float(stdtr(degrees, x))
@@ -46,14 +49,17 @@ def t_below(x: float, degrees: float) -> float:
 
 @cache
 def t_quantile(degrees: float, level: float = LEVEL) -> float:
-    """Compute the two-sided quantile of Student's t; infinite degrees mean a normal variable."""
+    """Compute the two-sided quantile of Student's t.
+
+    Infinite degrees mean a normal variable.
+    """
     from scipy.special import stdtrit
 
     return float(stdtrit(degrees, (1 + level) / 2))
 
 
 def pool_spreads(values: Sequence[float], published: Spread | None) -> Spread | None:
-    """Pool the spread of our values with a published one by their degrees of freedom.
+    """Pool the spread of our values with a published spread.
 
     Args:
         values: our numbers, one a seed.
@@ -74,7 +80,7 @@ def pool_spreads(values: Sequence[float], published: Spread | None) -> Spread | 
 
 
 def spreads_disagree(values: Sequence[float], published: Spread) -> bool:
-    """Return whether our values vary more or less than a published spread allows.
+    """Return whether a published spread is refuted by our values.
 
     This is a two-sided F test at 1%. A single value has no spread, so it does not disagree.
     """
@@ -94,9 +100,10 @@ def spreads_disagree(values: Sequence[float], published: Spread) -> bool:
 def prediction_interval(
     values: Sequence[float], *, spread: Spread | None = None, of: int = 1
 ) -> tuple[float, float] | None:
-    """Compute the interval for the mean of `of` more runs: mean -+ t * sd * sqrt(1/n + 1/of).
+    """Compute the interval for the mean of more runs.
 
-    A confidence interval of the mean would be too narrow, because a paper prints one run and not the mean of our runs.
+    The interval is mean -+ t * sd * sqrt(1/n + 1/of). A confidence interval of the mean would be too narrow, because a
+    paper prints one run and not the mean of our runs.
 
     Args:
         values: our numbers, one a seed.
@@ -155,9 +162,10 @@ def _order_quantile(p: float, size: int, count: int, share: float, degrees: floa
 def order_statistic_below(
     x: float, size: int, count: int, share: float, degrees: float, shift: float = 0.0
 ) -> float:
-    """Compute the probability that a quantile of `count` runs is below our mean plus x standard deviations.
+    """Compute the probability that a quantile of more runs is below a bound.
 
-    The k-th of m runs is below x with the probability of a beta distribution at the normal probability of x.
+    The bound is the mean of our runs plus x standard deviations. The k-th of m runs is below x with the probability of
+    a beta distribution at the normal probability of x.
 
     Args:
         x: the bound, in standard deviations from the mean of our runs.
@@ -177,7 +185,7 @@ def order_statistic_below(
 
 @cache
 def _spreads(degrees: float) -> Any:
-    """Compute 200 equally likely ratios of a standard deviation to its estimate."""
+    """Compute equally likely ratios of a standard deviation to its estimate."""
     import numpy as np
     from scipy.special import chdtri
 
@@ -187,14 +195,19 @@ def _spreads(degrees: float) -> Any:
 
 @cache
 def _normal_nodes() -> tuple[Any, Any]:
-    """Compute nodes and weights of Gauss-Hermite quadrature; cached because it takes most of the time."""
+    """Compute nodes and weights of Gauss-Hermite quadrature.
+
+    Cached because it takes most of the time.
+    """
     from numpy.polynomial.hermite_e import hermegauss
 
     return hermegauss(24)
 
 
 def spread_interval(values: Sequence[float], count: int) -> tuple[float, float] | None:
-    """Compute the interval for the standard deviation of `count` more runs (an F ratio to our variance).
+    """Compute the interval for the standard deviation of more runs.
+
+    This is an F ratio to our variance.
 
     Returns:
         The lower and upper bound at 95%; None for fewer than three values, or if `count` is 1.
@@ -212,7 +225,10 @@ def spread_interval(values: Sequence[float], count: int) -> tuple[float, float] 
 
 
 def p_of_mean(ours: Paired, degrees: int) -> float:
-    """Compute the two-sided p-value of a mean difference from its interval, by Student's t."""
+    """Compute the two-sided p-value of a mean difference.
+
+    Student's t is recovered from the interval.
+    """
     if ours.low is None or ours.high is None:
         raise ValueError("a difference of too few seeds has no p-value")
     error = (ours.high - ours.low) / 2 / t_quantile(degrees)
@@ -222,7 +238,7 @@ def p_of_mean(ours: Paired, degrees: int) -> float:
 
 
 def pair_by_seed(columns: Sequence[Sequence[Any]], location: object = "cells") -> list[Sequence[Any]]:
-    """Extend columns to one length, so that values at the same index can be paired.
+    """Extend columns to one length, so that values can be paired.
 
     A column with a single value (an encoder without seeds) is repeated for every seed of the others.
 
@@ -264,7 +280,10 @@ def paired_difference(first: Sequence[float | None], second: Sequence[float | No
 
 
 def interval_of_mean(by_seed: tuple[float, ...]) -> Paired:
-    """Compute the mean of one number a seed, with its t interval if there are at least three seeds."""
+    """Compute the mean of one number a seed, with a t interval.
+
+    The interval needs at least three seeds.
+    """
     mean, spread = mean_and_spread(by_seed)[0], spread_of(by_seed)
     if spread is None:
         return Paired(mean, None, None, by_seed)
@@ -277,7 +296,7 @@ def interval_of_mean(by_seed: tuple[float, ...]) -> Paired:
 
 @dataclass(frozen=True)
 class Components:
-    """Standard deviations between the rows of a crossed design, and within a row."""
+    """Standard deviations between and within the rows of a crossed design."""
 
     between: float
     within: float
@@ -303,10 +322,10 @@ def mean_of_crossed(table: Sequence[Sequence[float]]) -> Paired:
 
 
 def variance_components(table: Sequence[Sequence[float]]) -> Components | None:
-    """Compute the variance components of a crossed design by analysis of variance.
+    """Compute the variance components of a crossed design.
 
-    `within` contains the effect of the columns and the interaction. `between` is computed from the mean square of the
-    rows minus the mean square of the interaction; it is 0 if that is negative.
+    This is an analysis of variance. `within` contains the effect of the columns and the interaction. `between` is
+    computed from the mean square of the rows minus the mean square of the interaction; it is 0 if that is negative.
 
     Args:
         table: one value for each row and column, (rows, columns).

@@ -1,4 +1,4 @@
-"""The result of one item, which tables, figures, claims, adjudication, `why` and the report read."""
+"""Define the result of one item, which all outputs use."""
 
 import math
 from collections import Counter
@@ -55,7 +55,10 @@ class ColumnHead(Checked):
 
 
 class RowHead(Checked):
-    """A row as it is shown; `merged` contains the rows above that have the same runs at this scale."""
+    """A row as it is shown.
+
+    `merged` contains the rows above that have the same runs at this scale.
+    """
 
     id: str
     label: str
@@ -69,7 +72,7 @@ Finite = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 
 
 class JobValue(Checked):
-    """The number of one job of a search, and the hyper-parameters that the search sets, by path."""
+    """The number and the hyper-parameters of one job of a search."""
 
     encoder: str
     run: str = ""
@@ -78,7 +81,7 @@ class JobValue(Checked):
 
 
 class SeedValue(Checked):
-    """The value of one seed in one cell: a number or a text, None if it is missing.
+    """The value of one seed in one cell; None if it is missing.
 
     Attributes:
         encoder: the encoder; an empty string if the value is computed from several.
@@ -96,7 +99,7 @@ class SeedValue(Checked):
 
 
 class CellResult(Checked):
-    """One cell under one protocol: the printed number, our values by seed, and the judgement.
+    """One cell under one protocol: printed, ours by seed, and judged.
 
     Attributes:
         reproduced: the statistic over seeds.
@@ -145,13 +148,19 @@ class CellResult(Checked):
 
     @property
     def best_of_ten(self) -> str:
-        """Return the verdict if print is the best of ten runs; an empty string if it is the same verdict."""
+        """Return the verdict if print is the best of ten runs.
+
+        Returns an empty string if it is the same verdict.
+        """
         changes = self.if_best not in ("", self.verdict)
         return f"{self.if_best}, if print is the best of ten" if changes else ""
 
     @property
     def few(self) -> tuple[float, ...]:
-        """Return the numbers of two seeds, which are too few for an interval; an empty tuple otherwise."""
+        """Return the numbers of two seeds, which are too few for an interval.
+
+        Returns an empty tuple otherwise.
+        """
         numbers = tuple(each.value for each in self.values if isinstance(each.value, float))
         shown = self.reproduced is not None and self.low is None
         return numbers if shown and 1 < len(numbers) < FEWEST_SEEDS else ()
@@ -164,7 +173,10 @@ class CellResult(Checked):
 
     @property
     def mixture(self) -> str:
-        """Return a sentence about several machines; an empty string for one machine."""
+        """Return a sentence about several machines.
+
+        Returns an empty string for one machine.
+        """
         return describe_mixture(self.machines)
 
     def shown_verdict(self, comparable: bool, quoted: bool = False) -> str:
@@ -183,7 +195,7 @@ class CellResult(Checked):
 
 
 class ItemResult(Checked):
-    """A table or figure with all cells in the paper's order, as `tabulate` writes it.
+    """A table or figure with all cells in the paper's order.
 
     Attributes:
         variants: titles of protocols that are run only for adjudication; their cells are not shown in the table.
@@ -220,7 +232,7 @@ class ItemResult(Checked):
     @model_validator(mode="before")
     @classmethod
     def _drop_config(cls, document: Any) -> Any:
-        """Drop the digest of the config, which committed items of earlier versions contain."""
+        """Drop the digest of the config in items of earlier versions."""
         if not isinstance(document, dict) or "config" not in document:
             return document
         return {key: value for key, value in document.items() if key != "config"}
@@ -242,17 +254,26 @@ class ItemResult(Checked):
 
     @property
     def mixture(self) -> str:
-        """Return a sentence about the machines of these cells; an empty string if there are no such cells."""
+        """Return a sentence about the machines of these cells.
+
+        Returns an empty string if there are no such cells.
+        """
         return describe_mixture(chain.from_iterable(cell.machines for cell in self.mixed))
 
     @property
     def standing(self) -> str:
-        """Return the scale, with `not comparable` if it is not the papers' scale; every picture shows it."""
+        """Return the scale, with `not comparable` if it is not the papers' scale.
+
+        Every picture shows it.
+        """
         return standing(self.scale, self.comparable)
 
     @property
     def caveat(self) -> str:
-        """Return `micro: not comparable` if the scale is not the papers'; an empty string otherwise."""
+        """Return `micro: not comparable` if the scale is not the papers'.
+
+        Returns an empty string otherwise.
+        """
         return "" if self.comparable else self.standing
 
     def id_of(self, cell: CellResult) -> CellId:
@@ -264,7 +285,7 @@ class ItemResult(Checked):
         return CellId(self.item, row, column.id, column.metric, protocol)
 
     def name_of(self, cell: CellId) -> str:
-        """Return `simcse/table3/p0.1/stsb-dev`, with the metric if the column has several."""
+        """Return `simcse/table3/p0.1/stsb-dev`, with metric if it is needed."""
         return str(cell) if sum(column.id == cell.column for column in self.columns) > 1 else cell.short
 
     @property
@@ -279,7 +300,7 @@ class ItemResult(Checked):
 
     @property
     def row_names(self) -> dict[str, str]:
-        """Return the label of each row, with its group if another row has the same label."""
+        """Return the label of each row, with its group if it is not unique."""
         labels = Counter(row.label for row in self.rows)
         names = {}
         for row in self.rows:
@@ -288,7 +309,10 @@ class ItemResult(Checked):
 
 
 def _contradictions(cell: CellResult, statistic: str) -> Iterator[str]:
-    """Yield what numbers of a cell contradict others; `statistic` is the statistic of its column."""
+    """Yield what numbers of a cell contradict others.
+
+    `statistic` is the statistic of its column.
+    """
     for name, low, high in (("low", cell.low, cell.high), ("pairs_low", cell.pairs_low, cell.pairs_high)):
         if low is not None and high is not None and low > high:
             yield f"{name} is {low}, above {name.replace('low', 'high')}, which is {high}"

@@ -1,4 +1,4 @@
-"""Compute the result of an item from its plan and the measurements of its encoders."""
+"""Compute the result of an item."""
 
 from collections.abc import Collection, Iterator
 from typing import Any
@@ -20,7 +20,7 @@ CURVES = ("spectrum", "density", "density-own-scales")
 def item_result(
     plan: ItemPlan, measurements: Measurements, only: Collection[CellId] | None = None
 ) -> ItemResult:
-    """Judge an item: its columns and rows, and a judged cell for each row, protocol and column.
+    """Judge an item: columns, rows, and a cell for each of them.
 
     Args:
         plan: the plan of the item.
@@ -82,7 +82,10 @@ def _row_heads(plan: ItemPlan) -> Iterator[RowHead]:
 
 
 def own_notes(result: ItemResult) -> Iterator[str]:
-    """Yield a sentence for each row of the user: its average (or last number) minus each printed row."""
+    """Yield a sentence that compares each row of the user with the paper.
+
+    The average (or the last number) of the row is compared with each printed row.
+    """
     heads = [column for column in result.columns if column.kind in ("score", "derived")]
     averages = [column for column in heads if column.average]
     if not heads or not any(row.group == OWN for row in result.rows):
@@ -125,12 +128,15 @@ def _column_head(item: Item, column: AnyColumn) -> ColumnHead:
 
 
 def _is_average(column: AnyColumn) -> bool:
-    """Return whether a column shows an average over tasks (not a difference of averages)."""
+    """Return whether a column shows an average over tasks."""
     return column.kind == "score" and column.metric_path.rpartition("/")[2].startswith("avg")
 
 
 def _merged_rows(plan: ItemPlan) -> dict[str, tuple[str, ...]]:
-    """Return for each row the rows above that read the same encoders and metrics; other rows are left out."""
+    """Return for each row the rows above that have the same numbers.
+
+    Rows without such rows are left out.
+    """
     read: dict[str, dict[CellId, tuple[Any, ...]]] = {}
     for cell in plan.described:
         if cell.jobs and cell.seeds != (None,):
@@ -145,7 +151,10 @@ def _merged_rows(plan: ItemPlan) -> dict[str, tuple[str, ...]]:
 
 
 def _curves(plan: ItemPlan, measurements: Measurements) -> dict[str, Any]:
-    """Return the data of a spectrum or a density for the first seed of each row, by label."""
+    """Return the data of a spectrum or a density, by row label.
+
+    The first seed of each row is used.
+    """
     curves = {}
     for cell in plan.described:
         label = cell.row.label or cell.row.id

@@ -1,4 +1,4 @@
-"""Compute the values of one cell from the measurements, in one place for all callers."""
+"""Compute the values of one cell from measurements."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -38,7 +38,7 @@ class Values:
 
 
 def cell_values(cell: Cell, measurements: Measurements, searched: Mapping[str, Mapping[str, Any]]) -> Values:
-    """Return the values of a cell, one for each seed of its encoders, in their order.
+    """Return the values of a cell, one for each seed, in their order.
 
     Args:
         cell: the cell.
@@ -104,7 +104,10 @@ def _seed_value(
 
 
 def _pair_bounds(cell: Cell, measured: Sequence[Measurement]) -> tuple[float, float] | None:
-    """Average the bounds over test pairs; None unless each value is a correlation over all pairs of a task."""
+    """Average the bounds over test pairs.
+
+    Returns None unless each value is a correlation over all pairs of a task.
+    """
     column = cell.column
     if column.kind != "score" or column.over.jobs or column.over.seeds.statistic != "mean":
         return None
@@ -129,7 +132,10 @@ def _number(measured: Measurement, failures: list[str]) -> float | None:
 def _number_of_best(
     numbers: Sequence[float | None], scores: Sequence[float | None], better: Better
 ) -> float | None:
-    """Return the number of the job with the best score, the first of equal ones; None if a score is missing."""
+    """Return the number of the job with the best score.
+
+    The first of equal scores is used. Returns None if a score is missing.
+    """
     complete = [score for score in scores if score is not None]
     if len(complete) < len(scores):
         return None
@@ -147,7 +153,10 @@ def _reduce_jobs(
     encoders: Sequence[str],
     searched: Mapping[str, Mapping[str, Any]],
 ) -> float | None:
-    """Return the statistic over jobs that the column shows; None if a number is missing."""
+    """Return the statistic over jobs that the column shows.
+
+    Returns None if a number is missing.
+    """
     over = cell.column.over.jobs if cell.column.over else None
     complete = [number for number in numbers if number is not None]
     if len(complete) < len(numbers):
@@ -183,7 +192,10 @@ def _derived_values(
 
 
 def reduce_values(numbers: Sequence[float], reducer: Reducer) -> float | None:
-    """Return the statistic of some numbers; None for the standard deviation of one number."""
+    """Return the statistic of some numbers.
+
+    Returns None for the standard deviation of one number.
+    """
     if reducer.statistic == "mean":
         return mean_and_spread(numbers)[0]
     if reducer.statistic == "sd":
@@ -197,5 +209,8 @@ def reduce_values(numbers: Sequence[float], reducer: Reducer) -> float | None:
 
 
 def finite_numbers(values: Sequence[Value]) -> list[float]:
-    """Return the finite numbers among some values; missing values and strings are skipped."""
+    """Return the finite numbers among some values.
+
+    Missing values and strings are skipped.
+    """
     return [value for value in values if isinstance(value, float) and math.isfinite(value)]

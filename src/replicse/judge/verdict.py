@@ -1,4 +1,4 @@
-"""Decide the verdict of a cell: what its seeds say about the printed number."""
+"""Decide the verdict of a cell."""
 
 import math
 from collections.abc import Sequence
@@ -156,7 +156,9 @@ def verdict(
     sd_of: int | None = None,
     mean_of: int = 1,
 ) -> Judgement:
-    """Judge numbers of several seeds against a printed number, with the rule for cells of a study.
+    """Judge numbers of several seeds against a printed number.
+
+    The rule is the same as for cells of a study.
 
     Args:
         values: one number a seed, in the unit of the printed number.
@@ -196,7 +198,7 @@ def verdict(
 def expected(
     values: Sequence[float], reported: Reported | None, reducer: Reducer, spread: Spread | None
 ) -> tuple[float, float] | None:
-    """Compute the interval in which a printed number is expected, given our values.
+    """Compute the interval in which a printed number is expected.
 
     A printed single run is one more run like ours; a printed mean, maximum or standard deviation of m runs is the
     statistic of m more runs. Runs are normal: Student's t and F, order statistics by the beta distribution.
@@ -225,7 +227,7 @@ def expected(
 
 
 def p_value(values: Sequence[float], reported: Reported, target: Rounded, spread: Spread) -> float:
-    """Compute the probability that a number of our setting is printed as far from our values (two-sided).
+    """Compute the p-value of a printed number, given ours (two-sided).
 
     Rounding of the printed number counts in its favour. The result is below 0.05 if the number is outside `expected`.
     """
@@ -235,7 +237,7 @@ def p_value(values: Sequence[float], reported: Reported, target: Rounded, spread
 
 
 def _below(x: float, values: Sequence[float], reported: Reported, spread: Spread) -> float:
-    """Compute the probability that the printed number is below x, given our values."""
+    """Compute the probability that the printed number is below x."""
     statistic, count = reported.statistic, reported.seeds or 1
     if statistic == "sd":
         from scipy.special import fdtr
@@ -252,7 +254,10 @@ def _below(x: float, values: Sequence[float], reported: Reported, spread: Spread
 def _verdict_if_best(
     values: Sequence[float], reported: Reported, target: Rounded, spread: Spread, better: str
 ) -> Verdict:
-    """Return the verdict if a single printed run is the best of ten; empty if the paper states the statistic."""
+    """Return the verdict if a single printed run is the best of ten.
+
+    Empty if the paper states the statistic.
+    """
     interval = order_statistic_interval(values, TRIES, float(better == "higher"), spread=spread)
     if reported.statistic != "single" or interval is None:
         return ""
@@ -261,7 +266,10 @@ def _verdict_if_best(
 
 
 def _margin(target: Rounded | None, seedless: bool, rounding: float) -> float:
-    """Compute how much rounding widens an interval: of the printed number, and of ours if it is seedless."""
+    """Compute how much rounding widens an interval.
+
+    The rounding of the printed number counts, and of ours if it is seedless.
+    """
     if target is None:
         return 0.0
     if not seedless:
@@ -289,7 +297,10 @@ def _printed_statistic(reported: Reported) -> str:
 
 
 def _compare_with_interval(reported: float, low: float, high: float) -> Verdict:
-    """Return whether our number is higher or lower than a printed one that is expected in an interval."""
+    """Return whether our number is higher or lower than the printed one.
+
+    The interval is where the printed number is expected.
+    """
     # Decimal fractions are not exact in binary: 2.35 is on the edge of 2.3 -+ 0.05 and not outside.
     slack = 1e-12 * max(abs(low), abs(high), abs(reported))
     if reported < low - slack:

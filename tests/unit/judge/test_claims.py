@@ -13,7 +13,7 @@ from planned import shipped_plan
 from scipy import stats
 
 from replicse.judge.claim_outcomes import judge_claim
-from replicse.judge.claims import judged_claims, study_claims
+from replicse.judge.claims import judge_claims, study_claims
 from replicse.judge.measurements import Measurements
 from replicse.judge.multiplicity import count_significant
 from replicse.judge.readings import Reading
@@ -87,7 +87,7 @@ def test_ours_by_paired_seeds_and_at_another_scale_no_numbers(tmp_path, monkeypa
         write_scores(plan, plan.items, lambda cell, seed: peaked(cell.row.id, seed))
         results = results_of(plan.items, Measurements(plan))
         claims = study_claims(plan.names, plan.studied)
-        rows[scale] = {row.claim: row for row in judged_claims(plan, claims, results)}
+        rows[scale] = {row.claim: row for row in judge_claims(plan, claims, results)}
     best, ours = (
         rows["paper"]["simcse/default-dropout-best"],
         {key: row.ours for key, row in rows["paper"].items()},

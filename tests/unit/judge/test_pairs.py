@@ -10,7 +10,7 @@ from scipy.stats import spearmanr
 
 from replicse.errors import BadInput
 from replicse.judge.evaluation import check_pairs
-from replicse.judge.pairs import packed_pairs, unpack_side
+from replicse.judge.pairs import pack_pairs, unpack_side
 
 GENERATOR = np.random.default_rng(3)
 GOLD = np.round(GENERATOR.uniform(0, 5, 200), 1)
@@ -32,11 +32,11 @@ def score_of(cosines, gold):
 
 
 def test_a_side_takes_32_bits_a_number_and_64_only_to_keep_numbers_apart():
-    plain = packed_pairs(GOLD / 5, GOLD)
+    plain = pack_pairs(GOLD / 5, GOLD)
     assert plain == as_before(GOLD / 5, GOLD)
     assert unpack_side(plain["gold"]) == pytest.approx(GOLD, abs=1e-6)
     near, probabilities = 1 - np.arange(200) * 1e-12, 1e9 + np.arange(200.0)
-    packed = packed_pairs(near, probabilities)
+    packed = pack_pairs(near, probabilities)
     assert unpack_side(packed["cosine"]).tolist() == near.tolist()
     assert unpack_side(packed["gold"]).tolist() == probabilities.tolist()
 
@@ -47,10 +47,10 @@ def test_a_near_tie_beside_many_identical_pairs_refutes_no_score():
     gold = np.concatenate([np.tile([0.0, 5.0], 40), [0.0], np.linspace(0, 4, 60)])
     right = score_of(cosines, gold)
     assert abs(right - score_of(cosines.astype("f4"), gold)) > 0.05
-    for packed in (packed_pairs(cosines, gold), as_before(cosines, gold)):
+    for packed in (pack_pairs(cosines, gold), as_before(cosines, gold)):
         check_pairs(evaluation(right, packed), "a.json")
     with pytest.raises(BadInput, match=r"a\.json: sets/rated/spearman/all is .*, but its pairs have"):
-        check_pairs(evaluation(right + 1, packed_pairs(cosines, gold)), "a.json")
+        check_pairs(evaluation(right + 1, pack_pairs(cosines, gold)), "a.json")
 
 
 few = st.integers(0, 3)
@@ -69,7 +69,7 @@ def test_a_wrong_score_is_refused_even_if_gold_scores_are_tied():
     gold = np.tile([0.0, 2.5, 5.0], 100)
     cosines = gold / 10 + np.random.default_rng(0).normal(0, 0.2, 300)
     right = score_of(cosines, gold)
-    for packed in (packed_pairs(cosines, gold), as_before(cosines, gold)):
+    for packed in (pack_pairs(cosines, gold), as_before(cosines, gold)):
         check_pairs(evaluation(right, packed), "a.json")
         for wrong in (right - 0.06, right + 0.06):
             with pytest.raises(BadInput, match="but its pairs have"):

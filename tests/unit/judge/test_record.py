@@ -10,11 +10,11 @@ from scipy import stats
 
 from replicse.judge.claims import study_claims
 from replicse.judge.diagnosis import diagnose
-from replicse.judge.multiplicity import controlled
+from replicse.judge.multiplicity import adjust_verdicts
 from replicse.judge.published import published_cell
 from replicse.judge.record_cells import others_of, record_results, welch_interval
 from replicse.judge.record_claims import RecordNumbers
-from replicse.judge.record_diagnosis import recorded_cell, with_record
+from replicse.judge.record_diagnosis import add_record, recorded_cell
 from replicse.judge.record_summary import record_summary
 from replicse.judge.verdict import judge
 from replicse.spec.printed import Reported, Spread
@@ -220,7 +220,7 @@ def test_verdicts_of_a_paper_are_controlled_together(gaps, verdicts):
         lines += seeds_of("a", f"simcse/table5/unsup-simcse-bert-base/{task}", "printed", values)
     (alone,) = record_results(measurements_of(lines[:3]), ["simcse/table5"])
     assert [cell.verdict for cell in alone.cells if cell.p is not None] == ["lower"]
-    (together,) = controlled(record_results(measurements_of(lines), ["simcse/table5"]))
+    (together,) = adjust_verdicts(record_results(measurements_of(lines), ["simcse/table5"]))
     judged = [cell for cell in together.cells if cell.p is not None]
     assert {cell.verdict for cell in judged} == verdicts
     expected = stats.false_discovery_control([cell.p for cell in judged])
@@ -235,7 +235,7 @@ def test_counts_by_paper_and_item():
         ("a", "simcse/table1/none/stsb-dev", "printed", 0, "81.0"),
     ]
     measurements = measurements_of(lines)
-    results = controlled(record_results(measurements, measurements.study.items))
+    results = adjust_verdicts(record_results(measurements, measurements.study.items))
     others = {result.item: others_of(measurements, result.item, result) for result in results}
     summary = record_summary(shipped_papers(), made_record(lines), results, others)
     counts = {count.name: count for count in summary.items}
@@ -264,7 +264,7 @@ def test_a_diagnosis_has_reruns_of_others_and_effects_of_single_facts():
     # The head is compared at four devices, where nothing else differs.
     assert effects["pooling",].effect.mean == pytest.approx(-0.4)
     assert effects["pooling",].cell.startswith(UNSUP)
-    known = with_record(published, measurements)
+    known = add_record(published, measurements)
     assert known.reruns["b"] == 73.47
     found = diagnose(75.0, known, {"pooling": "cls-head"}, (), (), recorded)
     (fact,) = found.facts

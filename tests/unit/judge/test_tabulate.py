@@ -16,7 +16,7 @@ from replicse.compile.job_states import JobStates
 from replicse.errors import BadInput
 from replicse.judge.csv_rows import TIDY, tidy_rows
 from replicse.judge.measurements import Measurements
-from replicse.judge.pairs import packed_pairs
+from replicse.judge.pairs import pack_pairs
 from replicse.judge.tabulate import item_result
 
 PATH = "sts/STS12/all"
@@ -106,7 +106,7 @@ def test_a_row_of_ones_own_is_told_less_the_printed_ones(tmp_path, monkeypatch):
 @cases
 def test_what_is_no_number_or_contradicts_its_own_file_is_refused(planned, suites, pairs, problem):
     plan, gold = planned(), np.arange(float(pairs))
-    packed = {"sts/STS12": packed_pairs(gold / 5, gold)} if pairs else {}
+    packed = {"sts/STS12": pack_pairs(gold / 5, gold)} if pairs else {}
     write_evaluation(plan, file_of(plan), suites, pairs=packed)
     with pytest.raises(BadInput, match=re.escape(problem)):
         result_of(plan)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from replicse.judge.multiplicity import controlled
+from replicse.judge.multiplicity import adjust_verdicts
 from replicse.judge.statistics import spreads_disagree
 from replicse.judge.table import ItemResult, Verdict
 from replicse.judge.verdict import judge
@@ -189,14 +189,14 @@ def test_verdicts_of_a_paper_are_controlled_for_their_number():
     for _ in range(20):
         printed = random.normal(size=(200, 1))
         result = paper_of(random.normal(size=(200, 5)) - printed)
-        (together,) = controlled([result])
+        (together,) = adjust_verdicts([result])
         p = [cell.p for cell in result.cells]
         assert [cell.p_adjusted for cell in together.cells] == stats.false_discovery_control(p).tolist()
         before += sum(cell.verdict in ("higher", "lower") for cell in result.cells)
         after += sum(cell.verdict in ("higher", "lower") for cell in together.cells)
     assert before == pytest.approx(200, abs=45) and after <= 5
     shifted = random.normal(size=(200, 10)) + 20 * (np.arange(200) < 100)[:, None]
-    (together,) = controlled([paper_of(shifted)])
+    (together,) = adjust_verdicts([paper_of(shifted)])
     found = [cell.verdict != "within seed spread" for cell in together.cells]
     assert sum(found[:100]) == 100 and sum(found[100:]) <= 0.05 * 200
     assert "among 200 cells of the paper (Benjamini-Hochberg)" in together.cells[0].reason
@@ -214,7 +214,7 @@ def test_verdicts_are_controlled_within_the_text_of_a_paper_and_within_its_varia
             (5, ("two", "table1")),
         )
     ]
-    found = [[cell.p_adjusted for cell in result.cells] for result in controlled(results)]
+    found = [[cell.p_adjusted for cell in result.cells] for result in adjust_verdicts(results)]
     for family in ((0, 1), (2,), (3,)):
         p = [cell.p for place in family for cell in results[place].cells]
         adjusted = [each for place in family for each in found[place]]
