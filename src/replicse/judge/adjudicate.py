@@ -8,6 +8,7 @@ released code, and the share of the printed gap that each variant explains.
 import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from replicse.compile.study import Study
 from replicse.judge.judgements import Explained, Paired
@@ -86,13 +87,7 @@ def explain_gap(
     ours = _mean(base)
     gap = _printed_gap(cell.reported, printed, ours if result.comparable else None)
     noise = gap_noise(cell, printed)
-    effect = paired_difference(changed, base)
-    is_same = bool(runs_read(cell)) and runs_read(cell) == runs_read(variant)
-    share = low = high = None
-    if gap is not None and noise is not None and abs(gap) > noise and not is_same:
-        # A number without seeds is exact.
-        share, low, high = _share_of_gap(effect, gap, cell.seedless and variant.seedless)
-    return Explained(
+    explained = Explained(
         item=result.item,
         row=cell.row,
         column=cell.column,
@@ -105,25 +100,30 @@ def explain_gap(
         described=ours,
         protocol=variant.protocol,
         ours=_mean(changed),
-        effect=effect.mean if effect else None,
-        low=effect.low if effect else None,
-        high=effect.high if effect else None,
-        by_seed=effect.by_seed if effect else (),
-        share=share,
-        share_low=low,
-        share_high=high,
-        outcome="" if gap is None or effect is None or is_same else outcome(low, high),
-        n_seeds=effect.n if effect else 0,
-        note=SAME_RUN if is_same else "",
     )
+    effect = paired_difference(changed, base)
+    if effect is not None:
+        explained = replace(
+            explained,
+            effect=effect.mean,
+            low=effect.low,
+            high=effect.high,
+            by_seed=effect.by_seed,
+            n_seeds=effect.n,
+        )
+    if runs_read(cell) and runs_read(cell) == runs_read(variant):
+        return replace(explained, note=SAME_RUN)
+    if gap is None or effect is None:
+        return explained
+    if noise is None or abs(gap) <= noise:
+        return replace(explained, outcome=outcome(None, None))
+    # A number without seeds is exact.
+    share, low, high = _share_of_gap(effect, gap, cell.seedless and variant.seedless)
+    return replace(explained, share=share, share_low=low, share_high=high, outcome=outcome(low, high))
 
 
-def _share_of_gap(
-    effect: Paired | None, gap: float, is_exact: bool
-) -> tuple[float | None, float | None, float | None]:
+def _share_of_gap(effect: Paired, gap: float, is_exact: bool) -> tuple[float, float | None, float | None]:
     """Return the share of a gap that an effect explains, with bounds."""
-    if effect is None:
-        return None, None, None
     share = effect.mean / gap
     if is_exact:
         return share, share, share
@@ -161,11 +161,13 @@ def gap_noise(cell: CellResult, printed: Reported | None) -> float | None:
     ours = finite_numbers(seed_numbers(cell))
     sd = 0.0 if cell.seedless else spread_of(ours)
     sides = [side for side in (cell.reported, printed) if side]
-    spreads = [(sd if side.sd is None else side.sd, _run_count(side)) for side in sides]
-    if not printed:
-        spreads.append((sd, len(ours)))
     if any(side.statistic == "sd" for side in sides):
         return None
+    spreads = []
+    for side in sides:
+        spreads.append((sd if side.sd is None else side.sd, _run_count(side)))
+    if not printed:
+        spreads.append((sd, len(ours)))
     variances = []
     for spread, count in spreads:
         if spread is None:
@@ -192,16 +194,18 @@ def _variants(paper: Paper) -> set[str]:
 def _printed_gap(reported: Reported | None, other: Reported | None, ours: float | None) -> float | None:
     """Return the printed gap without binary noise.
 
-    Returns None if it is not printed or within its rounding.
-
-    The other side is `ours` if no other paper prints a number.
+    The other side is `ours` if no other paper prints a number. Returns None if the gap is not printed or within its
+    rounding.
     """
-    first, second = reported.number if reported else None, other.number if other else None
-    other_value = second.value if second else ours
-    if first is None or other_value is None:
+    if reported is None or reported.number is None:
         return None
-    gap = round(first.value - other_value, 10)
-    rounding = first.half_digit + (second.half_digit if second else 0)
+    rounding = reported.number.half_digit
+    if other is not None and other.number is not None:
+        ours = other.number.value
+        rounding += other.number.half_digit
+    if ours is None:
+        return None
+    gap = round(reported.number.value - ours, 10)
     return gap if abs(gap) > rounding else None
 
 

@@ -74,10 +74,11 @@ def list_unplanned(study: Study) -> Iterator[Finding]:
     for key, paper in study.papers.items():
         items = [item for item in paper.items.values() if item.id in study.unplanned]
         if items:
+            places = [item.place.partition(",")[0] for item in items]
             yield Finding(
                 paper=key,
                 rule=NOT_AUDITED,
-                place=", ".join(item.place.partition(",")[0] for item in items),
+                place=", ".join(places),
                 cells=tuple(item.id for item in items),
                 printed="",
                 follows=f"not planned at scale {study.scale.name}: {study.unplanned[items[0].id]}",

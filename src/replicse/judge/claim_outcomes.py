@@ -152,15 +152,18 @@ def judge_parts(relations: Sequence[Relation], values: Readings) -> ClaimOutcome
 
 def _not_judged(parts: Sequence[_Part]) -> ClaimOutcome:
     """Return the outcome of a claim without a part that can be judged."""
+    if not parts:
+        return ClaimOutcome("not run", None, 0, "")
     has_failure = any(any(part.missing.values()) for part in parts)
-    reason = _describe_missing(parts) if parts else ""
-    return ClaimOutcome("failed" if has_failure else "not run", None, 0, reason)
+    return ClaimOutcome("failed" if has_failure else "not run", None, 0, _describe_missing(parts))
 
 
 def _undecided(parts: Sequence[_Part], n_seeds: int) -> ClaimOutcome:
     """Return the outcome of a claim if a part has no probability."""
     doubtful = [part for part in parts if part.doubt]
-    reasons = [_describe_missing(parts)] if any(part.missing for part in parts) else []
+    reasons = []
+    if any(part.missing for part in parts):
+        reasons.append(_describe_missing(parts))
     decided_by: tuple[str, ...] = ()
     if doubtful:
         least = min(doubtful, key=lambda part: part.slack)
@@ -173,9 +176,11 @@ def _describe_missing(parts: Sequence[_Part]) -> str:
     failures: dict[str, str] = {}
     for part in parts:
         failures |= part.missing
-    names = [f"{name} ({failure})" if failure else name for name, failure in failures.items()]
-    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-    return f"missing: {', '.join(names[:NAMED])}{more}"
+    names = []
+    for name, failure in list(failures.items())[:NAMED]:
+        names.append(f"{name} ({failure})" if failure else name)
+    more = f" and {len(failures) - NAMED} more" if len(failures) > NAMED else ""
+    return f"missing: {', '.join(names)}{more}"
 
 
 def _judge_relation(relation: Relation, values: Readings) -> _Part:

@@ -5,6 +5,7 @@ A crossed row was trained with every seed on the backbone of every seed.
 
 from collections.abc import Iterator, Mapping
 from itertools import chain
+from operator import sub
 from typing import Any
 
 from replicse.judge.statistics import variance_components
@@ -39,10 +40,7 @@ def crossed_difference(designs: Mapping[CellId, Crossed], baseline: str, cell: C
     design, base = designs.get(cell), designs.get(cell.at(baseline))
     if cell.row == baseline or design is None or base is None:
         return None
-    differences = []
-    for line, base_line in zip(design, base, strict=True):
-        differences.append([one - other for one, other in zip(line, base_line, strict=True)])
-    return differences
+    return [list(map(sub, line, base_line)) for line, base_line in zip(design, base, strict=True)]
 
 
 def crossed_designs(result: ItemResult) -> dict[CellId, Crossed]:

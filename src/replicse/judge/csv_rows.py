@@ -33,7 +33,7 @@ def table_rows(result: ItemResult) -> Iterator[dict[str, str]]:
             "column": cell.column,
             "metric": cell.metric,
             "protocol": cell.protocol,
-            "reported": cell.reported.value if cell.reported else "",
+            "reported": _reported_text(cell),
             "reproduced": cell.text if cell.metric == TEXT else _text(cell.reproduced),
             "n_seeds": str(cell.n_seeds) if cell.encoders else "",
             "verdict": cell.verdict,
@@ -66,7 +66,7 @@ def tidy_rows(results: Sequence[ItemResult]) -> Iterator[dict[str, Any]]:
                     "group": each.group,
                     "machine": " | ".join(matching_names(cell.machines, machines)),
                     "package": " | ".join(cell.packages),
-                    "reported": cell.reported.value if cell.reported else "",
+                    "reported": _reported_text(cell),
                     "published_sd": _text(cell.published_sd),
                 }
 
@@ -107,6 +107,10 @@ def _address(result: ItemResult, cell: CellResult) -> dict[str, str]:
 def _or_blank(value: float | str | None) -> float | str:
     """Return an empty string for a missing value."""
     return "" if value is None else value
+
+
+def _reported_text(cell: CellResult) -> str:
+    return cell.reported.value if cell.reported else ""
 
 
 def _text(value: float | None) -> str:

@@ -6,10 +6,11 @@ of a run are compared with the paper's, and each difference names the causes tha
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, Literal
 
 from replicse.errors import BadInput
-from replicse.judge.published import PublishedCell
+from replicse.judge.published import PublishedCell, SeedSpread
 from replicse.judge.record_diagnosis import FactEffect, RecordedCell, effect_facts, retrained_facts
 from replicse.registry.ranges import ANY
 from replicse.registry.suites import is_percentage, range_of
@@ -96,7 +97,8 @@ class Diagnosis:
         if self.standing == "out of range":
             names = {"metric"}
         facts = [fact for fact in self.facts if fact.name in names and not fact.agrees]
-        stated = [cause for cause in self.causes if any(cause in fact.causes for fact in facts)]
+        of_facts = set(chain.from_iterable(_cause_ids(fact) for fact in facts))
+        stated = [cause for cause in self.causes if cause.id in of_facts]
         return tuple(sorted(stated or self.causes, key=_cost))
 
     def measured_of(self, cause: Cause, value: Any) -> list[Measured]:
@@ -124,29 +126,23 @@ class Diagnosis:
     def plain(self) -> dict[str, Any]:
         """Return the diagnosis as a dict for JSON."""
         published = self.published
-        spreads = []
-        for each in published.spreads:
-            low, high = each.bounds()
-            spreads.append(
-                {"name": each.name, "mean": each.mean, "sd": each.sd, "n": each.n, "low": low, "high": high}
-            )
-        to_try = []
-        for cause in self.to_try:
-            to_try.append({"cause": cause.id, "test": self.test_of(cause), "fix": cause.fix})
         return {
             "number": self.number,
             "cell": published.name,
             "printed": published.reported.value if published.reported else None,
             "difference": self.difference,
             "standing": self.standing,
-            "spreads": spreads,
+            "spreads": list(map(_plain_spread, published.spreads)),
             "reruns": dict(published.reruns),
             "retrained": retrained_facts(self.recorded),
-            "facts": [self._plain_fact(fact) for fact in self.facts],
+            "facts": list(map(self._plain_fact, self.facts)),
             "listed": [cause.id for cause in self.listed],
-            "try": to_try,
+            "try": list(map(self._plain_test, self.to_try)),
             "excluded": dict(self.excluded),
         }
+
+    def _plain_test(self, cause: Cause) -> dict[str, str]:
+        return {"cause": cause.id, "test": self.test_of(cause), "fix": cause.fix}
 
     def _plain_fact(self, fact: Fact) -> dict[str, Any]:
         causes = {}
@@ -164,6 +160,22 @@ class Diagnosis:
             "others": others,
             "causes": causes,
         }
+
+
+def _cause_ids(fact: Fact) -> list[str]:
+    return [cause.id for cause in fact.causes]
+
+
+def _plain_spread(spread: SeedSpread) -> dict[str, Any]:
+    low, high = spread.bounds()
+    return {
+        "name": spread.name,
+        "mean": spread.mean,
+        "sd": spread.sd,
+        "n": spread.n,
+        "low": low,
+        "high": high,
+    }
 
 
 def _cost(cause: Cause) -> int:
@@ -200,12 +212,17 @@ def diagnose(
         if name not in DESCRIPTIONS:
             of_fact = tuple(cause for cause in possible if name in cause.facts)
             facts.append(Fact(name, value, published.settings.get(name), of_fact))
-    of_model = tuple(cause for cause in possible if any(part in model for part in cause.models))
-    of_metric = tuple(cause for cause in possible if suite in cause.metrics)
+    of_model, of_metric = [], []
+    for cause in possible:
+        if any(part in model for part in cause.models):
+            of_model.append(cause)
+        if suite in cause.metrics:
+            of_metric.append(cause)
     if of_model:
-        facts.append(Fact("model", model.strip(), None, of_model))
+        facts.append(Fact("model", model.strip(), None, tuple(of_model)))
     if of_metric:
-        facts.append(Fact("metric", published.metric_path, None, of_metric))
+        facts.append(Fact("metric", published.metric_path, None, tuple(of_metric)))
+    relevant = tuple(each for each in measured if _is_relevant(each, published))
     return Diagnosis(
         number=number,
         published=published,
@@ -213,7 +230,7 @@ def diagnose(
         facts=tuple(facts),
         causes=possible,
         excluded={name: reason for name, reason in reasons.items() if reason},
-        measured=tuple(each for each in measured if _is_relevant(each, published)),
+        measured=relevant,
         recorded=recorded,
     )
 

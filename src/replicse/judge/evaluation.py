@@ -177,7 +177,9 @@ def part_at(node: Any, path: str) -> Any:
     Returns None if it does not exist.
     """
     for key in path.split("/"):
-        node = node.get(key) if isinstance(node, Mapping) else None
+        if not isinstance(node, Mapping):
+            return None
+        node = node.get(key)
     return node
 
 
@@ -205,7 +207,8 @@ def _range_problems(path: str, node: Any) -> Iterator[str]:
 def _order_problems(path: str, node: Mapping[str, Any]) -> Iterator[str]:
     """Yield numbers that are below a number that must not be larger."""
     suite = current().suites.get(path.partition("/")[0])
-    keys = [key for key in (suite.rising if suite else ()) if _number(node, key) is not None]
+    rising = suite.rising if suite else ()
+    keys = [key for key in rising if _number(node, key) is not None]
     for low, high in pairwise(keys):
         if node[low] > node[high] + 1e-6:
             yield f"{path}/{low} is {node[low]}, above {high}, which is {node[high]}"

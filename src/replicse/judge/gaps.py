@@ -23,8 +23,12 @@ def adjudicated_items(
     for name, part in groupby(rows, key=attrgetter("item")):
         every = list(part)
         shown = shown_cells(items[name], every)
-        left_out = len({row.cell for row in every}) - len({row.cell for row in shown})
+        left_out = _count_cells(every) - _count_cells(shown)
         yield AdjudicatedItem(name, tuple(shown), left_out)
+
+
+def _count_cells(rows: Sequence[Explained]) -> int:
+    return len({row.cell for row in rows})
 
 
 def shown_cells(item: ItemResult, rows: Sequence[Explained]) -> list[Explained]:

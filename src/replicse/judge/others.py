@@ -136,6 +136,7 @@ class RecordSummary:
     @property
     def total(self) -> RecordCount:
         """Return the counts of all papers together."""
-        names = [field.name for field in fields(RecordCount)][2:]
-        sums = {name: sum(getattr(count, name) for count in self.papers) for name in names}
+        sums = {}
+        for field in fields(RecordCount)[2:]:
+            sums[field.name] = sum(getattr(count, field.name) for count in self.papers)
         return RecordCount("all", "", **sums)

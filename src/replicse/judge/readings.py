@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from replicse.judge.table import CellResult, ItemResult
+from replicse.judge.table import CellResult, ItemResult, SeedValue
 from replicse.spec.cell_id import CellId
 from replicse.spec.printed import Reported
 
@@ -40,8 +40,9 @@ def printed_reading(reported: Reported | None) -> Reading:
 
     The reading is missing if no number is printed.
     """
-    number = reported.number if reported else None
-    return Reading((number.value,), True, number.half_digit) if number else Reading()
+    if reported is None or reported.number is None:
+        return Reading()
+    return Reading((reported.number.value,), True, reported.number.half_digit)
 
 
 class OurCells:
@@ -76,7 +77,11 @@ class OurCells:
 
 def seed_numbers(cell: CellResult) -> tuple[float | None, ...]:
     """Return the number of each seed, None if it is missing."""
-    return tuple(each.value if isinstance(each.value, float) else None for each in cell.values)
+    return tuple(map(_number_or_none, cell.values))
+
+
+def _number_or_none(each: SeedValue) -> float | None:
+    return each.value if isinstance(each.value, float) else None
 
 
 def runs_read(cell: CellResult) -> tuple[str, ...]:

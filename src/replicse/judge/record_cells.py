@@ -116,8 +116,13 @@ def source_results(
 
 def _source_result(measured: SourceCell, judged: CellResult) -> SourceResult:
     source = measured.source
-    counted = measured.readings[: len(measured.cell.jobs)]
-    mean, sd = mean_and_spread([reading.number.value for reading in counted])
+    values, seeds, links, numbers = [], [], [], []
+    for reading in measured.readings[: len(measured.cell.jobs)]:
+        values.append(reading.value)
+        seeds.append(reading.seed)
+        links.append(source.link(reading.place))
+        numbers.append(reading.number.value)
+    mean, sd = mean_and_spread(numbers)
     return SourceResult(
         source=measured.source_name,
         cited=source.repository or source.thread or measured.source_name,
@@ -129,9 +134,9 @@ def _source_result(measured: SourceCell, judged: CellResult) -> SourceResult:
         difference=difference_text(measured),
         trained=measured.trained,
         released=measured.cell.protocol == RELEASED,
-        values=tuple(reading.value for reading in counted),
-        seeds=tuple(reading.seed for reading in counted),
-        links=tuple(source.link(reading.place) for reading in counted),
+        values=tuple(values),
+        seeds=tuple(seeds),
+        links=tuple(links),
         mean=mean,
         sd=sd,
         low=judged.low,

@@ -42,9 +42,12 @@ def _measured(result: SourceResult) -> str:
 
 def _values(result: SourceResult) -> str:
     """Return `runs 74.99, 76.40, ...`; an empty string for one value."""
-    shown = ", ".join(map(_rounded, result.values[:SHOWN_VALUES]))
-    more = ", ..." if result.n > SHOWN_VALUES else ""
-    return f"runs {shown}{more}" if result.n > 1 else ""
+    if result.n < 2:
+        return ""
+    shown = list(map(_rounded, result.values[:SHOWN_VALUES]))
+    if result.n > SHOWN_VALUES:
+        shown.append("...")
+    return f"runs {', '.join(shown)}"
 
 
 def _rounded(value: str) -> str:

@@ -37,14 +37,14 @@ def record_summary(
         results: The results of the measured items, with adjusted verdicts.
         others: The measurements of all sources, by item.
     """
-    items = [_count_item(result, others.get(result.item, {})) for result in results]
-    items = [count for count in items if count.measured]
-    keys = [key for key in papers if any(count.paper == key for count in items)]
-    return RecordSummary(
-        papers=tuple(_count_paper(papers[key], papers, items) for key in keys),
-        items=tuple(items),
-        sources=tuple(_sources(record)),
-    )
+    items = []
+    for result in results:
+        count = _count_item(result, others.get(result.item, {}))
+        if count.measured:
+            items.append(count)
+    measured = {count.paper for count in items}
+    counts = [_count_paper(papers[key], papers, items) for key in papers if key in measured]
+    return RecordSummary(papers=tuple(counts), items=tuple(items), sources=tuple(_sources(record)))
 
 
 def _count_item(result: ItemResult, others: Others) -> RecordCount:
@@ -59,10 +59,10 @@ def _count_item(result: ItemResult, others: Others) -> RecordCount:
         if not sources:
             continue
         measured += 1
-        decided = [each for each in sources if each.decides]
+        decided = [each.verdict for each in sources if each.decides]
         other_setting += not decided
-        judged += any(each.verdict in JUDGED for each in decided)
-        verdicts.update(COUNTED[each.verdict] for each in decided if each.verdict in COUNTED)
+        judged += not JUDGED.isdisjoint(decided)
+        verdicts.update(COUNTED[verdict] for verdict in decided if verdict in COUNTED)
     return RecordCount(
         result.item, result.paper, printed, measured, judged, other_setting=other_setting, **verdicts
     )

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Literal
 
 from replicse.errors import BadInput
@@ -78,15 +79,18 @@ def compare_results(a: ExternalResults, b: ExternalResults) -> Differences:
     data = {name: _differing(a.data_of(name), b.data_of(name)) for name in names}
     of_other_data = {name for name in names if data[name]}
     of_other_data |= {name for name in names if not of_other_data.isdisjoint(_parts(name))}
+    scores = {name: _compare(*both[name], name in of_other_data) for name in names}
+    only_a = [name for name in _main_scores(a) if name not in both]
+    only_b = [name for name in _main_scores(b) if a.score(name) is None]
     return Differences(
         a=str(a.place),
         b=str(b.place),
-        scores={name: _compare(*both[name], name in of_other_data) for name in names},
-        data={name: facts for name, facts in data.items() if facts},
+        scores=scores,
+        data=dict(filter(itemgetter(1), data.items())),
         inputs=_differing(a.inputs, b.inputs),
         settings=_differing(a.settings, b.settings),
-        only_a=[name for name in _main_scores(a) if name not in both],
-        only_b=[name for name in _main_scores(b) if a.score(name) is None],
+        only_a=only_a,
+        only_b=only_b,
         remarks_a=a.remark_lines(),
         remarks_b=b.remark_lines(),
     )

@@ -49,12 +49,12 @@ SETTINGS = (
 SAME = {"mteb/STSBenchmark": "sts/STS-B/all"}
 SAME |= {f"mteb/{task}": f"sts/{task}/all" for task in STS_TASKS if task not in STS_DEV_TASKS}
 SAME |= {ours: theirs for theirs, ours in SAME.items()}
-AVERAGED = {
-    f"{suite}/{name}": tuple(f"{suite}/{part}" for part in parts)
-    for suite in ("sts", "transfer", "transfer-dev", "mteb")
-    for name, parts in SUITES[suite].averages.items()
-    if len(parts) > 1
-}
+# The parts of each average over several tasks.
+AVERAGED: dict[str, tuple[str, ...]] = {}
+for _suite in ("sts", "transfer", "transfer-dev", "mteb"):
+    for _name, _parts in SUITES[_suite].averages.items():
+        if len(_parts) > 1:
+            AVERAGED[f"{_suite}/{_name}"] = tuple(f"{_suite}/{part}" for part in _parts)
 NOT_MEASURED = "not measured"
 # Places of row counts of SentEval: by part of a year, or by split of another dataset.
 COUNTS = (
@@ -154,7 +154,9 @@ def _score(path: str, value: Any, factor: int) -> ResultScore:
     limits = COSINE if factor == 100 else range_of(path) or ANY
     if limits.holds(number):
         return ResultScore(path, factor * number)
-    return ResultScore(path, None, NOT_MEASURED if number is None else f"passed over, {number}")
+    if number is None:
+        return ResultScore(path, None, NOT_MEASURED)
+    return ResultScore(path, None, f"passed over, {number}")
 
 
 def task_of(name: str) -> str:

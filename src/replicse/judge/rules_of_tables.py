@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from replicse.compile.study import Study
+from replicse.compile.study import Cell, Study
 from replicse.judge.findings import (
     UNROUNDED,
     PrintedCell,
@@ -18,6 +18,7 @@ from replicse.judge.findings import (
 )
 from replicse.judge.judgements import CERTAIN, Finding
 from replicse.judge.rules_of_text import apply_formula
+from replicse.spec.cell_id import CellId
 from replicse.spec.columns import Derived, Over
 from replicse.spec.counterparts import differences
 from replicse.spec.datasets import Datasets, TaskAverage
@@ -90,7 +91,7 @@ def _check_average(study: Study, printed: PrintedCell, parts: Sequence[PrintedCe
 
 def printed_differences(study: Study, datasets: Datasets) -> Iterator[Finding]:
     """Yield printed differences that are not minuend minus subtrahend."""
-    cells = {}
+    cells: dict[CellId, Cell] = {}
     for item in study.items:
         cells |= {cell.id: cell for cell in study.described(item)}
     for difference, minuend_key, other in differences(study.papers):

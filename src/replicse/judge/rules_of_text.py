@@ -100,8 +100,8 @@ def searched_values(
     """
     grids: dict[tuple[str, str], list[Reported]] = {}
     for cell, entry in entries.items():
-        printed = printed_in(study.papers, cell) if entry.searched else None
-        if printed:
+        printed = printed_in(study.papers, cell)
+        if entry.searched and printed:
             grids.setdefault((cell.paper, entry.searched), []).append(printed)
     for (paper, path), values in grids.items():
         grid = {reported.number.value for reported in values if reported.number}

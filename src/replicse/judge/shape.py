@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 
 from replicse.judge.agreement import best_row, rank_agreement, row_differences
+from replicse.judge.readings import seed_numbers
 from replicse.judge.report import ColumnShape
 from replicse.judge.statistics import mean_and_spread
 from replicse.judge.table import CellResult, ColumnHead, ItemResult
@@ -95,4 +96,4 @@ def seed_values(cell: CellResult, column: ColumnHead) -> list[float | None]:
     """
     if column.statistic != "mean":
         return [cell.reproduced]
-    return [None if isinstance(entry.value, str) else entry.value for entry in cell.values]
+    return list(seed_numbers(cell))

@@ -128,6 +128,8 @@ def cell_facts(
     for paper, reported in _printed_numbers(study, cell):
         number = reported.number.value if reported.number else None
         printed.append({"paper": paper, "number": number, **reported.model_dump(mode="json")})
+    named_claims = [claim.facts() for claim in claims if _has_name(claim.cells, cell)]
+    named_findings = [asdict(finding) for finding in findings if _has_name(finding.cells, cell)]
     return {
         "cell": str(cell.id.described),
         "protocol": cell.protocol,
@@ -135,10 +137,10 @@ def cell_facts(
         "comparable": result.comparable,
         "printed": printed,
         "result": ours.model_dump(mode="json", exclude={"reported", "subtracted"}),
-        "variants": [variant.line() for variant in _explained(study, cell, result)],
-        "claims": [claim.facts() for claim in claims if _has_name(claim.cells, cell)],
+        "variants": list(map(Explained.line, _explained(study, cell, result))),
+        "claims": named_claims,
         "others": others_facts(others),
-        "audit": [asdict(finding) for finding in findings if _has_name(finding.cells, cell)],
+        "audit": named_findings,
         "runs": {run: study.runs[run].canonical() for run in trained},
         "files": _files(cell, measurements),
     }

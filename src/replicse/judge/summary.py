@@ -62,14 +62,15 @@ def orders_kept(shapes: Sequence[ColumnShape]) -> Orders | None:
     best = [Turned(shape.item, shape.label, shape.best) for shape in shapes if shape.best is not None]
     every_sign = chain.from_iterable(shape.signs for shape in shapes)
     signs = [sign.agrees for sign in every_sign if sign.agrees is not None]
+    turned = tuple(each for each in best if not each.best.kept)
     return Orders(
         signs_kept=sum(signs),
         signs=len(signs),
-        best_kept=sum(each.best.kept for each in best),
+        best_kept=len(best) - len(turned),
         best=len(best),
         tau=median(shape.rank.tau for shape in shapes),
         columns=len(shapes),
-        turned=tuple(each for each in best if not each.best.kept),
+        turned=turned,
     )
 
 

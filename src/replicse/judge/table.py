@@ -152,24 +152,27 @@ class CellResult(Checked):
 
         Returns an empty string if it is the same verdict.
         """
-        changes = self.if_best not in ("", self.verdict)
-        return f"{self.if_best}, if print is the best of ten" if changes else ""
+        if self.if_best in ("", self.verdict):
+            return ""
+        return f"{self.if_best}, if print is the best of ten"
 
     @property
     def few(self) -> tuple[float, ...]:
         """Return the numbers of two seeds, which are too few for an interval.
 
-        Returns an empty tuple otherwise.
+        Returns an empty tuple for other cells.
         """
         numbers = tuple(each.value for each in self.values if isinstance(each.value, float))
-        shown = self.reproduced is not None and self.low is None
-        return numbers if shown and 1 < len(numbers) < FEWEST_SEEDS else ()
+        if self.reproduced is None or self.low is not None or not 1 < len(numbers) < FEWEST_SEEDS:
+            return ()
+        return numbers
 
     @property
     def printed(self) -> float | None:
         """Return the printed number; None if no number is printed."""
-        number = self.reported.number if self.reported else None
-        return number.value if number else None
+        if self.reported is None or self.reported.number is None:
+            return None
+        return self.reported.number.value
 
     @property
     def mixture(self) -> str:

@@ -28,6 +28,8 @@ def item_result(
         only: judge only these cells, and leave out the notes about all cells.
     """
     item = plan.item
+    columns = [_column_head(item, column) for column in item.columns]
+    cells = [cell_result(cell, plan, measurements) for cell in _cells_in_order(plan, only)]
     result = ItemResult(
         item=item.id,
         paper=item.paper,
@@ -39,9 +41,9 @@ def item_result(
         place=item.place,
         setting={key: str(entry) for key, entry in item.setting.plain().items()},
         baseline=item.baseline,
-        columns=tuple(_column_head(item, column) for column in item.columns),
+        columns=tuple(columns),
         rows=tuple(_row_heads(plan)),
-        cells=tuple(cell_result(cell, plan, measurements) for cell in _cells_in_order(plan, only)),
+        cells=tuple(cells),
         variants=dict(plan.variants),
         notes=item.notes,
         deviations=plan.deviations,

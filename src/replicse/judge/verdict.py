@@ -102,6 +102,7 @@ def judge(
     if not present:
         return _judgement_without_numbers("not run", f"0 of {planned} planned runs available")
 
+    target = reported.number if reported else None
     seedless = seedless and len(present) == 1
     # A published spread belongs to the paper's setting only, and a printed spread cannot be judged by itself.
     if not comparable or (reported and reported.statistic == "sd"):
@@ -110,7 +111,6 @@ def judge(
     spread = Spread(0.0) if seedless else pool_spreads(present, prior)
     interval = expected(present, reported, reducer, spread)
     borrowed = prior is not None and refuted is None and interval is not None
-    target = reported.number if reported else None
     margin = _margin(target, seedless, rounding)
     low, high = (interval[0] - margin, interval[1] + margin) if interval else (None, None)
     reproduced = reduce_values(present, reducer)
@@ -212,17 +212,16 @@ def expected(
     Returns:
         The lower and upper bound at 95%; None if it cannot be computed.
     """
-    statistic = reported.statistic if reported else "single"
-    count = (reported.seeds if reported else None) or 1
-    if statistic == "single" and reducer.statistic != "mean":
-        return None
-    if statistic == "sd":
-        return spread_interval(values, count)
-    if statistic == "single":
+    if reported is None or reported.statistic == "single":
+        if reducer.statistic != "mean":
+            return None
         return prediction_interval(values, spread=spread)
-    if statistic == "mean":
+    count = reported.seeds or 1
+    if reported.statistic == "sd":
+        return spread_interval(values, count)
+    if reported.statistic == "mean":
         return prediction_interval(values, spread=spread, of=count)
-    share = ORDERED.get(statistic, (reported.q if reported else None) or 0.0)
+    share = ORDERED.get(reported.statistic, reported.q or 0.0)
     return order_statistic_interval(values, count, share / 100, spread=spread)
 
 
