@@ -8,7 +8,6 @@ released code, and the share of the printed gap that each variant explains.
 import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 
 from replicse.compile.study import Study
 from replicse.judge.judgements import Explained, Paired
@@ -87,7 +86,21 @@ def explain_gap(
     ours = _mean(base)
     gap = _printed_gap(cell.reported, printed, ours if result.comparable else None)
     noise = gap_noise(cell, printed)
-    explained = Explained(
+    effect = paired_difference(changed, base)
+    is_same = bool(runs_read(cell)) and runs_read(cell) == runs_read(variant)
+    explained = ""
+    share = share_low = share_high = None
+    if effect is not None and gap is not None and not is_same:
+        if noise is not None and abs(gap) > noise:
+            # A number without seeds is exact.
+            is_exact = cell.seedless and variant.seedless
+            share, share_low, share_high = _share_of_gap(effect, gap, is_exact)
+        explained = outcome(share_low, share_high)
+    mean = low = high = None
+    if effect is not None:
+        mean, low, high = effect.mean, effect.low, effect.high
+    by_seed = effect.by_seed if effect else ()
+    return Explained(
         item=result.item,
         row=cell.row,
         column=cell.column,
@@ -100,26 +113,17 @@ def explain_gap(
         described=ours,
         protocol=variant.protocol,
         ours=_mean(changed),
+        effect=mean,
+        low=low,
+        high=high,
+        by_seed=by_seed,
+        share=share,
+        share_low=share_low,
+        share_high=share_high,
+        outcome=explained,
+        n_seeds=len(by_seed),
+        note=SAME_RUN if is_same else "",
     )
-    effect = paired_difference(changed, base)
-    if effect is not None:
-        explained = replace(
-            explained,
-            effect=effect.mean,
-            low=effect.low,
-            high=effect.high,
-            by_seed=effect.by_seed,
-            n_seeds=effect.n,
-        )
-    if runs_read(cell) and runs_read(cell) == runs_read(variant):
-        return replace(explained, note=SAME_RUN)
-    if gap is None or effect is None:
-        return explained
-    if noise is None or abs(gap) <= noise:
-        return replace(explained, outcome=outcome(None, None))
-    # A number without seeds is exact.
-    share, low, high = _share_of_gap(effect, gap, cell.seedless and variant.seedless)
-    return replace(explained, share=share, share_low=low, share_high=high, outcome=outcome(low, high))
 
 
 def _share_of_gap(effect: Paired, gap: float, is_exact: bool) -> tuple[float, float | None, float | None]:

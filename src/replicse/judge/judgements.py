@@ -74,15 +74,15 @@ class Explained:
     described: float | None
     protocol: str
     ours: float | None
-    effect: float | None = None
-    low: float | None = None
-    high: float | None = None
-    by_seed: tuple[float, ...] = ()
-    share: float | None = None
-    share_low: float | None = None
-    share_high: float | None = None
-    outcome: str = ""
-    n_seeds: int = 0
+    effect: float | None
+    low: float | None
+    high: float | None
+    by_seed: tuple[float, ...]
+    share: float | None
+    share_low: float | None
+    share_high: float | None
+    outcome: str
+    n_seeds: int
     note: str = ""
 
     @property
