@@ -1,4 +1,4 @@
-"""What a number was computed on: in every record, and marked wherever two machines made one result."""
+"""Test that records contain the machine, and that results from two machines are marked."""
 
 from pathlib import Path
 
@@ -24,7 +24,7 @@ CPU = torch.device("cpu")
 
 
 def record(processor="One", device="cpu", **more):
-    """Return the provenance that a job on a processor writes."""
+    """Return the provenance record of a job on a processor."""
     made = {"device": device, "accelerator": "", "threads": 2, "kernel": {"oneDNN": "3.12"}}
     build = {"torch_build": {"__version__": "2.13"}, "settings": {"OMP_NUM_THREADS": "2"}}
     place = {"processor": processor, "kernel_flags": "fma avx2 avx512f amx_tile"}
@@ -74,7 +74,7 @@ TABLE = {
 
 
 class Study:
-    """A made-up table of one cell whose two runs start from two others."""
+    """A generated table with one cell, whose two runs start from two other runs."""
 
     def __init__(self, folder):
         reported = [{"item": "table1", "row": "r", "column": "a", "value": "70.0"}]
