@@ -5,8 +5,8 @@ from made_up import made_plan, write_paper, write_scores
 from planned import shipped_plan
 
 from replicse.compile.item_plan import plan_item
-from replicse.judge.measurements import Measurements
-from replicse.judge.tabulate import item_result
+from replicse.judge.values.measurements import Measurements
+from replicse.judge.verdicts.tabulate import item_result
 from replicse.registry.run_specs import RunSpec
 from replicse.spec.cell_id import AS_DESCRIBED
 from replicse.spec.models import Vary

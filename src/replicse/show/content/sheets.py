@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self
 
-from replicse.judge.report import JudgedItem
+from replicse.judge.report.report_types import JudgedItem
 from replicse.show.content.cells import MEANINGS, SYMBOLS
 
 # By heading, what says a column's text of an entry.

@@ -1,6 +1,6 @@
 """The picture of where the time of a study went: training by objective, then evaluation."""
 
-from replicse.judge.report import Seconds
+from replicse.judge.report.report_types import Seconds
 from replicse.printable import several
 from replicse.show.content.contents import Bar, Waterfall
 
