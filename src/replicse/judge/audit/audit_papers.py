@@ -136,7 +136,7 @@ def audit(study: Study, sentences: Sequence[Claim] | None = None) -> list[Findin
 def findings_on(findings: Sequence[Finding], name: str, study: Study) -> list[Finding]:
     """Return the findings on a paper or an item `paper/item`.
 
-    BadInput names the nearest name if it is unknown.
+    Raises BadInput with the nearest name if it is unknown.
     """
     names = [*study.papers, *study.items, *study.unplanned]
     check_known(name, names, f'no paper or item "{name}"')

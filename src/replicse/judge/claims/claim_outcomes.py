@@ -247,7 +247,7 @@ def _names(sides: Sequence[Expression]) -> list[str]:
 def _format_side(side: Expression, values: Sequence[float], before: str = "") -> str:
     """Return the mean over seeds of a side.
 
-    With too few seeds for an interval, return each value.
+    With too few seeds for an interval, all values are returned.
     """
     if not side.names:
         return ""

@@ -229,7 +229,7 @@ class OurNumbers:
     def absolute(self, part: Relation) -> bool:
         """Return whether a part uses an absolute number of the paper's setting.
 
-        Counts of ordered rows are not.
+        Counts of ordered rows are not absolute numbers.
         """
         if part.margin != 0:
             return True

@@ -7,9 +7,9 @@ from typing import Any
 
 from replicse.compile.study import Cell, Study
 from replicse.errors import BadInput, nearest
-from replicse.judge.adjudication.adjudicate import adjudicate
 from replicse.judge.report.judgements import Explained, Finding, JudgedClaim
 from replicse.judge.report.record_story import others_facts, others_lines
+from replicse.judge.report.variant_lines import explained_variants, variant_lines
 from replicse.judge.values.measurements import Measurements
 from replicse.judge.values.record_measurements import RecordMeasurements
 from replicse.judge.verdicts.evidence import power_lines
@@ -27,7 +27,7 @@ SHOWN_SEEDS = 5
 def item_of(name: str) -> str:
     """Return the item `paper/item` of a cell's name.
 
-    BadInput if the name has another form.
+    Raises BadInput if the name has another form.
     """
     parts = name.partition("@")[0].split("/")
     if len(parts) not in (4, 5):
@@ -83,7 +83,7 @@ def cell_story(
         "verdict": [_verdict(ours)],
         "others": list(others_lines(others)),
         "power": power_lines(study, cell, ours) if cell.protocol == AS_DESCRIBED else [],
-        "variants": list(_variants(study, cell, result)),
+        "variants": list(variant_lines(study, cell, result)),
         "claims": list(_claim_lines(cell, claims, "our runs" if is_ours else "others")),
         "audit": list(_finding_lines(cell, findings)),
         "run": _runs(study, cell, ours) if is_ours else [],
@@ -137,7 +137,7 @@ def cell_facts(
         "comparable": result.comparable,
         "printed": printed,
         "result": ours.model_dump(mode="json", exclude={"reported", "subtracted"}),
-        "variants": list(map(Explained.line, _explained(study, cell, result))),
+        "variants": list(map(Explained.line, explained_variants(study, cell, result))),
         "claims": named_claims,
         "others": others_facts(others),
         "audit": named_findings,
@@ -299,55 +299,6 @@ def _expected_statistic(reported: Reported | None) -> str:
     if reported is None or reported.statistic == "single":
         return "one more run"
     return f"the {reported.statistic} of {reported.seeds} more runs"
-
-
-def _explained(study: Study, cell: Cell, result: ItemResult) -> list[Explained]:
-    """Return the effect of each variant on a cell.
-
-    Returns an empty list for a cell under a variant.
-    """
-    if cell.protocol != AS_DESCRIBED:
-        return []
-    return [variant for variant in adjudicate(study.papers, result) if variant.cell == cell.id]
-
-
-def _variants(study: Study, cell: Cell, result: ItemResult) -> Iterator[str]:
-    """Yield a line for each variant with its effect and outcome."""
-    failed = set()
-    for name, each in result.by_id.items():
-        if name.described == cell.id.described and each.verdict == "failed":
-            failed.add(name.protocol)
-    for variant in _explained(study, cell, result):
-        outcome = variant.outcome
-        if outcome and result.caveat:
-            outcome = f"{outcome} ({result.caveat})"
-        if variant.effect is not None:
-            effect = _describe_effect(variant)
-        elif failed & {cell.protocol, variant.protocol}:
-            effect = "failed"
-        else:
-            effect = "not run" if cell.encoders else "nothing to run"
-        effect += _describe_share(variant)
-        yield ", ".join(filter(None, [f"{variant.protocol}: {effect}", outcome, variant.note]))
-
-
-def _describe_effect(variant: Explained) -> str:
-    """Return an effect with its interval, or with the effect of each seed."""
-    if variant.low is not None:
-        return f"{variant.effect:+.2f} [{variant.low:+.2f}, {variant.high:+.2f}]"
-    if len(variant.by_seed) > 1:
-        numbers = ", ".join(f"{one:+.2f}" for one in variant.by_seed)
-        return f"{variant.effect:+.2f} {{{numbers}}}"
-    return f"{variant.effect:+.2f}"
-
-
-def _describe_share(variant: Explained) -> str:
-    """Return the share of the printed gap that a variant explains."""
-    if variant.share is not None:
-        return f", {100 * variant.share:.0f}% of the printed gap of {variant.gap:+.2f}"
-    if variant.outcome and variant.noise is not None:
-        return f", the printed gap of {variant.gap:+.2f} is within its noise of {variant.noise:.2f}"
-    return ""
 
 
 def _is_as_planned(cell: Cell, ours: CellResult) -> bool:

@@ -36,7 +36,7 @@ class Paired:
     def strength(self) -> float:
         """Return the mean divided by half the interval.
 
-        For two seeds without an interval, the smaller difference.
+        Two seeds have no interval; their smaller difference is returned.
         """
         if self.low is None or self.high is None:
             return min(map(abs, self.by_seed))

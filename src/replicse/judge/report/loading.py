@@ -117,7 +117,7 @@ def _judged_rows(results: Sequence[ItemResult]) -> Iterator[dict[str, str]]:
 def _study_in(crate: Path, scratch: Path) -> Path:
     """Unpack the committed study of a crate and return its folder.
 
-    BadInput if it contains none.
+    Raises BadInput if it contains no study.
     """
     with refusing(f"{crate}: not a crate", "write it with replicse keep NAME --crate FILE.zip"):
         with zipfile.ZipFile(crate) as archive:

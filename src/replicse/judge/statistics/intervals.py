@@ -197,7 +197,7 @@ def _spreads(degrees: float) -> Any:
 def _normal_nodes() -> tuple[Any, Any]:
     """Compute nodes and weights of Gauss-Hermite quadrature.
 
-    Cached because it takes most of the time.
+    The result is cached, because this takes most of the time of an integral.
     """
     from numpy.polynomial.hermite_e import hermegauss
 

@@ -99,7 +99,7 @@ def check_set_tables(evaluation: Mapping[str, Any], path: str, tables: Mapping[s
 def checked_record(record: object, path: str, remedy: str) -> Mapping[str, Any]:
     """Return the provenance record of an evaluation or a run.
 
-    BadInput if it is malformed.
+    Raises BadInput if it is malformed.
     """
     if isinstance(record, Mapping):
         before = record.get("resumed_from", [])

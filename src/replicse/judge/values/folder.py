@@ -20,7 +20,7 @@ LOG = logging.getLogger(__name__)
 def record_of(folder: Path) -> Path:
     """Return the path of the record `config.json` of a results folder.
 
-    MissingData if one of them does not exist.
+    Raises MissingData if one of them does not exist.
     """
     if not folder.is_dir():
         raise MissingData(f"{folder}: no such folder; name the results of a scale, such as results/micro")

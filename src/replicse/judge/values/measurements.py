@@ -149,7 +149,7 @@ class Measurements:
     def _read(self, file: str, place: Record, metric_paths: Iterable[str], partly: bool) -> Record:
         """Read an evaluation.
 
-        Check its pairs unless the file is unchanged since its job checked it.
+        The pairs are checked unless the file is unchanged since its job checked them.
         """
         if not is_as_written(Path(file)):
             return read_evaluation(file, place, self._set_tables, metric_paths, partly)
@@ -182,7 +182,7 @@ class Measurements:
     def _load(self, file: str, read: Callable[[], Record]) -> Record | None:
         """Read a file if it exists.
 
-        Note an error instead of raising it if the states of jobs are known.
+        If the states of jobs are known, an error is noted instead of raised.
         """
         try:
             return read() if Path(file).exists() else None

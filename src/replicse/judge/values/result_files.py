@@ -125,7 +125,7 @@ def _has_results(folder: Path) -> bool:
 def _read_or_name(file: Path) -> Content:
     """Return the content of a file of a folder.
 
-    For a file without scores, its name and why it is skipped.
+    A file without scores gives a remark on why it is skipped.
     """
     try:
         content = _read_file(file)

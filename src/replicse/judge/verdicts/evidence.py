@@ -39,7 +39,7 @@ class Needed:
 def spread_behind(result: CellResult | None, published: Spread | None) -> tuple[float | None, str]:
     """Return the spread that the verdict of a cell would use, and its source.
 
-    (None, "") if it is unknown.
+    Returns (None, "") if it is unknown.
     """
     ours: list[float] = []
     if result and not result.failure:
