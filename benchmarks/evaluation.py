@@ -316,6 +316,7 @@ def encoding(folder: Path, layers: int, hidden: int, count: int, repeats: int) -
         "sentences": len(texts),
         "sentences_per_second": round(rate, 1),
         "gflops": round(rates.rate("fp32") / 1e9, 1),
+        "gflops_by_library": rates.rates_by_library(),
         "limit": round(limit, 1),
         "share": round(rate / limit, 3),
     }
