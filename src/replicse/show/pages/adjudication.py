@@ -1,4 +1,4 @@
-"""The page on adjudication: for each gap, what every difference of protocol does to our number."""
+"""The page "Adjudication": the effect of each difference in protocol on our number."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -21,12 +21,12 @@ from replicse.spec.protocols import AS_RUN
 TITLE = "Adjudication"
 NOISE = "No printed gap is known to be larger than its noise, so nothing is said of what explains it."
 SAID = {"explains": "explains", "in part": "explains in part"}
-# As many rows are named in the headline.
+# Largest number of rows that the headline names.
 NAMED = 3
 
 
 def adjudication_page(report: Report) -> Page | None:
-    """Return the page, a sheet per item; None where nothing is adjudicated."""
+    """Build the page with a sheet for each item; None if no item is adjudicated."""
     items = report.by_item
     sheets = tuple(_sheet(items[part.item], part) for part in report.adjudication)
     falls = tuple(fall for part in report.adjudication for fall in _waterfalls(items[part.item], part))
@@ -35,7 +35,7 @@ def adjudication_page(report: Report) -> Page | None:
 
 
 def headline(report: Report) -> str:
-    """Return in a sentence which variant explains the most gaps, and how much of them; blank where there is no gap."""
+    """Say which variant explains the most gaps and which share of them; "" without adjudicated gaps."""
     best = report.gap_explained
     if not report.gaps_known:
         return "" if report.gaps_known is None else NOISE
@@ -49,7 +49,7 @@ def headline(report: Report) -> str:
 
 
 def _waterfalls(item: ItemResult, part: AdjudicatedItem) -> Iterator[Waterfall]:
-    """Yield the picture of each shown gap that is larger than its noise."""
+    """Yield a waterfall for each shown gap that is larger than its noise."""
     labels = {row.id: row.label for row in item.rows}
     names = _column_names(item)
     for cell, rows in groupby(part.shown, key=attrgetter("cell")):
@@ -60,7 +60,7 @@ def _waterfalls(item: ItemResult, part: AdjudicatedItem) -> Iterator[Waterfall]:
 
 
 def _steps(item: ItemResult, entries: Sequence[Explained]) -> Iterator[Bar]:
-    """Yield the gap, each variant's effect on top of those before it, and what all of the code does."""
+    """Yield bars: the gap, the cumulative effects of the variants, and the effect of the whole code."""
     rounding = _rounding(entries[0])
     gap, place = entries[0].gap or 0.0, 0.0
     yield Bar("Printed gap", signed(gap, rounding), 0.0, gap, "gap")
@@ -83,7 +83,7 @@ def _sheet(item: ItemResult, part: AdjudicatedItem) -> Sheet:
     shown = part.shown
     cell_columns, columns = _known_columns(item, shown), _variant_columns(item)
     note = f"Further cells of the item in adjudication.csv: {part.left_out}." if part.left_out else ""
-    # A column that says the same in every line is said once, in the title.
+    # If all lines have the same column, name it only in the title.
     one = (
         ""
         if "Column" in cell_columns or not shown
@@ -91,7 +91,7 @@ def _sheet(item: ItemResult, part: AdjudicatedItem) -> Sheet:
     )
     title = f"{item.item}: {item.title}{one} · {item.standing}"
     sheet = Sheet.of(title, shown, cell_columns | columns, note)
-    # What is known of a cell is said in the first of its lines.
+    # Repeat nothing about a cell after its first line.
     first = [place == 0 or shown[place - 1].cell != entry.cell for place, entry in enumerate(shown)]
     lines = zip(sheet.rows, first, strict=True)
     blank = ("",) * sum(name in cell_columns for name in sheet.header)
@@ -99,7 +99,7 @@ def _sheet(item: ItemResult, part: AdjudicatedItem) -> Sheet:
 
 
 def _known_columns(item: ItemResult, shown: Sequence[Explained]) -> Columns:
-    """Return the columns of what is known of a cell before any variant."""
+    """Return the columns about a cell that do not depend on a variant."""
     labels, names = {row.id: row.label for row in item.rows}, _column_names(item)
     columns: Columns = {"Row": lambda entry: labels[entry.row]}
     if len({(entry.column, entry.metric) for entry in shown}) > 1:
@@ -114,7 +114,7 @@ def _known_columns(item: ItemResult, shown: Sequence[Explained]) -> Columns:
 
 
 def _variant_columns(item: ItemResult) -> Columns:
-    """Return the columns of what a variant does to a cell."""
+    """Return the columns about the effect of a variant on a cell."""
     return {
         "Variant": lambda entry: item.variants.get(entry.protocol, entry.protocol),
         "Ours": lambda entry: _number(entry.ours, _rounding(entry)) or "not run",
@@ -129,12 +129,12 @@ def _printed_by(paper: str, entry: Explained) -> str:
 
 
 def _rounding(entry: Explained) -> Rounding:
-    """Return the rounding of a cell's printed numbers, the one with more decimals."""
+    """Return the finer rounding of the two published numbers of a cell."""
     return finest_rounding((entry.reported, entry.reported_other))
 
 
 def _column_names(item: ItemResult) -> dict[tuple[str, ...], str]:
-    """Return the name of each column by its id and metric; that of several with one id says the metric."""
+    """Return column names by id and metric; columns with the same id are named with their metric."""
     several = Counter(column.id for column in item.columns)
     return {
         (column.id, column.metric): column.label
@@ -159,7 +159,7 @@ def _effect(entry: Explained) -> str:
 
 
 def _outcome(entry: Explained, item: ItemResult) -> str:
-    """Return what a variant explains, with a scale that is not the papers'; what is the same run explains nothing."""
+    """Return the outcome of a variant, with the scale if it is not the papers' scale."""
     if entry.note or not entry.outcome or item.comparable:
         return entry.note or entry.outcome
     return f"{entry.outcome} ({item.scale})"
