@@ -1,4 +1,4 @@
-"""The verb that checks the papers' printed numbers against each other and against the data sets."""
+"""The verb `audit`: check the published numbers against each other and the datasets."""
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Sequence
@@ -40,7 +40,7 @@ def run(arguments: Namespace) -> None:
 
 
 def audit_lines(findings: Sequence[Finding], arguments: Namespace) -> Iterator[str]:
-    """Yield how many findings there are, and of more than a screen holds a line each, certain ones first."""
+    """Yield the number of findings, then the findings; one line each if they do not fit a screen."""
     whole = audit_text(findings, room()).splitlines()
     if arguments.all or len(whole) <= SCREEN:
         return iter(whole)

@@ -33,8 +33,8 @@ class Column:
     """A column of a grid, with a cell for each line.
 
     `kind` chooses how the column is rendered: a `label` names the row and is repeated in every panel, a `result` shows
-    the parts of a cell, `prose` wraps. `id` is the column's id in the paper's YAML file. `average` marks an average over
-    tasks, `others` the column with other people's measurements of the column before it.
+    the parts of a cell, `prose` wraps. `id` is the column's id in the paper's YAML file. `average` marks an average
+    over tasks, `others` the column with other people's measurements of the column before it.
     """
 
     heading: str

@@ -43,8 +43,8 @@ OTHER_FONTS = re.compile(
 
 OPTION = re.compile(r"^( *)([\[*])")
 
-# Text whose spaces do not break: intervals, seeds ({+1.2, +1.6}), counts (7 cells; 3 of 7), places (Table 3), and a word
-# after a symbol.
+# Text whose spaces do not break: intervals, seeds ({+1.2, +1.6}), counts (7 cells; 3 of 7), places (Table 3), and a
+# word after a symbol.
 WHOLE = re.compile(r"[\[{][−+\d.,% ]+[\]}]|\(\d+ cells?\)|^\d+ of \d+$|\b(Section|Table|Figure) \b|^[^\w\s] ")
 
 

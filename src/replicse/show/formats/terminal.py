@@ -222,7 +222,7 @@ def _longest_word(texts: Sequence[str]) -> int:
 
 
 def _fitted(columns: Sequence[Sequence[str]], words: Sequence[int], width: int) -> list[int]:
-    """Reduce the widths of columns, the widest first, and below the longest word only if all columns are that narrow."""
+    """Reduce the widths of columns, the widest first; a word is split only if every column is narrow."""
     widths = [max(map(len, texts)) for texts in columns]
     while sum(widths) > width and max(widths) > 1:
         place = max(range(len(widths)), key=lambda place: (widths[place] > words[place], widths[place]))
