@@ -295,7 +295,7 @@ def all_suites(folder: Path, names: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def encoding(folder: Path, layers: int, hidden: int, count: int, repeats: int) -> dict[str, float]:
+def encoding(folder: Path, layers: int, hidden: int, count: int, repeats: int) -> dict[str, Any]:
     """Return sentences a second of encoding, tokenising included, and the share of the limit."""
     encoder, texts = opened(folder, "mean"), list(dict.fromkeys(sentences(count)))
     lengths = [len(each.ids) for each in encoder.tokenizer.encode_batch_fast(texts)]

@@ -74,11 +74,11 @@ def run(arguments: Namespace) -> None:
     from replicse.show.formats.terminal import page_text
     from replicse.show.pages.adjudication import adjudication_page, headline
 
-    absent = [
-        name
-        for name in ([] if committed else results)
-        if not all(Path(file).exists() for file in plan.evaluation_files(plan.items[name]))
-    ]
+    absent = []
+    for name in results:
+        files_of_item = plan.evaluation_files(plan.items[name])
+        if not committed and not all(Path(file).exists() for file in files_of_item):
+            absent.append(name)
     judged = report(describe_study(plan), list(results.values()), Judgements(adjudication=tuple(rows)))
     page = adjudication_page(judged)
     if arguments.all and page:

@@ -49,8 +49,9 @@ def run(arguments: Namespace) -> None:
         return
     plan = chosen_study(arguments)
     ways = [(need, way(need, plan)) for need in needs(plan)]
-    keys = ("kind", "name", "bytes", "licence")
-    listing = [{key: getattr(need, key) for key in keys} for need, _ in ways]
+    listing = []
+    for need, _ in ways:
+        listing.append({"kind": need.kind, "name": need.name, "bytes": need.bytes, "licence": need.licence})
     document = {"scale": plan.scale.name, "needs": listing}
     answer(arguments.json, document, listed(plan, ways, arguments), bytes="bytes")
     if not arguments.dry_run:
@@ -113,10 +114,14 @@ def listed(plan: Study, ways: list[tuple[Need, Way]], arguments: Namespace) -> I
         f"scale {plan.scale.name}: {len(ways)} to fetch, for {several(len(plan.items), 'item')}; {amount}"
     ]
     head += [f"to download manually: {need.name}: {how}" for need, how in ways if isinstance(how, str)]
-    terms = ((need, f"  ({need.licence})" if need.licence else "") for need, _ in ways)
-    lines = columns(((size_text(need.bytes), need.name + term) for need, term in terms), numbers=(0,))
-    parts = [line if arguments.all else shortened(line, room()) for line in lines] if ways else []
-    return on_a_screen(arguments, head, ([line] for line in [*parts, *remarks(plan)]), "line")
+    rows = []
+    for need, _ in ways:
+        licence = f"  ({need.licence})" if need.licence else ""
+        rows.append((size_text(need.bytes), need.name + licence))
+    lines = list(columns(rows, numbers=(0,))) if rows else []
+    if not arguments.all:
+        lines = [shortened(line, room()) for line in lines]
+    return on_a_screen(arguments, head, ([line] for line in [*lines, *remarks(plan)]), "line")
 
 
 def check_room(wanted: list[Need]) -> None:

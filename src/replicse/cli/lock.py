@@ -1,6 +1,6 @@
 """Look up the commits of hub artefacts and write them to the lock file."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -105,7 +105,13 @@ def differences(old: Lock, new: Lock) -> list[str]:
     lines = []
     for before, after in ((old.models, new.models), (old.datasets, new.datasets)):
         for name in after | before:
-            ends = [pins[name].commit or "unpinned" if name in pins else "absent" for pins in (before, after)]
-            if ends[0] != ends[1]:
-                lines.append(f"{name}: {ends[0]} -> {ends[1]}")
+            old_pin, new_pin = _pin_text(before, name), _pin_text(after, name)
+            if old_pin != new_pin:
+                lines.append(f"{name}: {old_pin} -> {new_pin}")
     return lines or ["every hub artefact has a commit"]
+
+
+def _pin_text(pins: Mapping[str, Pin], name: str) -> str:
+    if name not in pins:
+        return "absent"
+    return pins[name].commit or "unpinned"

@@ -130,7 +130,7 @@ def kind(value: Mapping[str, Any]) -> str:
     if "const" in value:
         return f"`{value['const']}`"
     if "enum" in value:
-        return ", ".join(f"`{each}`" if each else "blank" for each in value["enum"])
+        return ", ".join(f"`{each}`" for each in value["enum"]).replace("``", "blank")
     several = value.get("anyOf") or value.get("oneOf")
     if several:
         return " or ".join(dict.fromkeys(map(kind, several)))

@@ -81,11 +81,10 @@ def totals(summary: Summary, whole: bool) -> Iterator[str]:
     ]
     if study.source != "embedded":
         times.append(("encoding", summary.evaluation, "encoder"))
-    rows = [
-        (f"  {name}", several(time.count, what), time.text if whole else time.interval)
-        for name, time, what in times
-        if time.count
-    ]
+    rows = []
+    for name, time, what in times:
+        if time.count:
+            rows.append((f"  {name}", several(time.count, what), time.text if whole else time.interval))
     place = next((n for n, row in enumerate(rows, 1) if row[0].strip() == "searches"), len(rows))
     if study.scale.needs.gpu == "required" and summary.gpu_bytes:
         rows.append(("  GPU memory", "largest run", f"about {size_text(round(summary.gpu_bytes))}"))

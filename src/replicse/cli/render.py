@@ -133,10 +133,11 @@ def seconds_of(items: Sequence[ItemResult], paths: Paths) -> tuple[dict[str, flo
         runs, evaluations = records_of(items, Path(paths.results))
     except BadInput:
         return {}, {}
-    costs = {run: record.get("cost") for run, record in runs.items() if record}
-    training = {
-        run: cost.get("seconds", 0.0) if isinstance(cost, Mapping) else 0.0 for run, cost in costs.items()
-    }
+    training = {}
+    for run, record in runs.items():
+        if record:
+            cost = record.get("cost")
+            training[run] = cost.get("seconds", 0.0) if isinstance(cost, Mapping) else 0.0
     return training, {file: record.get("seconds", 0.0) for file, record in evaluations.items()}
 
 

@@ -60,7 +60,8 @@ def status_of(measurements: Measurements) -> tuple[dict[str, Any], dict[Job, dic
     every = dict.fromkeys(file for evaluations in files.values() for file in evaluations)
     missing = [file for file in every if measurements.evaluation(file) is None]
     broken = {file: measurements.broken[file] for file in missing if file in measurements.broken}
-    states = {file: "failed" if file in broken else jobs.state(file) for file in every}
+    states = {file: jobs.state(file) for file in every if file not in broken}
+    states |= dict.fromkeys(broken, "failed")
     specifications = Specifications(plan)
     items = []
     for item, evaluations in files.items():
@@ -70,12 +71,14 @@ def status_of(measurements: Measurements) -> tuple[dict[str, Any], dict[Job, dic
     total = {**counted(states), "runs": len(plan.runs), "trained": trained}
     begun = jobs.begun
     machines = study_machines(plan, measurements)
+    running = [{"job": str(job), **beat} for job, beat in begun.items() if beat]
+    failed = [str(job) for job, beat in begun.items() if not beat]
     status = {
         "items": items,
         "machines": [{"machine": str(machine), "records": count} for machine, count in machines.items()],
         "broken": list(broken.values()),
-        "running": [{"job": str(job), **beat} for job, beat in begun.items() if beat],
-        "failed": [str(job) for job, beat in begun.items() if not beat],
+        "running": running,
+        "failed": failed,
         "total": total,
     }
     return status, begun

@@ -2,6 +2,7 @@
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain, repeat
 from typing import Any
 
 from replicse.cli.answers import SCREEN, add_all_argument, answer, command, room, shortened
@@ -79,9 +80,7 @@ def short_story(story: Mapping[str, Sequence[str]], width: int, most: int) -> li
 
 def story_lines(story: Mapping[str, Sequence[str]], width: int) -> Iterator[str]:
     """Yield the lines of an explanation next to their headings, wrapped and indented."""
-    rows = (
-        ("" if place else heading, line)
-        for heading, lines in story.items()
-        for place, line in enumerate(lines)
-    )
+    rows: list[tuple[str, str]] = []
+    for heading, lines in story.items():
+        rows += zip(chain([heading], repeat("")), lines, strict=False)
     return columns(rows, width=width, hang=2)

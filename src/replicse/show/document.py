@@ -68,7 +68,9 @@ def write_report(folder: Path, report: Document, drawings: Mapping[str, Path] | 
         _check_drawing(item, stem)
 
     def pictures(address: Callable[[Path], str]) -> dict[str, str]:
-        return {item.item: address(drawings[item.item]) if item.item in drawings else "" for item in items}
+        found = dict.fromkeys((item.item for item in items), "")
+        found.update((name, address(stem)) for name, stem in drawings.items() if name in found)
+        return found
 
     addresses = pictures(html.data_address)
     beside = {page.file: html.page(report, page, addresses) for page in report.pages if page.file}

@@ -118,12 +118,12 @@ NEAR = 9
 SIDES = {"left": 0, "bottom": 0, "center": 0.5, "right": 1, "top": 1}
 SPOTS = [
     {
-        "position": (reach * x, reach * y),
-        "ha": ("right", "center", "left")[1 + round(x)],
-        "va": ("top", "center", "bottom")[1 + round(y)],
+        "position": (reach * np.cos(angle), reach * np.sin(angle)),
+        "ha": ("right", "center", "left")[1 + round(np.cos(angle))],
+        "va": ("top", "center", "bottom")[1 + round(np.sin(angle))],
     }
     for reach in (5, 8, 12, 20, 30, 45, 60, 80)
-    for x, y in ((np.cos(angle), np.sin(angle)) for angle in np.radians(range(0, 360, 45)))
+    for angle in np.radians(range(0, 360, 45))
 ]
 
 
@@ -134,7 +134,9 @@ def _panels_by_source(records: "DataFrame", beside: bool) -> "tuple[Figure, list
     """
     parts = list(records.groupby("source", sort=False))
     narrow = beside and len(parts) > 1
-    shared = all(fill_one_axis([part[name].to_numpy() for _, part in parts]) for name in PLANE)
+    shared = True
+    for name in PLANE:
+        shared = shared and fill_one_axis([part[name].to_numpy() for _, part in parts])
     heights = (1.0, 1.8) if narrow else (0.7, 2.0)
     figure, grid, columns = panel_grid(len(parts), 1 + narrow, heights, sharex=shared, sharey=shared)
     for place, (axes, (source, _)) in enumerate(zip(grid, parts, strict=True)):
@@ -171,13 +173,14 @@ def _put_key(figure: "Figure", records: "DataFrame", paths: Sequence[Path], keye
     ends: dict[str, Any] = {"color": QUIET, "linestyle": "", "marker": "o"}
     first = handle(label="first checkpoint", markerfacecolor="white", markersize=5, **ends)
     chosen = handle(label="to the selected checkpoint", color=QUIET, **CHOSEN)
-    handles = [
-        *(handle(label=method, **look) for method, look in keyed.items()),
-        *[first] * any(len(path) > 1 for path, _ in paths),
-        handle(label="selected checkpoint", markeredgecolor=INK, markersize=5.5, **ends),
-        *[chosen] * any(steps < len(path) for path, steps in paths),
-        *[handle(label="one seed", color=QUIET, **THIN)] * records["seed"].any(),
-    ]
+    handles = [handle(label=method, **look) for method, look in keyed.items()]
+    if any(len(path) > 1 for path, _ in paths):
+        handles.append(first)
+    handles.append(handle(label="selected checkpoint", markeredgecolor=INK, markersize=5.5, **ends))
+    if any(steps < len(path) for path, steps in paths):
+        handles.append(chosen)
+    if records["seed"].any():
+        handles.append(handle(label="one seed", color=QUIET, **THIN))
     put_legend(figure, handles, columns=4)
 
 
@@ -221,7 +224,10 @@ def _put_labels(
     pixel, to_data = axes.figure.dpi / 72, axes.transData.inverted()
     taken = [_boxes(others, pixel)]
     for text, colour, places, own in labels:
-        drawn = [_boxes(each, (1.5 if each is own else 5) * pixel) for *_, each in labels]
+        drawn = []
+        for *_, each in labels:
+            distance = 1.5 if each is own else 5
+            drawn.append(_boxes(each, distance * pixel))
         first, dark = tuple(to_data.transform(places[0])), tuple(0.6 * part for part in to_rgb(colour))
         label = axes.annotate(text, first, (0, 0), textcoords="offset points", fontsize=SMALL, color=dark)
         label.set(in_layout=False, path_effects=[withStroke(linewidth=1.5, foreground="white")], zorder=5)

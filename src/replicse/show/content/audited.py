@@ -16,9 +16,10 @@ WIDTH = 80
 
 def audit_parts(rows: Rows) -> dict[str, list[Finding]]:
     """Group findings by paper, certain findings first."""
-    ordered = sorted(rows, key=lambda row: not row.is_certain)
-    papers = dict.fromkeys(row.paper for row in rows)
-    return {paper: [row for row in ordered if row.paper == paper] for paper in papers}
+    parts: dict[str, list[Finding]] = {row.paper: [] for row in rows}
+    for row in sorted(rows, key=lambda row: not row.is_certain):
+        parts[row.paper].append(row)
+    return parts
 
 
 def few(places: Sequence[str]) -> str:

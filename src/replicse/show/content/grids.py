@@ -138,7 +138,10 @@ def with_numbers(grid: Grid) -> Grid:
             body += [entry] * (entry.row.id in rows)
         elif body and isinstance(body[-1], GridLine):
             body.append(entry)
-    columns = (replace(column, cells=tuple(column.cells[place] for place in kept)) for column in grid.columns)
+    columns = []
+    for column in grid.columns:
+        cells = tuple(column.cells[place] for place in kept)
+        columns.append(replace(column, cells=cells))
     return replace(grid, columns=tuple(columns), body=tuple(reversed(body)))
 
 

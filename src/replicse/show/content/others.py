@@ -22,7 +22,7 @@ def heads_of_others(item: JudgedItem, heads: Sequence[ColumnHead]) -> list[Colum
     column; `replicse why` lists the measurements of each cell.
     """
     measured = {tuple(name.split("/")[3:5]) for name in item.others}
-    found = [head for head in heads if any((head.id, metric) in measured for metric in (head.metric, ""))]
+    found = [head for head in heads if (head.id, head.metric) in measured or (head.id, "") in measured]
     averages = [head for head in found if head.average]
     return averages or (found if len(heads) <= WRITTEN_OUT else [])
 

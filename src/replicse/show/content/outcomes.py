@@ -23,10 +23,11 @@ SYMBOLS = {
 def contradicted(row: JudgedClaim, rows: Iterable[JudgedClaim]) -> list[str]:
     """List the claims of other papers that a claim contradicts, each with both of its outcomes."""
     by_name = {other.claim: other for other in rows} if row.contradicts else {}
-    said = {
-        name: both_say(by_name[name]) if name in by_name else "not in this study" for name in row.contradicts
-    }
-    return [f"contradicts {name} ({outcomes})" for name, outcomes in said.items()]
+    lines = []
+    for name in row.contradicts:
+        outcomes = both_say(by_name[name]) if name in by_name else "not in this study"
+        lines.append(f"contradicts {name} ({outcomes})")
+    return lines
 
 
 def both_say(row: JudgedClaim) -> str:

@@ -35,16 +35,18 @@ def records_of(item: JudgedItem) -> list[Record]:
 
 def as_csv(records: Iterable[Mapping[str, Any]]) -> list[Record]:
     """Convert records for a CSV: values of seeds are joined by spaces, coordinates by commas."""
-    return [
-        {name: _text(value) if isinstance(value, tuple) else value for name, value in record.items()}
-        for record in records
-    ]
+    rows = []
+    for record in records:
+        row = dict(record)
+        for name, value in record.items():
+            if isinstance(value, tuple):
+                row[name] = " ".join(map(_value_text, value))
+        rows.append(row)
+    return rows
 
 
-def _text(values: tuple[Any, ...]) -> str:
-    return " ".join(
-        ",".join(map(repr, value)) if isinstance(value, tuple) else repr(value) for value in values
-    )
+def _value_text(value: object) -> str:
+    return ",".join(map(repr, value)) if isinstance(value, tuple) else repr(value)
 
 
 def _trajectory(item: ItemResult) -> Iterator[Record]:
@@ -96,12 +98,13 @@ def _measures(
     variant = "" if source in SOURCES else source
     keys = {_metric(column): (variant, item.id_at(row, column)) for column in columns}
     there = {metric: cells[key] for metric, key in keys.items() if key in cells}
-    values = {
-        metric: cell.printed if source == "reported" else cell.reproduced for metric, cell in there.items()
-    }
+    is_reported = source == "reported"
+    values = {}
+    for metric, cell in there.items():
+        values[metric] = cell.printed if is_reported else cell.reproduced
     if None in [values.get(name) for name in PLANE]:
         return {}
-    if source == "reported":
+    if is_reported:
         return {**values, "seeds": (), "by_seed": ()}
     pairs = zip(there["uniformity"].few, there["alignment"].few, strict=False)
     return {**values, "seeds": tuple(pairs), "by_seed": _by_seed(there)}
@@ -109,12 +112,15 @@ def _measures(
 
 def _by_seed(cells: Mapping[str, CellResult]) -> list[tuple[str, Record]]:
     """Return alignment and uniformity by seed, if several seeds have both."""
-    found = [
-        {each.seed: each.value for each in cells[name].values if each.value is not None} for name in PLANE
-    ]
-    shared = [seed for seed in found[0] if seed in found[1]]
-    places = [dict(zip(PLANE, (values[seed] for values in found), strict=True)) for seed in shared]
-    return list(zip(map(str, shared), places, strict=True)) if len(shared) > 1 else []
+    alignment, uniformity = (_values_by_seed(cells[name]) for name in PLANE)
+    shared = [seed for seed in alignment if seed in uniformity]
+    if len(shared) < 2:
+        return []
+    return [(str(seed), {"alignment": alignment[seed], "uniformity": uniformity[seed]}) for seed in shared]
+
+
+def _values_by_seed(cell: CellResult) -> dict[Any, Any]:
+    return {each.seed: each.value for each in cell.values if each.value is not None}
 
 
 def _profile(item: ItemResult) -> Iterator[Record]:

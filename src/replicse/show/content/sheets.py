@@ -32,10 +32,14 @@ class Sheet:
             columns: Functions that return a column's text for an entry, by heading. A column without text is omitted.
             note: Text below the sheet.
         """
-        rows = [tuple(text(entry) for text in columns.values()) for entry in entries]
-        kept = [place for place in range(len(columns)) if not rows or any(row[place] for row in rows)]
-        header, *rows = (tuple(row[place] for place in kept) for row in (tuple(columns), *rows))
-        return cls(title, header, tuple(rows), note)
+        entries = list(entries)
+        kept = {}
+        for heading, text in columns.items():
+            texts = [text(entry) for entry in entries]
+            if any(texts) or not entries:
+                kept[heading] = texts
+        rows = zip(*kept.values(), strict=True) if kept else [()] * len(entries)
+        return cls(title, tuple(kept), tuple(rows), note)
 
     def __post_init__(self) -> None:
         width = len(self.header)
@@ -61,9 +65,10 @@ def counts_sheet(papers: Sequence[tuple[str, Sequence[JudgedItem]]]) -> Sheet:
     counts["all"] = sum(counts.values(), Counter())
     names = [name for name in SYMBOLS if counts["all"][name]]
     header = ("Paper", *(f"{SYMBOLS[name]} {name}" for name in names), "cells")
-    rows = [
-        (paper, *(str(count[name]) for name in names), str(count.total())) for paper, count in counts.items()
-    ]
+    rows = []
+    for paper, count in counts.items():
+        numbers = [str(count[name]) for name in names]
+        rows.append((paper, *numbers, str(count.total())))
     return Sheet("Cells by verdict", header, tuple(rows) if names else ())
 
 

@@ -46,7 +46,8 @@ def document(report: Document) -> str:
 def page(report: Document, page: Page, pictures: Mapping[str, str] | None = None) -> str:
     """Render a page with its own HTML file; `pictures` contains data URLs by item id."""
     template = _environment().get_template("page.html.j2")
-    drawn = [(item, address) for item in page.pictures if (address := (pictures or {}).get(item))]
+    addresses_of_pictures = pictures or {}
+    drawn = [(item, addresses_of_pictures[item]) for item in page.pictures if addresses_of_pictures.get(item)]
     return template.render(report=report, page=page, links=addresses(report), drawn=drawn)
 
 
@@ -133,11 +134,10 @@ def search_index(report: Document) -> list[tuple[Any, ...]]:
 
 def linked(text: str, links: Mapping[str, str]) -> Markup:
     """Turn each name of an item or cell in a text into a link."""
-    parts = NAME.split(kept_whole(text))
-    shown = [
-        Markup('<a href="{}">{}</a>').format(links[part], part) if part in links else escape(part)
-        for part in parts
-    ]
+    shown = []
+    for part in NAME.split(kept_whole(text)):
+        address = links.get(part)
+        shown.append(Markup('<a href="{}">{}</a>').format(address, part) if address else escape(part))
     return Markup("").join(shown)
 
 
@@ -193,4 +193,4 @@ def _column_widths(column: Column, place: int, stacked: bool) -> str:
 
 
 def _slug(text: str) -> str:
-    return "-".join("".join(letter if letter.isalnum() else " " for letter in text.lower()).split())
+    return "-".join(re.findall(r"[^\W_]+", text.lower()))

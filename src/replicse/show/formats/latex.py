@@ -56,26 +56,27 @@ def sheet(table: Sheet) -> str:
     """Render a plain table; columns that do not fit get widths by the length of their text."""
     table = replace(table, rows=tuple(tuple(map(kept_whole, row)) for row in table.rows))
     widths = _sheet_widths(table)
-    rows = [
-        " & ".join(re.sub(PARTED, r"\\allowbreak{}", latex_text(text)) for text in row) + r" \\"
-        for row in table.rows
-    ]
-    if any(width is not None for width in widths):
+    wraps = any(width is not None for width in widths)
+    rows = []
+    for place, row in enumerate(table.rows):
+        line = " & ".join(map(_breakable_text, row)) + r" \\"
         # A row whose first cell is empty continues the row above.
-        starts = [place > 0 and bool(row[0]) for place, row in enumerate(table.rows)]
-        rows = [f"\\rowrule\n{row}" if start else row for row, start in zip(rows, starts, strict=True)]
+        starts_entry = wraps and place > 0 and row[0]
+        rows.append(f"\\rowrule\n{line}" if starts_entry else line)
     header = " & ".join(map(latex_text, table.header)) + r" \\"
-    kinds = [
-        RAGGED.format(more="", width=width) if width is not None else "r" if place in table.numeric else "l"
-        for place, width in enumerate(widths)
-    ]
+    kinds = []
+    for place, width in enumerate(widths):
+        natural = "r" if place in table.numeric else "l"
+        kinds.append(natural if width is None else RAGGED.format(more="", width=width))
     lines = sum(max(map(_lines, row, widths)) for row in table.rows)
-    note = (
-        f"\\par\\nopagebreak\\smallskip{{\\footnotesize {latex_inline(table.note)}\\par}}\n"
-        if table.note
-        else ""
-    )
+    note = ""
+    if table.note:
+        note = f"\\par\\nopagebreak\\smallskip{{\\footnotesize {latex_inline(table.note)}\\par}}\n"
     return _environment("".join(kinds), [r"\toprule", header], rows, lines) + note
+
+
+def _breakable_text(text: str) -> str:
+    return re.sub(PARTED, r"\\allowbreak{}", latex_text(text))
 
 
 def table(entry: ItemEntry) -> str:
@@ -226,8 +227,10 @@ def _cell(column: Column, cell: GridCell, stacked: bool) -> str:
 def _result(shown: Shown, stacked: bool) -> str:
     if not shown.text:
         return ""
-    numbers = {part: latex_text(getattr(shown, part)) for part in PARTS}
-    parts = [rf"\textbf{{{text}}}" if part in shown.best else text for part, text in numbers.items()]
+    parts = []
+    for part in PARTS:
+        text = latex_text(getattr(shown, part))
+        parts.append(rf"\textbf{{{text}}}" if part in shown.best else text)
     parts.insert(1, latex_text(shown.arrow))
     symbol = latex_text(shown.symbol)
     if stacked and shown.wide:
@@ -257,11 +260,14 @@ def _sheet_widths(table: Sheet) -> Sequence[float | None]:
     """
     columns = list(zip(table.header, *table.rows, strict=True))
     natural = [_widest(column) for column in columns]
-    least = [_widest(word for text in column for word in BREAKS.split(text)) for column in columns]
+    least = [_widest(BREAKS.split(" ".join(column))) for column in columns]
     room = ROOM - GAP * len(columns)
     if sum(natural) <= room:
         return [None] * len(columns)
-    weights = [sum(len(text) ** 2 for text in column) ** (1 / 3) for column in columns]
+    weights = []
+    for column in columns:
+        squares = sum(len(text) ** 2 for text in column)
+        weights.append(squares ** (1 / 3))
     low, high = 0.0, room
     for _ in range(50):
         middle = (low + high) / 2
@@ -270,4 +276,8 @@ def _sheet_widths(table: Sheet) -> Sequence[float | None]:
             for weight, shortest, longest in zip(weights, least, natural, strict=True)
         ]
         low, high = (low, middle) if sum(widths) > room else (middle, high)
-    return [None if high - width <= 0.5 else width for width, high in zip(widths, natural, strict=True)]
+    found: list[float | None] = list(widths)
+    for place, width in enumerate(natural):
+        if width - widths[place] <= 0.5:
+            found[place] = None
+    return found

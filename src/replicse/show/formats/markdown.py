@@ -21,7 +21,8 @@ def escape(text: str) -> str:
 def grid(table: Grid) -> str:
     """Render a grid as a Markdown table with footnotes; headings become bold rows."""
     header = [escape(column.heading) for column in table.columns]
-    rule = [":--" if column.kind == "label" else "--:" for column in table.columns]
+    rules = {"label": ":--"}
+    rule = [rules.get(column.kind, "--:") for column in table.columns]
     lines = [_line(header), _line(rule)]
     for entry, cells in table.rows:
         if isinstance(entry, Heading):
@@ -40,9 +41,11 @@ def table(entry: ItemEntry) -> str:
 
 def sheet(table: Sheet) -> str:
     """Render a plain table as Markdown."""
-    rule = ["--:" if place in table.numeric else ":--" for place in range(len(table.header))]
-    rows = [[escape(text) for text in row] for row in (table.header, *table.rows)]
-    lines = [_line(rows[0]), _line(rule), *(_line(row) for row in rows[1:])]
+    rule = [":--"] * len(table.header)
+    for place in table.numeric:
+        rule[place] = "--:"
+    rows = [list(map(escape, row)) for row in (table.header, *table.rows)]
+    lines = [_line(row) for row in (rows[0], rule, *rows[1:])]
     return "\n\n".join(["\n".join(lines), *([table.note] if table.note else [])])
 
 

@@ -89,12 +89,14 @@ def latex_inline(text: str) -> str:
 
 def latex_text(text: str) -> str:
     """Convert plain text to LaTeX for every engine; an unknown character becomes its code point."""
-    printable = "".join(
-        character if character.isprintable() or character == "\u00a0" else " " * character.isspace()
-        for character in unicodedata.normalize("NFC", text)
-    )
+    characters = []
+    for character in unicodedata.normalize("NFC", text):
+        if character.isprintable() or character == "\u00a0":
+            characters.append(_character(character))
+        elif character.isspace():
+            characters.append(" ")
     # TeX would turn two hyphens into a dash, which is wrong for `--option`.
-    latex = re.sub("-(?=-)", "-{}", "".join(map(_character, printable)))
+    latex = re.sub("-(?=-)", "-{}", "".join(characters))
     # At the start of a line, TeX would read [ or * as the option of the command before it.
     return OPTION.sub(r"\1{\2}", latex)
 

@@ -117,12 +117,13 @@ def _below(item: JudgedItem, whole: Grid) -> list[tuple[str, RenderableType]]:
         *remarks(item),
         *([folded_note(rest)] if rest else []),
     ]
-    return [
-        *([("", Text(key))] if key else []),
-        *(("", Text(line)) for line in _failures(whole)),
-        *(("note", _prose(note)) for note in notes),
-        *([("list of deviations", _deviations(item.deviations))] if item.deviations else []),
-    ]
+    parts: list[tuple[str, RenderableType]] = [("", Text(line)) for line in _failures(whole)]
+    if key:
+        parts.insert(0, ("", Text(key)))
+    parts += [("note", _prose(note)) for note in notes]
+    if item.deviations:
+        parts.append(("list of deviations", _deviations(item.deviations)))
+    return parts
 
 
 def _title(item: JudgedItem) -> Text:

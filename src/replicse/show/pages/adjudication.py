@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import groupby
+from itertools import groupby, pairwise
 from operator import attrgetter
 
 from replicse.judge.judgements import Explained
@@ -70,7 +70,7 @@ def _steps(item: ItemResult, entries: Sequence[Explained]) -> Iterator[Bar]:
             rest = signed(effect - place, rounding)
             yield Bar("Together, beyond their sum", rest, place, effect, "rest")
         start = 0.0 if whole else place
-        ends = (None if end is None else start + end for end in (entry.low, entry.high))
+        ends = (_sum_if_known(start, entry.low), _sum_if_known(start, entry.high))
         label = item.variants.get(entry.protocol, entry.protocol)
         text = f"{_effect(entry)}, {_share_of(entry)}"
         yield Bar(label, text, start, start + effect, "whole" if whole else "variant", *ends)
@@ -79,23 +79,27 @@ def _steps(item: ItemResult, entries: Sequence[Explained]) -> Iterator[Bar]:
         yield Bar("Not explained", signed(gap - place, rounding), place, gap, "rest")
 
 
+def _sum_if_known(start: float, end: float | None) -> float | None:
+    return None if end is None else start + end
+
+
 def _sheet(item: ItemResult, part: AdjudicatedItem) -> Sheet:
     shown = part.shown
     cell_columns, columns = _known_columns(item, shown), _variant_columns(item)
     note = f"Further cells of the item in adjudication.csv: {part.left_out}." if part.left_out else ""
     # If all lines have the same column, name it only in the title.
-    one = (
-        ""
-        if "Column" in cell_columns or not shown
-        else f", {_column_names(item)[shown[0].column, shown[0].metric]}"
-    )
+    one = ""
+    if shown and "Column" not in cell_columns:
+        one = f", {_column_names(item)[shown[0].column, shown[0].metric]}"
     title = f"{item.item}: {item.title}{one} · {item.standing}"
     sheet = Sheet.of(title, shown, cell_columns | columns, note)
     # Repeat nothing about a cell after its first line.
-    first = [place == 0 or shown[place - 1].cell != entry.cell for place, entry in enumerate(shown)]
-    lines = zip(sheet.rows, first, strict=True)
-    blank = ("",) * sum(name in cell_columns for name in sheet.header)
-    return replace(sheet, rows=tuple(row if new else blank + row[len(blank) :] for row, new in lines))
+    empty = ("",) * sum(name in cell_columns for name in sheet.header)
+    rows = list(sheet.rows)
+    for place, (before, entry) in enumerate(pairwise(shown), start=1):
+        if before.cell == entry.cell:
+            rows[place] = empty + rows[place][len(empty) :]
+    return replace(sheet, rows=tuple(rows))
 
 
 def _known_columns(item: ItemResult, shown: Sequence[Explained]) -> Columns:
@@ -135,13 +139,12 @@ def _rounding(entry: Explained) -> Rounding:
 
 def _column_names(item: ItemResult) -> dict[tuple[str, ...], str]:
     """Return column names by id and metric; columns with the same id are named with their metric."""
-    several = Counter(column.id for column in item.columns)
-    return {
-        (column.id, column.metric): column.label
-        if several[column.id] == 1
-        else f"{column.label}, {column.metric}"
-        for column in item.columns
-    }
+    counts = Counter(column.id for column in item.columns)
+    names: dict[tuple[str, ...], str] = {}
+    for column in item.columns:
+        is_unique = counts[column.id] == 1
+        names[column.id, column.metric] = column.label if is_unique else f"{column.label}, {column.metric}"
+    return names
 
 
 def _number(value: float | None, rounding: Rounding) -> str:

@@ -47,6 +47,7 @@ def record_page(report: Report) -> Page | None:
         _readings_of(line): line for item in report.items for line in _averages(item) if line.result.effect
     }
     first, *found = record_headlines(report)
+    introduction = " ".join(line.sentence for line in found)
     sheets = (
         counts_sheet("By paper", "Paper", (*summary.papers, summary.total)),
         counts_sheet("By item", "Item", summary.items),
@@ -54,10 +55,11 @@ def record_page(report: Report) -> Page | None:
         effects_sheet(tuple(effects.values())),
         sources_sheet(summary.sources),
     )
+    filled = tuple(sheet for sheet in sheets if sheet.rows)
     return Page(
         TITLE,
-        (" ".join(line.sentence for line in found), *paragraphs("record")),
-        tuple(sheet for sheet in sheets if sheet.rows),
+        (introduction, *paragraphs("record")),
+        filled,
         headline=first.sentence,
         file=FILE,
         of="values that others published",
@@ -162,11 +164,9 @@ def effect_text(effect: SettingEffect | None) -> str:
     """Format an effect, such as `-0.91 [-1.20, -0.62], paired`; "" for None."""
     if effect is None:
         return ""
-    interval = (
-        ""
-        if effect.low is None or effect.high is None
-        else f" [{number(effect.low, '+.2f')}, {number(effect.high, '+.2f')}]"
-    )
+    interval = ""
+    if effect.low is not None and effect.high is not None:
+        interval = f" [{number(effect.low, '+.2f')}, {number(effect.high, '+.2f')}]"
     return f"{number(effect.mean, '+.2f')}{interval}{', paired' * effect.is_paired}"
 
 
