@@ -21,7 +21,7 @@ from replicse.compile.cache import load_or_compile
 from replicse.compile.job_states import JobStates
 from replicse.compile.study import Study
 from replicse.compile.study_record import describe_study
-from replicse.judge.adjudicate import adjudicate, adjudicated
+from replicse.judge.adjudicate import adjudicate, items_with_variants
 from replicse.judge.document import report
 from replicse.judge.judgements import Explained, Judgements
 from replicse.judge.measurements import Measurements
@@ -57,7 +57,7 @@ def run(arguments: Namespace) -> None:
         config = plan.config.model_copy(update={"adjudicate": tuple(named)})
         plan = load_or_compile(config, plan.workflow, only=named[0] if len(named) == 1 else "")
         measurements = Measurements(plan, JobStates(plan))
-    asked_for = [item for item in adjudicated(plan) if not named or item in named]
+    asked_for = [item for item in items_with_variants(plan) if not named or item in named]
     results = {result.item: result for result in results_of(asked_for, measurements)}
     rows = [row for result in results.values() for row in adjudicate(plan.papers, result)]
     if arguments.json:

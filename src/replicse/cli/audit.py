@@ -6,7 +6,7 @@ from dataclasses import asdict
 
 from replicse.cli.answers import SCREEN, add_all_argument, answer, on_a_screen, room, shortened
 from replicse.cli.arguments import add_study_argument, add_workflow_argument, study_file
-from replicse.judge.audit import audit, audit_plan, findings_on, of_items
+from replicse.judge.audit import audit, audit_plan, findings_on, findings_on_items
 from replicse.judge.judgements import Finding
 from replicse.printable import several
 from replicse.show.content.audited import audit_parts, audit_text
@@ -32,7 +32,7 @@ def run(arguments: Namespace) -> None:
     findings = audit(plan)
     if arguments.study and config:
         items = [item for item in plan.items if config.holds(item)]
-        findings = of_items(findings, items)
+        findings = findings_on_items(findings, items)
     if arguments.name:
         findings = findings_on(findings, arguments.name, plan)
     document = {"findings": [asdict(one) for one in findings]}

@@ -9,7 +9,7 @@ from replicse.cli.answers import add_all_argument, answer, on_a_screen, room, sh
 from replicse.cli.arguments import add_study_arguments
 from replicse.cli.selected_study import selected_study
 from replicse.errors import check_known
-from replicse.judge.claims import cells_read, judged_claims, study_claims
+from replicse.judge.claims import cells_read, judge_claims, study_claims
 from replicse.judge.judgements import JudgedClaim
 from replicse.judge.record_measurements import RecordMeasurements
 from replicse.judge.study import claim_numbers, results_of
@@ -39,7 +39,7 @@ def run(arguments: Namespace) -> None:
     shown.announce(arguments.json)
     read = cells_read(claims, plan.names)
     results = results_of({cell.item for cell in read}, shown.measurements, read)
-    rows = list(judged_claims(plan, claims, results, claim_numbers(shown.measurements)))
+    rows = list(judge_claims(plan, claims, results, claim_numbers(shown.measurements)))
     document = {"scale": plan.scale.name, "study": shown.folder, "claims": [row.facts() for row in rows]}
     repeated = {
         other.paper: plan.papers[cell.paper].about.cited for cell, other in counterparts(plan.papers).items()

@@ -19,7 +19,7 @@ from replicse.judge.document import judged_item, report
 from replicse.judge.folder import committed
 from replicse.judge.judgements import Judgements
 from replicse.judge.methods import Methods, MethodsStudy, methods_by_study, recipes_of
-from replicse.judge.multiplicity import controlled
+from replicse.judge.multiplicity import adjust_verdicts
 from replicse.judge.origins import records_of
 from replicse.judge.others import Others, RecordSummary
 from replicse.judge.record import StudyRecord
@@ -83,7 +83,7 @@ def write_all(
     if shows_machine(study, paths):
         seconds = seconds_by_part(*seconds_of(items, Paths(study["scale"])))
     measured = others_by_item(workflow_folder(), items) if others is None else others
-    judged = controlled(items)
+    judged = adjust_verdicts(items)
     whole = report(study, judged, judgements, seconds, lacking, workflow_folder(), measured, record)
     for item in items:
         write_rows(folder / "tables" / f"{item.item}.csv", FIELDS, table_rows(item))

@@ -8,7 +8,7 @@ from replicse.cli.selected_study import selected_study
 from replicse.errors import BadInput, nearest
 from replicse.judge.document import judged_item
 from replicse.judge.record_cells import others_in
-from replicse.judge.study import controlled_item, results_of
+from replicse.judge.study import adjust_item, results_of
 from replicse.judge.table import ItemResult
 from replicse.registry.suites import unit_of
 from replicse.spec.config import by_paper
@@ -31,7 +31,7 @@ def run(arguments: Namespace) -> None:
     shown = selected_study(arguments, item)
     shown.announce(arguments.json)
     (result,) = results_of([item], shown.measurements)
-    result = controlled_item(shown.measurements, result)
+    result = adjust_item(shown.measurements, result)
     if arguments.json:
         committed = bool(shown.measurements.paths.kept)
         document = {"study": shown.folder, "committed": committed, "item": result.plain()}

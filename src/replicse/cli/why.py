@@ -11,11 +11,11 @@ from replicse.cli.selected_study import SelectedStudy, selected_study
 from replicse.compile.job_states import JobStates
 from replicse.compile.study import Cell
 from replicse.judge.audit import audit, audit_plan
-from replicse.judge.claims import cells_read, judged_claims, study_claims
+from replicse.judge.claims import cells_read, judge_claims, study_claims
 from replicse.judge.measurements import Measurements
 from replicse.judge.record_cells import others_in
 from replicse.judge.story import cell_facts, cell_story, find_cell, item_of
-from replicse.judge.study import claim_numbers, controlled_item, results_of, study_of_others
+from replicse.judge.study import claim_numbers, adjust_item, results_of, study_of_others
 from replicse.printable import columns
 from replicse.registry.suites import unit_of
 
@@ -46,7 +46,7 @@ def cell_story_of(shown: SelectedStudy, cell: Cell) -> tuple[dict[str, list[str]
     """Return the explanation of a cell as text and as data, without claims that cannot be judged."""
     plan, measurements = shown.plan, shown.measurements
     (result,) = results_of([cell.item.id], measurements)
-    result = controlled_item(measurements, result)
+    result = adjust_item(measurements, result)
     asked_for = plan.config.papers
     papers = plan.papers if asked_for == "all" else [key for key, items in asked_for.items() if items]
     naming = [
@@ -60,7 +60,7 @@ def cell_story_of(shown: SelectedStudy, cell: Cell) -> tuple[dict[str, list[str]
     beside = study_of_others(plan, others)
     made = measurements if measurements.paths.kept else Measurements(beside, JobStates(beside))
     results = [result, *results_of(others, made, read)]
-    rows = list(judged_claims(plan, claims, results, claim_numbers(measurements)))
+    rows = list(judge_claims(plan, claims, results, claim_numbers(measurements)))
     findings = audit(audit_plan(plan.workflow, cell, plan.config), naming)
     measured = others_in(measurements, result, is_controlled=True).get(str(cell.id.described), ())
     evidence = (cell, result, measurements, rows, findings, measured)

@@ -10,7 +10,7 @@ from replicse.compile.record_study import RECORD
 from replicse.compile.study_record import describe_study
 from replicse.files import write_json, write_ordered, write_rows
 from replicse.judge.document import judged_item
-from replicse.judge.multiplicity import controlled
+from replicse.judge.multiplicity import adjust_verdicts
 from replicse.judge.others import Others
 from replicse.judge.record_cells import others_of, record_results
 from replicse.judge.record_measurements import load_record_measurements
@@ -35,7 +35,7 @@ def write_record(workflow: Path) -> Path:
     measurements = load_record_measurements(workflow, papers)
     study, kept = measurements.study, Paths(measurements.study.scale.name, RECORD)
     items = [item.model_copy(update={"figure": FIGURE}) for item in record_results(measurements, study.items)]
-    decided = controlled(items)
+    decided = adjust_verdicts(items)
     others = {item.item: others_of(measurements, item.item, item) for item in decided}
     for folder in (f"{kept.results}/items", f"{kept.results}/tables", kept.figures):
         shutil.rmtree(folder, ignore_errors=True)
