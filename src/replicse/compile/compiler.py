@@ -11,6 +11,7 @@ from replicse.compile.lines import Line, described, lines_of
 from replicse.compile.needs import hub_parts, outside
 from replicse.compile.paths import Paths
 from replicse.compile.resolve import Resolver, Seeds
+from replicse.compile.searches import limit_searches, list_search_values, search_change
 from replicse.compile.selection import chosen_items, chosen_scale, load_scales, too_large
 from replicse.compile.study import Cell, Study
 from replicse.errors import BadInput, nearest
@@ -20,9 +21,9 @@ from replicse.registry.runs import Run
 from replicse.spec.additions import with_additions
 from replicse.spec.columns import AnyColumn, Derived
 from replicse.spec.config import Config, checked_config
-from replicse.spec.layers import merged
+from replicse.spec.layers import merge_layers
 from replicse.spec.lock import Lock, load_lock
-from replicse.spec.models import Encoder, EncoderSource, PlannedRequest, change_of
+from replicse.spec.models import Encoder, EncoderSource, PlannedRequest
 from replicse.spec.papers import Paper, load_papers, printed_of, subtracted_of
 from replicse.spec.protocols import ON_BACKBONE
 from replicse.spec.scales import OfAnotherScale
@@ -219,10 +220,11 @@ class Compiler:
         chosen = self.plan.seeds[:1] if request.grid or request.draw else self.plan.seeds
         backbone = request.backbone_seed
         seeds = [Seeds(seed, seed if backbone is None else backbone) for seed in chosen]
-        each = [
-            self.resolver.encoders(paper, merged(request, change_of(values, where)), seeds, where)
-            for values in self.plan.scale.limiting(self.plan.papers[paper].own).searched(request, where)
-        ]
+        scale = limit_searches(self.plan.scale, self.plan.papers[paper].own)
+        each = []
+        for values in list_search_values(scale, request, where):
+            changed = merge_layers(request, search_change(values, where))
+            each.append(self.resolver.encoders(paper, changed, seeds, where))
         self.plan.encoders.update((encoder.encoder_id, encoder) for group in each for encoder in group)
         jobs = tuple(tuple(encoder.encoder_id for encoder in group) for group in zip(*each, strict=True))
         return jobs, tuple(self._seed(group[0]) for group in jobs)

@@ -6,13 +6,14 @@ from functools import cached_property
 from pathlib import Path
 
 from replicse.compile.paths import Paths
+from replicse.compile.requests import merge_cell_request
 from replicse.compile.selection import load_scales, papers_scale
 from replicse.compile.study import Cell, Study
 from replicse.spec.cell_id import AS_DESCRIBED
 from replicse.spec.cell_names import CellNames, is_measured
 from replicse.spec.columns import AnyColumn
 from replicse.spec.config import Config, by_paper
-from replicse.spec.models import SOURCES, Encoder, EncoderRequest, EncoderSource, layered
+from replicse.spec.models import SOURCES, Encoder, EncoderRequest, EncoderSource
 from replicse.spec.papers import Paper, printed_of
 from replicse.spec.record import Record, Source, SourceReading, SourceSetting
 from replicse.spec.scales import load_scale
@@ -159,10 +160,10 @@ class _EncoderOfCell:
 
 
 def _encoder_of(item: Item, row: Row, column: AnyColumn) -> _EncoderOfCell:
-    request = _request(item, row, column, row.encoder)
+    request = merge_cell_request(item, column, [row.encoder], row)
     described = _request_key(item, row, request)
     if RELEASED in row.also:
-        checkpoint = _request_key(item, row, _request(item, row, column, row.also[RELEASED]))
+        checkpoint = _request_key(item, row, merge_cell_request(item, column, [row.also[RELEASED]], row))
         return _EncoderOfCell(described, checkpoint, is_trained=True)
     checkpoint = f"{RELEASED} {described}" if request.use else described
     return _EncoderOfCell(described, checkpoint, is_trained=bool(request.use))
@@ -178,10 +179,6 @@ def _request_key(item: Item, row: Row, request: EncoderRequest) -> str:
 
 def _priority(measured: SourceCell) -> tuple[bool, int, float, str, str]:
     return measured.priority
-
-
-def _request(item: Item, row: Row, column: AnyColumn, line: EncoderRequest) -> EncoderRequest:
-    return layered(item.encoder, column.encoder, line, row.cells.get(column.id, EncoderRequest()))
 
 
 def _has_own_encoder(row: Row, column: AnyColumn) -> bool:

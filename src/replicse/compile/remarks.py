@@ -2,9 +2,11 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 
+from replicse.compile.adjustments import adjust_run
 from replicse.compile.lines import described
 from replicse.compile.needs import absent, absent_root, unpinned_text
 from replicse.compile.recipes import Chain, Recipes, Written
+from replicse.compile.searches import count_search_jobs, keep_grid_values, limit_searches
 from replicse.compile.study import Study
 from replicse.registry.suites import range_of
 from replicse.spec.record import Record
@@ -69,7 +71,7 @@ def shortened_runs(plan: Study) -> Iterator[str]:
     recipes, told = Recipes(plan.papers, plan.scale, Record()), set[str]()
     for item in (item for item in plan.items.values() if is_own(item.file)):
         for written, where in _written_runs(item, recipes):
-            run, corpus = plan.scale.adjusted(written.run, written.own, where), written.run.corpus or ""
+            run, corpus = adjust_run(plan.scale, written.run, written.own, where), written.run.corpus or ""
             asked, rows = written.run.optimisation.steps, plan.scale.rows(corpus)
             steps = run.optimisation.replace(steps=None).last_step(rows, 1 + len(run.beside))
             if asked and steps is not None and steps < asked and where not in told:
@@ -86,7 +88,7 @@ def unlikely_settings(plan: Study) -> Iterator[str]:
             if where in seen:
                 continue
             seen.add(where)
-            run = plan.scale.adjusted(written.run, written.own, where)
+            run = adjust_run(plan.scale, written.run, written.own, where)
             optimisation, rows = run.optimisation, plan.scale.rows(run.corpus or "")
             rate, steps = optimisation.learning_rate, optimisation.last_step(rows, 1 + len(run.beside))
             if rate > 1:
@@ -123,7 +125,7 @@ def _written_runs(item: Item, recipes: Recipes) -> Iterator[tuple[Written, str]]
 
 def _adjustments(plan: Study, written: Written, where: str) -> Mapping[str, str]:
     """Return the new value at each path of a run that the scale changes, and the one that was written."""
-    adjusted, changes = plan.scale.adjusted(written.run, written.own, where), {}
+    adjusted, changes = adjust_run(plan.scale, written.run, written.own, where), {}
     for rule in plan.scale.adjust:
         section, _, key = rule.path.partition(".")
         before, after = (getattr(getattr(run, section), key, None) for run in (written.run, adjusted))
@@ -135,7 +137,7 @@ def _adjustments(plan: Study, written: Written, where: str) -> Mapping[str, str]
 
 def cut_searches(plan: Study, item: Item) -> str:
     """Return what the scale and the seeds leave of an item's searches; blank where that is all."""
-    scale = plan.scale.limiting(is_own(item.file))
+    scale = limit_searches(plan.scale, is_own(item.file))
     searched: set[str] = set()
     cut: dict[str, list[str]] = {}
     for row in (row for row in item.rows if not row.quoted):
@@ -144,9 +146,9 @@ def cut_searches(plan: Study, item: Item) -> str:
             request, where = line.asks(column)[0], line.where(column)
             searched.add(row.id)
             for name, values in (request.grid or {}).items():
-                left[f"values of {name}"] = len(scale.tried(name, values, where)), len(values)
+                left[f"values of {name}"] = len(keep_grid_values(scale, name, values, where)), len(values)
             if request.draw:
-                left["drawn jobs"] = scale.jobs(request, where), request.draw.jobs
+                left["drawn jobs"] = count_search_jobs(scale, request, where), request.draw.jobs
         for what, (some, every) in left.items():
             if some < every:
                 cut.setdefault(f"{some} of {every} {what}", []).append(row.id)

@@ -6,9 +6,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from replicse.compile.adjustments import adjust_run
 from replicse.compile.cost import check_frozen_layers
 from replicse.compile.paths import Paths, backbone_id, tokenizer_id
-from replicse.compile.recipes import Chain, Recipes, Written
+from replicse.compile.recipes import Chain, Recipes, Written, merge_recipe, sort_recipes
+from replicse.compile.requests import merge_requests
 from replicse.compile.stores import Stores
 from replicse.compile.study import Study, kept_checkpoint
 from replicse.errors import BadInput, MissingData, check_known
@@ -21,11 +23,11 @@ from replicse.registry.run_options import SelectionRule, View
 from replicse.registry.run_specs import PARTS, AveragedRun, InitSpec, RunSpec, SourceSpec
 from replicse.registry.runs import Fresh, Init, Run, RunSource
 from replicse.spec.config import Config
-from replicse.spec.layers import merged
+from replicse.spec.layers import merge_layers
 from replicse.spec.lock import Lock, load_lock
-from replicse.spec.models import SOURCES, Encoder, EncoderRequest, EncoderSource, PlannedRequest, layered
+from replicse.spec.models import SOURCES, Encoder, EncoderRequest, EncoderSource, PlannedRequest
 from replicse.spec.own_corpora import name_corpus
-from replicse.spec.papers import Paper, recipe_of, recipes_in_order
+from replicse.spec.papers import Paper
 from replicse.spec.record import Record, load_record
 from replicse.spec.scales import OfAnotherScale, Scale
 
@@ -63,7 +65,7 @@ class Resolver:
             if released.stand_in is not None:
                 where = f"{self.scale.file}: released.{request.released}.stand_in"
                 above = request.without("released", "run", "grid", "draw")
-                return self.encoders(paper, layered(released.stand_in, above), seeds, where)
+                return self.encoders(paper, merge_requests(released.stand_in, above), seeds, where)
             source = self._artefact(EncoderSource(hub=released.hub))
             found = [Encoder(source=source, pooling=released.pooling)]
         elif request.vectors:
@@ -118,7 +120,7 @@ class Resolver:
                 reading: dict[str, Any] = {"pooling": OWN} if entry.folder else {}
             else:
                 own_seed = seed if entry.run.seed == "each" else entry.run.seed
-                written = Written(merged(RunSpec(), entry.run.without("seed")))
+                written = Written(merge_layers(RunSpec(), entry.run.without("seed")))
                 with self._not_from_itself(InitSpec(backbone=name), where):
                     (run,) = self.runs(written, Chain("", where), [Seeds(own_seed, own_seed)], adjust=False)
                 source = EncoderSource(run=run.run_id)
@@ -160,7 +162,7 @@ class Resolver:
         start, sources = spec.start(chain.where), spec.sources(chain.where)
         own = start == written.own.init
         if adjust:
-            spec = self.scale.adjusted(spec, written.own, chain.where)
+            spec = adjust_run(self.scale, spec, written.own, chain.where)
         spec = spec.replace(selection=self._selection(spec.selection, chain.where))
         if "precision" not in spec.model_fields_set:
             spec = spec.replace(precision=self.plan.precision(chain.paper))
@@ -325,10 +327,10 @@ def check_parts(scale: Scale, papers: Mapping[str, Paper], workflow: Path) -> No
         resolver.backbone(name, FIRST.backbone, f"{scale.file}: backbones.{name}")
     for pair in scale.recipes.items():
         for name in pair:
-            recipe_of(papers, "", name, f"{scale.file}: recipes.{pair[0]}")
-    for paper, name in recipes_in_order(papers):
+            merge_recipe(papers, "", name, f"{scale.file}: recipes.{pair[0]}")
+    for paper, name in sort_recipes(papers):
         where = f"{paper.folder / 'recipes.yaml'}: {name}"
-        run = recipe_of(papers, paper.key, name, where)
+        run = merge_recipe(papers, paper.key, name, where)
         # A template leaves parts to those that are like it; another recipe may stand in for one at this scale.
         if run.model_fields_set >= set(PARTS) and scale.recipe(paper.key, name) == name:
             with suppress(OfAnotherScale):
@@ -336,7 +338,7 @@ def check_parts(scale: Scale, papers: Mapping[str, Paper], workflow: Path) -> No
     for name, released in scale.released.items():
         if released.stand_in is not None:
             where = f"{scale.file}: released.{name}.stand_in"
-            resolver.encoders("", layered(released.stand_in), [FIRST], where)
+            resolver.encoders("", merge_requests(released.stand_in), [FIRST], where)
 
 
 def _in_folder(folder: Path) -> EncoderSource:

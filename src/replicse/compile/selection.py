@@ -5,6 +5,7 @@ from pathlib import Path
 
 from replicse.checked import read_yaml
 from replicse.compile.lines import described
+from replicse.compile.searches import count_search_jobs, limit_searches
 from replicse.errors import BadInput, check_known, check_names
 from replicse.spec.config import Config, Names, OwnRow
 from replicse.spec.models import EncoderRequest
@@ -85,5 +86,5 @@ def largest_search(item: Item, scale: Scale) -> int:
         for row in item.rows
         for column in columns
     )
-    limited = scale.limiting(is_own(item.file))
-    return max((limited.jobs(request, where) for request, where in requests), default=1)
+    limited = limit_searches(scale, is_own(item.file))
+    return max((count_search_jobs(limited, request, where) for request, where in requests), default=1)

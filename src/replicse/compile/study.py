@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, Self
 
 from replicse.compile.paths import Paths, backbone_id, tokenizer_id
 from replicse.compile.pickles import Remembered
+from replicse.compile.recipes import merge_recipe
 from replicse.errors import BadInput, nearest
 from replicse.registry.artefacts import TOKENIZER
 from replicse.registry.encoders import Checkpoint, Precision
@@ -23,7 +24,7 @@ from replicse.spec.cell_names import CellNames
 from replicse.spec.columns import AnyColumn
 from replicse.spec.config import Config
 from replicse.spec.models import Encoder
-from replicse.spec.papers import Paper, recipe_of
+from replicse.spec.papers import Paper
 from replicse.spec.printed import Reported, Spread
 from replicse.spec.scales import Scale
 from replicse.spec.tables import Item, Row
@@ -238,7 +239,7 @@ class Study:
         named = {name for kind, name, *_ in parts if kind in ("corpus", "overlap", "shared")}
         corpora = {name: self.scale.corpus(name, "data counts") for name in sorted(named)}
         runs = {f"{path[1]}/{path[2]}" for path in parts if path[0] == "parameters" and path[3:]}
-        recipes = {name: recipe_of(self.papers, "", name, "data counts").plain() for name in sorted(runs)}
+        recipes = {name: merge_recipe(self.papers, "", name, "data counts").plain() for name in sorted(runs)}
         return {"read": sorted(self.counted), "corpora": corpora, **({"recipes": recipes} if recipes else {})}
 
     @cached_property

@@ -4,10 +4,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from replicse.compile.requests import merge_requests
 from replicse.judge.report import Effect, JudgedItem
 from replicse.judge.shape import shape_columns
 from replicse.judge.table import CellResult, ColumnHead
-from replicse.spec.models import SOURCES, layered
+from replicse.spec.models import SOURCES
 from replicse.spec.tables import Item
 
 
@@ -54,7 +55,7 @@ def recipes_of(items: Iterable[Item]) -> dict[tuple[str, str], str]:
     recipes = {}
     for item in items:
         for row in item.rows:
-            asked = layered(item.encoder, row.encoder).plain()
+            asked = merge_requests(item.encoder, row.encoder).plain()
             source = next((key for key in SOURCES if key in asked), "")
             name = str(asked.pop(source, f"{item.name}/{row.id}"))
             own = not source or (source == "use" and "/" not in name)

@@ -5,6 +5,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from replicse.compile.recipes import merge_recipe
+from replicse.compile.requests import merge_cell_request
 from replicse.errors import BadInput, nearest
 from replicse.judge.statistics import mean_and_spread, t_quantile
 from replicse.registry.levels import FEWEST_SEEDS
@@ -13,8 +15,8 @@ from replicse.spec.causes import Kind
 from replicse.spec.cell_id import CellId
 from replicse.spec.cell_names import CellNames
 from replicse.spec.columns import AnyColumn
-from replicse.spec.models import PlannedRequest, layered
-from replicse.spec.papers import Paper, printed_in, recipe_of
+from replicse.spec.models import PlannedRequest
+from replicse.spec.papers import Paper, printed_in
 from replicse.spec.printed import Reported, Rounded
 from replicse.spec.tables import Item, Row
 
@@ -128,7 +130,7 @@ def _no_cell(papers: Mapping[str, Paper], paper: str) -> str:
 
 def asked(item: Item, row: Row, column: AnyColumn) -> PlannedRequest:
     """Return what a cell asks of its encoder, its recipe named with its paper."""
-    request = layered(item.encoder, column.encoder, row.encoder, row.cells.get(column.id, PlannedRequest()))
+    request = merge_cell_request(item, column, [row.encoder], row)
     if request.use and "/" not in request.use:
         request = request.replace(use=f"{item.paper}/{request.use}")
     return request
@@ -200,7 +202,7 @@ def _setting(
     if not request.use:
         kinds: dict[str, Kind] = {"backbone": "untrained", "vectors": "untrained", "released": "released"}
         return next((kind for key, kind in kinds.items() if getattr(request, key)), None), settings
-    run = recipe_of(papers, item.paper, request.use, str(item.file))
+    run = merge_recipe(papers, item.paper, request.use, str(item.file))
     run = run.replace(**request.run.entries()) if request.run else run
     optimisation = run.optimisation
     every = run.selection.every
