@@ -1,4 +1,4 @@
-"""The lines of a row: the row as described, its further encoders, its variants, and what each column asks for there."""
+"""The lines of a row: as described, its further encoders and its variants, with the request of each cell."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -41,8 +41,10 @@ class Line:
     _asked: dict[tuple[str, int], tuple[PlannedRequest, str]] = field(default_factory=dict)
 
     def shows(self, column: AnyColumn) -> bool:
-        """Return whether it has a cell in a column: one that it is about, or that is derived from one of these."""
-        columns = [read for _, read in column.reads.values()] if column.kind == "derived" else [column.id]
+        """Return whether it has a cell in a column: one of `about`, or a column derived from one of these."""
+        columns = [column.id]
+        if column.kind == "derived":
+            columns = [read for _, read in column.reads.values()]
         return not self.about.isdisjoint(columns)
 
     def asks(self, column: AnyColumn) -> tuple[PlannedRequest, str]:
@@ -55,30 +57,34 @@ class Line:
             self._asked[key] = request, f"{self.item.paper} {request.model_dump_json(exclude_unset=True)}"
         return self._asked[key]
 
-    def where(self, column: AnyColumn) -> str:
-        """Return the place of what its cell asks for."""
+    def location(self, column: AnyColumn) -> str:
+        """Return the place of the request of its cell, for errors."""
         if self.file:
             return f"{self.file}: {self.protocol}: row {self.row.id} of {self.item.id}"
-        where = f"{self.item.file}: row {self.row.id}"
-        where += f", column {column.id}" if self._is_special(column) else ""
-        return where + (f": also.{self.protocol}" if self.protocol in self.row.also else "")
+        location = f"{self.item.file}: row {self.row.id}"
+        if self._is_special(column):
+            location += f", column {column.id}"
+        if self.protocol in self.row.also:
+            location += f": also.{self.protocol}"
+        return location
 
     def _is_special(self, column: AnyColumn) -> bool:
+        """Return whether a column or its cell has a request besides the row's."""
         return column.id in self.row.cells or bool(column.encoder.model_fields_set)
 
 
-def lines_of(plan: Study, item: Item, row: Row) -> Iterator[Line]:
-    """Yield the lines of a row: as described, `also`, one for each variant, and one for each crossed backbone."""
+def lines_of(study: Study, item: Item, row: Row) -> Iterator[Line]:
+    """Yield the lines of a row: as described, `also`, each variant, and each crossed backbone."""
     yield described(item, row)
     for name, request in row.also.items():
         yield _whole(item, row, name, (request,))
     if not row.quoted:
-        paper = plan.papers[item.paper]
-        wanted = choose_variants(paper.protocols, item.name, row.id, plan.config.adjudicates(item.id))
+        paper = study.papers[item.paper]
+        wanted = choose_variants(paper.protocols, item.name, row.id, study.config.adjudicates(item.id))
         for name, protocols in wanted.items():
             yield _variant(item, row, name, protocols, f"{paper.folder / 'protocols.yaml'}")
-    if row.id in (plan.config.crossed or {}).get(item.id, ()):
-        for seed in plan.seeds:
+    if row.id in (study.config.crossed or {}).get(item.id, ()):
+        for seed in study.seeds:
             layers = (row.encoder, PlannedRequest(backbone_seed=seed))
             yield _whole(item, row, f"{ON_BACKBONE}{seed}", layers, row.quoted)
 
@@ -120,7 +126,7 @@ def choose_variants(
 
 
 def _variant(item: Item, row: Row, name: str, protocols: Sequence[Protocol], file: str) -> Line:
-    """Return the line of a variant; its other columns are as described, for what is derived from both."""
+    """Return the line of a variant; its other columns are as described, because derived columns may need them."""
     measured = [column.id for column in item.columns if column.kind != "derived"]
     # Columns that the same protocols change share their layers.
     shared: dict[tuple[str, ...], Layers] = {}
@@ -152,7 +158,7 @@ def _protocol_layer(protocol: Protocol) -> EncoderRequest:
 
 
 def _check_protocols(line: Line, protocols: Sequence[Protocol]) -> None:
-    """Refuse a protocol that gives several recipes of a row one corpus, one objective, or the like."""
+    """Check that a protocol does not give several recipes of a row the same corpus, objective or other part."""
     item, row = line.item, line.row
     for protocol in protocols:
         changes = protocol.change.run
@@ -160,12 +166,11 @@ def _check_protocols(line: Line, protocols: Sequence[Protocol]) -> None:
         if not replaced or protocol.stages:
             continue
         as_described = described(item, row)
-        about = [
-            column
-            for column in item.columns
-            if column.id in line.about and protocol.applies(item.name, row.id, column.id)
-        ]
-        recipes = sorted({use for column in about if (use := as_described.asks(column)[0].use)})
+        used = set()
+        for column in item.columns:
+            if column.id in line.about and protocol.applies(item.name, row.id, column.id):
+                used.add(as_described.asks(column)[0].use or "")
+        recipes = sorted(used - {""})
         if len(recipes) > 1:
             raise BadInput(
                 f"{line.file}: {protocol.id} replaces {replaced[0]} in row {row.id} of {item.id}, whose columns train"

@@ -34,14 +34,14 @@ class Need:
     source: Any = None
 
 
-def needs(plan: Study) -> Iterator[Need]:
+def needs(study: Study) -> Iterator[Need]:
     """Yield what the jobs of a plan read from outside; files only where the data are those of the hub.
 
     The data root is one for all items, so that its artefacts are needed together.
     """
-    files = plan.scale.data.files if plan.source == "hub" else ()
-    others = [name for name in data_files(plan) if name not in files] if plan.source == "hub" else []
-    downloads = plan.scale.downloads
+    files = study.scale.data.files if study.source == "hub" else ()
+    others = [name for name in data_files(study) if name not in files] if study.source == "hub" else []
+    downloads = study.scale.downloads
     named: tuple[tuple[Kind, Iterable[str]], ...] = (("artefact", files), ("file", others))
     for kind, names in named:
         for name in names:
@@ -49,17 +49,17 @@ def needs(plan: Study) -> Iterator[Need]:
             size, licence = (known.bytes, known.licence) if known else (None, "")
             copies = 2 if kind == "artefact" or (known and known.member) else 1
             yield Need(kind, name, size, licence, copies, known)
-    for part in hub_parts(plan, list_outside(plan)):
+    for part in hub_parts(study, list_outside(study)):
         name = f"{part.path} {part.files or f'{part.name or str()} {part.split}'.strip()}"
         yield Need("part", name, part.bytes, part.licence or "", 4, part)
-    for key, source in plan.backbones.items():
+    for key, source in study.backbones.items():
         if hub := source.get("hub"):
-            where = {**source, "folder": plan.paths.backbone(key)}
-            size = plan.scale.weights.get(hub) or weight_bytes(hub)
-            yield Need("encoder", hub, size, "see its model card", 2, where)
-    for suite in sorted(current().suites.keys() & set().union(*plan.suites.values())):
+            location = {**source, "folder": study.paths.backbone(key)}
+            size = study.scale.weights.get(hub) or weight_bytes(hub)
+            yield Need("encoder", hub, size, "see its model card", 2, location)
+    for suite in sorted(current().suites.keys() & set().union(*study.suites.values())):
         # What some cell reads: the tasks of an item, not all tasks of the suite.
-        options = type(plan.scale.suite_options(suite)).of(plan.options(suite, plan.suites), suite)
+        options = type(study.scale.suite_options(suite)).of(study.options(suite, study.suites), suite)
         if name := options.downloads():
             yield Need("suite", name, options.download_bytes(), "of each set", 2, (suite, options))
 
@@ -87,10 +87,10 @@ def size_text(count: int | None) -> str:
     return f"{count / 1e9:.1f} GB" if count >= 1e9 else f"{count / 1e6:,.1f} MB"
 
 
-def hub_parts(plan: Study, read: Iterable[Mapping[str, Any]]) -> list[HubPart]:
+def hub_parts(study: Study, read: Iterable[Mapping[str, Any]]) -> list[HubPart]:
     """Return the parts of hub data sets among what is `read`, each once, with what the scale tells of them."""
     described = {
-        _key(part): part for corpus in plan.scale.corpora.values() for part in getattr(corpus, "parts", ())
+        _key(part): part for corpus in study.scale.corpora.values() for part in getattr(corpus, "parts", ())
     }
     wanted = (
         part
@@ -102,40 +102,40 @@ def hub_parts(plan: Study, read: Iterable[Mapping[str, Any]]) -> list[HubPart]:
     return [described.get(key, part) for key, part in parts.items()]
 
 
-def data_files(plan: Study) -> list[str]:
+def data_files(study: Study) -> list[str]:
     """Return the files below the data root that some job reads, by name, evaluation sets apart."""
-    return named_files(list_outside(plan))
+    return named_files(list_outside(study))
 
 
-def tables(plan: Study) -> list[str]:
+def tables(study: Study) -> list[str]:
     """Return the files of the working directory that some job reads: corpora and evaluation sets of your own."""
-    return workspace_files(list_outside(plan))
+    return workspace_files(list_outside(study))
 
 
-def absent_root(plan: Study) -> str:
+def absent_root(study: Study) -> str:
     """Return a sentence where the data root of a local source is not there; blank where it is."""
-    if plan.source != "local" or plan.data_root.is_dir():
+    if study.source != "local" or study.data_root.is_dir():
         return ""
-    return f"data root {plan.data_root}: no such folder; set data.root in config.yaml, or REPLICSE_DATA"
+    return f"data root {study.data_root}: no such folder; set data.root in config.yaml, or REPLICSE_DATA"
 
 
-def absent(plan: Study) -> Iterator[str]:
+def absent(study: Study) -> Iterator[str]:
     """Yield sentences on corpora, sets and encoders of your own that are not there, encoders where their root is."""
-    if files := [file for file in tables(plan) if not Path(file).is_file()]:
+    if files := [file for file in tables(study) if not Path(file).is_file()]:
         yield f"{', '.join(files)}: no such file; put it there, {NAMED}"
-    for hub, folder in (plan.config.folders or {}).items():
+    for hub, folder in (study.config.folders or {}).items():
         if not Path(folder).expanduser().is_dir():
             yield f"encoder {folder}: no such folder; put {hub} there, or correct folders in the config"
-    read = {source.get("folder") for source in plan.backbones.values()}
-    for name, one in () if absent_root(plan) else plan.scale.backbones.items():
-        if one.folder and one.folder in read and not (place := plan.data_root / one.folder).is_dir():
-            key = f"backbones.{name}.folder of {plan.scale.file}"
+    read = {source.get("folder") for source in study.backbones.values()}
+    for name, one in () if absent_root(study) else study.scale.backbones.items():
+        if one.folder and one.folder in read and not (place := study.data_root / one.folder).is_dir():
+            key = f"backbones.{name}.folder of {study.scale.file}"
             yield f"encoder {place}: no such folder; put it there, or correct {key}"
 
 
-def unpinned_text(plan: Study) -> str:
+def unpinned_text(study: Study) -> str:
     """Return which hub artefacts of a plan have no commit in the lock file, and what to do; blank where all have."""
-    names = ", ".join(sorted(plan.unpinned))
+    names = ", ".join(sorted(study.unpinned))
     return f"no commit in hub.lock.yaml (replicse fetch --pin looks it up): {names}" if names else ""
 
 
@@ -149,17 +149,17 @@ def list_outside(study: Study) -> list[Mapping[str, Any]]:
     return listed
 
 
-def outside(plan: Study) -> list[Mapping[str, Any]]:
+def outside(study: Study) -> list[Mapping[str, Any]]:
     """Compute what `list_outside` returns."""
-    suites = sorted(set().union(*plan.suites.values()))
+    suites = sorted(set().union(*study.suites.values()))
     every = mappings(
         [
-            list(plan.stores.values()),
-            list(plan.tokenizers.values()),
-            [part.plain() for encoder in plan.encoders.values() for part in encoder.corpora()],
-            [plan.options(suite, plan.suites) for suite in suites if suite in current().suites],
-            [run.selection.plain() for run in plan.runs.values()],
-            plan.count_job(),
+            list(study.stores.values()),
+            list(study.tokenizers.values()),
+            [part.plain() for encoder in study.encoders.values() for part in encoder.corpora()],
+            [study.options(suite, study.suites) for suite in suites if suite in current().suites],
+            [run.selection.plain() for run in study.runs.values()],
+            study.count_job(),
         ]
     )
     return list({json.dumps(each, sort_keys=True): each for each in every}.values())

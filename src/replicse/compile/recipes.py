@@ -29,7 +29,7 @@ class Chain(NamedTuple):
     """A chain of training: the paper whose recipes its runs name, and the place of the request that errors name."""
 
     paper: str
-    where: str
+    location: str
     stages: Stages = {}
 
 
@@ -52,10 +52,10 @@ class Recipes:
         """Return whether a paper, named by its key, is one of the workspace."""
         return paper in self.papers and self.papers[paper].own
 
-    def read(self, paper: str, name: str, where: str) -> Written:
+    def read(self, paper: str, name: str, location: str) -> Written:
         """Return the run of a recipe of a paper as it is written."""
         if (paper, name) not in self._read:
-            layers = list(_list_layers(self.papers, paper, name, where))
+            layers = list(_list_layers(self.papers, paper, name, location))
             own = _merge_runs(run for home, run in layers if home.own)
             self._read[paper, name] = Written(_merge_runs(run for _, run in layers), own)
         return self._read[paper, name]
@@ -65,7 +65,7 @@ class Recipes:
 
         `own` says that the request is written in a paper of the workspace.
         """
-        written = self.read(chain.paper, self.scale.recipe(chain.paper, use), chain.where)
+        written = self.read(chain.paper, self.scale.recipe(chain.paper, use), chain.location)
         # A chain names its recipes with their paper.
         stage = chain.stages.get(use.removeprefix(f"{chain.paper}/"))
         changes = [(request, own), (stage, self.is_own(chain.paper))] if stage else [(request, own)]
@@ -74,7 +74,7 @@ class Recipes:
                 run = with_own_corpora(change.run, self.papers[chain.paper], self.papers)
                 change = change.replace(run=run)
             kept = merge_layers(written.own, change.run) if is_own and change.run else written.own
-            written = Written(change_run(written.run, change, chain.where), kept)
+            written = Written(change_run(written.run, change, chain.location), kept)
         return written
 
     def spreads(self, run: RunSpec) -> dict[str, Spread]:

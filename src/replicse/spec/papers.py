@@ -224,25 +224,25 @@ def _misplaced(paper: Paper) -> Iterator[str]:
                 yield f"{problem} has no metric there; give it setting: {{metric: {cell.metric}}}"
         else:
             row, column = there
-            where = f"{file}: {name} {cell.place}"
-            yield from _other_statistic(printed, column, where)
-            yield from _impossible(printed, column, paper.items[name].path(row, column), where)
+            location = f"{file}: {name} {cell.place}"
+            yield from _other_statistic(printed, column, location)
+            yield from _impossible(printed, column, paper.items[name].path(row, column), location)
 
 
-def _other_statistic(printed: Reported, column: AnyColumn, where: str) -> Iterator[str]:
+def _other_statistic(printed: Reported, column: AnyColumn, location: str) -> Iterator[str]:
     """Yield a sentence where a printed statistic is not the one that its column takes over seeds."""
     over = Reducer() if column.kind == "text" else column.over.seeds
     if printed.statistic != "single" and (printed.statistic, printed.q) != (over.statistic, over.q):
         q = "" if printed.q is None else f" {printed.q:g}"
-        yield f"{where} prints a {printed.statistic}{q}; its column takes over seeds the {over.name}"
+        yield f"{location} prints a {printed.statistic}{q}; its column takes over seeds the {over.name}"
 
 
-def _impossible(printed: Reported, column: AnyColumn, path: str, where: str) -> Iterator[str]:
+def _impossible(printed: Reported, column: AnyColumn, path: str, location: str) -> Iterator[str]:
     """Yield a sentence where a printed number is none that its metric can have, as where a decimal point was lost."""
     shows_score = column.kind == "score" and (column.over.jobs or Reducer()).statistic != "argmax"
     limits = range_of(path) if shows_score else None
     if limits and printed.number and not limits.holds(printed.number.value):
-        yield f'{where} prints "{printed.value}"; expected {limits}'
+        yield f'{location} prints "{printed.value}"; expected {limits}'
 
 
 def printed_in(papers: Mapping[str, Paper], cell: CellId) -> Reported | None:
@@ -266,16 +266,16 @@ def subtracted_of(papers: Mapping[str, Paper], item: Item, row: Row, column: Any
     """Return the printed number that a difference subtracts; None for any other column."""
     if column.kind != "difference":
         return None
-    wanted, where = column.subtract, f"{item.file}: column {column.id}: subtract"
+    wanted, location = column.subtract, f"{item.file}: column {column.id}: subtract"
     items = {other.id: (paper, other) for paper in papers.values() for other in paper.items.values()}
-    check_known(wanted.item, items, f'{where}.item is "{wanted.item}"')
+    check_known(wanted.item, items, f'{location}.item is "{wanted.item}"')
     paper, other = items[wanted.item]
     name, columns = (
         f"{wanted.column}, {wanted.metric}",
         {f"{each.id}, {each.metric}" for each in other.columns},
     )
-    check_known(name, columns, f'{where} names column and metric "{name}" of {wanted.item}')
+    check_known(name, columns, f'{location} names column and metric "{name}" of {wanted.item}')
     rows = {each.id for each in other.rows}
     if wanted.row:
-        check_known(wanted.row, rows, f'{where}.row is "{wanted.row}"')
+        check_known(wanted.row, rows, f'{location}.row is "{wanted.row}"')
     return paper.reported.get(wanted.cell(row.id))

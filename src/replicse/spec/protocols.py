@@ -70,12 +70,12 @@ def load_protocols(
             raise BadInput(f'{file}: protocol "{protocol.id}" is a reserved name; choose another id')
         if not protocol.change.model_fields_set:
             raise BadInput(f"{file}: {protocol.id}.change is empty; a variant changes something")
-        where = f"{file}: {protocol.id}"
-        check_names(f"{where}.cells", protocol.cells, items)
+        location = f"{file}: {protocol.id}"
+        check_names(f"{location}.cells", protocol.cells, items)
         for item, rows in protocol.cells.items():
             lines = [row.id for row in items[item].rows]
             cells = [*lines, *(f"{row}/{column.id}" for row in lines for column in items[item].columns)]
-            check_names(f"{where}.cells.{item}", () if rows == "all" else rows, cells)
-        check_names(f"{where}.stages", protocol.stages, recipes)
-        check_names(f"{where}.in_table", protocol.in_table, protocol.cells)
+            check_names(f"{location}.cells.{item}", () if rows == "all" else rows, cells)
+        check_names(f"{location}.stages", protocol.stages, recipes)
+        check_names(f"{location}.in_table", protocol.in_table, protocol.cells)
     return protocols

@@ -95,14 +95,16 @@ class Scale(Checked):
         """Return the options of a suite; BadInput where they lack what it cannot do without."""
         return current().suites[name].options.of(self.options.get(name, {}), f"{self.file}: options.{name}")
 
-    def check_name(self, where: str, suite: str, name: str, metric: str) -> None:
+    def check_name(self, location: str, suite: str, name: str, metric: str) -> None:
         """Refuse a name that the options of a suite lack, and a metric of the other kind of evaluation set."""
         entry = current().suites[suite]
         names = self.options.get(suite, {}).get(entry.named_by, {})
         home = "papers and config" if suite == "sets" else self.file
-        check_known(name, names, f'{where}: no "{name}" is among the {entry.named_by} of {home}')
-        if suite == "sets" and not (wanted := EvaluationSet.of(names[name], where)).yields(metric):
-            raise BadInput(f'{where}: set "{name}" yields {wanted.metrics}, no {metric}; read one of these')
+        check_known(name, names, f'{location}: no "{name}" is among the {entry.named_by} of {home}')
+        if suite == "sets" and not (wanted := EvaluationSet.of(names[name], location)).yields(metric):
+            raise BadInput(
+                f'{location}: set "{name}" yields {wanted.metrics}, no {metric}; read one of these'
+            )
 
     @field_validator("options")
     @classmethod
@@ -144,9 +146,9 @@ class Scale(Checked):
             check_known(name, files, f'downloads: no corpus reads the file "{name}"', UserMessage)
         return self
 
-    def corpus(self, name: str, where: str) -> dict[str, Any]:
+    def corpus(self, name: str, location: str) -> dict[str, Any]:
         """Return the recipe of a corpus under its symbolic name; its expected rows are no part of it."""
-        recipe = self.named("corpora", name, where).plain()
+        recipe = self.named("corpora", name, location).plain()
         kept = {key: entry for key, entry in recipe.items() if key not in ("rows", "about")}
         return {"name": name.rpartition("/")[2], **kept}
 
@@ -167,14 +169,14 @@ class Scale(Checked):
         """Return the rows a corpus is expected to have, where the scale says so."""
         return self.corpora[name].rows if name in self.corpora else None
 
-    def tokenizer(self, name: str, where: str) -> dict[str, Any]:
+    def tokenizer(self, name: str, location: str) -> dict[str, Any]:
         """Return the recipe of a tokenizer, its corpus resolved."""
-        recipe = {"lowercase": True, **self.named("tokenizers", name, where).plain()}
+        recipe = {"lowercase": True, **self.named("tokenizers", name, location).plain()}
         if "corpus" in recipe:
-            recipe["corpus"] = self.corpus(recipe["corpus"], where)
+            recipe["corpus"] = self.corpus(recipe["corpus"], location)
         return {"name": name, **recipe}
 
-    def named(self, kind: str, name: str, where: str) -> Any:
+    def named(self, kind: str, name: str, location: str) -> Any:
         """Return an entry of backbones, corpora, tokenizers, released or vectors.
 
         Raises BadInput with the nearest name; OfAnotherScale where scales of the workspace alone have an entry.
@@ -182,7 +184,7 @@ class Scale(Checked):
         entries = getattr(self, kind)
         if name in entries:
             return entries[name]
-        missing = f'{where}: {kind} of {self.file} hold no "{name}"'
+        missing = f'{location}: {kind} of {self.file} hold no "{name}"'
         others = {key: load_scale(file, self._files) for key, file in self._files.items()}
         homes = [key for key, other in others.items() if name in getattr(other, kind)]
         if homes and all(self._files[key].parent == WORKSPACE for key in homes):
