@@ -1,4 +1,4 @@
-"""A job of the workflow: what it is given, which files it reads and writes, and its state."""
+"""A job of the workflow: its payload, the files that it reads and writes, and its state."""
 
 import json
 import time
@@ -30,8 +30,8 @@ class Job:
         inputs: the files that it reads, in addition to its specification.
         outputs: the files that it writes, in addition to the copy of its specification.
         log: its log file.
-        text: the JSON of `payload`, what the code of the stage is given, and of `settings`, its checked data with every
-            default written out.
+        text: the JSON of `payload`, the data for the code of the stage, and of `settings`, its checked data with every
+            default.
         code: the modules that its outputs depend on; a plug-in is one unit.
         files: plain data that names the files below the data root that it reads.
         reads_sets: whether it reads the evaluation sets of the data root.
@@ -54,7 +54,7 @@ class Job:
 
     @property
     def payload(self) -> dict[str, Any]:
-        """Return what the code of the stage is given."""
+        """Return the data for the code of the stage."""
         payload: dict[str, Any] = json.loads(self.text)["payload"]
         return payload
 
@@ -95,7 +95,7 @@ class Job:
 
     @property
     def remedy(self) -> str:
-        """Return what to do about its failure."""
+        """Return the remedy for its failure."""
         if self.tail and self.tail[-1].startswith("replicse "):
             return f"do what its last line says, {AGAIN}"
         if self.tail and "error" in self.tail[-1].lower():

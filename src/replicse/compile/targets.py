@@ -1,4 +1,4 @@
-"""What Snakemake is asked for: the files of items, of papers, and of everything that was released."""
+"""The targets of Snakemake: the files of items, of papers, and of released checkpoints."""
 
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -69,7 +69,7 @@ def list_released_evaluations(study: Study) -> list[str]:
 
 
 def list_item_files(study: Study, items: Iterable[Item]) -> list[str]:
-    """Return what asking for items writes: data, their evaluations, tables, pages and figures."""
+    """Return the files of the target of items: data, evaluations, tables, pages and figures."""
     items = list(items)
     files = [*list_jobs(study)["data", ""].outputs, *list_evaluations(study, items)]
     for item in items:
