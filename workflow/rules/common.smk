@@ -16,6 +16,7 @@ from replicse.compile.resources import JobResources
 from replicse.compile.workflow import prepare_study
 from replicse.errors import BadInput
 from replicse.registry.suites import groups
+from replicse.runtime.interrupts import interrupt_once
 from replicse.runtime.locks import note_holder
 
 try:
