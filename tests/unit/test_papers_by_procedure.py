@@ -186,7 +186,7 @@ def test_a_term_reads_before_a_head_of_its_own_and_both_are_trained_and_kept(tmp
         contrast, rebuilt = info_nce(*headed), sum(predicted) / len(predicted)
         (contrast + 0.5 * rebuilt).backward()
         loss, _ = trainer._update(step, trainer.sources[0], columns, None)
-        found = {name: float(value) for name, value in trainer.scalars.items()}
+        found = {name: float(value) for name, value in trainer.step_gradients.scalars.items()}
         expected = {
             "infonce": contrast.item(),
             "reconstruction": rebuilt.item(),
