@@ -20,14 +20,14 @@ log = logging.getLogger(__name__)
 
 def train(job: Mapping[str, Any], arguments: Namespace) -> None:
     """Train the run of a job; a stopped run resumes from its saved state."""
-    from replicse.training.processes import started
+    from replicse.training.processes import start_processes
 
     if arguments.processes < 0 or arguments.chunk < 0:
         raise BadInput(
             f"--processes {arguments.processes} --chunk {arguments.chunk}: expected no less than 0"
         )
     with (
-        started(arguments.processes, _words(arguments), arguments.join) as processes,
+        start_processes(arguments.processes, _words(arguments), arguments.join) as processes,
         failing_once(arguments.state, processes.rank),
     ):
         _train_in(processes, job, arguments)
