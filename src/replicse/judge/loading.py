@@ -2,7 +2,6 @@
 
 import math
 import tempfile
-import zipfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,14 +10,13 @@ from typing import Any
 import pandas as pd
 
 from replicse.compile.record_study import RECORD
-from replicse.errors import refusing
 from replicse.files import read_json
 from replicse.judge.csv_rows import FIELDS, JOBS, TIDY, job_rows, table_rows, tidy_rows
-from replicse.judge.folder import results_in
+from replicse.judge.folder import results_in, unpack_crate
 from replicse.judge.multiplicity import controlled
 from replicse.judge.report import Report
 from replicse.judge.table import ItemResult
-from replicse.registry.artefacts import CONFIG, REPORT
+from replicse.registry.artefacts import REPORT
 from replicse.spec.printed import parse_number
 from replicse.spec.record import Record, load_record
 from replicse.workspace import workflow_folder
@@ -75,7 +73,7 @@ def load(folder: Path | str) -> Results:
     folder = Path(folder)
     if folder.suffix == ".zip" and folder.is_file():
         with tempfile.TemporaryDirectory() as scratch:
-            return load(_study_in(folder, Path(scratch)))
+            return load(unpack_crate(folder, Path(scratch)))
     results = results_in(folder)
     report = folder.absolute().parents[1] / "reports" / folder.absolute().name / REPORT
     cells = [
@@ -95,15 +93,6 @@ def load(folder: Path | str) -> Results:
         report=Report.of(read_json(report), str(report)) if report.is_file() else None,
         readings=_readings(load_record(workflow_folder())) if results[0].kept == RECORD else None,
     )
-
-
-def _study_in(crate: Path, scratch: Path) -> Path:
-    """Unpack the committed study of a crate and return its folder; BadInput if it contains none."""
-    with refusing(f"{crate}: not a crate", "write it with replicse keep NAME --crate FILE.zip"):
-        with zipfile.ZipFile(crate) as archive:
-            archive.extractall(scratch, [name for name in archive.namelist() if name.startswith("reports/")])
-        (record,) = scratch.glob(f"reports/studies/*/{CONFIG}")
-    return record.parent
 
 
 def _jobs_of(results: Sequence[ItemResult]) -> pd.DataFrame:
