@@ -23,6 +23,7 @@ rule all:
         # Otherwise Snakemake would not create deleted inputs of a finished report again.
         JOBS["report", ""].inputs,
         targets.list_evaluations(STUDY, STUDY.items.values()),
+        targets.list_discarded_weights(STUDY),
 
 
 # The authors' checkpoints, without any training: `snakemake --cores all released`, then `replicse show ITEM`.

@@ -3,10 +3,12 @@
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
+from replicse.compile.discarded import list_discarded
 from replicse.compile.job import DRAWINGS, Job
 from replicse.compile.jobs import list_jobs
 from replicse.compile.specifications import Specifications
 from replicse.compile.study import Study
+from replicse.registry.artefacts import DISCARDED
 from replicse.spec.tables import Item
 from replicse.world.files import FILES
 
@@ -57,6 +59,11 @@ def list_evaluations(study: Study, items: Iterable[Item]) -> list[str]:
     """Return the evaluations that the cells of items read, each once."""
     files = [file for item in items for file in study.evaluation_files(item)]
     return list(dict.fromkeys(files))
+
+
+def list_discarded_weights(study: Study) -> list[str]:
+    """Return the checksums of the weights that a complete study removes."""
+    return [study.paths.run(run, DISCARDED) for run in list_discarded(study)]
 
 
 def list_released_evaluations(study: Study) -> list[str]:

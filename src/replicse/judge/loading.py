@@ -2,8 +2,12 @@
 
 import math
 import tempfile
+<<<<<<< HEAD
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+=======
+from collections.abc import Iterable, Mapping, Sequence
+>>>>>>> gpu
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -12,14 +16,18 @@ from typing import Any
 import pandas as pd
 
 from replicse.compile.record_study import RECORD
-from replicse.errors import refusing
 from replicse.files import read_json
 from replicse.judge.csv_rows import FIELDS, JOBS, TIDY, job_rows, table_rows, tidy_rows
+<<<<<<< HEAD
 from replicse.judge.folder import results_in
 from replicse.judge.multiplicity import adjust_verdicts
+=======
+from replicse.judge.folder import results_in, unpack_crate
+from replicse.judge.multiplicity import controlled
+>>>>>>> gpu
 from replicse.judge.report import Report
 from replicse.judge.table import ItemResult
-from replicse.registry.artefacts import CONFIG, REPORT
+from replicse.registry.artefacts import REPORT
 from replicse.spec.printed import parse_number
 from replicse.spec.record import Record, load_record
 from replicse.workspace import workflow_folder
@@ -90,7 +98,7 @@ def load(folder: Path | str) -> Results:
     folder = Path(folder)
     if folder.suffix == ".zip" and folder.is_file():
         with tempfile.TemporaryDirectory() as scratch:
-            return load(_study_in(folder, Path(scratch)))
+            return load(unpack_crate(folder, Path(scratch)))
     results = results_in(folder)
     report = folder.absolute().parents[1] / "reports" / folder.absolute().name / REPORT
     readings = None
@@ -105,6 +113,7 @@ def load(folder: Path | str) -> Results:
     )
 
 
+<<<<<<< HEAD
 def _judged_rows(results: Sequence[ItemResult]) -> Iterator[dict[str, str]]:
     """Yield a row for each cell, with verdicts adjusted within each paper."""
     for result in adjust_verdicts(results):
@@ -126,6 +135,8 @@ def _study_in(crate: Path, scratch: Path) -> Path:
     return record.parent
 
 
+=======
+>>>>>>> gpu
 def _jobs_of(results: Sequence[ItemResult]) -> pd.DataFrame:
     """Return a row for each job of each search.
 
