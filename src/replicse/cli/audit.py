@@ -1,4 +1,4 @@
-"""The verb that checks the papers' printed numbers against each other and against the data sets."""
+"""The verb `audit`: check the published numbers against each other and the datasets."""
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Sequence
@@ -40,22 +40,24 @@ def run(arguments: Namespace) -> None:
 
 
 def audit_lines(findings: Sequence[Finding], arguments: Namespace) -> Iterator[str]:
-    """Yield how many findings there are, and of more than a screen holds a line each, certain ones first."""
+    """Yield the number of findings, then the findings; one line each if they do not fit a screen."""
     whole = audit_text(findings, room()).splitlines()
     if arguments.all or len(whole) <= SCREEN:
         return iter(whole)
-    counts = {
-        paper: f"{paper} {sum(row.is_certain for row in rows)} of {len(rows)}"
-        for paper, rows in audit_parts(findings).items()
-    }
+    counts = []
+    for paper, rows in audit_parts(findings).items():
+        certain_of_paper = sum(row.is_certain for row in rows)
+        counts.append(f"{paper} {certain_of_paper} of {len(rows)}")
     certain = [row for row in findings if row.is_certain]
+    uncertain = [row for row in findings if not row.is_certain]
     head = [
         f"{several(len(findings), 'finding')}, {len(certain)} certain: no rounding explains them",
-        f"certain: {', '.join(counts.values())}",
+        f"certain: {', '.join(counts)}",
     ]
-    rows = [*certain, *(row for row in findings if not row.is_certain)]
-    lines = (
-        f"{'✗' if row.is_certain else '?'} {row.paper}, {row.place}: {row.printed}; follows {row.follows}"
-        for row in rows
-    )
+    lines = [f"✗ {_finding_line(row)}" for row in certain]
+    lines += [f"? {_finding_line(row)}" for row in uncertain]
     return on_a_screen(arguments, head, ([shortened(line, room())] for line in lines), "finding", short=True)
+
+
+def _finding_line(row: Finding) -> str:
+    return f"{row.paper}, {row.place}: {row.printed}; follows {row.follows}"

@@ -1,4 +1,4 @@
-"""The verb that prints one item with its differences."""
+"""The verb `show`: print an item with its differences."""
 
 from argparse import ArgumentParser, Namespace
 
@@ -23,7 +23,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> None:
-    """Print one item as text, from the evaluations that are there."""
+    """Print an item from the existing evaluations."""
     ((paper, names),) = by_paper([arguments.item]).items()
     if names == "all":
         raise BadInput(f'"{paper}" is no item; expected paper/item, as replicse plan lists them')
@@ -54,7 +54,7 @@ def run(arguments: Namespace) -> None:
 
 
 def columns_named(text: str | None, item: ItemResult) -> list[str]:
-    """Return the ids of the columns that an argument names; BadInput names the nearest one of another."""
+    """Parse column ids; BadInput names the nearest id."""
     names, known = text.split(",") if text else [], [column.id for column in item.columns]
     for name in names:
         if name not in known:

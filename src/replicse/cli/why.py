@@ -1,7 +1,8 @@
-"""The verb that prints the story of one cell."""
+"""The verb `why`: explain a cell."""
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain, repeat
 from typing import Any
 
 from replicse.cli.answers import SCREEN, add_all_argument, answer, command, room, shortened
@@ -18,7 +19,7 @@ from replicse.judge.verdicts.record_cells import others_in
 from replicse.printable import columns
 from replicse.registry.suites import unit_of
 
-MOST_COLUMNS = 10_000  # a line that is shortened is not wrapped before
+MOST_COLUMNS = 10_000  # wide enough to avoid wrapping, because these lines are shortened later
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -29,7 +30,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> None:
-    """Tell where one cell comes from: printed place, values per seed, verdict, variants, claims, audit, runs."""
+    """Explain a cell: its place in the paper, values by seed, verdict, variants, claims, audit, runs."""
     shown = selected_study(arguments, item_of(arguments.cell))
     shown.announce(arguments.json)
     story, facts = cell_story_of(shown, find_cell(shown.plan, arguments.cell))
@@ -42,7 +43,7 @@ def run(arguments: Namespace) -> None:
 
 
 def cell_story_of(shown: SelectedStudy, cell: Cell) -> tuple[dict[str, list[str]], dict[str, Any]]:
-    """Return the story of a cell as text and as data; claims and findings that cannot be judged are left out."""
+    """Return the explanation of a cell as text and as data, without claims that cannot be judged."""
     plan, measurements = shown.plan, shown.measurements
     (result,) = results_of([cell.item.id], measurements)
     result = adjust_item(measurements, result)
@@ -67,7 +68,7 @@ def cell_story_of(shown: SelectedStudy, cell: Cell) -> tuple[dict[str, list[str]
 
 
 def short_story(story: Mapping[str, Sequence[str]], width: int, most: int) -> list[str]:
-    """Return the first lines of each heading, a line each; as many as are in all at most so many."""
+    """Shorten an explanation to the first lines of each heading, and to at most `most` lines."""
     short: list[str] = []
     for count in range(most, 0, -1):
         cut = {heading: rows[:count] for heading, rows in story.items()}
@@ -78,10 +79,8 @@ def short_story(story: Mapping[str, Sequence[str]], width: int, most: int) -> li
 
 
 def story_lines(story: Mapping[str, Sequence[str]], width: int) -> Iterator[str]:
-    """Yield the lines of a story next to their headings, wrapped and indented below them."""
-    rows = (
-        ("" if place else heading, line)
-        for heading, lines in story.items()
-        for place, line in enumerate(lines)
-    )
+    """Yield the lines of an explanation next to their headings, wrapped and indented."""
+    rows: list[tuple[str, str]] = []
+    for heading, lines in story.items():
+        rows += zip(chain([heading], repeat("")), lines, strict=False)
     return columns(rows, width=width, hang=2)

@@ -16,11 +16,11 @@ Write = Callable[[Path, dict[str, Any]], None]
 
 
 class EvaluationJob(EvaluationRequest, Payload):
-    """What is evaluated, with the plug-ins that it uses."""
+    """The encoder and suites to evaluate, with their plug-ins."""
 
 
 def evaluate(job: EvaluationJob, arguments: Namespace) -> None:
-    """Evaluate an encoder of a study, which continues if it fails: its cells say why they have no number."""
+    """Evaluate an encoder of a study; if this fails, the study continues and the cells say why."""
     evaluate_and_write(job, arguments)
 
 

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any
 
+from replicse.compile.recipes import merge_recipe
+from replicse.compile.requests import merge_cell_request
 from replicse.errors import BadInput, nearest
 from replicse.judge.statistics.intervals import mean_and_spread, t_quantile
 from replicse.registry.levels import FEWEST_SEEDS
@@ -14,8 +16,8 @@ from replicse.spec.causes import Kind
 from replicse.spec.cell_id import CellId
 from replicse.spec.cell_names import CellNames
 from replicse.spec.columns import AnyColumn
-from replicse.spec.models import PlannedRequest, layered
-from replicse.spec.papers import Paper, printed_in, recipe_of
+from replicse.spec.models import PlannedRequest
+from replicse.spec.papers import Paper, printed_in
 from replicse.spec.printed import Reported, Rounded
 from replicse.spec.tables import Item, Row
 
@@ -159,7 +161,7 @@ def encoder_request(item: Item, row: Row, column: AnyColumn) -> PlannedRequest:
 
     A recipe is named with its paper.
     """
-    request = layered(item.encoder, column.encoder, row.encoder, row.cells.get(column.id, PlannedRequest()))
+    request = merge_cell_request(item, column, [row.encoder], row)
     if request.use and "/" not in request.use:
         request = request.replace(use=f"{item.paper}/{request.use}")
     return request
@@ -237,7 +239,7 @@ def _settings(
         settings["pooling"] = request.pooling.pooling
     if not request.use:
         return _untrained_kind(request), settings
-    run = recipe_of(papers, item.paper, request.use, str(item.file))
+    run = merge_recipe(papers, item.paper, request.use, str(item.file))
     if request.run:
         run = run.replace(**request.run.entries())
     optimisation = run.optimisation

@@ -2,7 +2,6 @@
 
 import math
 import tempfile
-import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -12,14 +11,13 @@ from typing import Any
 import pandas as pd
 
 from replicse.compile.record_study import RECORD
-from replicse.errors import refusing
 from replicse.files import read_json
 from replicse.judge.report.csv_rows import FIELDS, JOBS, TIDY, job_rows, table_rows, tidy_rows
 from replicse.judge.report.report_types import Report
 from replicse.judge.statistics.multiplicity import adjust_verdicts
-from replicse.judge.values.folder import results_in
+from replicse.judge.values.folder import results_in, unpack_crate
 from replicse.judge.verdicts.table import ItemResult
-from replicse.registry.artefacts import CONFIG, REPORT
+from replicse.registry.artefacts import REPORT
 from replicse.spec.printed import parse_number
 from replicse.spec.record import Record, load_record
 from replicse.workspace import workflow_folder
@@ -90,7 +88,7 @@ def load(folder: Path | str) -> Results:
     folder = Path(folder)
     if folder.suffix == ".zip" and folder.is_file():
         with tempfile.TemporaryDirectory() as scratch:
-            return load(_study_in(folder, Path(scratch)))
+            return load(unpack_crate(folder, Path(scratch)))
     results = results_in(folder)
     report = folder.absolute().parents[1] / "reports" / folder.absolute().name / REPORT
     readings = None
@@ -112,18 +110,6 @@ def _judged_rows(results: Sequence[ItemResult]) -> Iterator[dict[str, str]]:
         for cell, row in zip(result.cells, table_rows(result), strict=True):
             adjusted = "" if cell.p_adjusted is None else repr(cell.p_adjusted)
             yield {"paper": result.paper, "item": item, **row, "p_adjusted": adjusted}
-
-
-def _study_in(crate: Path, scratch: Path) -> Path:
-    """Unpack the committed study of a crate and return its folder.
-
-    Raises BadInput if it contains no study.
-    """
-    with refusing(f"{crate}: not a crate", "write it with replicse keep NAME --crate FILE.zip"):
-        with zipfile.ZipFile(crate) as archive:
-            archive.extractall(scratch, [name for name in archive.namelist() if name.startswith("reports/")])
-        (record,) = scratch.glob(f"reports/studies/*/{CONFIG}")
-    return record.parent
 
 
 def _jobs_of(results: Sequence[ItemResult]) -> pd.DataFrame:

@@ -5,10 +5,11 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any
 
+from replicse.compile.requests import merge_requests
 from replicse.judge.report.report_types import Effect, JudgedItem
 from replicse.judge.statistics.shape import shape_columns
 from replicse.judge.verdicts.table import CellResult, ColumnHead
-from replicse.spec.models import SOURCES, layered
+from replicse.spec.models import SOURCES
 from replicse.spec.tables import Item
 
 
@@ -68,7 +69,7 @@ def recipes_of(items: Iterable[Item]) -> dict[tuple[str, str], str]:
     recipes = {}
     for item in items:
         for row in item.rows:
-            request = layered(item.encoder, row.encoder).plain()
+            request = merge_requests(item.encoder, row.encoder).plain()
             source = next((key for key in SOURCES if key in request), "")
             name = str(request.pop(source, f"{item.name}/{row.id}"))
             if not source or (source == "use" and "/" not in name):

@@ -1,13 +1,14 @@
 """Load the items of a results folder, and find the committed studies."""
 
 import logging
+import zipfile
 from contextlib import suppress
 from pathlib import Path
 
 from replicse.compile.paths import Paths
 from replicse.compile.record_study import RECORD
 from replicse.compile.specifications import changes_in_folder, describe_outdated
-from replicse.errors import BadInput, MissingData, check_known
+from replicse.errors import BadInput, MissingData, check_known, refusing
 from replicse.files import read_json
 from replicse.judge.verdicts.table import ItemResult
 from replicse.registry.artefacts import CONFIG
@@ -63,6 +64,15 @@ def results_in(folder: Path) -> list[ItemResult]:
     for sentence in describe_outdated(changes_in_folder(folder, [result.item for result in results])):
         LOG.warning("%s", sentence)
     return results
+
+
+def unpack_crate(crate: Path, scratch: Path) -> Path:
+    """Unpack the committed study of a crate and return its folder; BadInput if it contains none."""
+    with refusing(f"{crate}: not a crate", "write it with replicse keep NAME --crate FILE.zip"):
+        with zipfile.ZipFile(crate) as archive:
+            archive.extractall(scratch, [name for name in archive.namelist() if name.startswith("reports/")])
+        (record,) = scratch.glob(f"reports/studies/*/{CONFIG}")
+    return record.parent
 
 
 def committed() -> dict[str, Paths]:
