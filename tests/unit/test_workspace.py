@@ -158,7 +158,7 @@ def test_an_extension_that_cannot_be_begun(workspace, capsys):
         ("paper", "simcse", '"simcse" is a paper of the package; choose another key'),
         ("term", "class", '"class" is a word of Python\'s own'),
         ("term", "My_term", '"My_term" is no name of a term; use small letters'),
-        ("term", "json", "plugins/json.py: Python has a module json already"),
+        ("term", "json", "plugins/json.py: a Python module json already exists"),
         ("term", "infonce", 'the term "infonce" is there already; choose another name'),
         ("augmentation", "crop", 'the augmentation "crop" is there already'),
         ("pooling", "cls", 'the pooling "cls" is there already'),

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from replicse.provenance.source import package_sha256
 from replicse.registry.plugins import recorded_plugins
-from replicse.runtime.machine import hardware, numerics
+from replicse.runtime.machine import hardware, multiplies_by_onednn, numerics
 
 if TYPE_CHECKING:
     import torch
@@ -71,6 +71,8 @@ def computed(device: "torch.device", precision: str) -> dict[str, Any]:
     }
     libraries = {name: match[1] for name, pattern in named.items() if (match := re.search(pattern, build))}
     cpu = {"instructions": torch.backends.cpu.get_cpu_capability(), **libraries}
+    if multiplies_by_onednn():
+        cpu["fp32 products"] = "oneDNN"
     gpu = {"CUDA": torch.version.cuda, "HIP": torch.version.hip, "cuDNN": torch.backends.cudnn.version()}
     kernel = {name: str(value) for name, value in (gpu if on_gpu else cpu).items() if value}
     return {

@@ -9,7 +9,6 @@ This module is the client's half and imports little, no `json` or `typing`: it i
 """
 
 import os
-import signal
 import socket
 import sys
 from collections.abc import Sequence
@@ -30,14 +29,6 @@ def identity() -> list[str]:
 
 def delegate(address: str, words: Sequence[str]) -> int | None:
     """Have the server at an address run a job; return its exit code, or None where the job is to run here."""
-    try:
-        return _delegate(address, words)
-    except KeyboardInterrupt:
-        print(f"replicse {' '.join(words[:2])}: {INTERRUPTED}", file=sys.stderr)
-        return 130
-
-
-def _delegate(address: str, words: Sequence[str]) -> int | None:
     request = {
         "identity": identity(),
         "words": list(words),
@@ -54,7 +45,6 @@ def _delegate(address: str, words: Sequence[str]) -> int | None:
                 return None
         except OSError:
             return None
-        signal.signal(signal.SIGTERM, signal.default_int_handler)
         try:
             answer = connection.recv(1)
         except OSError:
