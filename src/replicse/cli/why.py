@@ -15,7 +15,7 @@ from replicse.judge.claims import cells_read, judge_claims, study_claims
 from replicse.judge.measurements import Measurements
 from replicse.judge.record_cells import others_in
 from replicse.judge.story import cell_facts, cell_story, find_cell, item_of
-from replicse.judge.study import claim_numbers, adjust_item, results_of, study_of_others
+from replicse.judge.study import adjust_item, claim_numbers, results_of, study_of_others
 from replicse.printable import columns
 from replicse.registry.suites import unit_of
 

@@ -2,12 +2,7 @@
 
 import math
 import tempfile
-<<<<<<< HEAD
-import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-=======
-from collections.abc import Iterable, Mapping, Sequence
->>>>>>> gpu
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -18,13 +13,8 @@ import pandas as pd
 from replicse.compile.record_study import RECORD
 from replicse.files import read_json
 from replicse.judge.csv_rows import FIELDS, JOBS, TIDY, job_rows, table_rows, tidy_rows
-<<<<<<< HEAD
-from replicse.judge.folder import results_in
-from replicse.judge.multiplicity import adjust_verdicts
-=======
 from replicse.judge.folder import results_in, unpack_crate
-from replicse.judge.multiplicity import controlled
->>>>>>> gpu
+from replicse.judge.multiplicity import adjust_verdicts
 from replicse.judge.report import Report
 from replicse.judge.table import ItemResult
 from replicse.registry.artefacts import REPORT
@@ -113,7 +103,6 @@ def load(folder: Path | str) -> Results:
     )
 
 
-<<<<<<< HEAD
 def _judged_rows(results: Sequence[ItemResult]) -> Iterator[dict[str, str]]:
     """Yield a row for each cell, with verdicts adjusted within each paper."""
     for result in adjust_verdicts(results):
@@ -123,20 +112,6 @@ def _judged_rows(results: Sequence[ItemResult]) -> Iterator[dict[str, str]]:
             yield {"paper": result.paper, "item": item, **row, "p_adjusted": adjusted}
 
 
-def _study_in(crate: Path, scratch: Path) -> Path:
-    """Unpack the committed study of a crate and return its folder.
-
-    BadInput if it contains none.
-    """
-    with refusing(f"{crate}: not a crate", "write it with replicse keep NAME --crate FILE.zip"):
-        with zipfile.ZipFile(crate) as archive:
-            archive.extractall(scratch, [name for name in archive.namelist() if name.startswith("reports/")])
-        (record,) = scratch.glob(f"reports/studies/*/{CONFIG}")
-    return record.parent
-
-
-=======
->>>>>>> gpu
 def _jobs_of(results: Sequence[ItemResult]) -> pd.DataFrame:
     """Return a row for each job of each search.
 
