@@ -19,7 +19,7 @@ from replicse.spec.printed import Rounding
 from replicse.spec.protocols import AS_RUN
 
 TITLE = "Adjudication"
-NOISE = "No printed gap is known to be larger than its noise, so nothing is said of what explains it."
+NOISE = "No gap exceeds noise, so none is explained."
 SAID = {"explains": "explains", "in part": "explains in part"}
 # Largest number of rows that the headline names.
 NAMED = 3
