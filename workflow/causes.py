@@ -14,10 +14,10 @@ from typing import Any, get_args
 from replicse.checked import read_yaml
 from replicse.cli import diagnose as verb
 from replicse.files import read_rows, write_rows
-from replicse.judge.others import SourceResult
-from replicse.judge.record_cells import others_of
-from replicse.judge.record_measurements import load_record_measurements
-from replicse.judge.statistics import paired_difference
+from replicse.judge.statistics.intervals import paired_difference
+from replicse.judge.values.record_measurements import load_record_measurements
+from replicse.judge.verdicts.others import SourceResult
+from replicse.judge.verdicts.record_cells import others_of
 from replicse.printable import number
 from replicse.registry.suites import AS_READ, STS_TASKS, VARIANTS
 from replicse.show.figures import draw

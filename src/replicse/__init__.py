@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from replicse.encoder.sentence import SentenceEncoder as Encoder
     from replicse.errors import BadInput, Failed
     from replicse.evaluation.geometry import alignment, uniformity
-    from replicse.judge.loading import Results, load
-    from replicse.judge.verdict import Judgement, verdict
+    from replicse.judge.report.loading import Results, load
+    from replicse.judge.verdicts.verdict import Judgement, verdict
     from replicse.library.evaluation import evaluate
     from replicse.library.training import train
 

@@ -21,12 +21,12 @@ from replicse.compile.cache import load_or_compile
 from replicse.compile.job_states import JobStates
 from replicse.compile.study import Study
 from replicse.compile.study_record import describe_study
-from replicse.judge.adjudicate import adjudicate, items_with_variants
-from replicse.judge.document import report
-from replicse.judge.judgements import Explained, Judgements
-from replicse.judge.measurements import Measurements
-from replicse.judge.study import results_of
-from replicse.judge.table import ItemResult
+from replicse.judge.adjudication.adjudicate import adjudicate, items_with_variants
+from replicse.judge.report.build_report import report
+from replicse.judge.report.judge_study import results_of
+from replicse.judge.report.judgements import Explained, Judgements
+from replicse.judge.values.measurements import Measurements
+from replicse.judge.verdicts.table import ItemResult
 from replicse.printable import several
 from replicse.registry.suites import unit_of
 from replicse.show.content.numbers import effect_text, finest_rounding, signed

@@ -10,7 +10,7 @@ from replicse.compile.cache import load_or_compile
 from replicse.compile.paths import Paths
 from replicse.compile.study import Study
 from replicse.errors import BadInput
-from replicse.judge.folder import study_folder
+from replicse.judge.values.folder import study_folder
 from replicse.registry.artefacts import CONFIG, DATA
 from replicse.registry.poolings import pooling_of
 from replicse.spec.config import (

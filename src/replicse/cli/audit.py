@@ -6,8 +6,8 @@ from dataclasses import asdict
 
 from replicse.cli.answers import SCREEN, add_all_argument, answer, on_a_screen, room, shortened
 from replicse.cli.arguments import add_study_argument, add_workflow_argument, study_file
-from replicse.judge.audit import audit, audit_plan, findings_on, findings_on_items
-from replicse.judge.judgements import Finding
+from replicse.judge.audit.audit_papers import audit, audit_plan, findings_on, findings_on_items
+from replicse.judge.report.judgements import Finding
 from replicse.printable import several
 from replicse.show.content.audited import audit_parts, audit_text
 from replicse.spec.config import SHIPPED, checked_config, read_config

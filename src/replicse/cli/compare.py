@@ -8,11 +8,17 @@ from itertools import chain, islice
 from pathlib import Path
 
 from replicse.cli.answers import add_all_argument, on_a_screen, print_block, print_json, room
-from replicse.judge.compare import Comparison, compare
-from replicse.judge.folder import study_folder
-from replicse.judge.result_differences import NUMERICS, ComparedScore, Differences, Pair, compare_results
-from replicse.judge.result_files import read_results
-from replicse.judge.result_scores import AVERAGED
+from replicse.judge.values.compare import Comparison, compare
+from replicse.judge.values.folder import study_folder
+from replicse.judge.values.result_differences import (
+    NUMERICS,
+    ComparedScore,
+    Differences,
+    Pair,
+    compare_results,
+)
+from replicse.judge.values.result_files import read_results
+from replicse.judge.values.result_scores import AVERAGED
 from replicse.printable import columns, several, some
 from replicse.registry.suites import unit_of
 from replicse.spec.config import use_all_plugins

@@ -11,10 +11,10 @@ from replicse.compile.paths import Paths
 from replicse.compile.study import Study, kept_checkpoint
 from replicse.errors import BadInput
 from replicse.files import read_json, sha256_of
-from replicse.judge.evaluation import check_evaluation, check_pairs, part_at
-from replicse.judge.folder import results_in, unpack_crate
-from replicse.judge.origins import record_in, records_of
-from replicse.judge.table import ROUNDING, ItemResult, SeedValue
+from replicse.judge.values.evaluation_files import check_evaluation, check_pairs, part_at
+from replicse.judge.values.folder import results_in, unpack_crate
+from replicse.judge.values.origins import record_in, records_of
+from replicse.judge.verdicts.table import ROUNDING, ItemResult, SeedValue
 from replicse.registry.artefacts import CONFIG, DISCARDED, ENCODER, METRICS, PROVENANCE, WEIGHTS
 
 EVIDENCE = "evidence.json"

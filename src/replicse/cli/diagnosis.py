@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from replicse.cli.answers import room
-from replicse.judge.diagnosis import Diagnosis, Fact
+from replicse.judge.adjudication.diagnosis import Diagnosis, Fact
 from replicse.printable import columns, several, some
 from replicse.registry.suites import AS_READ, VARIANTS, range_of
 

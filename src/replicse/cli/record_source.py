@@ -12,7 +12,7 @@ from replicse.checked import Checked
 from replicse.compile.paths import Paths
 from replicse.errors import BadInput, check_known
 from replicse.files import read_json, read_rows, write_rows, write_text
-from replicse.judge.folder import committed
+from replicse.judge.values.folder import committed
 from replicse.spec.cell_id import AS_DESCRIBED
 from replicse.spec.cell_names import CellNames
 from replicse.spec.columns import AnyColumn

@@ -12,7 +12,7 @@ from replicse.cli.selected_study import own_study
 from replicse.compile.job import Job
 from replicse.compile.job_states import JobStates
 from replicse.compile.specifications import Specifications
-from replicse.judge.measurements import Measurements, study_machines
+from replicse.judge.values.measurements import Measurements, study_machines
 from replicse.printable import columns
 from replicse.registry.artefacts import METRICS
 from replicse.runtime.progress import progress_text

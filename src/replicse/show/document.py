@@ -9,8 +9,8 @@ from pathlib import Path
 from replicse.compile.job import DRAWINGS
 from replicse.errors import BadInput, MissingData
 from replicse.files import link, read_text, write_text
-from replicse.judge.methods import Methods
-from replicse.judge.report import Report
+from replicse.judge.report.methods import Methods
+from replicse.judge.report.report_types import Report
 from replicse.registry.artefacts import HTML, MACROS, MARKDOWN, TEX
 from replicse.show.content.contents import Document, Surroundings, make_document
 from replicse.show.content.texts import paragraphs

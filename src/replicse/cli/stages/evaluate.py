@@ -8,7 +8,7 @@ from typing import Any
 
 from replicse.cli.stages import Payload, Stage
 from replicse.files import write_json
-from replicse.judge.pairs import pack_pairs
+from replicse.judge.values.pairs import pack_pairs
 from replicse.library.requests import EvaluationRequest
 
 log = logging.getLogger(__name__)

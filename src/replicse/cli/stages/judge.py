@@ -5,7 +5,7 @@ from argparse import Namespace
 from replicse.cli.render import write_judgements
 from replicse.cli.stages import Stage, StudyJob
 from replicse.files import write_json
-from replicse.judge.study import read_results
+from replicse.judge.report.judge_study import read_results
 
 
 def judge(job: StudyJob, arguments: Namespace) -> None:

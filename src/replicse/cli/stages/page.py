@@ -6,8 +6,8 @@ from pathlib import Path
 from replicse.checked import Text
 from replicse.cli.render import read_study
 from replicse.cli.stages import Stage, StudyJob
-from replicse.judge.document import report
-from replicse.judge.table import ItemResult
+from replicse.judge.report.build_report import report
+from replicse.judge.verdicts.table import ItemResult
 
 
 class PageJob(StudyJob):

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from replicse.judge.table import ABSENT, NOT_COMPARABLE, QUOTED, CellResult
+from replicse.judge.verdicts.table import ABSENT, NOT_COMPARABLE, QUOTED, CellResult
 from replicse.printable import minus
 from replicse.registry.suites import unit_of
 from replicse.show.content.numbers import (

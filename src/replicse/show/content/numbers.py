@@ -3,8 +3,8 @@
 import math
 from collections.abc import Callable, Iterable
 
-from replicse.judge.judgements import Paired
-from replicse.judge.report import Effect
+from replicse.judge.report.judgements import Paired
+from replicse.judge.report.report_types import Effect
 from replicse.printable import MINUS, number
 from replicse.spec.printed import PrintedNumber, Rounding, parse_number
 

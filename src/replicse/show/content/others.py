@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from replicse.judge.others import SourceResult
-from replicse.judge.report import JudgedItem
-from replicse.judge.table import ColumnHead
+from replicse.judge.report.report_types import JudgedItem
+from replicse.judge.verdicts.others import SourceResult
+from replicse.judge.verdicts.table import ColumnHead
 from replicse.printable import number, several
 from replicse.show.content.cells import SYMBOLS
 from replicse.show.content.grids import WRITTEN_OUT, GridLine

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from replicse.judge.judgements import JudgedClaim
+from replicse.judge.report.judgements import JudgedClaim
 from replicse.printable import MINUS
 
 FOR_OR_AGAINST = ("for", "against")

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from operator import itemgetter
 from typing import Any
 
-from replicse.judge.report import Report
+from replicse.judge.report.report_types import Report
 from replicse.show.content.sheets import Columns, Sheet
 
 HASH = 16

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
 from typing import Any
 
-from replicse.judge.report import JudgedItem
-from replicse.judge.table import CellResult, ColumnHead, ItemResult
+from replicse.judge.report.report_types import JudgedItem
+from replicse.judge.verdicts.table import CellResult, ColumnHead, ItemResult
 from replicse.show.strip_plots import readings_records
 from replicse.spec.cell_id import CellId
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self
 
-from replicse.judge.report import JudgedItem
+from replicse.judge.report.report_types import JudgedItem
 from replicse.show.content.cells import MEANINGS, SYMBOLS
 
 # A function that formats an entry for a column, by the column's heading.

@@ -9,7 +9,7 @@ from functools import cache
 
 from jinja2 import Environment
 
-from replicse.judge.table import QUOTED
+from replicse.judge.verdicts.table import QUOTED
 from replicse.registry.artefacts import MACROS
 from replicse.show.content.cells import Part, Shown
 from replicse.show.content.contents import Document, ItemEntry

@@ -7,9 +7,9 @@ from functools import partial
 from itertools import groupby, pairwise
 from operator import attrgetter
 
-from replicse.judge.judgements import Explained
-from replicse.judge.report import AdjudicatedItem, Report
-from replicse.judge.table import ItemResult
+from replicse.judge.report.judgements import Explained
+from replicse.judge.report.report_types import AdjudicatedItem, Report
+from replicse.judge.verdicts.table import ItemResult
 from replicse.printable import minus
 from replicse.show.content.contents import Bar, Page, Waterfall
 from replicse.show.content.numbers import effect_text, finest_rounding, rounded, signed

@@ -2,7 +2,7 @@
 
 from operator import attrgetter
 
-from replicse.judge.report import Report
+from replicse.judge.report.report_types import Report
 from replicse.registry.artefacts import AUDIT
 from replicse.show.content.audited import Rows, audit_parts, few, titled
 from replicse.show.content.contents import Page

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from replicse.judge.report import Report
+from replicse.judge.report.report_types import Report
 from replicse.printable import minus
 from replicse.show.content.contents import Page
 from replicse.show.content.sheets import Columns, Sheet

@@ -1,6 +1,6 @@
 """Draw the time that a study took."""
 
-from replicse.judge.report import Seconds
+from replicse.judge.report.report_types import Seconds
 from replicse.printable import several
 from replicse.show.content.contents import Bar, Waterfall
 

@@ -6,8 +6,8 @@ Significant differences come first.
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
-from replicse.judge.judgements import JudgedClaim
-from replicse.judge.report import ComparedRows, Effect, JudgedItem, Orders, Report
+from replicse.judge.report.judgements import JudgedClaim
+from replicse.judge.report.report_types import ComparedRows, Effect, JudgedItem, Orders, Report
 from replicse.printable import several
 from replicse.show.content.contents import Headline
 from replicse.show.content.numbers import effect_text, plus_minus, printed_difference

@@ -2,7 +2,7 @@
 
 from operator import attrgetter
 
-from replicse.judge.report import Report
+from replicse.judge.report.report_types import Report
 from replicse.show.content.cells import SYMBOLS
 from replicse.show.content.contents import Page
 from replicse.show.content.sheets import Columns, Sheet

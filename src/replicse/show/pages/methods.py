@@ -2,8 +2,8 @@
 
 from functools import partial
 
-from replicse.judge.methods import MethodResult, Methods
-from replicse.judge.table import ColumnHead, RowHead
+from replicse.judge.report.methods import MethodResult, Methods
+from replicse.judge.verdicts.table import ColumnHead, RowHead
 from replicse.printable import several
 from replicse.registry.suites import is_percentage
 from replicse.show.content.cell_facts import cell_address, facts

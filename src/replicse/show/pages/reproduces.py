@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import partial
 from operator import attrgetter
 
-from replicse.judge.report import JudgedItem, Report
+from replicse.judge.report.report_types import JudgedItem, Report
 from replicse.printable import standing
 from replicse.show.content.cells import SYMBOLS
 from replicse.show.content.contents import Page

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from operator import attrgetter
 
-from replicse.judge.report import BestRow, ColumnShape, Report, RowDifference
+from replicse.judge.report.report_types import BestRow, ColumnShape, Report, RowDifference
 from replicse.show.content.numbers import plus_minus
 from replicse.show.content.sheets import Columns, Sheet
 from replicse.show.content.texts import paragraphs

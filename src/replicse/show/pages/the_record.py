@@ -5,9 +5,15 @@ from dataclasses import dataclass
 from functools import partial
 from operator import attrgetter
 
-from replicse.judge.others import RecordCount, RecordSummary, SettingEffect, SourceFacts, SourceResult
-from replicse.judge.report import JudgedItem, Report
-from replicse.judge.table import CellResult
+from replicse.judge.report.report_types import JudgedItem, Report
+from replicse.judge.verdicts.others import (
+    RecordCount,
+    RecordSummary,
+    SettingEffect,
+    SourceFacts,
+    SourceResult,
+)
+from replicse.judge.verdicts.table import CellResult
 from replicse.printable import number, several
 from replicse.show.content.cells import SYMBOLS
 from replicse.show.content.contents import Headline, Page
