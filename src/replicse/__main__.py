@@ -1,4 +1,4 @@
-"""Run the command line with `python -m replicse`, or have it run by the study's server where there is one."""
+"""Run the command line (`python -m replicse`), or let a server run a job."""
 
 import sys
 
@@ -8,9 +8,9 @@ from replicse.runtime.interrupts import interrupt_once
 if __name__ == "__main__":
     interrupt_once()
     words = sys.argv[1:]
-    # What joins another process of its run is no job of the study's own.
-    served = words[:1] == ["job"] and not words[-1].startswith("--join=")
-    code = delegate(ADDRESS, words) if served else None
+    # A process that joins another process of the run is not a job of the study.
+    is_job = words[:1] == ["job"] and not words[-1].startswith("--join=")
+    code = delegate(ADDRESS, words) if is_job else None
     if code is None:
         from replicse.cli import main
 

@@ -1,13 +1,13 @@
-"""Ctrl-C that is pressed twice: the first ends a process, and the second does not disturb how it ends."""
+"""Handle a second Ctrl-C: the first ends a process, the second is ignored."""
 
 import signal
 from types import FrameType
 
 
 def interrupt_once() -> None:
-    """Let the first Ctrl-C of this process raise KeyboardInterrupt, and further ones do nothing.
+    """Raise KeyboardInterrupt for the first Ctrl-C and ignore further ones.
 
-    A handler, unlike SIG_IGN, is not inherited by the processes that are started afterwards.
+    Unlike SIG_IGN, a handler is not inherited by processes that are started later.
     """
 
     def stop(number: int, frame: FrameType | None) -> None:
