@@ -186,7 +186,7 @@ def test_a_term_reads_before_a_head_of_its_own_and_both_are_trained_and_kept(tmp
         contrast, rebuilt = info_nce(*headed), sum(predicted) / len(predicted)
         (contrast + 0.5 * rebuilt).backward()
         loss, _ = trainer._update(step, trainer.sources[0], columns, None)
-        found = {name: float(value) for name, value in trainer.scalars.items()}
+        found = {name: float(value) for name, value in trainer.step_gradients.scalars.items()}
         expected = {
             "infonce": contrast.item(),
             "reconstruction": rebuilt.item(),
@@ -206,7 +206,7 @@ def test_a_term_reads_before_a_head_of_its_own_and_both_are_trained_and_kept(tmp
     second = micro.trainer_of(job, tmp_path)
     assert torch.equal(second.sources[0].objective.terms[1].dense.weight, term.dense.weight.to(torch.float32))
     (tmp_path / "kept" / "terms.safetensors").unlink()
-    with pytest.raises(BadInput, match="no weights of a term of the run"):
+    with pytest.raises(BadInput, match="no weights for the terms of the run"):
         micro.trainer_of(job, tmp_path)
 
 

@@ -1,4 +1,4 @@
-"""The verb `benchmark`: how fast this machine trains what a study needs, stored for `plan`."""
+"""The verb `benchmark`: measure this machine's training speed for `plan`."""
 
 import re
 import sys
@@ -56,14 +56,14 @@ def run(arguments: Namespace) -> int:
 
 
 def file_name(device: str) -> str:
-    """Return the name of a device as that of a file."""
+    """Turn the name of a device into a file name."""
     return re.sub("[^a-z0-9]+", "-", device.lower()).strip("-")
 
 
 def measured_here(plan: Study, arguments: Namespace, say: Callable[[str], None]) -> Speed:
-    """Return the operations per second of this machine, in steps of the commonest shapes of a study's runs.
+    """Measure operations per second in steps of the commonest shapes of a study's runs.
 
-    The first shape is also measured in another precision, for the choice between them.
+    The first shape is measured in a second precision too, so that the two can be compared.
     """
     import torch
 
@@ -101,7 +101,7 @@ def measured_here(plan: Study, arguments: Namespace, say: Callable[[str], None])
 
 
 def measured_shape(bench: "Bench", plan: Study, run: Run) -> dict[str, Any]:
-    """Return the shape of a run's steps with the rows and operations per second that were measured of it."""
+    """Measure rows and operations per second of a run's steps, and return them with the shape."""
     size, operations = known_size(plan, run), row_operations(run, run_sources(plan))
     assert operations is not None
     models = [
@@ -121,7 +121,7 @@ def measured_shape(bench: "Bench", plan: Study, run: Run) -> dict[str, Any]:
 
 
 def shape_text(shape: Mapping[str, Any]) -> str:
-    """Return a measured shape in words."""
+    """Describe a measured shape."""
     encoder = (
         f"{shape['layers']} layers of {shape['hidden']}, batch {shape['batch_size']}, {shape['precision']}"
     )
@@ -129,7 +129,7 @@ def shape_text(shape: Mapping[str, Any]) -> str:
 
 
 def mean_flops(shapes: Iterable[Mapping[str, Any]]) -> dict[Precision, float]:
-    """Return the operations per second by precision: the geometric mean of the shapes that were measured in it."""
+    """Return operations per second by precision, as geometric means over the measured shapes."""
     by_precision: dict[Precision, list[float]] = {}
     for shape in shapes:
         by_precision.setdefault(shape["precision"], []).append(shape["flops"])
@@ -137,10 +137,14 @@ def mean_flops(shapes: Iterable[Mapping[str, Any]]) -> dict[Precision, float]:
 
 
 def commonest_runs(plan: Study) -> list[Run]:
-    """Return a run of each of the commonest shapes, the commonest first; of each the one with most operations.
+    """Select a run of each of the commonest shapes, commonest first.
 
-    A shape is the encoder's size, the batch, the views and the precision. Made-up sentences must be able to replace the
-    data of the run: it has one source, without labels. Raises BadInput if there is no such run.
+    A shape is the encoder's size, the batch size, the views and the precision. Of each shape the run with most
+    operations is selected. Only runs whose data can be replaced by made-up sentences are considered: one source,
+    without labels.
+
+    Raises:
+        BadInput: If there is no such run.
     """
     by_shape: dict[tuple[object, ...], list[str]] = {}
     for name, cost in Cost(plan).operations.items():
@@ -160,7 +164,7 @@ def commonest_runs(plan: Study) -> list[Run]:
 
 
 def known_size(plan: Study, run: Run) -> tuple[int, int]:
-    """Return layers and width of a run's encoder; BadInput if they are not known."""
+    """Return the layers and the width of a run's encoder; raises BadInput if they are unknown."""
     size = sizes_of(run.init, run_sources(plan))
     if size is None:
         raise BadInput(UNKNOWN)

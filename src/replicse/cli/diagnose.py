@@ -22,7 +22,7 @@ from replicse.cli.diagnosis import (
 from replicse.errors import BadInput, check_known, nearest
 from replicse.judge.diagnosis import Diagnosis, check_number, diagnose
 from replicse.judge.published import PublishedCell, published_cell
-from replicse.judge.record_diagnosis import recorded_cell, with_record
+from replicse.judge.record_diagnosis import add_record, recorded_cell
 from replicse.judge.record_measurements import load_record_measurements
 from replicse.judge.result_files import read_results
 from replicse.judge.result_scores import AVERAGED
@@ -213,7 +213,7 @@ def diagnosed(arguments: Namespace) -> Diagnosis:
     published, recorded = compared_with(arguments), None
     if published.name:
         record = load_record_measurements(arguments.workflow, load_papers(arguments.workflow))
-        published, recorded = with_record(published, record), recorded_cell(record, published)
+        published, recorded = add_record(published, record), recorded_cell(record, published)
     number = number_of(arguments, published)
     if number is not None:
         check_number(number, published)

@@ -20,6 +20,7 @@ from replicse.cli.answers import SCREEN, add_all_argument, answer, on_a_screen, 
 from replicse.cli.arguments import add_study_arguments, chosen_study
 from replicse.cli.fetch import OF_HUB, hub_cache, way
 from replicse.compile.cost import Cost
+from replicse.compile.discarded import list_discarded
 from replicse.compile.needs import (
     absent,
     absent_root,
@@ -157,7 +158,8 @@ def _amount(what: str, amount: float, least: float) -> Check:
 
 def _disks(plan: Study) -> Iterator[Check]:
     """Yield whether the disk of the results, and that of the hub's cache, have room for the study."""
-    wanted = Cost(plan).saved_bytes(plan.runs) / GIGABYTE
+    kept = plan.runs.keys() - list_discarded(plan).keys()
+    wanted = Cost(plan).saved_bytes(kept) / GIGABYTE
     here, cache = Path.cwd(), hub_cache()
     of_hub = [need for need in needs(plan) if need.kind in OF_HUB]
     _, fetched, _ = amounts(of_hub)

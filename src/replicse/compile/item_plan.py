@@ -1,4 +1,4 @@
-"""The plan of an item: everything about its cells that is known before anything is measured."""
+"""The plan of an item: everything that is known about its cells before measuring."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,7 +22,7 @@ from replicse.spec.tables import Item
 
 @dataclass(frozen=True)
 class CellFacts:
-    """What a study knows about a cell in addition to the cell itself.
+    """Facts of a study about a cell.
 
     Args:
         precision: the precision of its runs, and the paper's if it is another.
@@ -37,9 +37,9 @@ class CellFacts:
 
 @dataclass(frozen=True, eq=False)
 class ItemPlan:
-    """An item with its cells, and what judging them needs to know about their encoders.
+    """An item with its cells, and the facts about their encoders that judging needs.
 
-    A job reads it from its specification, so that it compiles nothing.
+    A job reads it from its specification, so it does not compile the study.
 
     Args:
         item: the item, without the requests for its encoders.
@@ -51,11 +51,11 @@ class ItemPlan:
         searched: the hyper-parameters of searches by their path in a run and by encoder.
         runs: the run of each encoder that was trained.
         depends: the runs that each run directly depends on.
-        readings: what an evaluation file says about its encoder, by encoder and group of suites.
-        own_sets: the user's own evaluation sets that its cells read, by name.
+        readings: the description of its encoder in an evaluation file, by encoder and group of suites.
+        own_sets: the user's evaluation sets that its cells need, by name.
         variants: the titles of protocols that are run only for adjudication.
         deviations: the text on deviations of the item.
-        scale_notes: what the scale changes in the item's recipes and leaves of its searches, a clause each.
+        scale_notes: the changes of the scale in the item's recipes and searches, a clause each.
     """
 
     item: Item
@@ -97,7 +97,7 @@ class ItemPlan:
         return follow(runs, self.depends)
 
     def evaluated(self, encoder: str, group: str) -> Mapping[str, Any]:
-        """Return what an evaluation file says about its encoder."""
+        """Return the description of an encoder in its evaluation file."""
         reading: Mapping[str, Any] = self.readings.get(encoder, {}).get(group, {})
         return reading
 
@@ -169,7 +169,7 @@ class ItemPlan:
 
 
 def plan_item(study: Study, item: Item) -> ItemPlan:
-    """Collect what a study knows about an item."""
+    """Collect the facts of a study about an item."""
     cells = tuple(study.cells[item.id])
     measured = [operand for cell in cells for operand in cell.operands or (cell,)]
     runs: dict[str, str] = {}
@@ -206,17 +206,21 @@ def plan_item(study: Study, item: Item) -> ItemPlan:
 
 
 def _searched_paths(cell: Cell) -> list[str]:
-    """Return the paths that the search of a cell sets in a run, or shows; an empty list for other cells."""
+    """Return the paths in a run that the search of a cell sets or shows; an empty list for other cells."""
     over = cell.column.over.jobs if cell.column.over else None
     if over is None:
         return []
     request, _ = described(cell.item, cell.row).asks(cell.column)
-    paths = [*(request.grid or {}), *(request.draw.domains if request.draw else ()), over.shows]
-    return [path for path in dict.fromkeys(paths) if path]
+    paths = [*(request.grid or {})]
+    if request.draw:
+        paths += request.draw.domains
+    if over.shows:
+        paths.append(over.shows)
+    return list(dict.fromkeys(paths))
 
 
 def _list_own_sets(study: Study, cells: Iterable[Cell]) -> Mapping[str, Any]:
-    """Return the own sets that cells read, so that a paper with further sets changes no other item."""
+    """Return the user's sets that cells need, so that a paper with further sets changes no other item."""
     prefix = "sets/"
     read = [cell.metric_path.removeprefix(prefix) for cell in cells if cell.metric_path.startswith(prefix)]
     sets: Mapping[str, Any] = only_sets({"sets": study.own_sets}, read)["sets"]
@@ -281,7 +285,7 @@ def _variant_titles(study: Study, item: Item) -> dict[str, str]:
 
 
 def _without_requests(item: Item) -> dict[str, Any]:
-    """Return an item as plain data without what asks for encoders."""
+    """Return an item as plain data without the requests for encoders."""
     document = item.plain()
     document.pop("encoder", None)
     for row in document["rows"]:

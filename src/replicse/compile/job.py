@@ -1,4 +1,4 @@
-"""A job of the workflow: what it is given, which files it reads and writes, and its state."""
+"""A job of the workflow: its payload, the files that it reads and writes, and its state."""
 
 import json
 import time
@@ -9,7 +9,16 @@ from pathlib import Path
 from typing import Any
 
 from replicse.compile.paths import Paths
-from replicse.registry.artefacts import ENCODER, METRICS, OFFSETS, PROVENANCE, STORE, TOKENS, WEIGHTS
+from replicse.registry.artefacts import (
+    DISCARDED,
+    ENCODER,
+    METRICS,
+    OFFSETS,
+    PROVENANCE,
+    STORE,
+    TOKENS,
+    WEIGHTS,
+)
 from replicse.registry.encoders import CHECKPOINTS
 
 JUDGED = ("claims", "adjudication", "audit")
@@ -30,8 +39,8 @@ class Job:
         inputs: the files that it reads, in addition to its specification.
         outputs: the files that it writes, in addition to the copy of its specification.
         log: its log file.
-        text: the JSON of `payload`, what the code of the stage is given, and of `settings`, its checked data with every
-            default written out.
+        text: the JSON of `payload`, the data for the code of the stage, and of `settings`, its checked data with every
+            default.
         code: the modules that its outputs depend on; a plug-in is one unit.
         files: plain data that names the files below the data root that it reads.
         reads_sets: whether it reads the evaluation sets of the data root.
@@ -54,7 +63,7 @@ class Job:
 
     @property
     def payload(self) -> dict[str, Any]:
-        """Return what the code of the stage is given."""
+        """Return the data for the code of the stage."""
         payload: dict[str, Any] = json.loads(self.text)["payload"]
         return payload
 
@@ -75,8 +84,10 @@ class Job:
 
     @property
     def done(self) -> bool:
-        """Return whether all of its outputs exist."""
-        return all(Path(file).exists() for file in self.outputs)
+        """Return whether all of its outputs exist, or a complete study has removed the weights that it trained."""
+        if all(Path(file).exists() for file in self.outputs):
+            return True
+        return self.stage == "train" and (self.out / DISCARDED).exists() and self.copy.exists()
 
     @cached_property
     def tail(self) -> tuple[str, ...]:
@@ -95,7 +106,7 @@ class Job:
 
     @property
     def remedy(self) -> str:
-        """Return what to do about its failure."""
+        """Return the remedy for its failure."""
         if self.tail and self.tail[-1].startswith("replicse "):
             return f"do what its last line says, {AGAIN}"
         if self.tail and "error" in self.tail[-1].lower():

@@ -1,4 +1,4 @@
-"""The jobs of a study: what each reads and writes, what it is given, and the code that its outputs depend on."""
+"""The jobs of a study: inputs, outputs, payloads, and the modules that the outputs depend on."""
 
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -56,7 +56,7 @@ def _make_job(
         stage: its stage.
         parts: the parts of its id.
         inputs: the files that it reads.
-        payload: what the code of the stage is given.
+        payload: the data for the code of the stage.
         modules: the modules that its outputs depend on, `module` or `module:name`.
         settings: the checked data that the payload consists of, which name further modules.
         files: plain data that names the files of the data root that it reads.
@@ -225,14 +225,15 @@ class _JobBuilder:
         for name in encoders:
             if name in self.sources:
                 for init in self.study.inits(self.sources[name]):
-                    modules |= {family_code(init.made_family)} if init.made_family else set()
+                    if init.made_family:
+                        modules.add(family_code(init.made_family))
             run = self.study.runs.get(self.run_of_folder.get(name, name))
             if run:
                 modules.add(type(run.head).__module__)
         return modules - {HeadParameters.__module__, ""}
 
     def _describe_encoder(self, encoder: Encoder) -> dict[str, Any]:
-        """Return what an evaluation is given about its encoder."""
+        """Return the description of an encoder in the payload of an evaluation."""
         options: dict[str, Any] = {"pooling": encoder.pooling.spelling}
         if encoder.source.words:
             options["vectors"] = encoder.source.words.plain()
@@ -247,8 +248,12 @@ class _JobBuilder:
         return options
 
     def _describe_suites(self, name: str, suites: list[str]) -> dict[str, Any]:
-        options = {suite: given for suite in suites if (given := self.study.options(suite, [name]))}
-        return {"suite": suites, **({"options": options} if options else {})}
+        options = {}
+        for suite in suites:
+            own = self.study.options(suite, [name])
+            if own:
+                options[suite] = own
+        return {"suite": suites, "options": options} if options else {"suite": suites}
 
     def _count(self) -> Job:
         payload = self.study.count_job()

@@ -1,4 +1,4 @@
-"""Pickle files of what is expensive to compute again."""
+"""Pickle files of values that are expensive to compute."""
 
 import copyreg
 import pickle

@@ -1,10 +1,11 @@
-"""A summary of a study before it runs: how much there is of each item and of all, and what it takes."""
+"""A summary of a study before it runs: its size and cost, by item, by paper and in total."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from replicse.compile.cost import Cost, TimeEstimate
+from replicse.compile.discarded import list_discarded
 from replicse.compile.needs import Need, amounts, needs
 from replicse.compile.remarks import remarks
 from replicse.compile.speed import Speed
@@ -14,7 +15,7 @@ from replicse.spec.tables import Item
 
 @dataclass(frozen=True)
 class PartSummary:
-    """How much there is of some items; `searches` are those of their runs that a search over hyper-parameters needs."""
+    """The size of one or more items; `searches` are the runs that only a hyper-parameter search needs."""
 
     name: str
     title: str
@@ -33,9 +34,9 @@ class PartSummary:
 
 @dataclass(frozen=True)
 class Summary:
-    """A study with what its parts take on a device: training its runs, encoding for its evaluations, and downloads.
+    """A study with the cost of its parts on a device: training, encoding for evaluations, and downloads.
 
-    `items` and `papers` have a part each; `released` are the encoders that are downloaded as they are.
+    `items` and `papers` contain a part each; `released` are the encoders that are downloaded and not trained.
     """
 
     study: Study
@@ -79,7 +80,12 @@ class Summary:
 
 
 def summary_of(study: Study, device: str = "") -> Summary:
-    """Return the summary of a study on a device, named by a part of its name; without one on the newest measured."""
+    """Summarise a study on a device.
+
+    Args:
+        study: the study.
+        device: a part of the name of a device; empty for the device measured last.
+    """
     cost, searched = Cost(study, device), study.searched()
 
     def part(name: str, title: str, items: Iterable[Item]) -> PartSummary:
@@ -109,7 +115,7 @@ def summary_of(study: Study, device: str = "") -> Summary:
         released=cost.evaluation([name for name, each in study.encoders.items() if each.source.hub]),
         evaluation=cost.evaluation(study.encoders),
         gpu_bytes=cost.gpu_bytes,
-        result_bytes=cost.saved_bytes(study.runs),
+        result_bytes=cost.saved_bytes(study.runs.keys() - list_discarded(study).keys()),
         needs=tuple(needs(study)),
         notes=tuple(remarks(study)),
     )

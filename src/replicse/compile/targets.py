@@ -1,12 +1,14 @@
-"""What Snakemake is asked for: the files of items, of papers, and of everything that was released."""
+"""The targets of Snakemake: the files of items, of papers, and of released checkpoints."""
 
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
+from replicse.compile.discarded import list_discarded
 from replicse.compile.job import DRAWINGS, Job
 from replicse.compile.jobs import list_jobs
 from replicse.compile.specifications import Specifications
 from replicse.compile.study import Study
+from replicse.registry.artefacts import DISCARDED
 from replicse.spec.tables import Item
 from replicse.world.files import FILES
 
@@ -59,6 +61,11 @@ def list_evaluations(study: Study, items: Iterable[Item]) -> list[str]:
     return list(dict.fromkeys(files))
 
 
+def list_discarded_weights(study: Study) -> list[str]:
+    """Return the checksums of the weights that a complete study removes."""
+    return [study.paths.run(run, DISCARDED) for run in list_discarded(study)]
+
+
 def list_released_evaluations(study: Study) -> list[str]:
     """Return the evaluations of all encoders that are downloaded as their authors released them."""
     files = []
@@ -69,7 +76,7 @@ def list_released_evaluations(study: Study) -> list[str]:
 
 
 def list_item_files(study: Study, items: Iterable[Item]) -> list[str]:
-    """Return what asking for items writes: data, their evaluations, tables, pages and figures."""
+    """Return the files of the target of items: data, evaluations, tables, pages and figures."""
     items = list(items)
     files = [*list_jobs(study)["data", ""].outputs, *list_evaluations(study, items)]
     for item in items:

@@ -1,4 +1,4 @@
-"""What the workflow knows before its first job starts: the study and its jobs, with their specifications."""
+"""Prepare the workflow: compile the study and write the specifications of its jobs."""
 
 from collections.abc import Mapping
 from pathlib import Path

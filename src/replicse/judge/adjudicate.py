@@ -1,7 +1,8 @@
-"""Adjudication: which difference of protocol explains a gap between two papers, or between a paper and its text.
+"""Find which difference of protocol explains a printed gap.
 
-For every cell of an adjudicated item: both printed numbers, ours as the text describes it, ours under each
-variant and under all of the released code, and the share of the printed gap that each explains.
+A gap is between two papers, or between a paper's numbers and our runs of its text. For every cell of an adjudicated
+item this gives both printed numbers, ours as the text describes it, ours under each variant and under all of the
+released code, and the share of the printed gap that each variant explains.
 """
 
 import math
@@ -9,8 +10,8 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
 from replicse.compile.study import Study
-from replicse.judge.judgements import Explained
-from replicse.judge.readings import numbers, runs_read
+from replicse.judge.judgements import Explained, Paired
+from replicse.judge.readings import runs_read, seed_numbers
 from replicse.judge.statistics import (
     mean_and_spread,
     paired_difference,
@@ -18,7 +19,7 @@ from replicse.judge.statistics import (
     t_quantile,
 )
 from replicse.judge.table import CellResult, ItemResult
-from replicse.judge.values import finite
+from replicse.judge.values import finite_numbers
 from replicse.spec.cell_id import CellId
 from replicse.spec.counterparts import counterparts
 from replicse.spec.papers import Paper, printed_in
@@ -26,60 +27,79 @@ from replicse.spec.printed import Reported
 from replicse.spec.protocols import AS_RUN
 
 SAME_RUN = "same run"
-# The share of a gap beyond which most of it is explained.
+# A variant explains most of a gap if its share is above this.
 MOST = 0.5
 
 
-def adjudicated(plan: Study) -> list[str]:
-    """Return the items of the study whose variants are run, in order."""
-    return [
-        name
-        for name, cells in plan.cells.items()
-        if {cell.protocol for cell in cells} & _variants(plan.papers[plan.items[name].paper])
-    ]
+def items_with_variants(study: Study) -> list[str]:
+    """Return the items of the study with variants that are run, in order."""
+    items = []
+    for name, cells in study.cells.items():
+        variants = _variants(study.papers[study.items[name].paper])
+        if not variants.isdisjoint(cell.protocol for cell in cells):
+            items.append(name)
+    return items
 
 
 def adjudicate(papers: Mapping[str, Paper], result: ItemResult) -> Iterator[Explained]:
-    """Yield every number of an item under every variant that may explain it; none where no variant is run."""
-    pairs, names = counterparts(papers), _variants(papers[result.paper])
-    numeric = {
-        (column.id, column.metric)
-        for column in result.columns
-        if column.kind in ("score", "derived") and not column.chosen
-    }
+    """Yield each number of an item under each variant that is run.
+
+    Args:
+        papers: all papers by key.
+        result: the result of the item.
+    """
+    pairs, protocols = counterparts(papers), _variants(papers[result.paper])
+    numeric = set()
+    for column in result.columns:
+        if column.kind in ("score", "derived") and not column.chosen:
+            numeric.add((column.id, column.metric))
     variants = defaultdict(list)
     for cell in result.cells:
-        if cell.protocol in names:
+        if cell.protocol in protocols:
             variants[result.id_of(cell).described].append(cell)
     for cell_id, cell in result.described.items():
-        if (cell.column, cell.metric) in numeric:
-            counterpart = pairs.get(cell_id)
-            printed = printed_in(papers, counterpart) if counterpart else None
-            for variant in variants[cell_id]:
-                yield explained(result, cell, variant, counterpart if printed else None, printed)
+        if (cell.column, cell.metric) not in numeric:
+            continue
+        counterpart = pairs.get(cell_id)
+        printed = printed_in(papers, counterpart) if counterpart else None
+        for variant in variants[cell_id]:
+            yield explain_gap(result, cell, variant, counterpart if printed else None, printed)
 
 
-def explained(
+def explain_gap(
     result: ItemResult,
     cell: CellResult,
     variant: CellResult,
     counterpart: CellId | None,
     printed: Reported | None,
 ) -> Explained:
-    """Return what one variant does to one cell; `printed` is what is in its counterpart."""
-    base, changed = numbers(cell), numbers(variant)
+    """Compute how much of the gap of one cell a variant explains.
+
+    Args:
+        result: the result of the item.
+        cell: the cell under the protocol `as-described`.
+        variant: the same cell under the variant.
+        counterpart: the cell of another paper that repeats it, or that it repeats.
+        printed: the number printed in `counterpart`; None if there is none.
+    """
+    base, changed = seed_numbers(cell), seed_numbers(variant)
     ours = _mean(base)
-    gap = _gap(cell.reported, printed, ours if result.comparable else None)
+    gap = _printed_gap(cell.reported, printed, ours if result.comparable else None)
     noise = gap_noise(cell, printed)
     effect = paired_difference(changed, base)
-    bounds = (effect.mean, effect.low, effect.high) if effect else (None, None, None)
-    same = bool(runs_read(cell)) and runs_read(cell) == runs_read(variant)
-    whole = gap if gap is not None and noise is not None and abs(gap) > noise and not same else None
-    share, *ends = (bound / whole if whole and bound is not None else None for bound in bounds)
-    if cell.seedless and variant.seedless:
-        # Nothing was drawn: what one encoder gave is exact.
-        ends = [share, share]
-    low, high = sorted(end for end in ends if end is not None) or (None, None)
+    is_same = bool(runs_read(cell)) and runs_read(cell) == runs_read(variant)
+    explained = ""
+    share = share_low = share_high = None
+    if effect is not None and gap is not None and not is_same:
+        if noise is not None and abs(gap) > noise:
+            # A number without seeds is exact.
+            is_exact = cell.seedless and variant.seedless
+            share, share_low, share_high = _share_of_gap(effect, gap, is_exact)
+        explained = outcome(share_low, share_high)
+    mean = low = high = None
+    if effect is not None:
+        mean, low, high = effect.mean, effect.low, effect.high
+    by_seed = effect.by_seed if effect else ()
     return Explained(
         item=result.item,
         row=cell.row,
@@ -93,25 +113,38 @@ def explained(
         described=ours,
         protocol=variant.protocol,
         ours=_mean(changed),
-        effect=bounds[0],
-        low=bounds[1],
-        high=bounds[2],
-        by_seed=effect.by_seed if effect else (),
+        effect=mean,
+        low=low,
+        high=high,
+        by_seed=by_seed,
         share=share,
-        share_low=low,
-        share_high=high,
-        outcome="" if gap is None or effect is None or same else outcome(low, high),
-        n_seeds=effect.n if effect else 0,
-        note=SAME_RUN if same else "",
+        share_low=share_low,
+        share_high=share_high,
+        outcome=explained,
+        n_seeds=len(by_seed),
+        note=SAME_RUN if is_same else "",
     )
 
 
-def outcome(low: float | None, high: float | None) -> str:
-    """Return whether a difference of protocol explains a gap, by the 95% interval of its share of the gap.
+def _share_of_gap(effect: Paired, gap: float, is_exact: bool) -> tuple[float, float | None, float | None]:
+    """Return the share of a gap that an effect explains, with bounds."""
+    share = effect.mean / gap
+    if is_exact:
+        return share, share, share
+    if effect.low is None or effect.high is None:
+        return share, None, None
+    low, high = sorted((effect.low / gap, effect.high / gap))
+    return share, low, high
 
-    *explains*: more than half is certain, and all of it (1) or more is possible. *in part*: some is certain, above 0.
-    *no*: less than half is certain, and none, or the opposite, is possible. *undetermined*: anything else, as where
-    no interval or no share is given.
+
+def outcome(low: float | None, high: float | None) -> str:
+    """Decide whether a variant explains a gap, from the interval of its share.
+
+    The interval is the 95% interval of the share.
+
+    Returns:
+        `explains` if the share is above one half and may be 1; `in part` if it is above 0; `no` if it is below one
+        half and may be 0 or negative; `undetermined` otherwise, also without an interval.
     """
     if low is None or high is None:
         return "undetermined"
@@ -123,39 +156,66 @@ def outcome(low: float | None, high: float | None) -> str:
 
 
 def gap_noise(cell: CellResult, printed: Reported | None) -> float | None:
-    """Return how large the gap of a cell may be by seeds and rounding alone (95%); None where that is unknown.
+    """Compute how large a gap may be from seeds and rounding alone (95%).
 
-    A printed number is one run, or the mean of as many as it says; where no other paper prints one, the other side is
-    our mean. Its spread is the one printed with it, else that of ours as described; no seed, no spread.
+    Returns None if a spread is unknown. A printed number is one run, or the mean of as many runs as the paper states.
+    If no other paper prints the cell, the other side is our mean. The spread of a printed number is the one printed
+    with it, else the spread of our runs as described.
     """
-    ours = finite(numbers(cell))
+    ours = finite_numbers(seed_numbers(cell))
     sd = 0.0 if cell.seedless else spread_of(ours)
     sides = [side for side in (cell.reported, printed) if side]
-    draws = [(sd if side.sd is None else side.sd, side.statistic == "mean" and side.seeds) for side in sides]
-    draws += [] if printed else [(sd, len(ours))]
-    known = [(spread, count) for spread, count in draws if spread is not None]
-    if len(known) < len(draws) or any(side.statistic == "sd" for side in sides):
+    if any(side.statistic == "sd" for side in sides):
         return None
+    spreads = []
+    for side in sides:
+        spreads.append((sd if side.sd is None else side.sd, _run_count(side)))
+    if not printed:
+        spreads.append((sd, len(ours)))
+    variances = []
+    for spread, count in spreads:
+        if spread is None:
+            return None
+        variances.append(spread**2 / (count or 1))
     quantile = t_quantile(len(ours) - 1 if len(ours) > 1 else math.inf)
-    noise = quantile * math.sqrt(sum(spread**2 / (count or 1) for spread, count in known))
-    return noise + sum(side.number.half_digit for side in sides if side.number)
+    half_digits = [side.number.half_digit for side in sides if side.number]
+    return quantile * math.sqrt(sum(variances)) + sum(half_digits)
+
+
+def _run_count(reported: Reported) -> int:
+    """Return how many runs a printed number is the mean of."""
+    return (reported.seeds or 1) if reported.statistic == "mean" else 1
 
 
 def _variants(paper: Paper) -> set[str]:
-    """Return the protocols of a paper; a released checkpoint of a row is none."""
+    """Return the protocols of a paper that are run for adjudication.
+
+    Released checkpoints of a row are not included.
+    """
     return {AS_RUN, *(protocol.id for protocol in paper.protocols)}
 
 
-def _gap(reported: Reported | None, other: Reported | None, ours: float | None) -> float | None:
-    """Return the printed gap without binary noise; None where it is not printed or within its rounding."""
-    first, second = reported.number if reported else None, other.number if other else None
-    other_value = second.value if second else ours
-    if first is None or other_value is None:
+def _printed_gap(reported: Reported | None, other: Reported | None, ours: float | None) -> float | None:
+    """Return the printed gap without binary noise.
+
+    The other side is `ours` if no other paper prints a number. Returns None if the gap is not printed or within its
+    rounding.
+    """
+    if reported is None or reported.number is None:
         return None
-    gap = round(first.value - other_value, 10)
-    return gap if abs(gap) > first.half_digit + (second.half_digit if second else 0) else None
+    rounding = reported.number.half_digit
+    if other is not None and other.number is not None:
+        ours = other.number.value
+        rounding += other.number.half_digit
+    if ours is None:
+        return None
+    gap = round(reported.number.value - ours, 10)
+    return gap if abs(gap) > rounding else None
 
 
 def _mean(values: Sequence[float | None]) -> float | None:
-    there = [value for value in values if value is not None]
-    return mean_and_spread(there)[0] if values and len(there) == len(values) else None
+    """Return the mean of some numbers; None if one of them is missing."""
+    complete = [value for value in values if value is not None]
+    if not values or len(complete) < len(values):
+        return None
+    return mean_and_spread(complete)[0]

@@ -1,9 +1,9 @@
-"""Agreement of a table's shape with the paper's: the order of its rows, the best one, the sign of each ablation.
+"""Compare the shape of a table with the paper's.
 
-Orders and signs are defined at every scale, where absolute numbers are not comparable. Reported numbers are
-plain mappings row -> number; ours are row -> one value per seed, all rows in one order of seeds (None where
-missing). A row with a single value has no seeds of its own (a baseline): it is paired with every seed of the
-others. Rows that only one of the two mappings names take no part.
+The shape is the order of the rows, the best row, and the sign of each ablation. Orders and signs are defined at every
+scale, also if absolute numbers are not comparable. Reported numbers are dicts row -> number; ours are dicts row -> one
+value a seed in one order of seeds for all rows, None if it is missing. A row with a single value (a baseline) has no
+seeds and is paired with every seed of the others. Rows that are in only one of the two dicts are ignored.
 """
 
 import math
@@ -17,16 +17,19 @@ Ours = Mapping[str, Sequence[float | None]]
 
 
 def rank_agreement(reported: Printed, ours: Ours) -> RankAgreement | None:
-    """Return Kendall's tau-b of our row means with the printed numbers, and its two-sided p-value.
+    """Compute Kendall's tau-b between our row means and printed numbers.
 
-    The p-value is exact without ties, else that of the normal approximation. None below two rows that have both
-    numbers, or if all of a side are tied.
+    The p-value is exact without ties and a normal approximation otherwise.
+
+    Returns:
+        The agreement; None for fewer than two rows with both numbers, or if all numbers of a side are equal.
     """
     from scipy.stats import kendalltau
 
     means = {}
     for row in reported:
-        if values := present(ours.get(row, ())):
+        values = finite_values(ours.get(row, ()))
+        if values:
             means[row] = mean_and_spread(values)[0]
     if len(means) < 2:
         return None
@@ -35,13 +38,21 @@ def rank_agreement(reported: Printed, ours: Ours) -> RankAgreement | None:
 
 
 def best_row(reported: Printed, ours: Ours, *, better: str = "higher") -> BestRow | None:
-    """Return the best rows of both sides; None below two rows or while one of them has no value."""
-    values = {row: present(ours[row]) for row in reported if row in ours}
-    if len(values) < 2 or not all(values.values()):
+    """Return the best rows of both sides.
+
+    Returns None for fewer than two rows, or if one of them has no value.
+    """
+    means = {}
+    for row in reported:
+        if row in ours:
+            values = finite_values(ours[row])
+            if not values:
+                return None
+            means[row] = mean_and_spread(values)[0]
+    if len(means) < 2:
         return None
-    means = {row: mean_and_spread(each)[0] for row, each in values.items()}
     best = max if better == "higher" else min
-    return BestRow(_rows_at({row: reported[row] for row in values}, best), _rows_at(means, best))
+    return BestRow(_rows_at({row: reported[row] for row in means}, best), _rows_at(means, best))
 
 
 def _rows_at(numbers: Mapping[str, float], best: Callable[[Iterable[float]], float]) -> tuple[str, ...]:
@@ -50,16 +61,19 @@ def _rows_at(numbers: Mapping[str, float], best: Callable[[Iterable[float]], flo
 
 
 def row_differences(reported: Printed, ours: Ours, baseline: str) -> Iterator[RowDifference]:
-    """Yield each other row of ours less the baseline row."""
-    for row in ours if baseline in ours else ():
+    """Yield the difference of each row to the baseline row, ours and printed."""
+    if baseline not in ours:
+        return
+    for row in ours:
         paired = None if row == baseline else paired_difference(ours[row], ours[baseline])
         if paired is not None:
-            both = row in reported and baseline in reported
-            # A printed difference without binary noise: 82.5 - 82.2 is 0.3.
-            printed = round(reported[row] - reported[baseline], 10) if both else None
+            printed = None
+            if row in reported and baseline in reported:
+                # Rounding removes binary noise: 82.5 - 82.2 is 0.3.
+                printed = round(reported[row] - reported[baseline], 10)
             yield RowDifference(row, printed, paired)
 
 
-def present(values: Sequence[float | None]) -> list[float]:
-    """Return the numbers that are there and finite."""
+def finite_values(values: Sequence[float | None]) -> list[float]:
+    """Return the finite numbers; missing values are skipped."""
     return [float(value) for value in values if value is not None and math.isfinite(value)]

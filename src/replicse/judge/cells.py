@@ -1,16 +1,17 @@
-"""One cell judged: its values per seed, what is printed, and the verdict."""
+"""Judge one cell: its values by seed, the printed number and the verdict."""
 
 import math
 import re
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import Any
 
 from replicse.compile.item_plan import ItemPlan
 from replicse.compile.study import Cell
-from replicse.judge.machines import distinct, mixture, recorded
+from replicse.judge.machines import count_machines, describe_mixture, recorded_machines
 from replicse.judge.measurements import Measurements
 from replicse.judge.table import CellResult, JobValue, SeedValue
-from replicse.judge.values import Values, values
+from replicse.judge.values import Value, Values, cell_values
 from replicse.judge.verdict import MEAN, judge
 from replicse.registry.digests import digest
 
@@ -18,20 +19,26 @@ DIGITS = 12
 
 
 def cell_result(cell: Cell, plan: ItemPlan, measurements: Measurements) -> CellResult:
-    """Judge one cell of an item: its values per seed, what is published, and the verdict."""
+    """Judge one cell of an item.
+
+    Args:
+        cell: the cell.
+        plan: the plan of its item.
+        measurements: the measurements of its encoders.
+    """
     facts = plan.facts[cell.id]
-    ours = values(cell, measurements, plan.searched)
+    ours = cell_values(cell, measurements, plan.searched)
     records = measurements.records_behind(cell)
-    machines = distinct(machine for record in records for machine in recorded(record))
+    machines = count_machines(chain.from_iterable(map(recorded_machines, records)))
+    packages = {str(record.get("package_sha256", ""))[:DIGITS] for record in records}
     outcome = _outcome(cell, plan, ours, measurements)
-    outcome["reason"] = "; ".join(filter(None, [outcome["reason"], mixture(machines)]))
+    outcome["reason"] = "; ".join(filter(None, [outcome["reason"], describe_mixture(machines)]))
     return CellResult(
         row=cell.row.id,
         column=cell.column.id,
         metric=cell.column.metric,
         protocol=cell.protocol,
         metric_path=cell.metric_path,
-        # What is printed belongs to the text's protocol; the others are read and chosen alike.
         reported=cell.reported,
         subtracted=cell.subtracted,
         values=tuple(_seed_values(plan, cell, ours)),
@@ -39,7 +46,7 @@ def cell_result(cell: Cell, plan: ItemPlan, measurements: Measurements) -> CellR
         failure=ours.failure,
         precision=facts.precision,
         machines=tuple(machines),
-        packages=tuple(sorted({str(record.get("package_sha256", ""))[:DIGITS] for record in records} - {""})),
+        packages=tuple(sorted(packages - {""})),
         published_sd=facts.spread.sd if facts.spread else None,
         encoders=cell.encoders,
         **outcome,
@@ -49,42 +56,43 @@ def cell_result(cell: Cell, plan: ItemPlan, measurements: Measurements) -> CellR
 def _seed_values(plan: ItemPlan, cell: Cell, ours: Values) -> Iterator[SeedValue]:
     sides = [operand.jobs for operand in cell.operands or (cell,) if operand.jobs]
     for place, (seed, value) in enumerate(zip(cell.seeds, ours.per_seed, strict=True)):
-        # A lone encoder without seeds stands beside every seed of the others, as in `paired`.
-        behind = sorted({encoder for jobs in sides for encoder in jobs[place if len(jobs) > 1 else 0]})
-        encoder = behind[0] if len(behind) == 1 and cell.jobs else ""
-        run = plan.run_name(encoder) if encoder else ""
-        kept = value if isinstance(value, str) or value is None or math.isfinite(value) else None
-        group = digest(behind) if behind and not encoder else ""
-        jobs = _job_values(plan, cell.jobs[place], ours.jobs[place]) if ours.jobs else ()
-        yield SeedValue(seed=seed, value=kept, encoder=encoder, run=run, group=group, jobs=tuple(jobs))
+        behind: set[str] = set()
+        for jobs in sides:
+            # A lone encoder without seeds belongs to every seed of the others, as in `pair_by_seed`.
+            behind.update(jobs[place if len(jobs) > 1 else 0])
+        encoder = run = group = ""
+        if len(behind) == 1 and cell.jobs:
+            (encoder,) = behind
+            run = plan.run_name(encoder)
+        elif behind:
+            group = digest(sorted(behind))
+        of_jobs = tuple(_job_values(plan, cell.jobs[place], ours.jobs[place])) if ours.jobs else ()
+        yield SeedValue(
+            seed=seed, value=_drop_infinite(value), encoder=encoder, run=run, group=group, jobs=of_jobs
+        )
+
+
+def _drop_infinite(value: Value) -> Value:
+    """Return None for an infinite number, which JSON cannot contain."""
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _job_values(
     plan: ItemPlan, encoders: Sequence[str], numbers: Sequence[float | None]
 ) -> Iterator[JobValue]:
-    """Yield the number of each job of a search, with what the search sets in its run."""
+    """Yield the number and hyper-parameters of each job of a search."""
     for encoder, number in zip(encoders, numbers, strict=True):
-        kept = number if number is not None and math.isfinite(number) else None
+        value = number if number is not None and math.isfinite(number) else None
         settings = {path: values[encoder] for path, values in plan.searched.items() if encoder in values}
-        yield JobValue(encoder=encoder, run=plan.run_name(encoder), value=kept, settings=settings)
+        yield JobValue(encoder=encoder, run=plan.run_name(encoder), value=value, settings=settings)
 
 
 def _outcome(cell: Cell, plan: ItemPlan, ours: Values, measurements: Measurements) -> dict[str, Any]:
-    """Return what depends on what was found: a quotation, a text or a judged number."""
+    """Return the fields of a quotation, a text or a judged number."""
     if not cell.encoders:
-        quoted = "quoted: the print alone is shown" if cell.row.quoted else "nothing to run"
-        return {"reason": quoted}
+        return {"reason": "quoted: the print alone is shown" if cell.row.quoted else "nothing to run"}
     if cell.column.kind == "text":
-        texts = list(dict.fromkeys(value for value in ours.per_seed if isinstance(value, str)))
-        reason = _rank_kept(cell, plan, texts, measurements) if texts else ""
-        if ours.failure:
-            return {"verdict": "failed", "reason": ours.failure}
-        return {
-            "text": " / ".join(texts),
-            "n_seeds": len(texts),
-            "verdict": "" if texts else "not run",
-            "reason": reason,
-        }
+        return _text_outcome(cell, plan, ours, measurements)
     facts = plan.facts[cell.id]
     over = cell.column.over
     judgement = judge(
@@ -100,35 +108,42 @@ def _outcome(cell: Cell, plan: ItemPlan, ours: Values, measurements: Measurement
         reducer=over.seeds if over else MEAN,
         better=cell.column.better,
     )
-    low, high = (ours.pairs if judgement.verdict != "failed" else None) or (None, None)
+    low = high = None
+    if ours.pairs and judgement.verdict != "failed":
+        low, high = ours.pairs
     return {**vars(judgement), "pairs_low": low, "pairs_high": high}
 
 
-def _rank_kept(cell: Cell, plan: ItemPlan, texts: Sequence[str], measurements: Measurements) -> str:
-    """Return whether a printed sentence is ours in its cell, in another one of its column and group, or nowhere.
+def _text_outcome(cell: Cell, plan: ItemPlan, ours: Values, measurements: Measurements) -> dict[str, Any]:
+    """Return the fields of a cell of a column of sentences."""
+    if ours.failure:
+        return {"verdict": "failed", "reason": ours.failure}
+    texts = list(dict.fromkeys(value for value in ours.per_seed if isinstance(value, str)))
+    if not texts:
+        return {"text": "", "n_seeds": 0, "verdict": "not run", "reason": ""}
+    reason = _compare_sentences(cell, plan, texts, measurements)
+    return {"text": " / ".join(texts), "n_seeds": len(texts), "verdict": "", "reason": reason}
 
-    Sentences are the same where their words are: case, spaces and punctuation do not count. Blank where nothing is
-    printed, and at a scale that is not the paper's.
+
+def _compare_sentences(cell: Cell, plan: ItemPlan, texts: Sequence[str], measurements: Measurements) -> str:
+    """Return where a printed sentence occurs in our results.
+
+    It is in the same cell, in another cell of the same column and group, or absent. Sentences are equal if their words
+    are; case, spaces and punctuation are ignored. Returns an empty string if nothing is printed, and at a scale that is
+    not comparable.
     """
     if cell.reported is None or not plan.is_comparable:
         return ""
-    wanted = _words(cell.reported.value)
-    if wanted in map(_words, texts):
+    printed = _words(cell.reported.value)
+    if printed in map(_words, texts):
         return "kept: the printed sentence"
-    others = [
-        other
-        for other in plan.planned
-        if (other.column.id, other.protocol, other.row.group)
-        == (cell.column.id, cell.protocol, cell.row.group)
-    ]
-    beside = []
-    for other in others:
-        beside += [
-            each for each in values(other, measurements, plan.searched).per_seed if isinstance(each, str)
-        ]
-    return (
-        "another rank: the printed sentence is ours elsewhere" if wanted in map(_words, beside) else "absent"
-    )
+    for other in plan.planned:
+        is_beside = other.column.id == cell.column.id and other.row.group == cell.row.group
+        if is_beside and other.protocol == cell.protocol:
+            for value in cell_values(other, measurements, plan.searched).per_seed:
+                if isinstance(value, str) and _words(value) == printed:
+                    return "another rank: the printed sentence is ours elsewhere"
+    return "absent"
 
 
 def _words(text: str) -> list[str]:

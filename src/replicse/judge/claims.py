@@ -1,11 +1,12 @@
-"""The claims of a study: sentences that papers state as results, in print, where they were repeated, and in ours."""
+"""Judge claims, which are sentences that papers state as results."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import Protocol
 
 from replicse.compile.study import Study
-from replicse.judge.claim_outcomes import ABSENT, ClaimOutcome, judge_claim, judge_parts, one_of
+from replicse.judge.claim_outcomes import ABSENT, ClaimOutcome, combine_readings, judge_claim, judge_parts
 from replicse.judge.judgements import JudgedClaim
 from replicse.judge.readings import OurCells, Reading, printed_reading
 from replicse.judge.table import ItemResult
@@ -16,33 +17,49 @@ from replicse.spec.claims import Claim, Relation, contradictions
 from replicse.spec.counterparts import counterparts
 from replicse.spec.papers import Paper
 
-# What a smaller scale shows is no verdict on the paper.
+# Outcomes at a smaller scale have other names, because they are not verdicts on the paper.
 SMALLER = {"supported": "for", "contradicted": "against"}
 
 
 def study_claims(names: CellNames, keys: Iterable[str]) -> list[Claim]:
-    """Return the claims of some papers, names resolved over all of them; BadInput for a contradiction of no claim."""
+    """Return the claims of some papers, with names resolved over all papers.
+
+    Raises:
+        BadInput: if a claim contradicts a claim that does not exist.
+    """
     _contradictions(names.papers)
-    return [resolved(claim, names) for key in keys for claim in names.papers[key].claims]
+    claims: list[Claim] = []
+    for key in keys:
+        claims += [resolved(claim, names) for claim in names.papers[key].claims]
+    return claims
 
 
 def _contradictions(papers: Mapping[str, Paper]) -> dict[str, tuple[str, ...]]:
-    return contradictions(claim for paper in papers.values() for claim in paper.claims)
+    """Return the claims of other papers that each claim contradicts."""
+    return contradictions(chain.from_iterable(paper.claims for paper in papers.values()))
 
 
-def judged_in_print(claim: Claim, names: CellNames) -> ClaimOutcome:
-    """Return what the printed numbers say of a claim, and what else in print says against it."""
+def judge_in_print(claim: Claim, names: CellNames) -> ClaimOutcome:
+    """Judge a claim on the printed numbers.
+
+    `claim.against` names other printed evidence against it.
+    """
     outcome = judge_claim(claim, lambda name: printed_reading(names.reported(name)))
-    return replace(outcome, outcome="contradicted", reason=claim.against) if claim.against else outcome
+    if claim.against:
+        return replace(outcome, outcome="contradicted", reason=claim.against)
+    return outcome
 
 
 def cells_read(claims: Iterable[Claim], names: CellNames) -> set[CellId]:
-    """Return the cells that some claims read."""
-    return {names.cell(name) for claim in claims for name in claim.cells}
+    """Return the cells that some claims use."""
+    return set(map(names.cell, chain.from_iterable(claim.cells for claim in claims)))
 
 
 class ClaimNumbers(Protocol):
-    """Numbers that claims are tested on, of our runs or of others; `whose` says it in a word."""
+    """Numbers that claims are tested on.
+
+    `whose` is a word for their source, such as `ours`.
+    """
 
     whose: str
 
@@ -53,19 +70,23 @@ class ClaimNumbers(Protocol):
         """Return how many of the claim's cells have a number."""
 
 
-def judged_claims(
-    plan: Study, claims: Iterable[Claim], results: Iterable[ItemResult], numbers: ClaimNumbers | None = None
+def judge_claims(
+    study: Study, claims: Iterable[Claim], results: Iterable[ItemResult], numbers: ClaimNumbers | None = None
 ) -> Iterator[JudgedClaim]:
-    """Yield each claim with its outcome in print, in the reproduction study's numbers and in ours.
+    """Judge claims on printed numbers, on a reproduction and on our numbers.
 
-    Ours are those of the results, or other `numbers`.
+    Args:
+        study: the study.
+        claims: the claims, with resolved names.
+        results: the results of the items, which contain our numbers.
+        numbers: other numbers to use instead of ours.
     """
-    names = plan.names
-    counterpart = _Counterpart(plan.papers, names)
-    numbers = numbers or OurNumbers(plan, names, OurCells(results, len(plan.seeds)))
-    contradicting = _contradictions(plan.papers)
+    names = study.names
+    counterpart = _Counterpart(study.papers, names)
+    numbers = numbers or OurNumbers(study, names, OurCells(results, len(study.seeds)))
+    contradicting = _contradictions(study.papers)
     for claim in claims:
-        reported = judged_in_print(claim, names)
+        reported = judge_in_print(claim, names)
         reproduction = judge_claim(claim, counterpart) if counterpart.knows(claim) else None
         ours = numbers.judge(claim)
         views = {"in print": reported, "reproduction study": reproduction, numbers.whose: ours}
@@ -74,9 +95,9 @@ def judged_claims(
             text=claim.text,
             place=claim.place,
             cells=tuple(claim.cells),
-            reported=_on_paper(reported),
-            reproduction=_on_paper(reproduction) if reproduction else "",
-            ours=ours.outcome if plan.scale.comparable else SMALLER.get(ours.outcome, ours.outcome),
+            reported=_printed_outcome(reported),
+            reproduction=_printed_outcome(reproduction) if reproduction else "",
+            ours=ours.outcome if study.scale.comparable else SMALLER.get(ours.outcome, ours.outcome),
             ran=numbers.ran(claim),
             probability=ours.probability,
             n_seeds=ours.n_seeds,
@@ -86,22 +107,27 @@ def judged_claims(
         )
 
 
-def _on_paper(outcome: ClaimOutcome) -> str:
+def _printed_outcome(outcome: ClaimOutcome) -> str:
     return "not printed" if outcome.outcome in ABSENT else outcome.outcome
 
 
 def _remark(claim: Claim, views: Mapping[str, ClaimOutcome | None]) -> str:
-    """Return what each reading of a claim came to, where one could be judged, and what of it is not tested."""
-    readings = [
-        f"{view}: {', '.join(f'{name} {outcome}' for name, outcome in judged.readings.items())}"
-        for view, judged in views.items()
-        if judged and set(judged.readings.values()) - {*ABSENT}
-    ]
-    return "; ".join([*readings, *([f"not tested: {claim.untested}"] if claim.untested else [])])
+    """Return the outcome of each reading, and the part that is not tested."""
+    remarks = []
+    for view, judged in views.items():
+        if judged and not set(judged.readings.values()).issubset(ABSENT):
+            outcomes = ", ".join(f"{name} {outcome}" for name, outcome in judged.readings.items())
+            remarks.append(f"{view}: {outcomes}")
+    if claim.untested:
+        remarks.append(f"not tested: {claim.untested}")
+    return "; ".join(remarks)
 
 
 class _Counterpart:
-    """The printed numbers of the study that repeated a paper: its cell in the place of the paper's."""
+    """The printed numbers of the study that repeated a paper.
+
+    A cell of the paper is replaced by its counterpart.
+    """
 
     def __init__(self, papers: Mapping[str, Paper], names: CellNames) -> None:
         self._names = names
@@ -110,45 +136,59 @@ class _Counterpart:
         self._repeating = {cell.paper for cell, _ in pairs}
 
     def knows(self, claim: Claim) -> bool:
-        """Return whether a cell of the claim was repeated, and none is the repeating study's own."""
+        """Return whether a cell of a claim was repeated by another study.
+
+        A claim about the repeating study has no counterpart.
+        """
         repeating = any(name.partition("/")[0] in self._repeating for name in claim.cells)
         return not repeating and any(name in self._instead for name in claim.cells)
 
     def __call__(self, name: str) -> Reading:
         cell = self._instead.get(name)
-        return printed_reading(self._names.reported(self._names.name(cell))) if cell else Reading()
+        if cell is None:
+            return Reading()
+        return printed_reading(self._names.reported(self._names.name(cell)))
 
 
 class OurNumbers:
-    """Our numbers, and what of a claim they may be asked at the scale of the study.
+    """Our numbers for testing claims, with the rules of the scale.
 
-    `comparable` says whether they are made in the paper's setting; default: as the scale says.
+    Args:
+        study: the study.
+        names: the names of cells.
+        cells: our cells.
+        comparable: whether the numbers are in the paper's setting; default: whether the scale is comparable.
     """
 
     whose = "ours"
 
     def __init__(
-        self, plan: Study, names: CellNames, cells: OurCells, comparable: bool | None = None
+        self, study: Study, names: CellNames, cells: OurCells, comparable: bool | None = None
     ) -> None:
-        self._plan, self._names, self._cells = plan, names, cells
-        self._comparable = plan.scale.comparable if comparable is None else comparable
+        self._study, self._names, self._cells = study, names, cells
+        self._comparable = study.scale.comparable if comparable is None else comparable
 
     def __call__(self, name: str) -> Reading:
-        """Return what is read of a cell: ours, or print where it is only ever printed."""
+        """Return our reading of a cell, or the printed one if it is never run."""
         cell = self._names.cell(name)
-        quoted = not self._is_run(cell) and self._quoted(cell)
-        return printed_reading(self._names.reported(name)) if quoted else self._cells.reading(cell)
+        if not self._is_run(cell) and self._is_quoted(cell):
+            return printed_reading(self._names.reported(name))
+        return self._cells.reading(cell)
 
     def ran(self, claim: Claim) -> int:
-        """Return of how many of the claim's cells there is a number."""
+        """Return how many of the claim's cells have a number."""
         return sum(not self(name).missing for name in claim.cells)
 
     def judge(self, claim: Claim) -> ClaimOutcome:
-        """Judge what is comparable of a claim; the outcome says so where that is not all of it."""
-        return one_of(claim, {name: self._judged(parts) for name, parts in claim.parts().items()})
+        """Judge the comparable parts of a claim.
 
-    def _judged(self, parts: Sequence[Relation]) -> ClaimOutcome:
-        scale = self._plan.scale
+        The outcome is `not comparable` if other parts could change it.
+        """
+        outcomes = {name: self._judge_parts(parts) for name, parts in claim.parts().items()}
+        return combine_readings(claim, outcomes)
+
+    def _judge_parts(self, parts: Sequence[Relation]) -> ClaimOutcome:
+        scale = self._study.scale
         kept = tuple(part for part in parts if self._comparable or not self.absolute(part))
         if parts and not kept:
             setting = "the source's" if scale.comparable else scale.name
@@ -171,17 +211,28 @@ class OurNumbers:
         ours = self._cells.cell(cell)
         return ours is not None and bool(ours.encoders)
 
-    def _quoted(self, cell: CellId) -> bool:
-        """Return whether a cell is only ever printed: quoted from elsewhere, or no part of a table or figure."""
-        table = self._plan.papers[cell.paper].items.get(cell.item_name)
-        place = table.place_of(cell) if table else None
+    def _is_quoted(self, cell: CellId) -> bool:
+        """Return whether a cell is never run.
+
+        Such a cell is quoted from elsewhere, or not in a table or figure.
+        """
+        item = self._study.papers[cell.paper].items.get(cell.item_name)
+        place = item.place_of(cell) if item else None
         return place is None or place[0].quoted
 
     def absolute(self, part: Relation) -> bool:
-        """Return whether a part holds a number of the paper's own setting; how many rows are ordered so is none."""
-        ordinal = part.op != "within" and part.left[0].compares_rows
-        if part.margin != 0 or (not all(side.names for side in (*part.left, *part.right)) and not ordinal):
+        """Return whether a part uses an absolute number of the paper's setting.
+
+        Counts of ordered rows are not.
+        """
+        if part.margin != 0:
             return True
-        cells = [self._names.cell(name) for name in part.cells]
-        ours = [cell for cell in map(self._cells.cell, cells) if cell is not None]
-        return any(map(self._quoted, cells)) or any(cell.subtracted is not None for cell in ours)
+        is_ordinal = part.op != "within" and part.left[0].compares_rows
+        has_constant = not all(side.names for side in (*part.left, *part.right))
+        if has_constant and not is_ordinal:
+            return True
+        cells = list(map(self._names.cell, part.cells))
+        if any(map(self._is_quoted, cells)):
+            return True
+        ours = filter(None, map(self._cells.cell, cells))
+        return any(cell.subtracted is not None for cell in ours)

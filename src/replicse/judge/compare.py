@@ -1,26 +1,28 @@
-"""Two results folders of the same runs, cell by cell: what another machine changes, in units of the seed spread.
+"""Compare two results folders of the same runs, cell by cell.
 
-DiffCSE's first author could not reproduce its numbers on a second machine (methods 6, pitfall 9).
+Differences are in units of the standard deviation over seeds. Another machine changes numbers: DiffCSE's first author
+could not reproduce its numbers on a second machine (methods 6, pitfall 9).
 """
 
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any, Literal, get_args
 
 from replicse.errors import BadInput
 from replicse.judge.folder import results_in
-from replicse.judge.machines import distinct
+from replicse.judge.machines import count_machines, matching_names
 from replicse.judge.statistics import mean_and_spread
 from replicse.judge.table import CellResult, SeedValue
-from replicse.judge.values import finite
+from replicse.judge.values import finite_numbers
 from replicse.spec.cell_id import CellId
 
 State = Literal["identical", "equal to rounding", "within spread", "beyond spread", "no spread", "missing"]
 STATES: tuple[State, ...] = get_args(State)
-HALF_DIGIT = 0.005  # two decimals are shown where no number is printed
+HALF_DIGIT = 0.005  # two decimals are shown if no number is printed
 SLACK = 1e-12  # decimal fractions are inexact in binary
 Cells = dict[CellId, CellResult]
 Pair = tuple[SeedValue, SeedValue]  # of one seed
@@ -28,11 +30,17 @@ Pair = tuple[SeedValue, SeedValue]  # of one seed
 
 @dataclass(frozen=True)
 class Compared:
-    """One cell in the seeds that both folders have of the same encoders; numbers are None where there is none.
+    """One cell in the seeds for which both folders have the same encoders.
 
-    `a` and `b` are means over these seeds, `difference` is b less a, `largest` the largest difference of a seed,
-    whatever its sign. `spread` is the standard deviation over the seeds inside the folders, or a published one
-    (`borrowed`), and `spreads` the difference in units of it.
+    Numbers are None if they are not defined.
+
+    Attributes:
+        a, b: means over these seeds.
+        difference: b minus a.
+        largest: the largest absolute difference of a seed.
+        spread: the standard deviation over the seeds within the folders, or a published one.
+        borrowed: the spread is published.
+        spreads: the difference in units of the spread.
     """
 
     cell: str
@@ -50,10 +58,13 @@ class Compared:
 
 @dataclass(frozen=True)
 class Comparison:
-    """All cells that two folders share, how many others there are, and runs, machines and packages of both.
+    """The cells, runs, machines and packages of two folders.
 
-    `other_runs` are cells of both folders that no seed's runs are the same of; `different` are the runs of both
-    folders with a number that is not the same in both.
+    Attributes:
+        other_runs: cells of both folders without a seed of the same runs.
+        only_a, only_b: how many cells are in one folder only.
+        runs: how many runs are in both folders.
+        different: runs of both folders with a number that differs.
     """
 
     cells: tuple[Compared, ...]
@@ -76,113 +87,150 @@ class Comparison:
         return {state: states[state] for state in STATES}
 
     def plain(self) -> dict[str, Any]:
-        """Return everything as plain data."""
+        """Return everything as a dict for JSON."""
         return {"counts": self.counts, **asdict(self)}
 
 
 def compare(a: Path, b: Path) -> Comparison:
-    """Return the comparison of two results folders, from the items that each holds by its own record.
+    """Compare two results folders.
 
-    Raises MissingData where a folder holds none, BadInput where an item is broken or none has the same runs in both.
+    Raises:
+        MissingData: if a folder contains no items.
+        BadInput: if an item is broken, or no cell has the same runs in both folders.
     """
     first, second = _cells(a), _cells(b)
     common = [key for key in first if key in second]
-    pairs = {key: _shared(first[key], second[key]) for key in common}
-    compared = tuple(
-        _compared(key, pairs[key], first[key], second[key])
-        for key in common
-        if any(each.value is not None for pair in pairs[key] for each in pair)
-    )
+    pairs = {key: _shared_values(first[key], second[key]) for key in common}
+    compared = []
+    for key in common:
+        if any(one.value is not None or two.value is not None for one, two in pairs[key]):
+            compared.append(_compare_cell(key, pairs[key], first[key], second[key]))
     if not compared:
         raise BadInput(f"{a} and {b} share no cell of the same runs; name two results folders of one study")
-    runs_a, runs_b = (
-        {each.run for cell in cells.values() for each in cell.values} - {""} for cells in (first, second)
-    )
-    shared = (pair for each in pairs.values() for pair in _complete(each))
-    different = {one.run for one, other in shared if one.value != other.value} - {""}
+    runs_a, runs_b = _runs(first), _runs(second)
+    different = set()
+    for one, two in chain.from_iterable(map(_complete, pairs.values())):
+        if one.value != two.value:
+            different.add(one.run)
     return Comparison(
-        cells=compared,
+        cells=tuple(compared),
         other_runs=tuple(cell.short for cell in common if not pairs[cell]),
         only_a=len(first) - len(common),
         only_b=len(second) - len(common),
         machines_a=_machines(first),
         machines_b=_machines(second),
-        packages_a=_most_first(first, lambda cell: cell.packages),
-        packages_b=_most_first(second, lambda cell: cell.packages),
+        packages_a=_most_frequent(first, lambda cell: cell.packages),
+        packages_b=_most_frequent(second, lambda cell: cell.packages),
         runs=len(runs_a & runs_b),
-        different=tuple(sorted(different)),
+        different=tuple(sorted(different - {""})),
         runs_only_a=tuple(sorted(runs_a - runs_b)),
         runs_only_b=tuple(sorted(runs_b - runs_a)),
     )
 
 
+def _runs(cells: Cells) -> set[str]:
+    values = chain.from_iterable(cell.values for cell in cells.values())
+    return {each.run for each in values if each.run}
+
+
 def _cells(folder: Path) -> Cells:
-    """Return the cells of a folder that have values, by name, the metric a path."""
-    cells = (each for result in results_in(folder) for each in result.by_id.items())
-    return {replace(name, metric=cell.metric_path): cell for name, cell in cells if cell.values}
+    """Return the cells of a folder that have values, by id.
+
+    Metrics are replaced by their paths.
+    """
+    cells = {}
+    for result in results_in(folder):
+        for name, cell in result.by_id.items():
+            if cell.values:
+                cells[replace(name, metric=cell.metric_path)] = cell
+    return cells
 
 
-def _most_first(cells: Cells, names: Callable[[CellResult], Iterable[str]]) -> tuple[str, ...]:
-    """Return what some cells name, each of their values once, that of most values first."""
-    counts = Counter(name for cell in cells.values() for _ in cell.values for name in names(cell))
+def _most_frequent(cells: Cells, names: Callable[[CellResult], Iterable[str]]) -> tuple[str, ...]:
+    """Return the names that cells have, the name of most values first."""
+    counts: Counter[str] = Counter()
+    for cell in cells.values():
+        for name in names(cell):
+            counts[name] += len(cell.values)
     return tuple(name for name, _ in counts.most_common())
 
 
 def _machines(cells: Cells) -> tuple[str, ...]:
-    known = distinct(machine for cell in cells.values() for machine in cell.machines)
-    return _most_first(
-        cells, lambda cell: {str(next(filter(made.fits, known))): None for made in cell.machines}
-    )
+    known = count_machines(chain.from_iterable(cell.machines for cell in cells.values()))
+    return _most_frequent(cells, lambda cell: matching_names(cell.machines, known))
 
 
-def _shared(first: CellResult, second: CellResult) -> list[Pair]:
-    """Return the values of the seeds that both have of the same encoders."""
+def _shared_values(first: CellResult, second: CellResult) -> list[Pair]:
+    """Return the values of the seeds with the same encoders in both cells."""
     by_seed = {each.seed: each for each in second.values}
-    pairs = [(each, by_seed[each.seed]) for each in first.values if each.seed in by_seed]
-    return [(one, two) for one, two in pairs if (one.encoder, one.group) == (two.encoder, two.group)]
+    pairs = []
+    for one in first.values:
+        two = by_seed.get(one.seed)
+        if two is not None and (one.encoder, one.group) == (two.encoder, two.group):
+            pairs.append((one, two))
+    return pairs
 
 
 def _complete(pairs: Sequence[Pair]) -> list[Pair]:
-    return [pair for pair in pairs if all(each.value is not None for each in pair)]
+    """Return the pairs without a missing value."""
+    return [(one, two) for one, two in pairs if one.value is not None and two.value is not None]
 
 
-def _compared(cell: CellId, pairs: Sequence[Pair], first: CellResult, second: CellResult) -> Compared:
-    there = _complete(pairs)
-    seeds, same = len(there), all(one.value == two.value for one, two in there)
-    sides = [finite([each.value for each in side]) for side in zip(*there, strict=True)]
-    if not there or min(map(len, sides)) < len(there):
-        state: State = "missing" if len(there) < len(pairs) else "identical" if same else "no spread"
-        return Compared(cell.short, cell.metric, seeds, None, None, None, None, None, False, None, state)
-    differences = [two - one for one, two in zip(*sides, strict=True)]
-    a, b = (mean_and_spread(side)[0] for side in sides)
+def _compare_cell(cell: CellId, pairs: Sequence[Pair], first: CellResult, second: CellResult) -> Compared:
+    complete = _complete(pairs)
+    is_same = all(one.value == two.value for one, two in complete)
+    is_missing = len(complete) < len(pairs)
+    ours = finite_numbers([one.value for one, _ in complete])
+    theirs = finite_numbers([two.value for _, two in complete])
+    if not complete or len(ours) < len(complete) or len(theirs) < len(complete):
+        state = _state_without_numbers(is_missing, is_same)
+        return Compared(
+            cell.short, cell.metric, len(complete), None, None, None, None, None, False, None, state
+        )
+    differences = [two - one for one, two in zip(ours, theirs, strict=True)]
+    a, b = mean_and_spread(ours)[0], mean_and_spread(theirs)[0]
     difference, largest = mean_and_spread(differences)[0], max(map(abs, differences))
     spread, borrowed = _spread(first, second)
     printed = first.reported.number if first.reported else None
-    rounding = (printed.half_digit if printed else HALF_DIGIT) + SLACK * max(map(abs, (a, b)))
-    if len(there) < len(pairs):
-        state = "missing"
-    elif same:
-        state = "identical"
+    rounding = (printed.half_digit if printed else HALF_DIGIT) + SLACK * max(abs(a), abs(b))
+    if is_missing or is_same:
+        state = _state_without_numbers(is_missing, is_same)
     elif largest <= rounding:
         state = "equal to rounding"
     elif spread is None:
         state = "no spread"
     else:
         state = "within spread" if abs(difference) <= spread else "beyond spread"
-    spreads = difference / spread if spread else None
     return Compared(
-        cell.short, cell.metric, seeds, a, b, difference, largest, spread, borrowed, spreads, state
+        cell=cell.short,
+        metric=cell.metric,
+        seeds=len(complete),
+        a=a,
+        b=b,
+        difference=difference,
+        largest=largest,
+        spread=spread,
+        borrowed=borrowed,
+        spreads=difference / spread if spread else None,
+        state=state,
     )
 
 
-def _spread(first: CellResult, second: CellResult) -> tuple[float | None, bool]:
-    """Return the standard deviation over the seeds inside two folders, pooled, else the published one.
+def _state_without_numbers(is_missing: bool, is_same: bool) -> State:
+    """Return the state of a cell that needs no difference."""
+    if is_missing:
+        return "missing"
+    return "identical" if is_same else "no spread"
 
-    The second value says that it is published.
+
+def _spread(first: CellResult, second: CellResult) -> tuple[float | None, bool]:
+    """Return the pooled spread over the seeds of two folders.
+
+    The published spread is used if there are too few seeds. The second value is true if it is published.
     """
     squares, degrees = 0.0, 0
     for side in (first, second):
-        numbers = finite([each.value for each in side.values])
+        numbers = finite_numbers([each.value for each in side.values])
         spread = mean_and_spread(numbers)[1] if numbers else None
         if spread is not None:
             squares += (len(numbers) - 1) * spread**2

@@ -1,10 +1,11 @@
-"""The judged cells of items as rows of CSV: one a cell, and one a value."""
+"""Create the rows of CSV files: a row for each cell, value, or job."""
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import Any
 
-from replicse.judge.machines import distinct
-from replicse.judge.table import ItemResult
+from replicse.judge.machines import count_machines, matching_names
+from replicse.judge.table import CellResult, ItemResult
 from replicse.spec.columns import TEXT
 
 CONTRACT = (
@@ -19,59 +20,53 @@ TIDY = (
 
 
 def table_rows(result: ItemResult) -> Iterator[dict[str, str]]:
-    """Yield the rows of an item's CSV as text by field.
+    """Yield the rows of an item's CSV file as dicts of strings.
 
-    An item may be run alone, so the verdict of its CSV is that of each cell by itself until its paper is judged.
+    An item may be run alone, so its CSV has the verdict of each cell by itself until the whole paper is judged.
     """
     for cell in result.cells:
-        is_text = cell.metric == TEXT
         reason = cell.reason
         if cell.p is not None and cell.p_adjusted is None:
             reason = f"{reason}; p = {cell.p:.2g} for this cell by itself"
-        untouched = not cell.encoders
-        numbers = {
-            name: _text(getattr(cell, name))
-            for name in ("delta", "low", "high", "pairs_low", "pairs_high", "p")
-        }
         yield {
             "row": cell.row,
             "column": cell.column,
             "metric": cell.metric,
             "protocol": cell.protocol,
-            "reported": cell.reported.value if cell.reported else "",
-            "reproduced": cell.text if is_text else _text(cell.reproduced),
-            "n_seeds": "" if untouched else str(cell.n_seeds),
+            "reported": _reported_text(cell),
+            "reproduced": cell.text if cell.metric == TEXT else _text(cell.reproduced),
+            "n_seeds": str(cell.n_seeds) if cell.encoders else "",
             "verdict": cell.verdict,
             "encoders": ";".join(cell.encoders),
             "borrowed": "yes" if cell.borrowed else "",
             "reason": reason,
-            **numbers,
+            "delta": _text(cell.delta),
+            "low": _text(cell.low),
+            "high": _text(cell.high),
+            "pairs_low": _text(cell.pairs_low),
+            "pairs_high": _text(cell.pairs_high),
+            "p": _text(cell.p),
         }
 
 
 def tidy_rows(results: Sequence[ItemResult]) -> Iterator[dict[str, Any]]:
-    """Yield a row for every value of every cell, as cells.csv holds them."""
-    machines = distinct(machine for result in results for cell in result.cells for machine in cell.machines)
+    """Yield the rows of cells.csv: one for each value of each cell."""
+    cells = list(chain.from_iterable(result.cells for result in results))
+    machines = count_machines(chain.from_iterable(cell.machines for cell in cells))
     for result in results:
         for cell in result.cells:
             for each in cell.values:
                 yield {
-                    "paper": result.paper,
-                    "item": result.item.partition("/")[2],
-                    "row": cell.row,
-                    "column": cell.column,
-                    "protocol": cell.protocol,
-                    "seed": "" if each.seed is None else each.seed,
+                    **_address(result, cell),
+                    "seed": _or_blank(each.seed),
                     "metric": cell.metric_path,
-                    "value": "" if each.value is None else each.value,
+                    "value": _or_blank(each.value),
                     "encoder": each.encoder,
                     "run": each.run,
                     "group": each.group,
-                    "machine": " | ".join(
-                        dict.fromkeys(str(next(filter(made.fits, machines))) for made in cell.machines)
-                    ),
+                    "machine": " | ".join(matching_names(cell.machines, machines)),
                     "package": " | ".join(cell.packages),
-                    "reported": cell.reported.value if cell.reported else "",
+                    "reported": _reported_text(cell),
                     "published_sd": _text(cell.published_sd),
                 }
 
@@ -80,23 +75,42 @@ JOBS = ("paper", "item", "row", "column", "protocol", "seed", "metric", "job", "
 
 
 def job_rows(results: Sequence[ItemResult]) -> Iterator[dict[str, Any]]:
-    """Yield a row for every job of every search, with what the search sets in its run by path."""
+    """Yield a row for each job of each search, with its hyper-parameters."""
     for result in results:
         for cell in result.cells:
-            place = {
-                "paper": result.paper,
-                "item": result.item.partition("/")[2],
-                "row": cell.row,
-                "column": cell.column,
-                "protocol": cell.protocol,
-                "metric": cell.metric_path,
-            }
             for each in cell.values:
-                seed = "" if each.seed is None else each.seed
                 for number, job in enumerate(each.jobs):
-                    value = "" if job.value is None else job.value
-                    own = {"job": number, "value": value, "encoder": job.encoder, "run": job.run}
-                    yield {**place, "seed": seed, **own, **job.settings}
+                    yield {
+                        **_address(result, cell),
+                        "metric": cell.metric_path,
+                        "seed": _or_blank(each.seed),
+                        "job": number,
+                        "value": _or_blank(job.value),
+                        "encoder": job.encoder,
+                        "run": job.run,
+                        **job.settings,
+                    }
+
+
+def _address(result: ItemResult, cell: CellResult) -> dict[str, str]:
+    """Return the fields that identify a cell of an item."""
+    item = result.item.partition("/")[2]
+    return {
+        "paper": result.paper,
+        "item": item,
+        "row": cell.row,
+        "column": cell.column,
+        "protocol": cell.protocol,
+    }
+
+
+def _or_blank(value: float | str | None) -> float | str:
+    """Return an empty string for a missing value."""
+    return "" if value is None else value
+
+
+def _reported_text(cell: CellResult) -> str:
+    return cell.reported.value if cell.reported else ""
 
 
 def _text(value: float | None) -> str:

@@ -1,28 +1,32 @@
-"""The diagnosis of a number: is it unusual, and which stated settings and causes may explain it.
+"""Diagnose a number: is it unusual, and which causes may explain it?
 
-No cause has a probability: given a number alone, the right one is no more often guessed than by chance. What somebody
-states of a run is compared with the paper's setting, and each difference names the causes that it bears on.
+No cause gets a probability, because given a number alone, guessing the cause is no better than chance. Stated settings
+of a run are compared with the paper's, and each difference names the causes that it can lead to.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, Literal
 
 from replicse.errors import BadInput
-from replicse.judge.published import PublishedCell
+from replicse.judge.published import PublishedCell, SeedSpread
 from replicse.judge.record_diagnosis import FactEffect, RecordedCell, effect_facts, retrained_facts
 from replicse.registry.ranges import ANY
 from replicse.registry.suites import is_percentage, range_of
 from replicse.spec.causes import Cause, Measured
 
 Standing = Literal["", "out of range", "as printed", "not as printed", "usual", "above", "below", "not known"]
-# What describes an encoder and its number, and is no setting that a paper has another of.
+# Facts that describe an encoder or a number; they are not settings that can differ from the paper's.
 DESCRIPTIONS = {"encoder-is", "model", "metric"}
 
 
 @dataclass(frozen=True)
 class Fact:
-    """What somebody states of a run, the paper's setting (None where it is not known), and the causes it bears on."""
+    """A stated setting of a run, compared with the paper's.
+
+    `papers` is the paper's setting (None if it is unknown), `causes` are the causes that the setting can lead to.
+    """
 
     name: str
     value: Any
@@ -31,16 +35,23 @@ class Fact:
 
     @property
     def agrees(self) -> bool:
-        """Return whether it is the paper's setting."""
+        """Return whether the setting is the paper's."""
         return self.papers is not None and self.value == self.papers
 
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """A number next to what is published of its cell, what was stated, and the causes that its encoder can have.
+    """A diagnosed number with stated settings and possible causes.
 
-    `measured` holds the effects that tell of such a number, `excluded` why an encoder cannot have a cause, `recorded`
-    what others measured of the cell.
+    Attributes:
+        number: the number; None to diagnose stated settings alone.
+        published: the published numbers and settings of the cell.
+        standing: where the number is among the published ones.
+        facts: the stated settings.
+        causes: the causes that the encoder can have.
+        excluded: why the encoder cannot have the other causes.
+        measured: measured effects of causes on such a number.
+        recorded: others' measurements of the cell.
     """
 
     number: float | None
@@ -54,95 +65,124 @@ class Diagnosis:
 
     @property
     def difference(self) -> float | None:
-        """Return the number less the printed one; None where one of them is missing."""
+        """Return the number minus the printed number.
+
+        Returns None if one of them is missing.
+        """
         printed = self.published.printed
         return None if self.number is None or printed is None else round(self.number - printed.value, 10)
 
     @property
     def explained(self) -> bool:
-        """Return whether the number needs no cause."""
+        """Return whether the number is normal, so that no cause is needed."""
         return self.standing in ("as printed", "usual")
 
     @property
     def listed(self) -> tuple[Cause, ...]:
-        """Return the causes that stated facts bear on which are not the paper's."""
-        causes = {cause.id: cause for fact in self.facts if not fact.agrees for cause in fact.causes}
+        """Return the causes of stated settings that are not the paper's."""
+        causes: dict[str, Cause] = {}
+        for fact in self.facts:
+            if not fact.agrees:
+                causes |= {cause.id: cause for cause in fact.causes}
         return tuple(causes.values())
 
     @property
     def to_try(self) -> tuple[Cause, ...]:
-        """Return the causes to look for, the cheapest first: those of stated settings, or without any all of them.
+        """Return the causes to look for, the cheapest first.
 
-        A score of the encoder is cheapest, then a look at data or versions, then a training. A number out of its range
-        has the causes of its metric.
+        These are causes of stated settings, or all causes if no setting is stated. Evaluating the encoder is the
+        cheapest, then checking data or versions, then a training. A number out of range has the causes of its metric.
         """
-        settings = {fact.name for fact in self.facts} - DESCRIPTIONS
-        narrow = {"metric"} if self.standing == "out of range" else settings
-        facts = [fact for fact in self.facts if fact.name in narrow and not fact.agrees]
-        stated = [cause for cause in self.causes if any(cause in fact.causes for fact in facts)]
+        names = {fact.name for fact in self.facts} - DESCRIPTIONS
+        if self.standing == "out of range":
+            names = {"metric"}
+        facts = [fact for fact in self.facts if fact.name in names and not fact.agrees]
+        of_facts = set(chain.from_iterable(_cause_ids(fact) for fact in facts))
+        stated = [cause for cause in self.causes if cause.id in of_facts]
         return tuple(sorted(stated or self.causes, key=_cost))
 
     def measured_of(self, cause: Cause, value: Any) -> list[Measured]:
-        """Return what was measured of a cause: of the variant that a stated value names, or else of all."""
+        """Return the measured effects of a cause.
+
+        If a variant with the stated value was measured, only its effects are returned.
+        """
         every = [each for each in self.measured if each.cause == cause.id]
         return [each for each in every if each.variant == value] or every
 
     def recorded_of(self, fact: Fact) -> list[FactEffect]:
-        """Return what others measured of a fact: with the stated value, or else with any."""
-        every = [each for each in self.recorded.effects if fact.name in each.facts] if self.recorded else []
+        """Return the effects of a fact that others measured.
+
+        If the stated value was measured, only its effects are returned.
+        """
+        if self.recorded is None:
+            return []
+        every = [each for each in self.recorded.effects if fact.name in each.facts]
         return [each for each in every if each.value[fact.name] == fact.value] or every
 
     def test_of(self, cause: Cause) -> str:
-        """Return how to test a cause, its command with the cell that a number is compared with."""
+        """Return the command that tests a cause, with the cell of the number."""
         return cause.test.replace("CELL", self.published.name or "CELL")
 
     def plain(self) -> dict[str, Any]:
-        """Return the diagnosis as plain data."""
+        """Return the diagnosis as a dict for JSON."""
         published = self.published
-        spreads = [
-            {"name": each.name, "mean": each.mean, "sd": each.sd, "n": each.n}
-            | dict(zip(("low", "high"), each.bounds(), strict=True))
-            for each in published.spreads
-        ]
-        facts = [
-            {
-                "fact": fact.name,
-                "value": fact.value,
-                "paper": fact.papers,
-                "others": [effect_facts(each) for each in self.recorded_of(fact)],
-                "causes": {
-                    cause.id: {
-                        "reported": [
-                            {"thread": thread, "confirmed": cause.threads[thread], "effect": delta}
-                            for thread, delta in cause.deltas
-                        ],
-                        "measured": [each.plain() for each in self.measured_of(cause, fact.value)],
-                    }
-                    for cause in fact.causes
-                },
-            }
-            for fact in self.facts
-        ]
         return {
             "number": self.number,
             "cell": published.name,
             "printed": published.reported.value if published.reported else None,
             "difference": self.difference,
             "standing": self.standing,
-            "spreads": spreads,
+            "spreads": list(map(_plain_spread, published.spreads)),
             "reruns": dict(published.reruns),
             "retrained": retrained_facts(self.recorded),
-            "facts": facts,
+            "facts": list(map(self._plain_fact, self.facts)),
             "listed": [cause.id for cause in self.listed],
-            "try": [
-                {"cause": cause.id, "test": self.test_of(cause), "fix": cause.fix} for cause in self.to_try
-            ],
+            "try": list(map(self._plain_test, self.to_try)),
             "excluded": dict(self.excluded),
         }
 
+    def _plain_test(self, cause: Cause) -> dict[str, str]:
+        return {"cause": cause.id, "test": self.test_of(cause), "fix": cause.fix}
+
+    def _plain_fact(self, fact: Fact) -> dict[str, Any]:
+        causes = {}
+        for cause in fact.causes:
+            reported = []
+            for thread, delta in cause.deltas:
+                reported.append({"thread": thread, "confirmed": cause.threads[thread], "effect": delta})
+            measured = [each.plain() for each in self.measured_of(cause, fact.value)]
+            causes[cause.id] = {"reported": reported, "measured": measured}
+        others = [effect_facts(each) for each in self.recorded_of(fact)]
+        return {
+            "fact": fact.name,
+            "value": fact.value,
+            "paper": fact.papers,
+            "others": others,
+            "causes": causes,
+        }
+
+
+def _cause_ids(fact: Fact) -> list[str]:
+    return [cause.id for cause in fact.causes]
+
+
+def _plain_spread(spread: SeedSpread) -> dict[str, Any]:
+    low, high = spread.bounds()
+    return {
+        "name": spread.name,
+        "mean": spread.mean,
+        "sd": spread.sd,
+        "n": spread.n,
+        "low": low,
+        "high": high,
+    }
+
 
 def _cost(cause: Cause) -> int:
-    return 0 if cause.checks else 2 if cause.kinds == ("trained",) else 1
+    """Return the rank of a cause by the cost of testing it."""
+    if cause.checks:
+        return 0
+    return 2 if cause.kinds == ("trained",) else 1
 
 
 def diagnose(
@@ -153,25 +193,36 @@ def diagnose(
     measured: Sequence[Measured] = (),
     recorded: RecordedCell | None = None,
 ) -> Diagnosis:
-    """Return the diagnosis of a number, or without one of what was stated alone."""
+    """Diagnose a number, or stated settings alone.
+
+    Args:
+        number: the number; None to diagnose the settings alone.
+        published: the published numbers and settings of the cell.
+        stated: settings of the run by the name of a fact.
+        causes: all known causes.
+        measured: measured effects of causes.
+        recorded: others' measurements of the cell.
+    """
     model = f"{published.model} {stated.get('model', '')}".lower()
     suite = published.metric_path.partition("/")[0]
     reasons = {cause.id: cause.excluded(published.kind, published.metric_path, model) for cause in causes}
     possible = tuple(cause for cause in causes if not reasons[cause.id])
-    facts = [
-        Fact(
-            name, value, published.settings.get(name), tuple(each for each in possible if name in each.facts)
-        )
-        for name, value in stated.items()
-        if name not in DESCRIPTIONS
-    ]
-    of_model = tuple(each for each in possible if any(part in model for part in each.models))
-    of_metric = tuple(each for each in possible if suite in each.metrics)
-    for name, value, those in (
-        ("model", model.strip(), of_model),
-        ("metric", published.metric_path, of_metric),
-    ):
-        facts += [Fact(name, value, None, those)] if those else []
+    facts = []
+    for name, value in stated.items():
+        if name not in DESCRIPTIONS:
+            of_fact = tuple(cause for cause in possible if name in cause.facts)
+            facts.append(Fact(name, value, published.settings.get(name), of_fact))
+    of_model, of_metric = [], []
+    for cause in possible:
+        if any(part in model for part in cause.models):
+            of_model.append(cause)
+        if suite in cause.metrics:
+            of_metric.append(cause)
+    if of_model:
+        facts.append(Fact("model", model.strip(), None, tuple(of_model)))
+    if of_metric:
+        facts.append(Fact("metric", published.metric_path, None, tuple(of_metric)))
+    relevant = tuple(each for each in measured if _is_relevant(each, published))
     return Diagnosis(
         number=number,
         published=published,
@@ -179,32 +230,37 @@ def diagnose(
         facts=tuple(facts),
         causes=possible,
         excluded={name: reason for name, reason in reasons.items() if reason},
-        measured=tuple(each for each in measured if _tells_of(each, published)),
+        measured=relevant,
         recorded=recorded,
     )
 
 
 def standing_of(number: float | None, published: PublishedCell) -> Standing:
-    """Return where a number lies among what is published of its cell; blank without a number."""
+    """Return where a number is among the published ones of its cell.
+
+    Returns an empty string without a number.
+    """
     if number is None:
         return ""
     limits, printed = range_of(published.metric_path), published.printed
     if limits is not None and not limits.holds(number):
         return "out of range"
-    # Both are rounded.
+    # Both numbers are rounded.
     if printed is not None and round(abs(number - printed.value), 10) <= 2 * printed.half_digit:
         return "as printed"
     if printed is not None and published.kind in ("released", "untrained"):
         return "not as printed"
     if not published.spreads:
         return "not known"
-    # Seeds in the printed setting decide, else whatever has most values: a few reruns would allow almost anything.
+    # Use seeds in the printed setting, else the largest sample, because the interval of a few reruns is very wide.
     low, high = max(published.spreads, key=lambda spread: (spread.is_printed, spread.n)).bounds()
-    return "below" if number < low else "above" if number > high else "usual"
+    if number < low:
+        return "below"
+    return "above" if number > high else "usual"
 
 
 def check_number(number: float, published: PublishedCell) -> None:
-    """Raise BadInput where a number is none, or is a fraction of what is x 100."""
+    """Raise BadInput if a number is not a score x 100."""
     if not ANY.holds(number):
         raise BadInput(f"{number:g} is no score; expected {ANY}")
     printed = published.printed
@@ -212,8 +268,11 @@ def check_number(number: float, published: PublishedCell) -> None:
         raise BadInput(f"{number:g} is a fraction; scores are x 100 here, so write {100 * number:g}")
 
 
-def _tells_of(measured: Measured, published: PublishedCell) -> bool:
-    """Return whether an effect is of the suite of a number and of an encoder that is fine-tuned too, or not either."""
+def _is_relevant(measured: Measured, published: PublishedCell) -> bool:
+    """Return whether an effect was measured on the suite of a number.
+
+    Both encoders must be trained, or both untrained.
+    """
     suite = published.metric_path.partition("/")[0]
-    same = not published.kind or (published.kind == "untrained") == (measured.kind == "untrained")
-    return same and suite in ("", measured.metric.partition("/")[0])
+    is_same_kind = not published.kind or (published.kind == "untrained") == (measured.kind == "untrained")
+    return is_same_kind and suite in ("", measured.metric.partition("/")[0])

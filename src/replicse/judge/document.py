@@ -1,32 +1,33 @@
-"""The document of what a study found, from its items' results."""
+"""Build the report of a study from the results of its items."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from replicse.judge.effects import effects_of
 from replicse.judge.gaps import adjudicated_items, gap_explained, gaps_known
 from replicse.judge.judgements import Judgements
-from replicse.judge.machines import distinct
+from replicse.judge.machines import count_machines
 from replicse.judge.others import Others, RecordSummary
-from replicse.judge.report import Incomplete, JudgedItem, Report, Seconds
+from replicse.judge.report import ColumnShape, Incomplete, JudgedItem, Report, Seconds
 from replicse.judge.shape import shapes
-from replicse.judge.summary import compared_rows, orders_kept, tested
+from replicse.judge.summary import compared_rows, count_tests, orders_kept
 from replicse.judge.table import ItemResult
 from replicse.spec.causes import load_causes, load_causes_page, load_measured
 
 
 def judged_item(result: ItemResult, others: Others | None = None) -> JudgedItem:
-    """Return an item with what its rows change, how many cells show each verdict, and what others measured."""
+    """Add effects, counts of verdicts, and others' measurements to an item."""
     quoted = {row.id for row in result.rows if row.quoted}
-    verdicts = Counter(
-        verdict
-        for column in result.columns
-        for cell in result.cells
-        if (cell.column, cell.metric) == (column.id, column.metric) and cell.protocol not in result.variants
-        if (verdict := cell.shown_verdict(result.comparable, cell.row in quoted))
-    )
+    verdicts: Counter[str] = Counter()
+    for column in result.columns:
+        for cell in result.cells:
+            is_shown = (cell.column, cell.metric) == (column.id, column.metric)
+            if is_shown and cell.protocol not in result.variants:
+                verdicts[cell.shown_verdict(result.comparable, cell.row in quoted)] += 1
+    del verdicts[""]
     found = {"effects": tuple(effects_of(result)), "verdicts": dict(verdicts), "others": others or {}}
     return JudgedItem.model_construct(**{**dict(result), **found})
 
@@ -41,18 +42,29 @@ def report(
     others: Mapping[str, Others] | None = None,
     record: RecordSummary | None = None,
 ) -> Report:
-    """Return the report of a study from its record, its items' results and what these say together.
+    """Build the report of a study.
 
-    The page of causes is read from the `workflow` for a study of one of its papers; `others` holds what others measured
-    of the cells of an item, `record` what the record comes to. Rows of the record come from different sources, so their
-    order is not compared.
+    Args:
+        study: the record of the study.
+        results: the results of its items.
+        judgements: claims, adjudication and audit.
+        seconds: how long its jobs took.
+        incomplete: items with missing evaluations.
+        workflow: the folder with the page of causes, which is included if the study has one of its papers.
+        others: others' measurements of the cells of each item.
+        record: the summary of the record, for the study of the record. Its rows come from different sources, so their
+            order is not compared.
     """
     page = load_causes_page(workflow) if workflow else None
-    asked = page is not None and any(result.paper in page.papers for result in results)
+    has_causes = page is not None and any(result.paper in page.papers for result in results)
     judged = judgements or Judgements()
     items = [judged_item(result, (others or {}).get(result.item)) for result in results]
     by_item = {item.item: item for item in items}
-    columns = tuple(shape for item in items for shape in shapes(item)) if record is None else ()
+    columns: tuple[ColumnShape, ...] = ()
+    if record is None:
+        columns = tuple(chain.from_iterable(map(shapes, items)))
+    cells = chain.from_iterable(item.cells for item in items)
+    machines = count_machines(chain.from_iterable(cell.machines for cell in cells))
     return Report(
         study=dict(study),
         items=tuple(items),
@@ -64,12 +76,12 @@ def report(
         differences=compared_rows(items),
         shapes=columns,
         orders=orders_kept(columns),
-        tests=tested(items),
+        tests=count_tests(items),
         seconds=seconds,
-        machines=tuple(distinct(each for item in items for cell in item.cells for each in cell.machines)),
+        machines=tuple(machines),
         incomplete=tuple(incomplete),
-        causes_page=page if asked else None,
-        causes=load_causes(workflow) if workflow and asked else (),
-        measured=tuple(load_measured(workflow)) if workflow and asked else (),
+        causes_page=page if has_causes else None,
+        causes=load_causes(workflow) if workflow and has_causes else (),
+        measured=tuple(load_measured(workflow)) if workflow and has_causes else (),
         record=record,
     )

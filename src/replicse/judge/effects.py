@@ -1,4 +1,7 @@
-"""Effects: what each row of a table changes against its baseline row, in print and in ours, paired by seed."""
+"""Compute the difference of each row of a table to its baseline row.
+
+Differences are printed ones and ours, paired by seed.
+"""
 
 from collections.abc import Iterator
 
@@ -13,19 +16,19 @@ from replicse.registry.suites import is_percentage
 
 
 def effects_of(item: ItemResult) -> Iterator[Effect]:
-    """Yield the effect of every row that we measured next to its baseline row, column by column.
+    """Yield the effect of every measured row, column by column.
 
-    Of rows that are crossed it is over all pairs of backbone and seed.
+    The effect of a crossed row is averaged over all pairs of backbone and seed.
     """
     designs = crossed_designs(item)
-    base = item.row_names.get(item.baseline, "").lstrip("* ")
+    base = _plain_label(item.row_names.get(item.baseline, ""))
     for column in shape_columns(item):
         for each in row_differences(*column_values(item, column, printed=False), item.baseline):
             cell = item.id_at(each.row, column)
             crossed = crossed_difference(designs, item.baseline, cell) or []
             backbones = len(crossed) if len(crossed) >= FEWEST_SEEDS else 0
             yield Effect(
-                row=item.row_names[each.row].lstrip("* "),
+                row=_plain_label(item.row_names[each.row]),
                 printed=each.printed,
                 ours=mean_of_crossed(crossed) if backbones else each.ours,
                 item=item.item,
@@ -35,3 +38,8 @@ def effects_of(item: ItemResult) -> Iterator[Effect]:
                 points=is_percentage(item.described[cell].metric_path),
                 backbones=backbones,
             )
+
+
+def _plain_label(label: str) -> str:
+    """Return a label without the asterisk of a paper's own method."""
+    return label.lstrip("* ")

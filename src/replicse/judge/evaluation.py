@@ -1,4 +1,4 @@
-"""Read an evaluation file and check its shape, its encoder, its numbers and its pairs."""
+"""Load an evaluation file and check its encoder, numbers and pairs."""
 
 import math
 import re
@@ -17,74 +17,78 @@ from replicse.registry.suites import range_of
 if TYPE_CHECKING:
     import numpy as np
 
-# What an evaluation holds, each part by metric path or by name.
+# Optional parts of an evaluation: dicts by metric path or by name.
 PARTS = ("failures", "pairs", "provenance")
 REMEDY = "delete it and evaluate again"
 ROUNDING = 0.0101  # averages are of parts rounded to two decimals
-REORDERED = 0.05  # points by which cosines of 32 bits, as older files have them, change a correlation
+REORDERED = 0.05  # points by which 32-bit cosines, which older files contain, change a correlation
 
 
 def read_evaluation(
     path: str,
     place: Mapping[str, Any],
     tables: Mapping[str, tuple[str, str]],
-    asked: Iterable[str],
+    metric_paths: Iterable[str],
     partly: bool,
 ) -> dict[str, Any]:
     """Read an evaluation file and check all of it.
 
     Args:
         path: the file.
-        place: what a file in this place says of its encoder.
-        tables: file and sha256 of the table of each own set of a study, by name.
-        asked: the metric paths that are read of the file.
-        partly: whether a suite may still be to come.
+        place: the entries that a file in this folder must have, which describe its encoder.
+        tables: file and sha256 of the table of each set of the user, by name.
+        metric_paths: the metric paths that are read from the file.
+        partly: whether a suite may not be evaluated yet.
 
     Returns:
         The content of the file.
 
     Raises:
-        BadInput: the file is no evaluation, or a check below fails.
+        BadInput: if the file is not an evaluation, or a check below fails.
     """
     evaluation: dict[str, Any] = read_json(path)
-    check_evaluation(evaluation, path, place, asked, partly)
+    check_evaluation(evaluation, path, place, metric_paths, partly)
     check_pairs(evaluation, path)
     check_set_tables(evaluation, path, tables)
     return evaluation
 
 
 def check_evaluation(
-    evaluation: Any, path: str, place: Mapping[str, Any], asked: Iterable[str], partly: bool
+    evaluation: Any, path: str, place: Mapping[str, Any], metric_paths: Iterable[str], partly: bool
 ) -> None:
-    """Check shape, encoder, ranges and averages of an evaluation, without its pairs.
+    """Check shape, encoder, ranges and averages of an evaluation.
 
     Raises:
-        BadInput: names what is misshapen, absent, out of range, or contradicts the place or other numbers.
+        BadInput: names what is malformed, missing, out of range, or contradicts the encoder or other numbers.
     """
-    problems = chain(_problems(evaluation, place), _absent(evaluation, asked, partly))
-    if problem := _misshapen(evaluation) or next(problems, ""):
+    problem = _shape_problem(evaluation)
+    if not problem:
+        missing = _missing_paths(evaluation, metric_paths, partly)
+        problem = next(chain(_problems(evaluation, place), missing), "")
+    if problem:
         raise BadInput(f"{path}: {problem}; {_remedy(problem)}")
     checked_record(evaluation.get("provenance", {}), path, REMEDY)
 
 
 def check_pairs(evaluation: Mapping[str, Any], path: str) -> None:
-    """Check that the pairs of a well-formed evaluation have its correlations and counts.
+    """Check that the pairs of an evaluation give its correlations.
 
-    This decodes and ranks every pair: it takes as long as all other checks of a file together.
+    This decodes and ranks every pair, which takes as long as all other checks of a file together.
 
     Raises:
-        BadInput: names the task and what its pairs have instead.
+        BadInput: names the task and the values that its pairs give.
     """
     for task, sides in evaluation.get("pairs", {}).items():
-        if problem := _pairs_problem(task, sides, part_at(evaluation["suites"], task)):
+        problem = _pairs_problem(task, sides, part_at(evaluation["suites"], task))
+        if problem:
             raise BadInput(f"{path}: {problem}; {REMEDY}")
 
 
 def check_set_tables(evaluation: Mapping[str, Any], path: str, tables: Mapping[str, tuple[str, str]]) -> None:
-    """Check that own sets were measured on the tables as they are now.
+    """Check that sets were evaluated on the present version of their tables.
 
     Raises:
-        BadInput: names a set whose table has another sha256.
+        BadInput: names a set if its table has another sha256.
     """
     for name, numbers in evaluation["suites"].get("sets", {}).items():
         file, sha256 = tables.get(name, ("", ""))
@@ -93,7 +97,10 @@ def check_set_tables(evaluation: Mapping[str, Any], path: str, tables: Mapping[s
 
 
 def checked_record(record: object, path: str, remedy: str) -> Mapping[str, Any]:
-    """Return a provenance record, as an evaluation or a run keeps it; BadInput where it is none."""
+    """Return the provenance record of an evaluation or a run.
+
+    BadInput if it is malformed.
+    """
     if isinstance(record, Mapping):
         before = record.get("resumed_from", [])
         if isinstance(before, list) and all(isinstance(each, Mapping) for each in before):
@@ -102,7 +109,10 @@ def checked_record(record: object, path: str, remedy: str) -> Mapping[str, Any]:
 
 
 def _remedy(problem: str) -> str:
-    """Return the remedy of a problem; a suite of a plug-in would give the same numbers again."""
+    """Return the remedy of a problem.
+
+    Evaluating a suite of a plug-in again would give the same numbers.
+    """
     places = plugin_places()
     for suite in current().suites:
         place = places.get(suite_code(suite))
@@ -111,19 +121,25 @@ def _remedy(problem: str) -> str:
     return REMEDY
 
 
-def _misshapen(document: Any) -> str:
-    """Return what keeps a document from being an evaluation; blank where nothing does."""
+def _shape_problem(document: Any) -> str:
+    """Return why a document is not an evaluation.
+
+    Returns an empty string if it is one.
+    """
     if not isinstance(document, Mapping) or not isinstance(document.get("suites"), Mapping):
         return "holds no suites"
-    wrong = next((part for part in PARTS if not isinstance(document.get(part, {}), Mapping)), None)
-    return f"{wrong} is {excerpt(document[wrong])}, not a mapping" if wrong else ""
+    for part in PARTS:
+        if not isinstance(document.get(part, {}), Mapping):
+            return f"{part} is {excerpt(document[part])}, not a mapping"
+    return ""
 
 
 def _problems(evaluation: Mapping[str, Any], place: Mapping[str, Any]) -> Iterator[str]:
+    """Yield wrong encoders, malformed entries, and wrong numbers."""
     for key, expected in place.items():
         if key not in evaluation:
             yield f"{key} is absent, but the encoder in its place has {excerpt(expected)}"
-        elif not _says(evaluation[key], expected):
+        elif not _matches(evaluation[key], expected):
             yield f"{key} is {excerpt(evaluation[key])}, but the encoder in its place has {excerpt(expected)}"
     for path, reason in evaluation.get("failures", {}).items():
         if not isinstance(reason, str):
@@ -131,78 +147,101 @@ def _problems(evaluation: Mapping[str, Any], place: Mapping[str, Any]) -> Iterat
     for suite, numbers in evaluation["suites"].items():
         if not isinstance(numbers, Mapping):
             yield f"suite {suite} is {excerpt(numbers)}, not a mapping"
-        yield from _beyond(suite, numbers)
-        yield from _other_means(suite, numbers)
+        yield from _range_problems(suite, numbers)
+        yield from _average_problems(suite, numbers)
 
 
-def _says(entry: object, expected: object) -> bool:
-    """Return whether a file says what is expected; a corpus may be recorded with the rows that it must have as well."""
+def _matches(entry: object, expected: object) -> bool:
+    """Return whether an entry is the expected one.
+
+    A dict may have more keys, such as the rows of a corpus.
+    """
     if isinstance(expected, Mapping) and isinstance(entry, Mapping):
-        return all(key in entry and _says(entry[key], value) for key, value in expected.items())
+        return all(key in entry and _matches(entry[key], value) for key, value in expected.items())
     return entry == expected
 
 
-def _absent(evaluation: Mapping[str, Any], asked: Iterable[str], partly: bool) -> Iterator[str]:
-    """Yield which metric paths an evaluation has no place for: neither a number, nor null, nor a reason."""
+def _missing_paths(evaluation: Mapping[str, Any], metric_paths: Iterable[str], partly: bool) -> Iterator[str]:
+    """Yield the metric paths without a number, null or failure."""
     suites, failures = evaluation["suites"], evaluation.get("failures", {})
-    for path in asked:
+    for path in metric_paths:
         above, _, last = path.rpartition("/")
-        waits = partly and path.partition("/")[0] not in suites
-        if not (waits or path in failures or last in (part_at(suites, above) or ())):
+        is_pending = partly and path.partition("/")[0] not in suites
+        if not is_pending and path not in failures and last not in (part_at(suites, above) or ()):
             yield f"holds no {path}"
 
 
 def part_at(node: Any, path: str) -> Any:
-    """Return what is at a path of keys; None where nothing is."""
+    """Return the value at a path of keys in nested dicts.
+
+    Returns None if it does not exist.
+    """
     for key in path.split("/"):
-        node = node.get(key) if isinstance(node, Mapping) else None
+        if not isinstance(node, Mapping):
+            return None
+        node = node.get(key)
     return node
 
 
 def _number(node: Any, path: str) -> float | None:
+    """Return the finite number at a path; None if there is no such number."""
     value = part_at(node, path)
     return value if ANY.holds(value) else None
 
 
-def _beyond(path: str, node: Any) -> Iterator[str]:
-    """Yield what is no number or text that a metric path may have, and neighbours in the wrong order."""
+def _range_problems(path: str, node: Any) -> Iterator[str]:
+    """Yield values out of range, and neighbours in the wrong order."""
     limits = range_of(path)
     if limits is not None and node is not None:
         if not limits.holds(node):
             yield f"{path} is {excerpt(node)}; expected {limits}"
     elif isinstance(node, Mapping):
         for key, inner in node.items():
-            yield from _beyond(f"{path}/{key}", inner)
-        suite = current().suites.get(path.partition("/")[0])
-        keys = [key for key in (suite.rising if suite else ()) if _number(node, key) is not None]
-        for low, high in pairwise(keys):
-            if node[low] > node[high] + 1e-6:
-                yield f"{path}/{low} is {node[low]}, above {high}, which is {node[high]}"
-        yield from _outside(path, node)
+            yield from _range_problems(f"{path}/{key}", inner)
+        yield from _order_problems(path, node)
+        yield from _interval_problems(path, node)
     elif isinstance(node, list) and not all(map(ANY.holds, node)):
         yield f"{path} holds {excerpt(node)}, not finite numbers alone"
 
 
-def _other_means(suite: str, numbers: Any) -> Iterator[str]:
-    """Yield averages that are not those of their parts, where all of these are there."""
+def _order_problems(path: str, node: Mapping[str, Any]) -> Iterator[str]:
+    """Yield numbers that are below a number that must not be larger."""
+    suite = current().suites.get(path.partition("/")[0])
+    rising = suite.rising if suite else ()
+    keys = [key for key in rising if _number(node, key) is not None]
+    for low, high in pairwise(keys):
+        if node[low] > node[high] + 1e-6:
+            yield f"{path}/{low} is {node[low]}, above {high}, which is {node[high]}"
+
+
+def _average_problems(suite: str, numbers: Any) -> Iterator[str]:
+    """Yield averages that are not the mean of their parts.
+
+    Averages with a missing part are skipped.
+    """
     entry = current().suites.get(suite)
     averages = entry.averages if entry else {}
     for name, paths in averages.items():
         value = _number(numbers, name)
-        parts = [part for path in paths if (part := _number(numbers, path)) is not None]
+        found = [_number(numbers, path) for path in paths]
+        parts = [part for part in found if part is not None]
         if value is None or len(parts) < len(paths):
             continue
-        if abs(value - math.fsum(parts) / len(parts)) > ROUNDING:
-            yield f"{suite}/{name} is {value}, but its parts have the mean {math.fsum(parts) / len(parts):.2f}"
+        mean = math.fsum(parts) / len(parts)
+        if abs(value - mean) > ROUNDING:
+            yield f"{suite}/{name} is {value}, but its parts have the mean {mean:.2f}"
 
 
 def _pairs_problem(task: str, sides: Any, numbers: Any) -> str:
-    """Return how pairs of a task are broken or contradict its numbers; blank if they are right."""
+    """Return how the pairs of a task are malformed or contradict its numbers.
+
+    Returns an empty string if they are right.
+    """
     from replicse.evaluation.correlation import spearman
     from replicse.judge.pairs import MARK, unpack_side
 
     try:
-        cosine, gold = (unpack_side(sides[name]) for name in ("cosine", "gold"))
+        cosine, gold = unpack_side(sides["cosine"]), unpack_side(sides["gold"])
     except (KeyError, TypeError, ValueError):
         return f"the pairs of {task} are {excerpt(sides)}, not cosines and gold scores"
     if len(cosine) != len(gold):
@@ -213,19 +252,21 @@ def _pairs_problem(task: str, sides: Any, numbers: Any) -> str:
     found = spearman(cosine, gold)
     if score is None or found is None or abs(100 * found - score) <= REORDERED:
         return ""
-    # Without a mark a file may be older than the mark, so its cosines may be tied by rounding.
-    low, high = (found, found) if sides["cosine"].startswith(MARK) else _spearman_range(cosine, gold)
+    low = high = found
+    # A file without the mark may be older than the mark, so rounding may have made its cosines equal.
+    if not sides["cosine"].startswith(MARK):
+        low, high = _spearman_range(cosine, gold)
     if not 100 * low - REORDERED <= score <= 100 * high + REORDERED:
         return f"{task}/all is {score}, but its pairs have {100 * found:.2f}"
     return ""
 
 
 def _spearman_range(cosine: "np.ndarray", gold: "np.ndarray") -> tuple[float, float]:
-    """Bound Spearman's correlation of cosines that were unequal before they were rounded to 32 bits.
+    """Compute bounds of Spearman's correlation for 32-bit cosines.
 
-    Rounding ties neighbours but swaps none, so within a tie any order, and any smaller ties, are possible. The
-    covariance of the ranks is largest if each tie is broken in the order of the gold scores, smallest in the reverse
-    order. The variance of the ranks is smallest with all ties and largest without.
+    Rounding makes neighbours equal but does not swap them, so any order is possible within a tie. The covariance of the
+    ranks is largest if each tie is broken in the order of the gold scores, and smallest in the reverse order. The
+    variance of the ranks is smallest with all ties and largest without ties.
     """
     import numpy as np
 
@@ -240,8 +281,11 @@ def _spearman_range(cosine: "np.ndarray", gold: "np.ndarray") -> tuple[float, fl
     return min(ends), max(ends)
 
 
-def _outside(path: str, node: Mapping[str, Any]) -> Iterator[str]:
-    """Yield a correlation far from the interval of its resamples, which need not be centred on it."""
+def _interval_problems(path: str, node: Mapping[str, Any]) -> Iterator[str]:
+    """Yield a correlation that is far from the interval of its resamples.
+
+    The interval need not be centred on the correlation.
+    """
     low, score, high = (_number(node, name) for name in ("low", "all", "high"))
     if low is not None and score is not None and high is not None:
         slack = max(1.0, high - low)

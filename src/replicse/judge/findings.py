@@ -1,4 +1,4 @@
-"""Findings of the audit, and the printed numbers that they are made from."""
+"""Build findings of the audit from printed numbers."""
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -14,7 +14,7 @@ UNROUNDED = "unless computed before rounding"
 
 
 class PrintedCell(NamedTuple):
-    """A cell, what its paper prints there, and the number in it."""
+    """A cell, its printed value as written, and its printed number."""
 
     cell: Cell
     reported: Reported
@@ -22,40 +22,52 @@ class PrintedCell(NamedTuple):
 
     @property
     def statistic(self) -> tuple[object, ...]:
-        """Return which statistic of how many runs it is: two numbers of one encoder may be its worst and best run."""
+        """Return the statistic and the number of runs.
+
+        A paper may print both the worst and the best run of an encoder.
+        """
         return self.reported.statistic, self.reported.q, self.reported.seeds, self.cell.column.over
 
     @property
     def place(self) -> str:
-        """Return where it is in its paper."""
+        """Return the place in the paper, such as "Table 5"."""
         return self.reported.source.partition(";")[0]
 
 
 def printed_cell(cell: Cell) -> PrintedCell | None:
-    """Return a cell with what is printed there; None where no number is."""
-    number = cell.reported.number if cell.reported else None
-    return PrintedCell(cell, cell.reported, number) if cell.reported and number else None
+    """Return a cell with its printed number; None if no number is printed."""
+    if cell.reported is None or cell.reported.number is None:
+        return None
+    return PrintedCell(cell, cell.reported, cell.reported.number)
 
 
-def measured(plan: Study, item: str = "") -> Iterator[PrintedCell]:
-    """Yield the cells of one item or of all that print a number of their own, in the papers' order.
+def measured_cells(study: Study, item: str = "") -> Iterator[PrintedCell]:
+    """Yield the cells with a printed measurement, in the papers' order.
 
-    Differences to another number and hyper-parameters that a score chose are none.
+    Differences to another number and hyper-parameters selected by a score are skipped.
+
+    Args:
+        study: the study.
+        item: the item; default: all items.
     """
-    for name in [item] if item else plan.items:
-        for cell in plan.described(name):
-            scored = is_measured(cell.column) and cell.column.kind != "difference"
-            if scored and (printed := printed_cell(cell)):
-                yield printed
+    for name in [item] if item else study.items:
+        for cell in study.described(name):
+            if is_measured(cell.column) and cell.column.kind != "difference":
+                printed = printed_cell(cell)
+                if printed:
+                    yield printed
 
 
 def quotation(reported: Reported) -> str:
-    """Return "quoted: whom" of a number that the paper takes from elsewhere, as its note says; else nothing."""
+    """Return "quoted: SOURCE" if the note of a number says that it is quoted.
+
+    Returns an empty string otherwise.
+    """
     return reported.note.partition(";")[0] if reported.note.startswith(QUOTED) else ""
 
 
 def finding(
-    plan: Study,
+    study: Study,
     rule: str,
     cells: Sequence[PrintedCell],
     follows: str,
@@ -67,18 +79,28 @@ def finding(
     further: tuple[CellId, ...] = (),
     against: Sequence[str] | None = None,
 ) -> Finding:
-    """Return a finding on printed cells: it is at the place of the first one, and is about its number.
+    """Build a finding on printed cells.
 
-    `against` it are the places of the others, unless these are given.
+    Args:
+        study: the study.
+        rule: the name of the rule.
+        cells: the cells involved, the wrong one first.
+        follows: what is true instead.
+        certainty: `CERTAIN`, or what could explain the number.
+        printed: the printed text; default: the number of the first cell.
+        place: where it is printed; default: the place of the first cell.
+        note: a note, added to a quotation.
+        further: more cells that are involved.
+        against: the places of the numbers that contradict the first cell; default: the places of all other cells.
     """
     first, reported = cells[0].cell, cells[0].reported
     names = (*(each.cell.id for each in cells), *further)
     if against is None:
-        against = [words(plan.papers, name, first.item.paper) for name in names[1:]]
+        against = [words(study.papers, name, first.item.paper) for name in names[1:]]
     return Finding(
         paper=first.item.paper,
         rule=rule,
-        place=place or words(plan.papers, first.id, first.item.paper),
+        place=place or words(study.papers, first.id, first.item.paper),
         cells=tuple(map(str, names)),
         printed=printed or reported.value,
         follows=follows,

@@ -1,13 +1,14 @@
-"""What a results folder holds by its own record, and the names of the committed studies."""
+"""Load the items of a results folder, and find the committed studies."""
 
 import logging
+import zipfile
 from contextlib import suppress
 from pathlib import Path
 
 from replicse.compile.paths import Paths
 from replicse.compile.record_study import RECORD
 from replicse.compile.specifications import changes_in_folder, describe_outdated
-from replicse.errors import BadInput, MissingData, check_known
+from replicse.errors import BadInput, MissingData, check_known, refusing
 from replicse.files import read_json
 from replicse.judge.table import ItemResult
 from replicse.registry.artefacts import CONFIG
@@ -18,7 +19,10 @@ LOG = logging.getLogger(__name__)
 
 
 def record_of(folder: Path) -> Path:
-    """Return the record of a results folder, the `config.json` in it; MissingData where one of them is absent."""
+    """Return the path of the record `config.json` of a results folder.
+
+    MissingData if one of them does not exist.
+    """
     if not folder.is_dir():
         raise MissingData(f"{folder}: no such folder; name the results of a scale, such as results/micro")
     record = folder / CONFIG
@@ -28,16 +32,16 @@ def record_of(folder: Path) -> Path:
 
 
 def results_in(folder: Path) -> list[ItemResult]:
-    """Return the results of a folder's items.
+    """Load the results of a folder's items.
 
-    An item that belongs to another study than the folder's record is left out. An item that is out of date is named
+    An item that does not belong to the study of the folder's record is skipped. An item that is out of date is named
     in a warning.
 
     Args:
         folder: the results of a scale, or of a committed study.
 
     Raises:
-        MissingData: if there is no folder, no record or no item.
+        MissingData: if the folder, its record or all items are missing.
         BadInput: if a file is broken, or an item belongs to another scale than the record.
     """
     record = record_of(folder)
@@ -55,17 +59,27 @@ def results_in(folder: Path) -> list[ItemResult]:
         raise MissingData(
             f"{folder / 'items'}: no item of {record} in it; run an item, or the study to its report"
         )
-    with suppress(BadInput):  # without a plug-in of the config its code counts as changed
+    with suppress(BadInput):  # if a plug-in of the config is missing, its code counts as changed
         use_all_plugins(config.plugins)
     for sentence in describe_outdated(changes_in_folder(folder, [result.item for result in results])):
         LOG.warning("%s", sentence)
     return results
 
 
-def committed() -> dict[str, Paths]:
-    """Return the paths of the committed studies by name: those of the package, and of this folder in their place.
+def unpack_crate(crate: Path, scratch: Path) -> Path:
+    """Unpack the committed study of a crate and return its folder; BadInput if it contains none."""
+    with refusing(f"{crate}: not a crate", "write it with replicse keep NAME --crate FILE.zip"):
+        with zipfile.ZipFile(crate) as archive:
+            archive.extractall(scratch, [name for name in archive.namelist() if name.startswith("reports/")])
+        (record,) = scratch.glob(f"reports/studies/*/{CONFIG}")
+    return record.parent
 
-    The record is none of them: nothing of it was run.
+
+def committed() -> dict[str, Paths]:
+    """Return the paths of the committed studies by name.
+
+    A study of the current folder replaces a study of the package with the same name. The record is not included,
+    because nothing of it was run.
     """
     studies: dict[str, Paths] = {}
     for home in (f"{packaged('reports').parent}/", ""):
@@ -76,7 +90,10 @@ def committed() -> dict[str, Paths]:
 
 
 def study_folder(name: str) -> Path:
-    """Return a results folder as it is given, or that of a committed study by its name; BadInput names the nearest."""
+    """Return a results folder by path, or a committed study by name.
+
+    Raises BadInput with the nearest name if there is no such study.
+    """
     if Path(name).is_dir() or Path(name).name != name:
         return Path(name)
     studies = committed()

@@ -1,4 +1,4 @@
-"""What explains printed gaps: the cells that stand for the others, and the variant that explains the most of them."""
+"""Select the adjudicated cells to show, and the best explanation."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,25 +12,30 @@ from replicse.judge.statistics import interval_of_mean
 from replicse.judge.table import ItemResult
 from replicse.spec.protocols import AS_RUN
 
-# In this order: what only explains a part is named where nothing explains a gap.
+# A variant that explains gaps in part is named only if no variant explains a gap.
 OUTCOMES = ("explains", "in part")
 
 
 def adjudicated_items(
     rows: Sequence[Explained], items: Mapping[str, ItemResult]
 ) -> Iterator[AdjudicatedItem]:
-    """Yield the cells of each adjudicated item that are shown."""
+    """Yield the shown cells of each adjudicated item."""
     for name, part in groupby(rows, key=attrgetter("item")):
         every = list(part)
         shown = shown_cells(items[name], every)
-        left_out = len({row.cell for row in every}) - len({row.cell for row in shown})
+        left_out = _count_cells(every) - _count_cells(shown)
         yield AdjudicatedItem(name, tuple(shown), left_out)
 
 
-def shown_cells(item: ItemResult, rows: Sequence[Explained]) -> list[Explained]:
-    """Return the cells that are shown: averages stand for their parts, the end for a trajectory.
+def _count_cells(rows: Sequence[Explained]) -> int:
+    return len({row.cell for row in rows})
 
-    Of what is left, cells that another paper prints too; all where no cell has such a counterpart.
+
+def shown_cells(item: ItemResult, rows: Sequence[Explained]) -> list[Explained]:
+    """Return the cells to show.
+
+    Averages are shown instead of their parts, and the last step of a trajectory. Of these, only cells that another
+    paper prints too are shown, unless no cell has such a counterpart.
     """
     columns = {(column.id, column.metric) for column in shape_columns(item)}
     shown = [row for row in rows if (row.column, row.metric) in columns]
@@ -38,26 +43,34 @@ def shown_cells(item: ItemResult, rows: Sequence[Explained]) -> list[Explained]:
 
 
 def gaps_known(rows: Sequence[Explained]) -> bool | None:
-    """Return whether a printed gap is known to be larger than its noise; None where there is no gap."""
+    """Return whether a printed gap is larger than its noise.
+
+    Returns None if there is no gap.
+    """
     gaps = [row for row in rows if row.gap is not None]
     return any(row.share is not None for row in gaps) if gaps else None
 
 
 def gap_explained(rows: Sequence[Explained], items: Mapping[str, ItemResult]) -> GapExplained | None:
-    """Return which variant explains the most gaps, and how much of them; None where none explains any.
+    """Return the variant that explains the most gaps, with its share of them.
 
-    Nothing is said of gaps that are not larger than their noise: they have no share.
+    Returns None if no variant explains a gap.
+
+    Gaps that are not larger than their noise have no share and are ignored.
     """
-    gaps = groupby((row for row in rows if row.gap is not None), key=attrgetter("item"))
-    shown = [row for name, part in gaps for row in shown_cells(items[name], list(part))]
-    outcome = next((each for each in OUTCOMES if any(row.outcome == each for row in shown)), "")
+    with_gap = [row for row in rows if row.gap is not None]
+    shown: list[Explained] = []
+    for name, part in groupby(with_gap, key=attrgetter("item")):
+        shown += shown_cells(items[name], list(part))
+    outcomes = {row.outcome for row in shown}
+    outcome = next((each for each in OUTCOMES if each in outcomes), "")
     explained: dict[tuple[str, str], list[Explained]] = {}
     for row in shown:
         if outcome and row.outcome == outcome:
             explained.setdefault((row.item, row.protocol), []).append(row)
     if not explained:
         return None
-    # Of two that explain as many it is the one that changes less.
+    # If two variants explain as many gaps, the one that changes less is selected.
     best = max(explained, key=lambda key: (len(explained[key]), key[1] != AS_RUN))
     labels = {row.id: row.label for row in items[best[0]].rows}
     names = tuple(dict.fromkeys(labels[row.row] for row in explained[best]))
@@ -65,19 +78,21 @@ def gap_explained(rows: Sequence[Explained], items: Mapping[str, ItemResult]) ->
 
 
 def pooled_share(rows: Sequence[Explained]) -> tuple[float | None, float | None, float | None]:
-    """Return the share of several gaps together, and its bounds: all effects over all gaps, by seed."""
+    """Compute the share of several gaps together, with bounds.
+
+    The share is the sum of effects divided by the sum of gaps, by seed.
+    """
     if len(rows) == 1:
         return rows[0].share, rows[0].share_low, rows[0].share_high
     gaps = [row.gap or 0.0 for row in rows]
     total = math.fsum(map(abs, gaps))
     by_seed: list[Sequence[float]] = [row.by_seed for row in rows]
     if len(set(map(len, by_seed))) > 1:
-        # A seed that failed in one of them leaves no pairs.
+        # A seed failed in one of them, so seeds cannot be paired.
         by_seed = [[row.effect or 0.0] for row in rows]
-    shares = [
-        math.fsum(math.copysign(effect, effect * gap) for effect, gap in zip(effects, gaps, strict=True))
-        / total
-        for effects in zip(*by_seed, strict=True)
-    ]
+    shares = []
+    for effects in zip(*by_seed, strict=True):
+        towards = [math.copysign(effect, effect * gap) for effect, gap in zip(effects, gaps, strict=True)]
+        shares.append(math.fsum(towards) / total)
     pooled = interval_of_mean(tuple(shares))
     return pooled.mean, pooled.low, pooled.high

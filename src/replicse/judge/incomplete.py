@@ -1,22 +1,31 @@
-"""What there is of a study that did not run to its end: each cell that is missing says why."""
+"""List the items with missing evaluations, and the reasons."""
 
 from collections.abc import Sequence
+from itertools import chain
 
+from replicse.compile.job import Job
 from replicse.judge.measurements import Measurements
 from replicse.judge.report import FailedJob, Incomplete
 from replicse.spec.tables import Item
 
 
 def incomplete_items(items: Sequence[Item], measurements: Measurements) -> list[Incomplete]:
-    """Return the items of which an evaluation is missing or broken, in their order; measurements have their jobs."""
+    """Return the items with a missing or broken evaluation, in their order.
+
+    Args:
+        items: the items.
+        measurements: the measurements of the study, with the states of its jobs.
+    """
     incomplete = []
     for item in items:
         files = measurements.study.evaluation_files(item)
         missing = [file for file in files if measurements.evaluation(file) is None]
-        if missing:
-            jobs = measurements.jobs
-            failed = dict.fromkeys(job for file in missing for job in (jobs.failed(file) if jobs else ()))
-            broken = tuple(measurements.broken[file] for file in missing if file in measurements.broken)
-            ended = tuple(FailedJob(str(job), job.log, job.tail, job.remedy) for job in failed)
-            incomplete.append(Incomplete(item.id, len(missing), len(files), ended, broken))
+        if not missing:
+            continue
+        failed: dict[Job, None] = {}  # an ordered set
+        if measurements.jobs:
+            failed = dict.fromkeys(chain.from_iterable(map(measurements.jobs.failed, missing)))
+        jobs = tuple(FailedJob(str(job), job.log, job.tail, job.remedy) for job in failed)
+        broken = tuple(measurements.broken[file] for file in missing if file in measurements.broken)
+        incomplete.append(Incomplete(item.id, len(missing), len(files), jobs, broken))
     return incomplete

@@ -1,4 +1,4 @@
-"""What all items of a study say together, as typed values: claims, adjudicated cells, findings of the audit."""
+"""Judgements on a study: claims, adjudicated cells and findings."""
 
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -7,12 +7,15 @@ from replicse.checked import Checked
 from replicse.spec.cell_id import CellId
 
 CERTAIN = "certain"
-NOT_AUDITED = "not audited"  # a rule that names what the others could not read; pages do not count it
+NOT_AUDITED = "not audited"  # the rule of items that could not be compiled; pages do not count its findings
 
 
 @dataclass(frozen=True)
 class Paired:
-    """A difference in each seed that both sides have, their mean and its 95% bounds (None below three seeds)."""
+    """Differences by seed, with mean and 95% interval.
+
+    The bounds are None for fewer than three seeds.
+    """
 
     mean: float
     low: float | None
@@ -21,7 +24,7 @@ class Paired:
 
     @property
     def n(self) -> int:
-        """Return how many seeds both sides have."""
+        """Return the number of seeds."""
         return len(self.by_seed)
 
     @property
@@ -31,7 +34,10 @@ class Paired:
 
     @property
     def strength(self) -> float:
-        """Return the mean over half the interval; of two seeds, which have none, the smaller difference."""
+        """Return the mean divided by half the interval.
+
+        For two seeds without an interval, the smaller difference.
+        """
         if self.low is None or self.high is None:
             return min(map(abs, self.by_seed))
         return 2 * abs(self.mean) / (self.high - self.low or 1)
@@ -41,13 +47,19 @@ class Paired:
 class Explained:
     """One cell under one variant.
 
-    `gap` is the printed number less the other paper's; where no other paper prints one, the printed number
-    less ours as described, and only at a scale whose numbers are comparable; `noise` is how large it may be by seeds
-    and rounding alone, None where that is unknown. `effect` is ours under the variant less ours as described, paired
-    by seed, `by_seed` each of them, `low` and `high` its 95% interval (None below three seeds). `share` is
-    effect / gap with the bounds it inherits, given where the gap is larger than its noise; `outcome` says in a word
-    whether the variant explains the gap, blank where there is none. `note` marks a variant that changes nothing at this
-    scale.
+    Attributes:
+        gap: the printed number minus the other paper's. If no other paper prints one, the printed number minus ours as
+            described, at a comparable scale only.
+        noise: how large the gap may be from seeds and rounding alone; None if that is unknown.
+        described: ours as described.
+        ours: ours under the variant.
+        effect: `ours` minus `described`, paired by seed.
+        low, high: the 95% interval of the effect; None for fewer than three seeds.
+        by_seed: the effect in each seed.
+        share: effect / gap, if the gap is larger than its noise.
+        share_low, share_high: the 95% interval of the share.
+        outcome: whether the variant explains the gap; an empty string if there is no gap.
+        note: a note if the variant changes nothing at this scale.
     """
 
     item: str
@@ -75,31 +87,38 @@ class Explained:
 
     @property
     def cell(self) -> CellId:
-        """Return the cell that is explained."""
+        """Return the id of the cell."""
         return CellId(self.item, self.row, self.column, self.metric)
 
     @property
     def other_paper(self) -> str:
-        """Return the other paper that prints the cell; blank where none does."""
+        """Return the other paper that prints the cell.
+
+        Returns an empty string if there is none.
+        """
         return self.other.partition("/")[0]
 
     @property
     def paired(self) -> Paired | None:
-        """Return the effect with its bounds and that in each seed; None where nothing was run."""
-        return None if self.effect is None else Paired(self.effect, self.low, self.high, self.by_seed)
+        """Return the effect with its interval; None if it was not run."""
+        if self.effect is None:
+            return None
+        return Paired(self.effect, self.low, self.high, self.by_seed)
 
     def line(self) -> dict[str, Any]:
-        """Return the line of a CSV."""
+        """Return the row of a CSV file."""
         return {**asdict(self), "by_seed": "; ".join(map(repr, self.by_seed))}
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One mistake in print: what is printed where, and what follows instead.
+    """A mistake in a paper: text, place, and what is true instead.
 
-    `place` is in a reader's words. `cells` are names `paper/item/row/column/metric`, the one in question first; a
-    claim's `paper/id` is first. `certainty` is "certain" where no rounding explains it, else it says what would.
-    `against` holds the places of the numbers that contradict it, in a reader's words.
+    Attributes:
+        place: the place in words.
+        cells: ids `paper/item/row/column/metric`, the wrong cell first; for a claim, its `paper/id` is first.
+        certainty: "certain" if rounding cannot explain it, else what could explain it.
+        against: the places of the numbers that contradict it, in words.
     """
 
     paper: str
@@ -114,20 +133,24 @@ class Finding:
 
     @property
     def is_certain(self) -> bool:
-        """Return whether no rounding explains it."""
+        """Return whether rounding cannot explain it."""
         return self.certainty == CERTAIN
 
     def line(self) -> dict[str, str]:
-        """Return the line of a CSV."""
+        """Return the row of a CSV file."""
         return {**asdict(self), "cells": "; ".join(self.cells), "against": "; ".join(self.against)}
 
 
 @dataclass(frozen=True)
 class JudgedClaim:
-    """A claim with its outcome in print, in the numbers of the study that repeated it (blank for none), and in ours.
+    """A claim with outcomes on printed, repeated and our numbers.
 
-    `ran` is of how many of the cells there is a number of ours, `probability` that of the weakest part; `remark` says
-    what of the claim is not tested and what each reading of it came to, `contradicts` names claims of other papers.
+    Attributes:
+        reproduction: the outcome on the numbers of the study that repeated it; an empty string if there is none.
+        ran: how many of the cells have a number of ours.
+        probability: the probability of the weakest part.
+        remark: the part that is not tested, and the outcome of each reading.
+        contradicts: claims of other papers that it contradicts.
     """
 
     claim: str
@@ -151,11 +174,11 @@ class JudgedClaim:
 
     @property
     def cells_run(self) -> str:
-        """Return of how many of the cells there is a number, as `2 of 10`."""
+        """Return how many of the cells have a number of ours, as `2 of 10`."""
         return f"{self.ran} of {len(self.cells)}"
 
     def line(self) -> dict[str, str]:
-        """Return the line of a CSV."""
+        """Return the row of a CSV file."""
         return {
             **asdict(self),
             "cells": "; ".join(self.cells),
@@ -166,12 +189,12 @@ class JudgedClaim:
         }
 
     def facts(self) -> dict[str, Any]:
-        """Return the line with its numbers as numbers; None where there is none."""
+        """Return the row with numbers as numbers; None for a missing number."""
         return {**self.line(), "probability": self.probability, "n_seeds": self.n_seeds}
 
 
 class Judgements(Checked):
-    """What all items of a study say together: claims, adjudicated cells, and the audit of what is printed."""
+    """Judgements on all items of a study, and the audit."""
 
     claims: tuple[JudgedClaim, ...] = ()
     adjudication: tuple[Explained, ...] = ()

@@ -1,24 +1,23 @@
-"""A study's results as pandas DataFrames, for people who go on in a notebook: `replicse.load("results/micro")`."""
+"""Load the results of a study as pandas DataFrames."""
 
 import math
 import tempfile
-import zipfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from replicse.compile.record_study import RECORD
-from replicse.errors import refusing
 from replicse.files import read_json
 from replicse.judge.csv_rows import FIELDS, JOBS, TIDY, job_rows, table_rows, tidy_rows
-from replicse.judge.folder import results_in
-from replicse.judge.multiplicity import controlled
+from replicse.judge.folder import results_in, unpack_crate
+from replicse.judge.multiplicity import adjust_verdicts
 from replicse.judge.report import Report
 from replicse.judge.table import ItemResult
-from replicse.registry.artefacts import CONFIG, REPORT
+from replicse.registry.artefacts import REPORT
 from replicse.spec.printed import parse_number
 from replicse.spec.record import Record, load_record
 from replicse.workspace import workflow_folder
@@ -42,20 +41,23 @@ COUNTS = ("seed", "n_seeds", "job")
 
 @dataclass(frozen=True)
 class Results:
-    """The results of a scale. Numbers are floats, seeds whole numbers, blanks missing; everything else is text.
+    """The results of a scale as DataFrames.
 
-    `values` has one row per cell, protocol and seed: paper, item, row, column, protocol, seed, metric (the path that
-    is read), value, encoder, run; group is a digest of the encoders where they are several, machine and package are
-    what made it (several between bars), reported and published_sd as the paper prints them.
-    `cells` has one row per judged cell: paper, item and the fields of the item's table; verdicts are controlled within
-    each paper, with p of the cell alone and p_adjusted (Benjamini-Hochberg).
-    `jobs` has one row per job of a search: paper, item, row, column, protocol, seed, metric, job (from 0), value,
-    encoder, run, and a column for each path that a search sets, such as `optimisation.learning_rate`.
-    A text that is where others have a number, such as a retrieved sentence, is in a column `value_text`.
-    `report` is the study's report as it was last written, None where none was: effects, claims, audit, adjudication.
-    `readings` has one row per value of the record, of the study `record` alone: source, who, year, paper, item, row,
-    column, setting, printed (whether it is the printed setting), released (whether a checkpoint of the authors was
-    tested), differs, seed, value (as published), place and link.
+    Numbers are floats, seeds and counts are integers, missing values are NA, and everything else is a string. Texts in
+    a column of numbers, such as retrieved sentences, are in a column with the suffix `_text`.
+
+    Attributes:
+        values: one row per cell, protocol and seed: paper, item, row, column, protocol, seed, metric (its path), value,
+            encoder, run, group (a digest of several encoders), machine and package (several are separated by bars),
+            reported and published_sd (as the paper prints them).
+        cells: one row per judged cell: paper, item and the fields of the item's table. Verdicts are adjusted within
+            each paper: p is the p-value of the cell alone, p_adjusted after Benjamini-Hochberg.
+        jobs: one row per job of a search: paper, item, row, column, protocol, seed, metric, job (from 0), value,
+            encoder, run, and a column for each searched hyper-parameter, such as `optimisation.learning_rate`.
+        report: the report of the study, with effects, claims, audit and adjudication; None if it was not written.
+        readings: one row per value of the record, for the study `record` only: source, who, year, paper, item, row,
+            column, setting, printed (whether it is the printed setting), released (whether a checkpoint of the authors
+            was tested), differs, seed, value (as published), place and link.
     """
 
     values: pd.DataFrame
@@ -66,53 +68,60 @@ class Results:
 
 
 def load(folder: Path | str) -> Results:
-    """Return the values and the judged cells that a results folder holds by its own record, and the study's report.
+    """Load the values and judged cells of a results folder as DataFrames.
 
-    The record is the config in the folder, the report the one in the folder of reports next to that of the results. A
-    crate, the zip that `replicse keep NAME --crate FILE.zip` writes, is loaded as the committed study in it.
-    Raises MissingData where the folder, the record or every item is absent, BadInput where one is broken.
+    The report of the study is loaded too, if it exists. The folder contains its record `config.json`. The report is in
+    the folder of reports next to the results.
+
+    Args:
+        folder: the results of a scale or of a committed study, or a crate: the zip file that
+            `replicse keep NAME --crate FILE.zip` writes.
+
+    Raises:
+        MissingData: if the folder, the record or all items are missing.
+        BadInput: if one of them is broken.
+
+    Example:
+        >>> results = replicse.load("results/micro")
+        >>> results.values.groupby("row").value.mean()
     """
     folder = Path(folder)
     if folder.suffix == ".zip" and folder.is_file():
         with tempfile.TemporaryDirectory() as scratch:
-            return load(_study_in(folder, Path(scratch)))
+            return load(unpack_crate(folder, Path(scratch)))
     results = results_in(folder)
     report = folder.absolute().parents[1] / "reports" / folder.absolute().name / REPORT
-    cells = [
-        {
-            "paper": result.paper,
-            "item": result.item.partition("/")[2],
-            **row,
-            "p_adjusted": "" if cell.p_adjusted is None else repr(cell.p_adjusted),
-        }
-        for result in controlled(results)
-        for cell, row in zip(result.cells, table_rows(result), strict=True)
-    ]
+    readings = None
+    if results[0].kept == RECORD:
+        readings = _readings(load_record(workflow_folder()))
     return Results(
         values=_typed(_texts(tidy_rows(results), TIDY)),
-        cells=_typed(_texts(cells, CELLS)),
+        cells=_typed(_texts(_judged_rows(results), CELLS)),
         jobs=_jobs_of(results),
         report=Report.of(read_json(report), str(report)) if report.is_file() else None,
-        readings=_readings(load_record(workflow_folder())) if results[0].kept == RECORD else None,
+        readings=readings,
     )
 
 
-def _study_in(crate: Path, scratch: Path) -> Path:
-    """Unpack the committed study of a crate and return its folder; BadInput if it contains none."""
-    with refusing(f"{crate}: not a crate", "write it with replicse keep NAME --crate FILE.zip"):
-        with zipfile.ZipFile(crate) as archive:
-            archive.extractall(scratch, [name for name in archive.namelist() if name.startswith("reports/")])
-        (record,) = scratch.glob(f"reports/studies/*/{CONFIG}")
-    return record.parent
+def _judged_rows(results: Sequence[ItemResult]) -> Iterator[dict[str, str]]:
+    """Yield a row for each cell, with verdicts adjusted within each paper."""
+    for result in adjust_verdicts(results):
+        item = result.item.partition("/")[2]
+        for cell, row in zip(result.cells, table_rows(result), strict=True):
+            adjusted = "" if cell.p_adjusted is None else repr(cell.p_adjusted)
+            yield {"paper": result.paper, "item": item, **row, "p_adjusted": adjusted}
 
 
 def _jobs_of(results: Sequence[ItemResult]) -> pd.DataFrame:
-    """Return a row for every job of every search; what a search sets keeps its type, and is missing elsewhere."""
+    """Return a row for each job of each search.
+
+    Hyper-parameters keep their types and are missing in other searches.
+    """
     rows = list(job_rows(results))
-    settings = [name for name in dict.fromkeys(name for row in rows for name in row) if name not in JOBS]
+    names = dict.fromkeys(chain.from_iterable(rows))
+    settings = [name for name in names if name not in JOBS]
     frame = _typed(_texts(rows, JOBS))
-    set_to = pd.DataFrame(rows, columns=settings, index=frame.index)
-    return pd.concat([frame, set_to], axis=1)
+    return pd.concat([frame, pd.DataFrame(rows, columns=settings, index=frame.index)], axis=1)
 
 
 def _readings(record: Record) -> pd.DataFrame:
@@ -120,32 +129,37 @@ def _readings(record: Record) -> pd.DataFrame:
     for reading in record.readings:
         source, setting = record.sources[reading.source], record.setting(reading)
         paper, item, row, column, *_ = reading.cell.split("/")
-        facts = [f"{name} {value}" for name, value in setting.facts.items()]
+        differs = ""
+        if not setting.is_printed:
+            facts = [f"{name} {value}" for name, value in setting.facts.items()]
+            differs = "; ".join(filter(None, [setting.as_, *facts, *setting.other]))
         rows.append({
             "source": reading.source, "who": source.who, "year": source.year, "paper": paper, "item": item, "row": row,
             "column": column, "setting": reading.setting, "printed": setting.is_printed,
-            "released": setting.encoder == "released",
-            "differs": "" if setting.is_printed else "; ".join(filter(None, [setting.as_, *facts, *setting.other])),
-            "seed": reading.seed, "value": reading.number.value, "place": reading.place, "link": record.link(reading),
+            "released": setting.encoder == "released", "differs": differs, "seed": reading.seed,
+            "value": reading.number.value, "place": reading.place, "link": record.link(reading),
         })  # fmt: skip
     return pd.DataFrame(rows).astype({"seed": "Int64"})
 
 
 def _texts(rows: Iterable[Mapping[str, Any]], names: Sequence[str]) -> pd.DataFrame:
-    # All as text at first: a row may be called "none" or "NA", which pandas takes for missing.
+    # Strings first, because pandas would parse a row id such as "none" or "NA" as missing.
     return pd.DataFrame(rows, columns=names).astype(str)
 
 
 def _typed(frame: pd.DataFrame) -> pd.DataFrame:
+    """Parse the columns of numbers.
+
+    Texts in them are moved to a column with the suffix `_text`.
+    """
     for name in frame.columns.intersection([*NUMBERS, *COUNTS]):
         texts = frame[name].fillna("")
         numbers = texts.map(_printed_value) if name == "reported" else pd.to_numeric(texts, errors="coerce")
         frame[name] = numbers.astype("Int64" if name in COUNTS else float)
         words = texts[numbers.isna() & (texts != "")]
         if len(words):
-            frame.insert(
-                frame.columns.get_loc(name) + 1, f"{name}_text", words.reindex(frame.index, fill_value="")
-            )
+            place = frame.columns.get_loc(name) + 1
+            frame.insert(place, f"{name}_text", words.reindex(frame.index, fill_value=""))
     return frame
 
 

@@ -1,4 +1,7 @@
-"""The machines that results were made on: one spec gives other numbers on another processor, which rounds otherwise."""
+"""Describe the machines that computed results.
+
+Processors round differently, so the numbers of a job depend on the machine.
+"""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -8,16 +11,24 @@ from replicse.checked import Checked
 from replicse.registry.digests import digest
 
 FAMILIES = ("amx", "avx512", "avx2", "sve", "asimd")
-# Settings that change no sum: how many threads there are is told apart, where they run and what is printed is not.
+# Settings that do not change results: thread counts are recorded separately, pinning and verbosity do not matter.
 SILENT = ("THREADS", "VERBOSE", "OMP_")
 
 
 class Machine(Checked):
-    """What changes the numbers of one spec; blank where a record does not say it.
+    """The properties of a machine that change numbers.
 
-    On a GPU the processor and its threads are left out. `flags` holds the families of a processor's instructions and
-    a digest of them all, `kernel` the libraries that compute products and the settings that steer them, and
-    the parts that batches were split into.
+    Returns an empty string if a record does not contain one.
+
+    On a GPU the processor and its threads are left out.
+
+    Attributes:
+        processor: the name of the processor.
+        flags: the families of its instructions, and a digest of all of them.
+        device: the accelerator, or the device as torch names it.
+        threads: the number of threads.
+        torch: the version of torch.
+        kernel: libraries that compute products, the settings that change their results, and the parts of split batches.
     """
 
     processor: str = ""
@@ -28,45 +39,66 @@ class Machine(Checked):
     kernel: str = ""
 
     def __str__(self) -> str:
-        """Return all that is known as text."""
+        """Return the known properties as a string."""
         named = f"{self.processor} ({self.flags})" if self.flags else self.processor
         return ", ".join(filter(None, [named, self.device, self.threads, self.torch, self.kernel]))
 
     def fits(self, other: "Machine") -> bool:
-        """Return whether nothing that both say differs."""
-        return all(one == two for (_, one), (_, two) in zip(self, other, strict=True) if one and two)
+        """Return whether all properties that both machines have are equal."""
+        known = [
+            (ours, theirs) for (_, ours), (_, theirs) in zip(self, other, strict=True) if ours and theirs
+        ]
+        return all(ours == theirs for ours, theirs in known)
 
 
 def machine_of(record: Mapping[str, Any]) -> Machine:
-    """Return the machine of a provenance record, of this version or an earlier one that said less."""
-    hardware, numerics, kernel = (_part(record, name) for name in ("hardware", "numerics", "kernel"))
-    parts = [
-        f"{name} {record[name]}" for name in ("processes", "chunk") if record.get(name) not in (None, 0, 1)
-    ]
-    version = _part(numerics, "torch_build").get("__version__")
-    steered = [
-        f"{name}={value}"
-        for name, value in _part(numerics, "settings").items()
-        if not any(word in name for word in SILENT)
-    ]
-    made = {
-        "torch": f"torch {version}" if version else "",
-        # Of word vectors, which no device is chosen for, the kernels are those of any machine with this processor.
-        "kernel": ", ".join([*(f"{name} {value}" for name, value in kernel.items()), *steered, *parts])
-        if kernel and record.get("device")
-        else "",
-    }
+    """Return the machine of a provenance record.
+
+    Records of earlier versions have fewer keys.
+    """
+    hardware = _part(record, "hardware")
+    version = _part(_part(record, "numerics"), "torch_build").get("__version__")
+    torch = f"torch {version}" if version else ""
+    kernel = _describe_kernel(record)
     if record.get("accelerator"):
-        return Machine(device=str(record["accelerator"]), **made)
-    flags, threads = str(hardware.get("kernel_flags", "")), record.get("threads")
-    families = [name for name in FAMILIES if name in flags]
+        return Machine(device=str(record["accelerator"]), torch=torch, kernel=kernel)
+    threads = record.get("threads")
     return Machine(
         processor=str(hardware.get("processor", "")),
-        flags=" ".join([*families, f"#{digest(sorted(flags.split()), 4)}"]) if flags else "",
+        flags=_summarise_flags(str(hardware.get("kernel_flags", ""))),
         device=str(record.get("device", "")),
         threads=f"{threads} thread{'' if threads == 1 else 's'}" if threads else "",
-        **made,
+        torch=torch,
+        kernel=kernel,
     )
+
+
+def _describe_kernel(record: Mapping[str, Any]) -> str:
+    """Return the libraries and settings that compute products.
+
+    Returns an empty string if they are unknown.
+
+    Word vectors have no device; any machine with the same processor gives the same numbers.
+    """
+    kernel = _part(record, "kernel")
+    if not kernel or not record.get("device"):
+        return ""
+    parts = [f"{name} {value}" for name, value in kernel.items()]
+    for name, value in _part(_part(record, "numerics"), "settings").items():
+        if not any(word in name for word in SILENT):
+            parts.append(f"{name}={value}")
+    for name in ("processes", "chunk"):
+        if record.get(name) not in (None, 0, 1):
+            parts.append(f"{name} {record[name]}")
+    return ", ".join(parts)
+
+
+def _summarise_flags(flags: str) -> str:
+    """Return families of instructions and a digest: `avx512 avx2 #1a2b`."""
+    if not flags:
+        return ""
+    families = [name for name in FAMILIES if name in flags]
+    return " ".join([*families, f"#{digest(sorted(flags.split()), 4)}"])
 
 
 def _part(record: Mapping[str, Any], name: str) -> Mapping[str, Any]:
@@ -74,27 +106,53 @@ def _part(record: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     return part if isinstance(part, Mapping) else {}
 
 
-def recorded(record: Mapping[str, Any]) -> list[Machine]:
-    """Return the machines of a record: the one it was finished on, and those that a resumed run began on."""
-    return [machine_of(each) for each in (record, *record.get("resumed_from", ()))] if record else []
+def recorded_machines(record: Mapping[str, Any]) -> list[Machine]:
+    """Return the machines of a record.
+
+    The first is the one on which the run finished, then those on which a resumed run was started.
+    """
+    if not record:
+        return []
+    return [machine_of(each) for each in (record, *record.get("resumed_from", ()))]
 
 
-def distinct(machines: Iterable[Machine]) -> Counter[Machine]:
-    """Return how often each machine occurs, those first that name their device, and of them the fullest.
+def count_machines(machines: Iterable[Machine]) -> Counter[Machine]:
+    """Count how often each machine occurs.
 
-    One that says less than another and contradicts it in nothing is counted with it: word vectors know of no GPU.
+    Machines with a device are first, then machines with the most known properties. A machine with fewer known
+    properties that contradicts none of another one is counted with it: word vectors have no GPU in their record.
     """
     counts = Counter(machines)
     totals: Counter[Machine] = Counter()
-    for machine in sorted(
-        counts, key=lambda one: (not one.device, -sum(bool(text) for _, text in one), str(one))
-    ):
+    for machine in sorted(counts, key=_order_of_machine):
         fuller = next(filter(machine.fits, totals), machine)
         totals[fuller] += counts[machine]
     return totals
 
 
-def mixture(machines: Iterable[Machine]) -> str:
-    """Return a sentence that marks what several machines made; blank where one did."""
-    counts = distinct(machines)
-    return f"made on {len(counts)} machines: {' | '.join(map(str, counts))}" if len(counts) > 1 else ""
+def _order_of_machine(machine: Machine) -> tuple[bool, int, str]:
+    known = sum(bool(text) for _, text in machine)
+    return not machine.device, -known, str(machine)
+
+
+def matching_names(machines: Iterable[Machine], known: Iterable[Machine]) -> list[str]:
+    """Return the names of the known machines that some machines match.
+
+    Duplicates are dropped.
+    """
+    candidates = list(known)
+    names: dict[str, None] = {}  # an ordered set
+    for machine in machines:
+        names[str(next(filter(machine.fits, candidates)))] = None
+    return list(names)
+
+
+def describe_mixture(machines: Iterable[Machine]) -> str:
+    """Return a sentence about results from several machines.
+
+    Returns an empty string for one machine.
+    """
+    counts = count_machines(machines)
+    if len(counts) < 2:
+        return ""
+    return f"made on {len(counts)} machines: {' | '.join(map(str, counts))}"

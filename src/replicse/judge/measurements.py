@@ -1,4 +1,4 @@
-"""Measurements: what was measured of a study's encoders, the only way from evaluation files to the values of cells."""
+"""Load the measurements of a study from evaluation files."""
 
 import logging
 from collections import Counter
@@ -23,7 +23,7 @@ from replicse.judge.evaluation import (
     part_at,
     read_evaluation,
 )
-from replicse.judge.machines import Machine, distinct, recorded
+from replicse.judge.machines import Machine, count_machines, recorded_machines
 from replicse.registry.artefacts import PROVENANCE
 from replicse.registry.suites import file_of
 
@@ -33,11 +33,16 @@ Record = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """What was measured of one encoder at a metric path, `suite/...`, of which a suite alone is the shortest.
+    """The value of one encoder at a metric path or of a whole suite.
 
-    `value` is None where it is missing; `failure` says why, unless it was only not run. `bounds` are those of a
-    correlation over resampled test pairs; `provenance` is the record of what it was made with; `half_digit` is half a
-    unit of the last digit of a value that somebody else has rounded.
+    Attributes:
+        encoder: the name of the encoder.
+        metric_path: the path of the metric, which begins with the suite.
+        value: the value; None if it is missing.
+        failure: why it is missing; an empty string if it was not run.
+        bounds: the interval of a correlation over resampled test pairs.
+        provenance: the provenance record of the evaluation.
+        half_digit: half a unit of the last digit, for a value that was published with rounding.
     """
 
     encoder: str
@@ -50,106 +55,135 @@ class Measurement:
 
 
 class Measurements:
-    """The measurements of a study: each file is read once and held to the encoder that the study has in its place.
+    """The measurements of a study.
 
-    With the `jobs` of the study not all of it need be there: what a broken file or a failed job keeps away has that as
-    its failure. Without them BadInput names a broken file. `paths` are those of a committed study.
+    Each file is read once and checked against the encoder of the study.
+
+    Args:
+        study: the study, or the plan of one of its items.
+        jobs: the states of the jobs of the study. With them, a broken file or a failed job becomes the failure of
+            its measurements; without them, a broken file raises BadInput.
+        paths: the paths of a committed study; default: the paths of `study`.
     """
 
     def __init__(
         self, study: Study | ItemPlan, jobs: JobStates | None = None, paths: Paths | None = None
     ) -> None:
-        # The plan of an item has those members of a study that measuring needs.
+        # The plan of an item has all members of a study that are used here.
         self.study = cast(Study, study)
         self.jobs, self.paths = jobs, paths or study.paths
-        # file -> what is wrong with it
+        # file -> error message
         self.broken: dict[str, str] = {}
         self._evaluations: dict[str, Record | None] = {}
         self._training: dict[str, Record] = {}
 
     def at(self, encoder: str, metric_path: str) -> Measurement:
-        """Return what is measured of an encoder at a metric path."""
-        evaluation = self.evaluation(file := self.paths.evaluation(encoder, file_of(metric_path)))
+        """Return the measurement of an encoder at a metric path."""
+        file = self.paths.evaluation(encoder, file_of(metric_path))
+        evaluation = self.evaluation(file)
         if evaluation is None:
-            return Measurement(encoder, metric_path, failure=self._why_absent(file))
-        suites, (task, _, aggregation) = evaluation["suites"], metric_path.rpartition("/")
-        low, high = (part_at(suites, f"{task}/{name}") for name in ("low", "high"))
+            return Measurement(encoder, metric_path, failure=self._why_missing(file))
+        suites = evaluation["suites"]
         return Measurement(
             encoder,
             metric_path,
             value=part_at(suites, metric_path),
             failure=evaluation.get("failures", {}).get(metric_path, ""),
-            bounds=(low, high) if task and aggregation == "all" and None not in (low, high) else None,
+            bounds=_pair_bounds(suites, metric_path),
             provenance=evaluation.get("provenance", {}),
         )
 
     def is_seedless(self, cell: Cell) -> bool:
-        """Return whether no value of a cell depends on a seed: the encoder was not trained for it."""
+        """Return whether a cell depends on no seed, as without training."""
         return cell.seeds == (None,)
 
     def records_behind(self, cell: Cell) -> list[Record]:
-        """Return the records of what a cell reads: of its evaluations, its runs, and the runs that those depend on."""
-        # What is counted from the data is the same everywhere.
-        read = {
-            (encoder, operand.metric_path)
-            for operand in cell.operands or (cell,)
-            if operand.metric_path
-            for encoder in operand.encoders
-            if encoder != "data"
-        }
-        runs = [run for encoder, _ in read if (run := self.study.run_name(encoder))]
-        evaluations = (self.evaluation(self.paths.evaluation(each, file_of(path))) for each, path in read)
-        records = [evaluation.get("provenance", {}) if evaluation else {} for evaluation in evaluations]
+        """Return the provenance records of the evaluations and runs of a cell.
+
+        Runs include the runs that they start from.
+        """
+        read: dict[tuple[str, str], None] = {}  # an ordered set
+        for operand in cell.operands or (cell,):
+            for encoder in operand.encoders if operand.metric_path else ():
+                # Counts of the data do not depend on the machine.
+                if encoder != "data":
+                    read[encoder, operand.metric_path] = None
+        records, runs = [], []
+        for encoder, path in read:
+            evaluation = self.evaluation(self.paths.evaluation(encoder, file_of(path)))
+            records.append(evaluation.get("provenance", {}) if evaluation else {})
+            run = self.study.run_name(encoder)
+            if run:
+                runs.append(run)
         return [*records, *map(self.training_record, self.study.chain(runs))]
 
     def training_record(self, run: str) -> Record:
-        """Return the record of what a run was trained with; nothing where it is absent."""
+        """Return the provenance record of the training of a run.
+
+        Returns an empty dict if it does not exist.
+        """
         if run not in self._training:
             file = self.paths.run(run, PROVENANCE)
             remedy = "delete the folders of the run and of its encoders, and run the study again"
-            record = self._checked(file, lambda: checked_record(read_json(file), file, remedy))
+            record = self._load(file, lambda: checked_record(read_json(file), file, remedy))
             self._training[run] = record or {}
         return self._training[run]
 
     def evaluation(self, file: str) -> Record | None:
-        """Return the content of an evaluation file, None where it is absent.
+        """Return the content of an evaluation file.
 
-        What contradicts its place, its own parts, or where a metric lies is broken.
+        Returns None if it does not exist or is broken.
+
+        A file is broken if it contradicts the encoder of its folder, its averages, or the range of a metric.
         """
         if file not in self._evaluations:
             encoder, group = Path(file).parent.name, Path(file).stem
-            place, asked = self.study.evaluated(encoder, group), self._asked.get((encoder, group), ())
+            place, paths = (
+                self.study.evaluated(encoder, group),
+                self._requested_paths.get((encoder, group), ()),
+            )
             partly = self.jobs is not None
-            self._evaluations[file] = self._checked(file, lambda: self._read(file, place, asked, partly))
+            self._evaluations[file] = self._load(file, lambda: self._read(file, place, paths, partly))
         return self._evaluations[file]
 
-    def _read(self, file: str, place: Record, asked: Iterable[str], partly: bool) -> Record:
-        """Read an evaluation, and check its pairs unless it is the file that its job has written and checked."""
+    def _read(self, file: str, place: Record, metric_paths: Iterable[str], partly: bool) -> Record:
+        """Read an evaluation.
+
+        Check its pairs unless the file is unchanged since its job checked it.
+        """
         if not is_as_written(Path(file)):
-            return read_evaluation(file, place, self._set_tables, asked, partly)
+            return read_evaluation(file, place, self._set_tables, metric_paths, partly)
         evaluation: Record = read_json(file)
-        check_evaluation(evaluation, file, place, asked, partly)
+        check_evaluation(evaluation, file, place, metric_paths, partly)
         check_set_tables(evaluation, file, self._set_tables)
         return evaluation
 
     @cached_property
     def _set_tables(self) -> dict[str, tuple[str, str]]:
-        """Return file and sha256 of the table of each own set that is there, by name."""
-        files = {name: one.get("file", "") for name, one in self.study.own_sets.items()}
-        return {name: (file, sha256_of(file)) for name, file in files.items() if Path(file).is_file()}
+        """Return file and sha256 of the table of each user's set, by name."""
+        tables = {}
+        for name, one in self.study.own_sets.items():
+            file = one.get("file", "")
+            if Path(file).is_file():
+                tables[name] = (file, sha256_of(file))
+        return tables
 
     @cached_property
-    def _asked(self) -> dict[tuple[str, str], set[str]]:
-        """Return the metric paths that cells read of each encoder, by its name and the group of suites."""
-        asked: dict[tuple[str, str], set[str]] = {}
+    def _requested_paths(self) -> dict[tuple[str, str], set[str]]:
+        """Return the metric paths that cells read, by encoder and group of suites."""
+        requested: dict[tuple[str, str], set[str]] = {}
         for cell in chain.from_iterable(self.study.cells.values()):
             for operand in cell.operands or (cell,):
                 for encoder in operand.encoders if operand.metric_path else ():
                     key = encoder, file_of(operand.metric_path)
-                    asked.setdefault(key, set()).add(operand.metric_path)
-        return asked
+                    requested.setdefault(key, set()).add(operand.metric_path)
+        return requested
 
-    def _checked(self, file: str, read: Callable[[], Record]) -> Record | None:
+    def _load(self, file: str, read: Callable[[], Record]) -> Record | None:
+        """Read a file if it exists.
+
+        Note an error instead of raising it if the states of jobs are known.
+        """
         try:
             return read() if Path(file).exists() else None
         except BadInput as error:
@@ -159,21 +193,41 @@ class Measurements:
             LOG.warning("%s", error)
             return None
 
-    def _why_absent(self, file: str) -> str:
-        """Return why an evaluation is not there; blank where nothing has tried to make it, or nobody asks."""
+    def _why_missing(self, file: str) -> str:
+        """Return why an evaluation is missing.
+
+        Returns an empty string if no job failed or job states are unknown.
+        """
         if file in self.broken or self.jobs is None:
             return self.broken.get(file, "")
-        return "; ".join(
-            f"{job} failed: {job.tail[-1] if job.tail else 'its log is empty'} ({job.log})"
-            for job in self.jobs.failed(file)
-        )
+        failures = []
+        for job in self.jobs.failed(file):
+            last_line = job.tail[-1] if job.tail else "its log is empty"
+            failures.append(f"{job} failed: {last_line} ({job.log})")
+        return "; ".join(failures)
+
+
+def _pair_bounds(suites: Record, metric_path: str) -> tuple[float, float] | None:
+    """Return the interval of a correlation over resampled pairs.
+
+    Returns None for metrics other than `all`.
+    """
+    task, _, aggregation = metric_path.rpartition("/")
+    low, high = part_at(suites, f"{task}/low"), part_at(suites, f"{task}/high")
+    if not task or aggregation != "all" or low is None or high is None:
+        return None
+    return low, high
 
 
 def study_machines(study: Study, measurements: Measurements) -> Counter[Machine]:
-    """Return how many runs and evaluations of a study each machine made, of those that are there and not broken."""
+    """Count the runs and evaluations of a study by machine.
+
+    Missing and broken files are skipped.
+    """
     records = [measurements.training_record(run) for run in study.runs]
     for encoder in set(study.suites) - {"data"}:
         groups = [suites[0] for suites in study.groups(encoder).values()]
-        groups += ["trajectory"] if "trajectory" in study.suites[encoder] else []
+        if "trajectory" in study.suites[encoder]:
+            groups.append("trajectory")
         records += [measurements.at(encoder, suite).provenance for suite in groups]
-    return distinct(machine for record in records for machine in recorded(record))
+    return count_machines(chain.from_iterable(map(recorded_machines, records)))

@@ -1,19 +1,24 @@
-"""Methods by study: what every method of several studies came to, one next to the other."""
+"""Compare methods across studies: one result for each method and study."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Any
 
+from replicse.compile.requests import merge_requests
 from replicse.judge.report import Effect, JudgedItem
 from replicse.judge.shape import shape_columns
 from replicse.judge.table import CellResult, ColumnHead
-from replicse.spec.models import SOURCES, layered
+from replicse.spec.models import SOURCES
 from replicse.spec.tables import Item
 
 
 @dataclass(frozen=True)
 class MethodsStudy:
-    """A study of which methods are compared: its record, its items, and the method of each (item, row)."""
+    """A study to compare: record, items, and the method of each row.
+
+    `methods` has the key (item, row).
+    """
 
     name: str
     record: Mapping[str, Any]
@@ -23,7 +28,10 @@ class MethodsStudy:
 
 @dataclass(frozen=True)
 class MethodResult:
-    """What a method came to in a study: its cell, and its effect against the shared method where there is one."""
+    """The result of a method in a study.
+
+    `effect` is the effect against the shared method, if it was measured.
+    """
 
     item: JudgedItem
     cell: CellResult
@@ -32,7 +40,7 @@ class MethodResult:
 
 @dataclass
 class Method:
-    """A method by its recipe and the longest of its labels, with its results by study."""
+    """A method by its recipe and its longest label, with its results by study."""
 
     recipe: str
     label: str = ""
@@ -41,7 +49,10 @@ class Method:
 
 @dataclass(frozen=True)
 class Methods:
-    """Methods, those of most studies first, and the column that stands for each study; `shared` is the first one."""
+    """Methods with the column to show for each study.
+
+    Methods with the most studies are first; `shared` is the first method.
+    """
 
     studies: Mapping[str, MethodsStudy]
     columns: Mapping[str, ColumnHead]
@@ -50,36 +61,39 @@ class Methods:
 
 
 def recipes_of(items: Iterable[Item]) -> dict[tuple[str, str], str]:
-    """Return the method of each (item, row): `simcse/unsup, dropout.hidden 0.0`, or the encoder that is not trained."""
+    """Return the method of each (item, row).
+
+    A method is a recipe with its changes, such as `simcse/unsup, dropout.hidden 0.0`, or an encoder that is not
+    trained.
+    """
     recipes = {}
     for item in items:
         for row in item.rows:
-            asked = layered(item.encoder, row.encoder).plain()
-            source = next((key for key in SOURCES if key in asked), "")
-            name = str(asked.pop(source, f"{item.name}/{row.id}"))
-            own = not source or (source == "use" and "/" not in name)
-            parts = [
-                f"{item.paper}/{name}" if own else name,
-                *_changes(asked.pop("run", {})),
-                *_changes(asked),
-            ]
+            request = merge_requests(item.encoder, row.encoder).plain()
+            source = next((key for key in SOURCES if key in request), "")
+            name = str(request.pop(source, f"{item.name}/{row.id}"))
+            if not source or (source == "use" and "/" not in name):
+                name = f"{item.paper}/{name}"
+            parts = [name, *_changes(request.pop("run", {})), *_changes(request)]
             recipes[item.id, row.id] = ", ".join(parts)
     return recipes
 
 
-def _changes(asked: Mapping[str, Any], below: str = "") -> Iterator[str]:
-    """Yield `dropout.hidden 0.0` for each entry of a mapping and of those in it."""
-    for key, value in asked.items():
+def _changes(entries: Mapping[str, Any], prefix: str = "") -> Iterator[str]:
+    """Yield `dropout.hidden 0.0` for each value in nested dicts."""
+    for key, value in entries.items():
         if isinstance(value, Mapping):
-            yield from _changes(value, f"{below}{key}.")
+            yield from _changes(value, f"{prefix}{key}.")
         else:
-            yield f"{below}{key} {value}"
+            yield f"{prefix}{key} {value}"
 
 
 def methods_by_study(studies: Iterable[MethodsStudy]) -> Methods | None:
-    """Return all methods in the column that stands for each study; None where no study trains one.
+    """Return all methods with their results in one column of each study.
 
-    It is the average over STS where a study has it, else the first column whose shape is judged.
+    Returns None if no study trains an encoder.
+
+    The column is the average over STS, else the first column whose shape is judged.
     """
     columns: dict[str, ColumnHead] = {}
     methods: dict[str, Method] = {}
@@ -100,17 +114,23 @@ def methods_by_study(studies: Iterable[MethodsStudy]) -> Methods | None:
 
 
 def _column(items: Sequence[JudgedItem]) -> ColumnHead | None:
-    """Return the average over STS of some items, else their first judged column of trained encoders."""
-    trained = [item for item in items if any(value.run for cell in item.cells for value in cell.values)]
-    judged = [column for item in trained for column in shape_columns(item)]
-    averages = [column for column in judged if column.average and column.metric_path.startswith("sts/")]
-    return next(iter([*averages, *judged]), None)
+    """Return the column to compare: the average over STS if it exists.
+
+    Otherwise it is the first column whose shape is judged, of items with trained encoders.
+    """
+    columns: list[ColumnHead] = []
+    for item in items:
+        values = chain.from_iterable(cell.values for cell in item.cells)
+        if any(value.run for value in values):
+            columns += shape_columns(item)
+    averages = [column for column in columns if column.average and column.metric_path.startswith("sts/")]
+    return next(iter([*averages, *columns]), None)
 
 
 def _results(study: MethodsStudy, main: ColumnHead) -> Iterator[tuple[str, str, MethodResult]]:
-    """Yield recipe, label and result of every row in the columns of a study that are measured as the main one is.
+    """Yield recipe, label and result of each row with the main metric.
 
-    Rows of the same encoders are one method, by the recipe of the first.
+    Rows with the same encoders are one method, named by the recipe of the first row.
     """
     first: dict[tuple[str, ...], str] = {}
     for item in study.items:
@@ -126,7 +146,7 @@ def _results(study: MethodsStudy, main: ColumnHead) -> Iterator[tuple[str, str, 
 
 
 def _against(methods: Sequence[Method]) -> Sequence[Method]:
-    """Return methods whose effects are those against the first of them; others are left out."""
+    """Drop effects that are not against the first method."""
     for method in methods:
         for name, result in method.results.items():
             base = methods[0].results.get(name)

@@ -1,4 +1,7 @@
-"""Many tests together: verdicts of a paper by Benjamini-Hochberg, claims of several parts and effects by Holm."""
+"""Correct for multiple tests.
+
+Verdicts of a paper are adjusted by Benjamini-Hochberg, parts of claims and effects by Holm.
+"""
 
 from collections.abc import Sequence
 
@@ -6,32 +9,39 @@ from replicse.judge.table import CellResult, ItemResult
 from replicse.registry.levels import LEVEL
 from replicse.spec.cell_id import AS_DESCRIBED
 
-FALSE = 1 - LEVEL  # the share of false ones among the cells that are called higher or lower
+FALSE = 1 - LEVEL  # the expected share of false verdicts among the cells with verdict higher or lower
 
 
-def controlled(results: Sequence[ItemResult]) -> list[ItemResult]:
-    """Return results whose verdicts are controlled within each paper; a cell without p stays as it is.
+def adjust_verdicts(results: Sequence[ItemResult]) -> list[ItemResult]:
+    """Adjust the verdicts of results within each paper by Benjamini-Hochberg.
 
-    Cells of variants are a second family, next to those of the paper's text.
+    Cells without p are unchanged.
+
+    Cells of the protocol `as-described` are one family of tests, cells of variants another one.
     """
+    cells = {}
     families: dict[tuple[str, bool], list[tuple[str, int]]] = {}
-    cells = {(result.item, place): cell for result in results for place, cell in enumerate(result.cells)}
-    papers = {result.item: result.paper for result in results}
-    for key, cell in cells.items():
-        if cell.p is not None:
-            families.setdefault((papers[key[0]], cell.protocol == AS_DESCRIBED), []).append(key)
+    for result in results:
+        for place, cell in enumerate(result.cells):
+            key = result.item, place
+            cells[key] = cell
+            if cell.p is not None:
+                families.setdefault((result.paper, cell.protocol == AS_DESCRIBED), []).append(key)
     for keys in families.values():
-        # Imported here: it takes longer than all else that `show` does, and only full-scale cells have a p.
+        # The import takes longer than everything else in `show`, and only full-scale cells have a p.
         from scipy.stats import false_discovery_control
 
         adjusted = false_discovery_control([cells[key].p for key in keys])
         for key, p in zip(keys, adjusted.tolist(), strict=True):
-            cells[key] = _controlled(cells[key], p, len(keys))
-    kept = [tuple(cells[each.item, place] for place in range(len(each.cells))) for each in results]
-    return [each.model_copy(update={"cells": own}) for each, own in zip(results, kept, strict=True)]
+            cells[key] = _adjust_cell(cells[key], p, len(keys))
+    copies = []
+    for result in results:
+        of_item = tuple(cells[result.item, place] for place in range(len(result.cells)))
+        copies.append(result.model_copy(update={"cells": of_item}))
+    return copies
 
 
-def _controlled(cell: CellResult, adjusted: float, count: int) -> CellResult:
+def _adjust_cell(cell: CellResult, adjusted: float, count: int) -> CellResult:
     among = f"{adjusted:.2g} among {count} cells of the paper (Benjamini-Hochberg)"
     change = {"p_adjusted": adjusted, "reason": f"{cell.reason}; p = {cell.p:.2g}, {among}"}
     if cell.verdict in ("higher", "lower") and adjusted >= FALSE:
@@ -40,7 +50,10 @@ def _controlled(cell: CellResult, adjusted: float, count: int) -> CellResult:
 
 
 def count_significant(p_values: Sequence[float], level: float = FALSE) -> int:
-    """Return how many of some p-values, the smallest ones, are significant together (Holm)."""
+    """Count the p-values that are significant together by Holm's method.
+
+    These are the smallest ones.
+    """
     count = len(p_values)
     for place, p in enumerate(sorted(p_values)):
         if p > level / (count - place) * (1 + 1e-12):

@@ -1,4 +1,4 @@
-"""What others measured of a cell, as typed values: one entry for each source and setting."""
+"""Others' measurements of a cell: one entry for each source and setting."""
 
 from dataclasses import dataclass, fields
 
@@ -7,10 +7,14 @@ from replicse.judge.table import Verdict
 
 @dataclass(frozen=True)
 class SettingEffect:
-    """What a setting changes in one source: its mean less the mean in the setting it is compared with.
+    """The effect of a setting within one source.
 
-    `low` and `high` are a 95% interval, None with fewer than three values on a side. `is_paired` says that both sides
-    have the same seeds and the differences by seed were averaged.
+    It is the mean in this setting minus the mean in the setting that it is compared with.
+
+    Attributes:
+        low, high: the 95% interval; None for fewer than three values on a side.
+        n, n_base: how many values the two sides have.
+        is_paired: both sides have the same seeds, and differences by seed were averaged.
     """
 
     mean: float
@@ -23,13 +27,21 @@ class SettingEffect:
 
 @dataclass(frozen=True)
 class SourceResult:
-    """What one source measured of one cell in one setting.
+    """The measurements of one cell in one setting by one source.
 
-    `source` is the name of its files in the record, `cited` its repository or thread, `url` that at its commit.
-    `difference` says how the setting differs from the printed one, blank when it does not. `trained` says that the
-    values depend on a training seed, `released` that they are of a checkpoint of a cell that the paper trains. `values`
-    are as published, `seeds` None when not stated, `links` the file or comment that holds each value. `sd` is None for
-    one value. `decides` marks the source whose verdict is that of the cell.
+    Attributes:
+        source: the name of its files in the record.
+        cited: its repository or thread.
+        url: the repository at its commit, or the thread.
+        difference: how the setting differs from the printed one; an empty string if it does not.
+        trained: the values depend on a training seed.
+        released: the values are of a released checkpoint, in a cell that the paper trains.
+        values: the values as published.
+        seeds: their seeds; None if they are not stated.
+        links: the file or comment that contains each value.
+        sd: the standard deviation; None for one value.
+        effect: the effect of the setting, if it is not the printed one.
+        decides: the verdict of this source is the verdict of the cell.
     """
 
     source: str
@@ -71,11 +83,15 @@ Others = dict[str, tuple[SourceResult, ...]]
 
 @dataclass(frozen=True)
 class RecordCount:
-    """How many printed numbers of an item or a paper others measured, and what came out, in the printed setting.
+    """Counts of printed numbers that others measured, with verdicts.
 
-    `measured` counts printed numbers with a reading in any setting, `judged` the ones with a verdict, `other_setting`
-    the ones with a reading in other settings only. A number may have two verdicts: one of a released checkpoint
-    (`equal`, `not_equal`), one of encoders that were trained again (`within`, `higher`, `lower`, `undetermined`).
+    Verdicts are in the printed setting. A number may have two verdicts: one of a released checkpoint (`equal`,
+    `not_equal`), and one of encoders that were trained again (`within`, `higher`, `lower`, `undetermined`).
+
+    Attributes:
+        measured: printed numbers that are measured in any setting.
+        judged: printed numbers with a verdict.
+        other_setting: printed numbers that are measured in other settings only.
     """
 
     name: str
@@ -94,7 +110,7 @@ class RecordCount:
 
 @dataclass(frozen=True)
 class SourceFacts:
-    """One source of the record: who measured what with which code, and how many values of how many cells it gives."""
+    """A source of the record, and how many values and cells it has."""
 
     name: str
     who: str
@@ -111,7 +127,7 @@ class SourceFacts:
 
 @dataclass(frozen=True)
 class RecordSummary:
-    """What the record holds: counts by paper and by item, and its sources."""
+    """The counts of the record by paper and by item, and its sources."""
 
     papers: tuple[RecordCount, ...] = ()
     items: tuple[RecordCount, ...] = ()
@@ -120,6 +136,7 @@ class RecordSummary:
     @property
     def total(self) -> RecordCount:
         """Return the counts of all papers together."""
-        names = [field.name for field in fields(RecordCount)][2:]
-        sums = {name: sum(getattr(count, name) for count in self.papers) for name in names}
+        sums = {}
+        for field in fields(RecordCount)[2:]:
+            sums[field.name] = sum(getattr(count, field.name) for count in self.papers)
         return RecordCount("all", "", **sums)

@@ -1,9 +1,10 @@
-"""Power before running: the smallest difference that so many seeds detect, and the seeds that a difference needs.
+"""Compute the statistical power of seeds before running.
 
-A difference is detected if the printed number is outside the interval of `verdict.expected`. For a single run or a
-mean the probability is that of a noncentral t distribution, with the degrees of freedom of our seeds and of a published
-spread that is pooled with them; for an order statistic it is integrated over our mean and standard deviation. It is
-the power of one cell's verdict, before the verdicts of a paper are controlled for their number.
+This gives the smallest difference that some seeds detect, and the seeds that a difference needs. A difference is
+detected if the printed number is outside the interval of `verdict.expected`. For a single run or a mean, the power is
+the probability of a noncentral t distribution, with the degrees of freedom of our seeds and of a published spread that
+is pooled with them; for an order statistic it is integrated over our mean and standard deviation. It is the power of
+one verdict, before the verdicts of a paper are adjusted for multiple tests.
 """
 
 import math
@@ -20,7 +21,7 @@ from replicse.spec.printed import Spread
 
 POWER = 0.8
 MOST_SEEDS = 1000
-# A difference of so many standard errors is always detected; a little further out ncfdtr returns NaN.
+# A difference of this many standard errors is always detected; for slightly larger ones ncfdtr returns NaN.
 CERTAIN = 35.0
 
 
@@ -32,17 +33,17 @@ def power(
     share: float | None = None,
     borrowed: float = 0.0,
 ) -> float | None:
-    """Return the probability that so many seeds detect a difference from the printed number.
+    """Compute the probability that seeds detect a difference.
 
     Args:
         gap: the difference, in standard deviations over seeds.
-        seeds: how many runs of ours there are.
+        seeds: the number of our runs.
         of: how many runs the printed number is the mean or an order statistic of.
-        share: which order statistic it is, 0 the minimum and 1 the maximum; None for a mean.
-        borrowed: degrees of freedom of a published spread that is pooled with ours.
+        share: the quantile of an order statistic, 0 for the minimum and 1 for the maximum; None for a mean.
+        borrowed: degrees of freedom of a published spread that is pooled with ours; 0 if there is none.
 
     Returns:
-        The power; None without seeds, and below three seeds without a published spread.
+        The power; None without seeds, and for fewer than three seeds without a published spread.
     """
     if seeds < (1 if borrowed else FEWEST_SEEDS):
         return None
@@ -67,29 +68,31 @@ def power(
 def smallest_gap(
     seeds: int, *, of: int = 1, share: float | None = None, borrowed: float = 0.0
 ) -> float | None:
-    """Return the smallest gap, in standard deviations, that so many seeds detect with power 0.8.
+    """Compute the smallest gap that seeds detect with power 0.8.
 
-    None below three seeds where no spread is borrowed.
+    The gap is in standard deviations over seeds. The arguments are those of `power`. Returns None for fewer than three
+    seeds without a published spread.
     """
     if power(1.0, seeds, of=of, share=share, borrowed=borrowed) is None:
         return None
 
-    def detected(step: int) -> float:
+    def power_at(step: int) -> float:
         return power(step / 1e6, seeds, of=of, share=share, borrowed=borrowed) or 0.0
 
-    return bisect_left(range(200_000_000), POWER, key=detected) / 1e6
+    return bisect_left(range(200_000_000), POWER, key=power_at) / 1e6
 
 
 def seeds_for(gap: float, *, of: int = 1, share: float | None = None, borrowed: float = 0.0) -> int | None:
-    """Return the fewest seeds that detect a gap, in standard deviations, with power 0.8; None where no number does.
+    """Compute the fewest seeds that detect a gap with power 0.8.
 
-    However many seeds there are, one printed run stays one draw: below 2.8 standard deviations none detects it.
+    The gap is in standard deviations over seeds. The arguments are those of `power`. Returns None if no number of seeds
+    detects the gap: below 2.8 standard deviations, a printed single run is too uncertain.
     """
 
-    def detected(seeds: int) -> bool:
+    def is_detected(seeds: int) -> bool:
         return (power(abs(gap), seeds, of=of, share=share, borrowed=borrowed) or 0.0) >= POWER
 
     numbers = range(1 if borrowed else FEWEST_SEEDS, MOST_SEEDS + 1)
-    # From some number of seeds on the gap is detected: found by halving.
-    place = bisect_left(numbers, True, key=detected)
+    # Power grows with the number of seeds, so bisection finds the first.
+    place = bisect_left(numbers, True, key=is_detected)
     return numbers[place] if place < len(numbers) else None

@@ -1,4 +1,4 @@
-"""What a report reads of a study's record and of its data record, held to what it can mean."""
+"""Define the parts of a study's record that a report uses."""
 
 from typing import Annotated, Any
 
@@ -11,14 +11,14 @@ ItemName = Annotated[str, Field(pattern=r"^[a-z0-9]+/[A-Za-z0-9-]+$", strict=Tru
 
 
 class RanProtocol(Checked):
-    """A protocol that some cell was run under."""
+    """A protocol of at least one cell that was run."""
 
     id: Text
     text: Text
 
 
 class DataFile(Checked):
-    """A file of the data; one that was absent has no sha256."""
+    """A data file; a missing file has no sha256."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -29,7 +29,7 @@ class DataFile(Checked):
 
 
 class StudyRecord(Checked):
-    """A study's record; what a later version adds is passed over."""
+    """The record of a study; keys of later versions are ignored."""
 
     model_config = ConfigDict(extra="ignore")
 

@@ -1,4 +1,7 @@
-"""The cells of the record judged: a verdict by source, and what another setting changes in the same source."""
+"""Judge the cells of the record by source.
+
+The effect of another setting is computed within a source.
+"""
 
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -8,7 +11,7 @@ from pathlib import Path
 from replicse.compile.record_study import RECORD, RELEASED, SourceCell
 from replicse.judge.cells import cell_result
 from replicse.judge.measurements import Measurements
-from replicse.judge.multiplicity import controlled
+from replicse.judge.multiplicity import adjust_verdicts
 from replicse.judge.others import Others, SettingEffect, SourceResult
 from replicse.judge.record_measurements import (
     RecordMeasurements,
@@ -26,9 +29,10 @@ from replicse.spec.papers import load_papers
 def record_results(
     measurements: RecordMeasurements, items: Iterable[str], only: Collection[CellId] | None = None
 ) -> list[ItemResult]:
-    """Return the results of some items: each cell as the source with most seeds in the printed setting measured it.
+    """Return the results of some items from the record.
 
-    Rows come from different sources, so they have no baseline.
+    Each cell is from the source with the most seeds in the printed setting. Rows come from different sources, so they
+    have no baseline.
     """
     study = measurements.study
     known = [study.items[name] for name in items if name in study.items]
@@ -36,22 +40,27 @@ def record_results(
     return [result.model_copy(update={"kept": RECORD, "baseline": ""}) for result in results]
 
 
-def controlled_results(measurements: RecordMeasurements, items: Iterable[str]) -> list[ItemResult]:
-    """Return the results of some items, their verdicts controlled among all items of their papers."""
+def adjusted_results(measurements: RecordMeasurements, items: Iterable[str]) -> list[ItemResult]:
+    """Return the results of some items with adjusted verdicts.
+
+    Verdicts are adjusted among all items of a paper.
+    """
     wanted = list(items)
     papers = {name.partition("/")[0] for name in wanted}
     beside = [name for name in measurements.study.items if name.partition("/")[0] in papers]
-    every = controlled(record_results(measurements, beside))
+    every = adjust_verdicts(record_results(measurements, beside))
     return [result for result in every if result.item in wanted]
 
 
 def others_of(measurements: RecordMeasurements, item: str, decided: ItemResult | None = None) -> Others:
-    """Return what every source measured of the cells of an item, by the name of the cell as its paper describes it.
+    """Return the measurements of all sources for an item, by cell id.
+
+    Ids are those of cells as described.
 
     Args:
         measurements: The measurements of the record.
         item: The item, as `paper/item`.
-        decided: The controlled result of the item, which the verdict of the deciding source is taken from.
+        decided: The adjusted result of the item, with the verdicts of the deciding sources.
     """
     others: Others = {}
     verdicts = {str(name): cell for name, cell in decided.by_id.items()} if decided else {}
@@ -64,34 +73,37 @@ def others_of(measurements: RecordMeasurements, item: str, decided: ItemResult |
 
 
 def others_in(measurements: Measurements, result: ItemResult, is_controlled: bool = False) -> Others:
-    """Return what others measured of the cells of an item of any study.
+    """Return others' measurements for the cells of an item of any study.
 
-    `is_controlled` says that verdicts are adjusted for their number in the paper, which takes all items of it.
+    Args:
+        measurements: The measurements of the study.
+        result: The result of the item.
+        is_controlled: Whether to adjust verdicts within the paper, which needs all of its items.
     """
     if isinstance(measurements, RecordMeasurements):
         return others_of(measurements, result.item, result)
     study = measurements.study
     record = load_record_measurements(study.workflow, study.papers, [result.paper])
-    decided = controlled_results(record, [result.item]) if is_controlled else []
+    decided = adjusted_results(record, [result.item]) if is_controlled else []
     return others_of(record, result.item, *decided)
 
 
 def others_by_item(workflow: Path, results: Sequence[ItemResult]) -> dict[str, Others]:
-    """Return what others measured of some items of any study, by item; nothing when there is no record."""
+    """Return others' measurements for some items of any study, by item.
+
+    Returns an empty dict if there is no record.
+    """
     papers = load_papers(workflow)
     record = load_record_measurements(workflow, papers, {result.paper for result in results})
-    decided = {result.item: result for result in controlled_results(record, record.study.items)}
-    return {
-        result.item: others_of(record, result.item, decided[result.item])
-        for result in results
-        if result.item in decided
-    }
+    decided = {result.item: result for result in adjusted_results(record, record.study.items)}
+    items = [result.item for result in results if result.item in decided]
+    return {item: others_of(record, item, decided[item]) for item in items}
 
 
 def source_results(
     measurements: RecordMeasurements, found: Sequence[SourceCell], decided: CellResult | None = None
 ) -> list[SourceResult]:
-    """Return what each source measured of a cell, the deciding one first."""
+    """Return the measurements of a cell by source, the deciding source first."""
     results = []
     for place, each in enumerate(found):
         judged = cell_result(each.cell, measurements.plan_cell(each.cell), measurements)
@@ -104,8 +116,13 @@ def source_results(
 
 def _source_result(measured: SourceCell, judged: CellResult) -> SourceResult:
     source = measured.source
-    counted = measured.readings[: len(measured.cell.jobs)]
-    mean, sd = mean_and_spread([reading.number.value for reading in counted])
+    values, seeds, links, numbers = [], [], [], []
+    for reading in measured.readings[: len(measured.cell.jobs)]:
+        values.append(reading.value)
+        seeds.append(reading.seed)
+        links.append(source.link(reading.place))
+        numbers.append(reading.number.value)
+    mean, sd = mean_and_spread(numbers)
     return SourceResult(
         source=measured.source_name,
         cited=source.repository or source.thread or measured.source_name,
@@ -117,9 +134,9 @@ def _source_result(measured: SourceCell, judged: CellResult) -> SourceResult:
         difference=difference_text(measured),
         trained=measured.trained,
         released=measured.cell.protocol == RELEASED,
-        values=tuple(reading.value for reading in counted),
-        seeds=tuple(reading.seed for reading in counted),
-        links=tuple(source.link(reading.place) for reading in counted),
+        values=tuple(values),
+        seeds=tuple(seeds),
+        links=tuple(links),
         mean=mean,
         sd=sd,
         low=judged.low,
@@ -131,14 +148,23 @@ def _source_result(measured: SourceCell, judged: CellResult) -> SourceResult:
 
 
 def _effect(measured: SourceCell, found: Sequence[SourceCell]) -> SettingEffect | None:
-    """Return what a setting changes against the printed setting in the same source; None when the source lacks one."""
-    same = (each for each in found if each.source_name == measured.source_name and each.setting.is_printed)
-    base = next(same, None)
-    return None if base is None or measured.setting.is_printed else setting_effect(base, measured)
+    """Return the effect of a setting against the printed setting.
+
+    Returns None if the source has only one of them.
+    """
+    if measured.setting.is_printed:
+        return None
+    for each in found:
+        if each.source_name == measured.source_name and each.setting.is_printed:
+            return setting_effect(each, measured)
+    return None
 
 
 def setting_effect(base: SourceCell, changed: SourceCell) -> SettingEffect:
-    """Return the difference of two settings of one source: paired by seed when the seeds are equal, else of means."""
+    """Compute the difference between two settings of one source.
+
+    Values are paired if the seeds are equal; otherwise, means are compared.
+    """
     ours, theirs = (_by_seed(each) for each in (changed, base))
     values, base_values = list(ours.values()), list(theirs.values())
     if ours.keys() == theirs.keys() and None not in (*changed.cell.seeds, *base.cell.seeds):
@@ -150,28 +176,34 @@ def setting_effect(base: SourceCell, changed: SourceCell) -> SettingEffect:
 
 
 def _by_seed(measured: SourceCell) -> Mapping[int, float]:
-    """Return the values of a source cell by seed, by place when seeds are not stated."""
+    """Return the values of a source cell by seed.
+
+    The index is used instead if seeds are not stated.
+    """
     counted = measured.readings[: len(measured.cell.jobs)]
-    stated = all(reading.seed is not None for reading in counted)
-    return {
-        (reading.seed if stated and reading.seed is not None else place): reading.number.value
-        for place, reading in enumerate(counted)
-    }
+    are_stated = all(reading.seed is not None for reading in counted)
+    values = {}
+    for place, reading in enumerate(counted):
+        key = reading.seed if are_stated and reading.seed is not None else place
+        values[key] = reading.number.value
+    return values
 
 
 def welch_interval(
     values: Sequence[float], base: Sequence[float]
 ) -> tuple[float, float | None, float | None]:
-    """Return the difference of two means with Welch's 95% interval; None bounds below three values on a side."""
+    """Compute the difference of two means with Welch's 95% interval.
+
+    The bounds are None for fewer than three values on a side, or if all values of a side are equal.
+    """
     (mean, sd), (base_mean, base_sd) = mean_and_spread(values), mean_and_spread(base)
     difference = mean - base_mean
     if min(len(values), len(base)) < FEWEST_SEEDS or not sd or not base_sd:
         return difference, None, None
     from scipy.special import stdtrit
 
-    shares = sd**2 / len(values), base_sd**2 / len(base)
-    degrees = sum(shares) ** 2 / sum(
-        share**2 / (len(side) - 1) for share, side in zip(shares, (values, base), strict=True)
-    )
-    half = float(stdtrit(degrees, (1 + LEVEL) / 2)) * math.sqrt(sum(shares))
+    variance, base_variance = sd**2 / len(values), base_sd**2 / len(base)
+    total = variance + base_variance
+    degrees = total**2 / (variance**2 / (len(values) - 1) + base_variance**2 / (len(base) - 1))
+    half = float(stdtrit(degrees, (1 + LEVEL) / 2)) * math.sqrt(total)
     return difference, difference - half, difference + half

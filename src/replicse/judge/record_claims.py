@@ -1,7 +1,11 @@
-"""Claims on the record: each is tested in the values of one source under one setting, paired by seed."""
+"""Judge claims on the record.
+
+A claim is tested on the values of one source in one setting, paired by seed.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 
 from replicse.compile.record_study import SourceCell
 from replicse.judge.cells import cell_result
@@ -18,7 +22,10 @@ PRINTED_SETTING = ""
 
 @dataclass(frozen=True)
 class _Test:
-    """A claim tested in one source under one setting: how many of its cells the source has, and the outcome."""
+    """A claim tested on one source in one setting.
+
+    `cells` is how many of the cells the source has.
+    """
 
     source: str
     setting: str
@@ -27,20 +34,26 @@ class _Test:
 
     @property
     def priority(self) -> tuple[int, bool, bool, int, str, str]:
-        """Return the sort key: most cells, the printed setting, an outcome, most seeds, names."""
+        """Return the sort key; the test that decides is first.
+
+        The keys are most cells, the printed setting, a decided outcome, most seeds, and names.
+        """
         decided = self.outcome.outcome not in ABSENT
         place = (self.setting != PRINTED_SETTING, not decided, -self.outcome.n_seeds)
         return (-self.cells, *place, self.source, self.setting)
 
 
 class RecordNumbers:
-    """What others measured, for claims: the source that has most of a claim's cells in one setting decides."""
+    """Others' measurements for testing claims.
+
+    The source with the most cells of a claim in one setting decides.
+    """
 
     whose = "others"
 
     def __init__(self, measurements: RecordMeasurements) -> None:
         self._measurements = measurements
-        # cell -> (source, setting) -> its source cell; the printed setting, under whatever name, is blank.
+        # cell -> (source, setting) -> source cell; the printed setting has an empty name for all sources.
         self._by_cell: dict[str, dict[tuple[str, str], SourceCell]] = {}
         for name, several in measurements.record.sources.items():
             found = self._by_cell.setdefault(name, {})
@@ -49,14 +62,19 @@ class RecordNumbers:
                 found.setdefault((each.source_name, setting), each)
 
     def judge(self, claim: Claim) -> ClaimOutcome:
-        """Return the outcome of the deciding source, which the reason names, and those of the others."""
+        """Return the outcome of the deciding source.
+
+        The reason names it and the outcomes of other sources.
+        """
         tests = self._tests(claim)
         if not tests:
             return ClaimOutcome("not run", None, 0, "nobody has measured its cells")
         first, *others = tests
-        said = [f"{_where(first)}: {first.outcome.reason}"]
-        said += [f"{_where(each)}: {each.outcome.outcome}" for each in others if _is_decided(each)]
-        return replace(first.outcome, reason="; ".join(said))
+        reasons = [f"{_describe_source(first)}: {first.outcome.reason}"]
+        for each in others:
+            if _is_decided(each):
+                reasons.append(f"{_describe_source(each)}: {each.outcome.outcome}")
+        return replace(first.outcome, reason="; ".join(reasons))
 
     def ran(self, claim: Claim) -> int:
         """Return how many of a claim's cells the deciding source has."""
@@ -64,19 +82,20 @@ class RecordNumbers:
         return tests[0].cells if tests else 0
 
     def _tests(self, claim: Claim) -> list[_Test]:
+        """Test a claim on each source and setting, the deciding test first."""
         names = self._measurements.study.names
         cells = [names.cell(name) for name in claim.cells]
-        places = {place for cell in cells for place in self._by_cell.get(str(cell), ())}
-        tests = (self._test(claim, cells, *place) for place in places)
+        places = set(chain.from_iterable(self._by_cell.get(str(cell), ()) for cell in cells))
+        tests = [self._test(claim, cells, *place) for place in places]
         return sorted(tests, key=lambda test: test.priority)
 
     def _test(self, claim: Claim, cells: Iterable[CellId], source: str, setting: str) -> _Test:
         study = self._measurements.study
-        found = {
-            cell: measured
-            for cell in cells
-            if (measured := self._by_cell.get(str(cell), {}).get((source, setting)))
-        }
+        found = {}
+        for cell in cells:
+            measured = self._by_cell.get(str(cell), {}).get((source, setting))
+            if measured:
+                found[cell] = measured
         values = _SourceValues(found, self._measurements)
         outcome = OurNumbers(study, study.names, values, comparable=setting == PRINTED_SETTING).judge(claim)
         if setting != PRINTED_SETTING:
@@ -85,7 +104,10 @@ class RecordNumbers:
 
 
 class _SourceValues(OurCells):
-    """The cells of one source in one setting, those of trained encoders over the seeds that all of them have."""
+    """The cells of one source in one setting.
+
+    Trained encoders have the seeds that all of them share.
+    """
 
     def __init__(self, found: Mapping[CellId, SourceCell], measurements: RecordMeasurements) -> None:
         super().__init__(())
@@ -96,11 +118,14 @@ class _SourceValues(OurCells):
         self._seeds_of_all = _common_seeds([each for each in found.values() if each.trained])
 
     def cell(self, name: CellId) -> CellResult | None:
-        """Return a cell; None when the source does not have it."""
+        """Return a cell; None if the source does not have it."""
         return self._cells.get(name)
 
     def reading(self, name: CellId) -> Reading:
-        """Return the values of a cell by seed; missing when no seed is common to all cells."""
+        """Return the values of a cell by seed.
+
+        The reading is missing if the cells have no common seed.
+        """
         measured = self._found.get(name)
         if measured is None:
             return Reading()
@@ -113,9 +138,9 @@ class _SourceValues(OurCells):
 
 
 def _common_seeds(trained: Sequence[SourceCell]) -> tuple[int | None, ...]:
-    """Return the seeds that all cells have; a lone unstated seed when each cell has one value.
+    """Return the seeds that all cells have.
 
-    Values without a stated seed cannot be paired with those of seeds.
+    If seeds are not stated, they cannot be paired; the result is one seed None if every cell has a single such value.
     """
     if all(each.cell.seeds == (None,) for each in trained):
         return (None,)
@@ -123,8 +148,8 @@ def _common_seeds(trained: Sequence[SourceCell]) -> tuple[int | None, ...]:
     return tuple(sorted(seed for seed in common if seed is not None))
 
 
-def _where(test: _Test) -> str:
-    """Return the source and setting of a test, with its seeds."""
+def _describe_source(test: _Test) -> str:
+    """Return the source and setting of a test, with the number of its seeds."""
     setting = f", setting {test.setting}" if test.setting else ""
     seeds = f", {test.outcome.n_seeds} seeds" if test.outcome.n_seeds else ""
     return f"{test.source}{setting}{seeds}"

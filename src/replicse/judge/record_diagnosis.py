@@ -1,8 +1,11 @@
-"""The record for a diagnosis: what others got in a cell, and what a fact changed in one source."""
+"""Use the record for a diagnosis of a cell.
+
+The record gives others' values of the cell, and the effect of a fact within one source.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from itertools import permutations
+from itertools import chain, permutations
 from typing import Any
 
 from replicse.compile.record_study import SourceCell
@@ -14,13 +17,13 @@ from replicse.judge.statistics import mean_and_spread
 from replicse.registry.levels import FEWEST_SEEDS
 from replicse.spec.record_spreads import has_printed_hyperparameters
 
-# More devices mean a larger batch unless somebody changes both: together they are one difference.
+# More devices mean a larger batch, so a change of both counts as one difference.
 TOGETHER = frozenset(("devices", "batch"))
 
 
 @dataclass(frozen=True)
 class Retrained:
-    """What others got who trained the encoder of a cell again: how many runs, of which sources, in which range."""
+    """The runs of others who trained the encoder of a cell again."""
 
     runs: int
     sources: tuple[str, ...]
@@ -30,7 +33,10 @@ class Retrained:
 
 @dataclass(frozen=True)
 class FactEffect:
-    """What one fact changed in one source: `facts` names it, or several that go together, `value` the other value."""
+    """The effect of a fact in one source.
+
+    `facts` contains its name, or several names that change together; `value` contains their other values.
+    """
 
     cell: str
     source: str
@@ -48,7 +54,10 @@ class FactEffect:
 
 @dataclass(frozen=True)
 class RecordedCell:
-    """What the record says of a cell: reruns in the printed setting, all of them, and effects of facts."""
+    """The record of a cell: reruns and effects of facts.
+
+    `printed` are reruns in the printed setting, `every` are all of them.
+    """
 
     printed: Retrained | None
     every: Retrained | None
@@ -56,15 +65,17 @@ class RecordedCell:
 
 
 def recorded_cell(measurements: RecordMeasurements, published: PublishedCell) -> RecordedCell:
-    """Return what the record says of a cell, effects in the cell itself before those in others of its metric."""
+    """Return the record of a cell.
+
+    Effects in the cell itself are before effects in other cells of its metric.
+    """
     found = _trained(measurements, published)
-    alike = {
-        name: several
-        for name, several in measurements.record.sources.items()
-        if several[0].cell.metric_path == published.metric_path
-        and several[0].trained == (published.kind == "trained")
-    }
-    # Cells that share readings share their effects: the cell itself comes first.
+    alike = {}
+    for name, several in measurements.record.sources.items():
+        is_same_metric = several[0].cell.metric_path == published.metric_path
+        if is_same_metric and several[0].trained == (published.kind == "trained"):
+            alike[name] = several
+    # Cells with the same readings have the same effects, so only the first is kept.
     effects: dict[tuple[str, ...], FactEffect] = {}
     for name in sorted(alike, key=lambda name: not _is_of(name, published)):
         for encoders, effect in fact_effects(name, alike[name]):
@@ -73,30 +84,32 @@ def recorded_cell(measurements: RecordMeasurements, published: PublishedCell) ->
     return RecordedCell(printed, _summary(found), tuple(effects.values()))
 
 
-def with_record(published: PublishedCell, measurements: RecordMeasurements) -> PublishedCell:
-    """Return a cell with the spreads and single reruns of the record.
+def add_record(published: PublishedCell, measurements: RecordMeasurements) -> PublishedCell:
+    """Add the spreads and single reruns of the record to a cell.
 
-    Spreads are of sources with at least three runs in the printed setting, or with its hyper-parameters in code of
-    their own; single reruns are in the printed setting.
+    Spreads come from sources with at least three runs in the printed setting, or with its hyper-parameters in other
+    code; single reruns come from the printed setting.
     """
     spreads: list[SeedSpread] = []
     reruns: dict[str, float] = {}
     for each in _trained(measurements, published):
+        is_printed = each.setting.is_printed
         values = each.numbers
         mean, sd = mean_and_spread(values)
         if len(values) >= FEWEST_SEEDS and sd and has_printed_hyperparameters(each.setting):
-            name = f"{len(values)} runs of {each.source_name}"
-            name += "" if each.setting.is_printed else f" ({', '.join(each.setting.other)})"
-            spreads.append(SeedSpread(name, mean, sd, len(values), is_printed=each.setting.is_printed))
-        elif each.setting.is_printed:
+            other = "" if is_printed else f" ({', '.join(each.setting.other)})"
+            name = f"{len(values)} runs of {each.source_name}{other}"
+            spreads.append(SeedSpread(name, mean, sd, len(values), is_printed=is_printed))
+        elif is_printed:
             reruns[each.source_name] = mean
     return replace(published, seeds=(*spreads, *published.seeds), reruns={**reruns, **published.reruns})
 
 
 def fact_effects(cell: str, found: Sequence[SourceCell]) -> Iterator[tuple[tuple[str, ...], FactEffect]]:
-    """Yield the encoders of two settings of one source that differ in one fact alone, and what that changed.
+    """Yield the effect of each fact between two settings of one source.
 
-    One of them has the printed value of the fact, whatever else both have.
+    The encoders of both settings are yielded with it. One of the settings has the printed value of the fact; all other
+    facts are equal.
     """
     for base, changed in permutations(found, 2):
         if base.source_name != changed.source_name:
@@ -112,7 +125,7 @@ def fact_effects(cell: str, found: Sequence[SourceCell]) -> Iterator[tuple[tuple
 
 
 def _facts(measured: SourceCell) -> dict[str, Any]:
-    """Return what differs from the printed setting: facts by name, others by their text, a protocol by its name."""
+    """Return the differences from the printed setting by name."""
     setting = measured.setting
     if setting.is_printed:
         return {}
@@ -123,21 +136,20 @@ def _facts(measured: SourceCell) -> dict[str, Any]:
 
 def _trained(measurements: RecordMeasurements, published: PublishedCell) -> list[SourceCell]:
     """Return the source cells of encoders that were trained again for a cell."""
-    found = [
-        several
-        for name, several in measurements.record.sources.items()
-        if _is_of(name, published) and several[0].trained
-    ]
-    return [each for several in found for each in several]
+    found: list[SourceCell] = []
+    for name, several in measurements.record.sources.items():
+        if _is_of(name, published) and several[0].trained:
+            found += several
+    return found
 
 
 def _is_of(name: str, published: PublishedCell) -> bool:
-    """Return whether a name of a cell in full is that of a published cell, which may leave out its metric."""
+    """Return whether a full id is a published cell, perhaps without metric."""
     return name == published.name or name.rpartition("/")[0] == published.name
 
 
 def _summary(found: Sequence[SourceCell]) -> Retrained | None:
-    values = [value for each in found for value in each.numbers]
+    values = list(chain.from_iterable(each.numbers for each in found))
     if not values:
         return None
     sources = tuple(dict.fromkeys(each.source_name for each in found))
@@ -145,12 +157,15 @@ def _summary(found: Sequence[SourceCell]) -> Retrained | None:
 
 
 def effect_facts(effect: FactEffect) -> dict[str, Any]:
-    """Return the effect of a fact as plain data."""
+    """Return the effect of a fact as a dict for JSON."""
     numbers = asdict(effect.effect)
     return {"cell": effect.cell, "source": effect.source, "value": dict(effect.value), **numbers}
 
 
 def retrained_facts(recorded: RecordedCell | None) -> dict[str, Any]:
-    """Return the reruns of a cell as plain data: in the printed setting, and in any setting; nothing for none."""
+    """Return the reruns of a cell as a dict for JSON.
+
+    The keys are `printed` and `any`, for the printed setting and any setting.
+    """
     kinds = {"printed": recorded.printed, "any": recorded.every} if recorded else {}
     return {name: asdict(found) for name, found in kinds.items() if found}

@@ -1,4 +1,4 @@
-"""What others measured of a cell as lines of text and as plain data, for the story of the cell."""
+"""Describe others' measurements of a cell for `replicse why`."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
@@ -8,13 +8,14 @@ from replicse.judge.others import SettingEffect, SourceResult
 from replicse.printable import several
 
 SHOWN_VALUES = 5
-LONGEST = 7  # characters of a value that is shown as published
+LONGEST = 7  # longer published values are rounded
 
 
 def others_lines(results: Sequence[SourceResult]) -> Iterator[str]:
-    """Yield a line for each source and setting: what it measured, the verdict, and the file or comment that holds it.
+    """Yield a line for each source and setting.
 
-    The deciding source comes first, then the others in the printed setting, then other settings.
+    A line contains the values, the verdict, and the file or comment with the values. The deciding source is first, then
+    other sources in the printed setting, then other settings.
     """
     for result in results:
         first, *more = dict.fromkeys(result.links)
@@ -25,7 +26,7 @@ def others_lines(results: Sequence[SourceResult]) -> Iterator[str]:
 
 
 def others_facts(results: Sequence[SourceResult]) -> list[dict[str, Any]]:
-    """Return what others measured of a cell as plain data."""
+    """Return others' measurements of a cell as dicts for JSON."""
     return [asdict(result) for result in results]
 
 
@@ -40,28 +41,32 @@ def _measured(result: SourceResult) -> str:
 
 
 def _values(result: SourceResult) -> str:
-    """Return `runs 74.99, 76.40, ...`; blank for one value."""
-    shown = ", ".join(map(_rounded, result.values[:SHOWN_VALUES]))
-    more = ", ..." if result.n > SHOWN_VALUES else ""
-    return f"runs {shown}{more}" if result.n > 1 else ""
+    """Return `runs 74.99, 76.40, ...`; an empty string for one value."""
+    if result.n < 2:
+        return ""
+    shown = list(map(_rounded, result.values[:SHOWN_VALUES]))
+    if result.n > SHOWN_VALUES:
+        shown.append("...")
+    return f"runs {', '.join(shown)}"
 
 
 def _rounded(value: str) -> str:
-    """Return a published value, one of full precision with two decimals."""
+    """Return a published value.
+
+    A value of full precision is rounded to two decimals.
+    """
     return value if len(value) <= LONGEST else f"{float(value):.2f}"
 
 
 def _judged(result: SourceResult) -> str:
-    """Return the verdict of a source with its interval, or how its setting differs and what that changes."""
-    if result.is_printed:
-        if result.low is None or result.high is None:
-            return result.verdict
-        if not result.trained:
-            return result.verdict
-        borrowed = ", with the spread of another source" if result.borrowed else ""
-        return f"{result.verdict}, expected in {result.low:.2f} to {result.high:.2f}{borrowed}"
-    effect = f"; {_effect(result.effect)}" if result.effect else ""
-    return f"another setting: {result.difference}{effect}"
+    """Return the verdict of a source, or how its setting differs."""
+    if not result.is_printed:
+        effect = f"; {_effect(result.effect)}" if result.effect else ""
+        return f"another setting: {result.difference}{effect}"
+    if result.low is None or result.high is None or not result.trained:
+        return result.verdict
+    borrowed = ", with the spread of another source" if result.borrowed else ""
+    return f"{result.verdict}, expected in {result.low:.2f} to {result.high:.2f}{borrowed}"
 
 
 def _effect(effect: SettingEffect) -> str:

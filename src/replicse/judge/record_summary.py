@@ -1,4 +1,4 @@
-"""What the record comes to: printed numbers that others measured, by paper and item, and the sources."""
+"""Count how many printed numbers others measured."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -34,17 +34,17 @@ def record_summary(
     Args:
         papers: All papers by key; a paper without a measured number is left out.
         record: The record.
-        results: The results of the measured items, their verdicts controlled.
-        others: What every source measured, by item.
+        results: The results of the measured items, with adjusted verdicts.
+        others: The measurements of all sources, by item.
     """
-    items = [_count_item(result, others.get(result.item, {})) for result in results]
-    items = [count for count in items if count.measured]
-    keys = [key for key in papers if any(count.paper == key for count in items)]
-    return RecordSummary(
-        papers=tuple(_count_paper(papers[key], papers, items) for key in keys),
-        items=tuple(items),
-        sources=tuple(_sources(record)),
-    )
+    items = []
+    for result in results:
+        count = _count_item(result, others.get(result.item, {}))
+        if count.measured:
+            items.append(count)
+    measured = {count.paper for count in items}
+    counts = [_count_paper(papers[key], papers, items) for key in papers if key in measured]
+    return RecordSummary(papers=tuple(counts), items=tuple(items), sources=tuple(_sources(record)))
 
 
 def _count_item(result: ItemResult, others: Others) -> RecordCount:
@@ -59,35 +59,34 @@ def _count_item(result: ItemResult, others: Others) -> RecordCount:
         if not sources:
             continue
         measured += 1
-        decided = [each for each in sources if each.decides]
+        decided = [each.verdict for each in sources if each.decides]
         other_setting += not decided
-        judged += any(each.verdict in JUDGED for each in decided)
-        verdicts.update(COUNTED[each.verdict] for each in decided if each.verdict in COUNTED)
+        judged += not JUDGED.isdisjoint(decided)
+        verdicts.update(COUNTED[verdict] for verdict in decided if verdict in COUNTED)
     return RecordCount(
         result.item, result.paper, printed, measured, judged, other_setting=other_setting, **verdicts
     )
 
 
 def _count_paper(paper: Paper, papers: Mapping[str, Paper], items: Sequence[RecordCount]) -> RecordCount:
-    """Return the counts of a paper, its items that nobody measured included."""
-    printed = sum(_printed_numbers(item, papers) for item in paper.items.values())
-    own = [count for count in items if count.paper == paper.key]
-    counted = [field.name for field in fields(RecordCount)][4:]
-    sums = {name: sum(getattr(count, name) for count in own) for name in counted}
-    return RecordCount(paper.key, paper.key, printed, sum(count.measured for count in own), **sums)
+    """Return the counts of a paper, including its items that nobody measured."""
+    printed = sum(_count_printed(item, papers) for item in paper.items.values())
+    counts = [count for count in items if count.paper == paper.key]
+    sums = {}
+    for field in fields(RecordCount)[3:]:
+        sums[field.name] = sum(getattr(count, field.name) for count in counts)
+    return RecordCount(paper.key, paper.key, printed, **sums)
 
 
-def _printed_numbers(item: Item, papers: Mapping[str, Paper]) -> int:
-    """Return how many numbers an item prints that are its paper's own."""
-    cells = (
-        item.cell_id(row, column)
-        for row in item.rows
-        if not row.quoted
-        for column in item.columns
-        if column.kind != "text"
-    )
-    printed = (printed_in(papers, cell) for cell in cells)
-    return sum(each is not None and each.number is not None for each in printed)
+def _count_printed(item: Item, papers: Mapping[str, Paper]) -> int:
+    """Count the numbers that an item prints and does not quote."""
+    count = 0
+    for row in item.rows:
+        for column in item.columns:
+            if not row.quoted and column.kind != "text":
+                printed = printed_in(papers, item.cell_id(row, column))
+                count += printed is not None and printed.number is not None
+    return count
 
 
 def _sources(record: Record) -> Iterator[SourceFacts]:

@@ -1,4 +1,4 @@
-"""What a study found, as typed values: the one document that every format is drawn from."""
+"""Define the report of a study, which every output format renders."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 from replicse.checked import Checked
 from replicse.compile.job import AGAIN
 from replicse.judge.judgements import Explained, Finding, JudgedClaim, Paired
-from replicse.judge.machines import Machine, mixture
+from replicse.judge.machines import Machine, describe_mixture
 from replicse.judge.others import Others, RecordSummary
 from replicse.judge.table import ItemResult
 from replicse.spec.causes import Cause, CausesPage, Measured
@@ -15,7 +15,10 @@ from replicse.spec.cell_id import CellId
 
 @dataclass(frozen=True)
 class RankAgreement:
-    """Kendall's tau-b of our row means with the reported numbers, and a two-sided p-value."""
+    """Kendall's tau-b between our row means and the reported numbers.
+
+    `p` is two-sided.
+    """
 
     tau: float
     p: float
@@ -24,20 +27,23 @@ class RankAgreement:
 
 @dataclass(frozen=True)
 class BestRow:
-    """The best rows in print and here, ties included, and whether one of those in print is best here."""
+    """The best rows, printed and ours, including ties."""
 
     reported: tuple[str, ...]
     ours: tuple[str, ...]
 
     @property
     def kept(self) -> bool:
-        """Return whether a row that is best in print is best here."""
+        """Return whether a row that is best in the paper is best in our results."""
         return bool(set(self.reported) & set(self.ours))
 
 
 @dataclass(frozen=True)
 class RowDifference:
-    """A row less its baseline row: in print, None unless both are printed, and ours, paired over seeds."""
+    """The difference of a row to the baseline row, printed and ours.
+
+    `printed` is None unless both rows are printed; `ours` is paired by seed.
+    """
 
     row: str
     printed: float | None
@@ -45,16 +51,23 @@ class RowDifference:
 
     @property
     def agrees(self) -> bool | None:
-        """Return whether both have one sign; None where a difference has none, or nothing is printed."""
-        return (self.ours.mean > 0) == (self.printed > 0) if self.printed and self.ours.mean else None
+        """Return whether both differences have the same sign.
+
+        Returns None if one is zero or not printed.
+        """
+        if not self.printed or not self.ours.mean:
+            return None
+        return (self.ours.mean > 0) == (self.printed > 0)
 
 
 @dataclass(frozen=True)
 class Effect(RowDifference):
-    """What a row of an item changes against the baseline row `base`, both by their labels, in a column.
+    """The effect of a row against the baseline row, in one column.
 
-    `backbones` is 0, or how many carry every seed's run: `ours` is then over all pairs of backbone and seed.
-    `points` says that it is measured in percentage points.
+    Attributes:
+        base: the label of the baseline row; `row` is the label of the row.
+        points: the effect is in percentage points.
+        backbones: the number of backbones of a crossed row, with `ours` over all pairs of backbone and seed; else 0.
     """
 
     item: str
@@ -66,12 +79,15 @@ class Effect(RowDifference):
 
     @property
     def difference(self) -> str:
-        """Return what is compared, in words."""
+        """Return the compared rows in words."""
         return f"{self.row} less {self.base}"
 
     @property
     def strength(self) -> tuple[bool, bool, float]:
-        """Return by what effects are ordered: crossed ones, percentages, then the mean over half the interval."""
+        """Return the sort key of effects.
+
+        Crossed effects are first, then percentages, then the mean divided by half the interval.
+        """
         return bool(self.backbones), self.points, self.ours.strength
 
     @property
@@ -81,13 +97,16 @@ class Effect(RowDifference):
 
     @property
     def over(self) -> str:
-        """Return what the mean of ours is over, in words."""
+        """Return in words what the mean of ours is over."""
         return f"over {self.ours.n} pairs of backbone and seed" if self.backbones else "paired by seed"
 
 
 @dataclass(frozen=True)
 class ComparedRows:
-    """How many differences between rows were tested, and the significant ones among them (Holm), the clearest first."""
+    """The significant differences between rows (Holm).
+
+    `tested` is how many were tested; the smallest p-value is first.
+    """
 
     tested: int
     significant: tuple[Effect, ...]
@@ -95,10 +114,13 @@ class ComparedRows:
 
 @dataclass(frozen=True)
 class ColumnShape:
-    """What one column of an item keeps of the order, the best row and the signs that it prints.
+    """The shape of one column of an item, printed and ours.
 
-    `printed` and `ours` hold the printed number and our mean of each row, `order_printed` and `order_ours` the rows,
-    best first.
+    The shape is the order of rows, the best row and the signs of differences.
+
+    Attributes:
+        printed, ours: the printed number and our mean of each row.
+        order_printed, order_ours: the rows, the best first.
     """
 
     item: str
@@ -114,9 +136,9 @@ class ColumnShape:
 
 
 class JudgedItem(ItemResult):
-    """An item with what its rows change, how many of its cells show each verdict, and what others measured of it.
+    """An item with effects, counts of verdicts, and others' measurements.
 
-    `others` are by the name of the cell as its paper describes it.
+    `others` are by the id of the cell as described.
     """
 
     effects: tuple[Effect, ...] = ()
@@ -126,7 +148,10 @@ class JudgedItem(ItemResult):
 
 @dataclass(frozen=True)
 class AdjudicatedItem:
-    """What every variant does to the cells of an item that are shown, and how many cells are not."""
+    """The shown cells of an adjudicated item.
+
+    `left_out` is how many cells are not shown.
+    """
 
     item: str
     shown: tuple[Explained, ...]
@@ -135,7 +160,10 @@ class AdjudicatedItem:
 
 @dataclass(frozen=True)
 class GapExplained:
-    """The variant that explains the most gaps of an item, their rows by label, and its share of them together."""
+    """The variant that explains the most gaps of an item.
+
+    `rows` are the labels of the rows, `share` is the share of all these gaps together.
+    """
 
     item: str
     protocol: str
@@ -149,7 +177,7 @@ class GapExplained:
 
 @dataclass(frozen=True)
 class Turned:
-    """A column of an item of which another row is best here than in print."""
+    """A column of an item in which our best row is not the printed one."""
 
     item: str
     column: str
@@ -158,7 +186,11 @@ class Turned:
 
 @dataclass(frozen=True)
 class Orders:
-    """What tables keep of print: signs of effects and best rows, of how many; the median tau; best rows that turned."""
+    """How often results agree with the printed shape.
+
+    Counts are of signs of effects and of best rows; `tau` is the median over columns. `turned` contains the columns in
+    which another row is best.
+    """
 
     signs_kept: int
     signs: int
@@ -171,7 +203,10 @@ class Orders:
 
 @dataclass(frozen=True)
 class Tests:
-    """How many cells were tested, how many were called higher or lower, and the share of these that may be false."""
+    """How many cells were tested, and how many differ from the paper.
+
+    `false` is the share of the latter that may be false.
+    """
 
     cells: int
     found: int
@@ -180,7 +215,7 @@ class Tests:
 
 @dataclass(frozen=True)
 class Seconds:
-    """What the parts of a study took, as (name, seconds, jobs), and how many runs and evaluations there are."""
+    """The time that parts of a study took, as (name, seconds, jobs)."""
 
     parts: tuple[tuple[str, float, int], ...]
     runs: int
@@ -189,7 +224,7 @@ class Seconds:
 
 @dataclass(frozen=True)
 class FailedJob:
-    """A job that failed, its log with the last lines of it, and what to do."""
+    """A failed job, its log with the last lines, and what to do."""
 
     name: str
     log: str
@@ -199,7 +234,10 @@ class FailedJob:
 
 @dataclass(frozen=True)
 class Incomplete:
-    """An item of which evaluations are missing: how many, and what keeps them."""
+    """An item with missing evaluations.
+
+    Failed jobs and broken files are the reasons.
+    """
 
     item: str
     missing: int
@@ -209,28 +247,32 @@ class Incomplete:
 
     @property
     def state(self) -> str:
-        """Return `failed` where something was tried, else `not run`."""
+        """Return `failed` if a job failed or a file is broken, else `not run`."""
         return "failed" if self.failed or self.broken else "not run"
 
     @property
     def why(self) -> str:
-        """Return what keeps the item from being complete."""
+        """Return why the item is incomplete."""
         return "; ".join([*(f"{job.name} failed" for job in self.failed), *self.broken]) or "not run yet"
 
     @property
     def remedy(self) -> str:
-        """Return what to do, once for all that need the same."""
+        """Return what to do, without duplicates."""
         remedies = [job.remedy for job in self.failed]
-        remedies += [f"fix or delete the file, {AGAIN}"] * bool(self.broken)
+        if self.broken:
+            remedies.append(f"fix or delete the file, {AGAIN}")
         return "; ".join(dict.fromkeys(remedies)) or "give the same command again"
 
 
 class Report(Checked):
-    """Everything that a format prints of a study; `study` is its record.
+    """Everything that a format shows of a study.
 
-    `differences` are of rows to their baseline rows, `orders` is what all `shapes` come to; `gaps_known` says whether a
-    printed gap is known to be larger than its noise, None if there is no gap. `record` is the summary of the
-    study of the record.
+    Attributes:
+        study: the record of the study.
+        differences: the significant differences of rows to their baseline rows.
+        orders: the summary of all `shapes`.
+        gaps_known: whether a printed gap is larger than its noise; None if there is no gap.
+        record: the summary of the record, for the study of the record.
     """
 
     study: dict[str, Any]
@@ -254,10 +296,13 @@ class Report(Checked):
 
     @property
     def mixture(self) -> str:
-        """Return a sentence of the machines that made the numbers; blank for a single one."""
-        return mixture(self.machines)
+        """Return a sentence about several machines.
+
+        Returns an empty string for one machine.
+        """
+        return describe_mixture(self.machines)
 
     @property
     def by_item(self) -> dict[str, JudgedItem]:
-        """Return the items by their ids."""
+        """Return the items by id."""
         return {item.item: item for item in self.items}

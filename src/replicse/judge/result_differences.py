@@ -1,7 +1,8 @@
-"""Compare two results of others: which scores differ, and whether they are of the same data."""
+"""Compare two results of other tools."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Literal
 
 from replicse.errors import BadInput
@@ -9,12 +10,15 @@ from replicse.judge.result_files import ROUNDING, ExternalResults, other_aggrega
 from replicse.judge.result_scores import AVERAGED, SAME
 
 Standing = Literal["equal", "within numerics", "beyond numerics", "other data"]
-NUMERICS = 0.1  # points by which half precision or another batch may move a correlation
+NUMERICS = 0.1  # points by which half precision or another batch size may change a correlation
 
 
 @dataclass(frozen=True)
 class ComparedScore:
-    """A score of both results; `difference` is b less a, and None if they are of other data."""
+    """A score of both results.
+
+    `difference` is b minus a, None if they are of different data.
+    """
 
     a: float
     b: float
@@ -24,7 +28,7 @@ class ComparedScore:
 
 @dataclass(frozen=True)
 class Pair:
-    """What each of two results says of one thing."""
+    """The entries of two results for the same key."""
 
     a: str
     b: str
@@ -32,11 +36,15 @@ class Pair:
 
 @dataclass(frozen=True)
 class Differences:
-    """Two results and what differs between them.
+    """Two results and their differences.
 
-    `scores` are in both. `data` are facts about the data of a score that differ, by its name, `inputs` digests and
-    prompts of what was evaluated, and `settings` what both state and do not share. Names of scores that only one has
-    are next to the remarks on each.
+    Attributes:
+        scores: scores that are in both results.
+        data: facts about the data of a score that differ, by the name of the score.
+        inputs: digests and prompts that differ.
+        settings: settings that both results state and that differ.
+        only_a, only_b: names of scores that are in one result only.
+        remarks_a, remarks_b: remarks on the files.
     """
 
     a: str
@@ -52,13 +60,13 @@ class Differences:
 
 
 def compare_results(a: ExternalResults, b: ExternalResults) -> Differences:
-    """Return what differs between two results.
+    """Compare two results.
 
-    Of several aggregations of a task that both have, the first is compared. Scores on other rows, files or revisions
-    of a data set have no difference.
+    If both have several aggregations of a task, the first is compared. Scores on other rows, files or revisions of a
+    dataset have no difference.
 
     Raises:
-        BadInput: they share no score.
+        BadInput: if they share no score.
     """
     both: dict[str, tuple[float, float]] = {}
     for name, value in a.scores.items():
@@ -71,30 +79,39 @@ def compare_results(a: ExternalResults, b: ExternalResults) -> Differences:
     data = {name: _differing(a.data_of(name), b.data_of(name)) for name in names}
     of_other_data = {name for name in names if data[name]}
     of_other_data |= {name for name in names if not of_other_data.isdisjoint(_parts(name))}
+    scores = {name: _compare(*both[name], name in of_other_data) for name in names}
+    only_a = [name for name in _main_scores(a) if name not in both]
+    only_b = [name for name in _main_scores(b) if a.score(name) is None]
     return Differences(
         a=str(a.place),
         b=str(b.place),
-        scores={name: _compare(*both[name], name in of_other_data) for name in names},
-        data={name: facts for name, facts in data.items() if facts},
+        scores=scores,
+        data=dict(filter(itemgetter(1), data.items())),
         inputs=_differing(a.inputs, b.inputs),
         settings=_differing(a.settings, b.settings),
-        only_a=[name for name in a.scores if name not in both and other_aggregation(name) not in a.scores],
-        only_b=[
-            name for name in b.scores if a.score(name) is None and other_aggregation(name) not in b.scores
-        ],
+        only_a=only_a,
+        only_b=only_b,
         remarks_a=a.remark_lines(),
         remarks_b=b.remark_lines(),
     )
 
 
+def _main_scores(results: ExternalResults) -> list[str]:
+    """Return the names of scores without other aggregations of the same task."""
+    return [name for name in results.scores if other_aggregation(name) not in results.scores]
+
+
 def _parts(name: str) -> set[str]:
-    """Return the parts of an average by both of their names; an empty set for another score."""
-    parts = AVERAGED.get(name, ())
-    return {*parts, *(SAME[part] for part in parts if part in SAME)}
+    """Return the parts of an average, by both of their names.
+
+    Returns an empty set for another score.
+    """
+    parts = set(AVERAGED.get(name, ()))
+    return parts | {SAME[part] for part in parts if part in SAME}
 
 
 def _differing(a: Mapping[str, str], b: Mapping[str, str]) -> dict[str, Pair]:
-    """Return what both state and do not share."""
+    """Return the entries that both have and that differ."""
     return {name: Pair(a[name], b[name]) for name in a if name in b and a[name] != b[name]}
 
 

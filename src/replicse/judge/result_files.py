@@ -1,4 +1,4 @@
-"""Read results files of others: mteb, SentEval, SimCSE, sentence-transformers, Weights & Biases, and RepliCSE."""
+"""Load results files of other tools and of RepliCSE."""
 
 import json
 from collections import defaultdict
@@ -16,11 +16,11 @@ from replicse.judge.result_scores import (
     SAME,
     Content,
     ResultScore,
-    flat,
-    mapping,
+    as_dict,
+    flatten,
     rows_at_places,
     scores_at_places,
-    words_of,
+    setting_texts,
 )
 from replicse.judge.result_tables import table_scores
 from replicse.printable import some
@@ -34,10 +34,14 @@ PREFIX = 12  # digits of a sha256 that are shown
 
 @dataclass(frozen=True)
 class ExternalResults:
-    """What a file or folder says.
+    """The content of a results file or folder.
 
-    `scores` are x 100 and `settings` text, by name. `remarks` are names of scores and files by remark. `data` and
-    `inputs` are those of `Content`.
+    Attributes:
+        place: the file or folder.
+        scores: scores x 100, by name.
+        settings: settings as strings, by name.
+        remarks: names of scores and files, by remark.
+        data, inputs: as in `Content`.
     """
 
     place: Path
@@ -48,11 +52,14 @@ class ExternalResults:
     inputs: Mapping[str, str]
 
     def score(self, metric_path: str) -> float | None:
-        """Return the score at a metric path of ours, which may have another name here; None if there is none."""
+        """Return the score at a metric path; None if it does not exist.
+
+        The score may have another name in the file.
+        """
         return self.scores.get(metric_path, self.scores.get(SAME.get(metric_path, "")))
 
     def data_of(self, metric_path: str) -> dict[str, str]:
-        """Return what is known of the data of a score: rows, digests, revisions."""
+        """Return the rows, digests and revisions of the data of a score."""
         facts: dict[str, str] = {}
         for path in (metric_path, SAME.get(metric_path, "")):
             parts = path.split("/") if path in self.scores else []
@@ -61,11 +68,11 @@ class ExternalResults:
         return facts
 
     def scores_listed(self) -> str:
-        """Return which scores there are, in words."""
+        """Return the scores in words."""
         names = [name for name in self.scores if other_aggregation(name) not in self.scores]
         scores = [f"{name} {self.scores[name]:.2f}" for name in names]
-        only_development = all("-dev/" in name for name in self.scores)
-        return f"the {'development ' if only_development else ''}scores {some(scores)}"
+        kind = "development " if all("-dev/" in name for name in self.scores) else ""
+        return f"the {kind}scores {some(scores)}"
 
     def remark_lines(self) -> list[str]:
         """Return the remarks as sentences."""
@@ -73,13 +80,16 @@ class ExternalResults:
 
 
 def read_results(place: Path) -> ExternalResults:
-    """Return what a results file says, or all files of a folder or of the one folder of results below it.
+    """Load a results file, or all results files of a folder.
 
-    `FILE:MODEL` names one of several models in a file of mteb.
+    If a folder contains no results, the only folder with results below it is used.
+
+    Args:
+        place: the file or folder; `FILE:MODEL` names one of several models in a file of mteb.
 
     Raises:
-        MissingData: there is no such place.
-        BadInput: no score is there, or several folders are below the place.
+        MissingData: if the file or folder does not exist.
+        BadInput: if it contains no score, or several folders are below it.
     """
     model = ""
     if not place.exists():
@@ -89,29 +99,34 @@ def read_results(place: Path) -> ExternalResults:
         raise MissingData(f"{place}: no such file or folder")
     inside = sorted(place.iterdir()) if place.is_dir() else [place.with_name(MODEL_META)]
     files = [file for file in inside if file.is_file()]
-    read = [] if place.is_dir() else [_read_file(place, model)]
-    read += [_read_or_name(file) for file in files if file.suffix in KINDS]
-    results = _gather(place, read)
+    contents = [] if place.is_dir() else [_read_file(place, model)]
+    contents += [_read_or_name(file) for file in files if file.suffix in KINDS]
+    results = _gather(place, contents)
     if results.scores:
         return results
     if any(file.suffix in (".safetensors", ".bin") for file in inside):
         raise BadInput(f"{place}: an encoder; replicse evaluate --encoder {place} --out FILE scores it")
-    below = [each for each in inside if each.is_dir() and _holds_results(each)]
+    below = [each for each in inside if each.is_dir() and _has_results(each)]
     if len(below) == 1:
         return read_results(below[0])
     if below:
         raise BadInput(f"{place}: several folders are below it; name one: {some(list(map(str, below)))}")
     others = [file.name for file in files if file.suffix not in KINDS and place.is_dir()]
-    remarks = [*results.remark_lines(), *([f"not read: {some(others)}"] if others else [])]
+    remarks = results.remark_lines()
+    if others:
+        remarks.append(f"not read: {some(others)}")
     raise BadInput("; ".join([f"{place}: no results file of {TOOLS} with a score", *remarks]))
 
 
-def _holds_results(folder: Path) -> bool:
+def _has_results(folder: Path) -> bool:
     return any(file.suffix in KINDS for file in folder.rglob("*"))
 
 
 def _read_or_name(file: Path) -> Content:
-    """Return what a file of a folder holds, or its name with why it is passed over."""
+    """Return the content of a file of a folder.
+
+    For a file without scores, its name and why it is skipped.
+    """
     try:
         content = _read_file(file)
     except BadInput as error:
@@ -122,14 +137,17 @@ def _read_or_name(file: Path) -> Content:
     return Content([ResultScore(file.name, None, "passed over, no scores in it")])
 
 
-def _gather(place: Path, read: Sequence[Content]) -> ExternalResults:
-    """Return what several files say: of two values of one name the first, and the averages of what is complete."""
+def _gather(place: Path, contents: Sequence[Content]) -> ExternalResults:
+    """Merge the contents of several files and compute averages.
+
+    If a name has several values, the first is used.
+    """
     scores: dict[str, float] = {}
     remarks: dict[str, list[str]] = defaultdict(list)
     settings: dict[str, str] = {}
     data: dict[str, Mapping[str, str]] = {}
     inputs: dict[str, str] = {}
-    for content in read:
+    for content in contents:
         settings = {**content.settings, **settings}
         data = {**content.data, **data}
         inputs = {**content.inputs, **inputs}
@@ -137,42 +155,44 @@ def _gather(place: Path, read: Sequence[Content]) -> ExternalResults:
             remark = score.remark
             if score.value is not None:
                 first = scores.setdefault(score.path, score.value)
-                is_equal = abs(first - score.value) <= ROUNDING
-                remark = remark if is_equal else "several values, of which the first is read"
+                if abs(first - score.value) > ROUNDING:
+                    remark = "several values, of which the first is read"
             if remark:
                 remarks[remark].append(score.path)
     results = ExternalResults(place, scores, settings, remarks, data, inputs)
     for name, parts in AVERAGED.items():
-        values = [value for part in parts if (value := results.score(part)) is not None]
+        found = map(results.score, parts)
+        values = [value for value in found if value is not None]
         if len(values) == len(parts):
             scores.setdefault(name, sum(values) / len(values))
     return results
 
 
 def _read_file(place: Path, model: str = "") -> Content:
-    """Return what is found in a file of any of the tools."""
+    """Load a file of any of the tools."""
     text = read_text(place, "save it as UTF-8")
     try:
-        document = mapping(json.loads(text))
+        document = as_dict(json.loads(text))
     except ValueError as error:
         if place.suffix == ".json":
             raise BadInput(f"{place}: not JSON ({error})") from None
         return _read_lines(text, place.stem)
     if place.name == MODEL_META:
-        return Content(settings=words_of({"model": document}))
+        return Content(settings=setting_texts({"model": document}))
     if is_mteb(document):
         return read_mteb(document, place, model)
     if "log_history" in document:
         return trainer_scores(document)
-    content = scores_at_places(flat(document))
-    content.data.update({**rows_at_places(flat(document)), **dict(_data_facts(document))})
+    content = scores_at_places(flatten(document))
+    content.data.update({**rows_at_places(flatten(document)), **dict(_data_facts(document))})
     content.inputs.update(_inputs(document))
     return content
 
 
 def _read_lines(text: str, name: str) -> Content:
-    """Return the scores in a text: a CSV file of an evaluator, or a log with tables."""
-    if rows := evaluator_rows(text):
+    """Parse the scores in a CSV file of an evaluator, or in a log."""
+    rows = evaluator_rows(text)
+    if rows:
         return evaluator_scores(rows, name)
     content, tables = log_scores(text), scores_at_places(table_scores(text))
     content.scores.extend(tables.scores)
@@ -181,29 +201,42 @@ def _read_lines(text: str, name: str) -> Content:
 
 
 def _data_facts(document: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, str]]]:
-    """Yield the facts that a result of ours has about the data of a task: rows, and a digest of its files."""
-    digests = mapping(mapping(document.get("inputs")).get("data"))
+    """Yield the facts about the dataset of a task in a file of RepliCSE.
+
+    These are the number of rows and a digest of the files.
+    """
+    digests = as_dict(as_dict(document.get("inputs")).get("data"))
     for path, digest in digests.items():
-        yield path, {"sha256": _short(str(digest))}
-    for suite, tasks in mapping(document.get("suites")).items():
-        for task, numbers in mapping(tasks).items():
-            facts = {key: str(value) for key, value in mapping(numbers).items() if key in ("n", "sha256")}
-            if path := f"{suite}/{task}" if facts else "":
-                digest = {"sha256": _short(str(digests[path]))} if path in digests else {}
-                yield path, {key: _short(value) for key, value in facts.items()} | digest
+        yield path, {"sha256": _shorten(str(digest))}
+    for suite, tasks in as_dict(document.get("suites")).items():
+        for task, entries in as_dict(tasks).items():
+            numbers = as_dict(entries)
+            facts = {key: _shorten(str(numbers[key])) for key in numbers if key in ("n", "sha256")}
+            path = f"{suite}/{task}"
+            if facts and path in digests:
+                facts["sha256"] = _shorten(str(digests[path]))
+            if facts:
+                yield path, facts
 
 
 def _inputs(document: Mapping[str, Any]) -> dict[str, str]:
-    inputs = {name: value for name, value in mapping(document.get("inputs")).items() if name != "data"}
-    return {name: _short(str(value)) for name, value in inputs.items()}
+    inputs = as_dict(document.get("inputs"))
+    return {name: _shorten(str(value)) for name, value in inputs.items() if name != "data"}
 
 
-def _short(text: str) -> str:
-    """Return a text with the beginning of each sha256."""
-    return " ".join(word[:PREFIX] if len(word) == 64 and word.isalnum() else word for word in text.split())
+def _shorten(text: str) -> str:
+    """Return a string with each sha256 cut to its first digits."""
+    words = []
+    for word in text.split():
+        is_sha256 = len(word) == 64 and word.isalnum()
+        words.append(word[:PREFIX] if is_sha256 else word)
+    return " ".join(words)
 
 
 def other_aggregation(name: str) -> str:
-    """Return the joint aggregation of a task by the name of another one; blank for any other name."""
+    """Return the joint aggregation of a task, given another one.
+
+    Returns an empty string for other names.
+    """
     above, _, last = name.rpartition("/")
     return f"{above}/{AGGREGATIONS[0]}" if last in AGGREGATIONS[1:] else ""

@@ -1,23 +1,28 @@
-"""Results of mteb: a file of a task, of a model, or of several models of a benchmark."""
+"""Load results of mteb.
+
+A file contains a task, a model, or several models of a benchmark.
+"""
 
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from replicse.errors import BadInput
-from replicse.judge.result_scores import Content, ResultScore, flat, mapping, words_of
+from replicse.judge.result_scores import Content, ResultScore, as_dict, flatten, setting_texts
 from replicse.printable import some
 from replicse.registry.mteb import MTEB_NAMES, categories
 from replicse.registry.suites import COSINE
 
-# What is read of a file without main_score; mappings in it that are no subsets; parts that are no settings.
+# Metrics to use if a file has no main_score, the preferred ones first.
 METRICS = (
     "main_score", "cosine_spearman", "ndcg_at_10", "map", "map_at_1000", "v_measure", "max_ap", "cosine_ap", "accuracy",
     "f1", "cosine",
 )  # fmt: skip
+# Dicts in old files that are not subsets.
 NESTED = ("cos_sim", "dot", "euclidean", "manhattan", "max", "similarity", "v_measures")
 KEYS = {"task_name", "mteb_dataset_name", "mteb_version", "task_results", "model_results"}
 REVISION = "dataset_revision"
+# Keys that are not settings.
 NO_SETTINGS = (
     "task_name",
     "mteb_dataset_name",
@@ -36,18 +41,23 @@ def is_mteb(document: Mapping[str, Any]) -> bool:
 
 
 def read_mteb(document: Mapping[str, Any], place: Path, model: str) -> Content:
-    """Return what a document of mteb says; `model` names one of several models.
+    """Load a document of mteb.
+
+    Args:
+        document: the document.
+        place: its file.
+        model: the name of one of several models.
 
     Raises:
-        BadInput: the model is not in the document, or it has several models and none is named.
+        BadInput: if the model is not in the document, or the document has several models and none is named.
     """
     if "model_results" in document:
-        document = _one_model([mapping(each) for each in document["model_results"] or ()], place, model)
+        document = _one_model(list(map(as_dict, document["model_results"] or ())), place, model)
     if "task_results" not in document:
         return _read_task(document, place.stem)
-    whole = Content(settings=words_of({"model": _about_model(document)}))
+    whole = Content(settings=setting_texts({"model": _about_model(document)}))
     for task in document["task_results"] or ():
-        content = _read_task(mapping(task), "")
+        content = _read_task(as_dict(task), "")
         whole.scores.extend(content.scores)
         whole.settings.update(content.settings)
         whole.data.update(content.data)
@@ -62,7 +72,10 @@ def _one_model(results: list[Mapping[str, Any]], place: Path, model: str) -> Map
         raise BadInput(
             f"{place}: results of several models; name one, as in {place}:{names[0]}: {some(names)}"
         )
-    return next((each for each, name in zip(results, names, strict=True) if name == (model or name)), {})
+    for each, name in zip(results, names, strict=True):
+        if not model or name == model:
+            return each
+    return {}
 
 
 def _about_model(document: Mapping[str, Any]) -> dict[str, Any]:
@@ -70,43 +83,52 @@ def _about_model(document: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _read_task(document: Mapping[str, Any], stem: str) -> Content:
-    """Return the main scores of a task, of today's files and of those before 1.11, and the settings."""
+    """Return the main scores and the settings of a task.
+
+    Files before mteb 1.11 have another layout.
+    """
     named = document.get("task_name") or document.get("mteb_dataset_name")
     task = str(named or (stem if stem in categories() else "unnamed"))
-    # Before 1.11 the splits lie among the settings.
+    # Before 1.11 the splits are among the settings.
     old = {key: part for key, part in document.items() if isinstance(part, Mapping)}
-    splits = mapping(document.get("scores", old))
+    splits = as_dict(document.get("scores", old))
     content = Content(settings={"tool": "mteb"})
     for split, parts in splits.items():
         for subset, entry in _entries(parts):
             content.scores.append(_main_score(task, split, subset, entry))
-    settings = {key: value for key, value in document.items() if key not in (*NO_SETTINGS, *splits)}
-    content.settings.update(words_of({f"{task}: {key}": value for key, value in settings.items()}))
+    settings = {}
+    for key, value in document.items():
+        if key not in NO_SETTINGS and key not in splits:
+            settings[f"{task}: {key}"] = value
+    content.settings.update(setting_texts(settings))
     if document.get(REVISION):
         content.data[f"mteb/{task}"] = {REVISION: str(document[REVISION])}
     return content
 
 
 def _entries(parts: Any) -> list[tuple[str, Mapping[str, Any]]]:
-    """Return subset and scores of a split: of today's list, or, before 1.11, of a mapping with or without subsets."""
+    """Return the subsets of a split with their scores.
+
+    The split is a list today, and a dict with or without subsets before mteb 1.11.
+    """
     if isinstance(parts, list):
-        entries = [mapping(part) for part in parts]
+        entries = map(as_dict, parts)
         return [(entry.get("hf_subset", "default"), entry) for entry in entries]
-    entry = mapping(parts)
+    entry = as_dict(parts)
     subsets = [(key, part) for key, part in entry.items() if isinstance(part, Mapping) and key not in NESTED]
     return subsets or [("default", entry)]
 
 
 def _main_score(task: str, split: str, subset: str, entry: Mapping[str, Any]) -> ResultScore:
-    """Return the main score of an entry, or the first score there that may replace it."""
-    english = subset == "default" or (task in MTEB_NAMES and subset in ("en", "en-en"))
-    main = english and split == ("dev" if task == "MSMARCO" else "test")
-    path = f"mteb/{task}" if main else f"mteb/{task}/{split}/{subset}".removesuffix("/default")
-    values = {name.replace("/", "_").replace("cos_sim", "cosine"): value for name, value in flat(entry)}
+    """Return the main score of an entry, or a metric that replaces it."""
+    is_english = subset == "default" or (task in MTEB_NAMES and subset in ("en", "en-en"))
+    path = f"mteb/{task}"
+    if not is_english or split != ("dev" if task == "MSMARCO" else "test"):
+        path = f"mteb/{task}/{split}/{subset}".removesuffix("/default")
+    values = {name.replace("/", "_").replace("cos_sim", "cosine"): value for name, value in flatten(entry)}
     usual = METRICS if categories().get(task) != "BitextMining" else (METRICS[0], "f1")
     metric = next((metric for metric in usual if COSINE.holds(values.get(metric))), "")
     if not metric:
         return ResultScore(path, None, "passed over, no score from -1 to 1")
-    return ResultScore(
-        path, 100 * values[metric], "" if metric == METRICS[0] else f"no main_score, read by {metric}"
-    )
+    remark = "" if metric == METRICS[0] else f"no main_score, read by {metric}"
+    return ResultScore(path, 100 * values[metric], remark)

@@ -1,6 +1,7 @@
-"""Scores and settings in results files: where each tool keeps them, and their names here."""
+"""Map scores and settings of other tools to our names."""
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -27,7 +28,7 @@ METRIC = (
     r"|(accuracy|precision|recall|mrr|ndcg|map)@\d+)"
 )
 UNNAMED = "unnamed"  # an evaluator of sentence-transformers without a name
-# Where a tool keeps a score: its place in the file, the metric path, and the factor that makes it x 100.
+# Tool, place of a score in its file, metric path, and the factor that converts the score to x 100.
 PLACES = (
     ("RepliCSE", r"suites/(?P<path>.+/(?!(n|low|high|file|sha256)$)[^/]+)", "{path}", 1),
     ("SentEval", SIMILARITY + r"/all/spearman/(?P<name>all|mean|wmean)", "sts/{task}/{name}", 100),
@@ -44,18 +45,18 @@ SETTINGS = (
     r"(provenance/)?"
     r"(?P<name>encoder|pooling|max_length|tokenizer|step|(postprocess|device|versions|precision).*)"
 )
-# One score under two names. SICK-R of mteb is another test set.
+# Two names of the same score. SICK-R of mteb is another test set, so it is not included.
 SAME = {"mteb/STSBenchmark": "sts/STS-B/all"}
 SAME |= {f"mteb/{task}": f"sts/{task}/all" for task in STS_TASKS if task not in STS_DEV_TASKS}
 SAME |= {ours: theirs for theirs, ours in SAME.items()}
-AVERAGED = {
-    f"{suite}/{name}": tuple(f"{suite}/{part}" for part in parts)
-    for suite in ("sts", "transfer", "transfer-dev", "mteb")
-    for name, parts in SUITES[suite].averages.items()
-    if len(parts) > 1
-}
+# The parts of each average over several tasks.
+AVERAGED: dict[str, tuple[str, ...]] = {}
+for _suite in ("sts", "transfer", "transfer-dev", "mteb"):
+    for _name, _parts in SUITES[_suite].averages.items():
+        if len(_parts) > 1:
+            AVERAGED[f"{_suite}/{_name}"] = tuple(f"{_suite}/{part}" for part in _parts)
 NOT_MEASURED = "not measured"
-# Rows that SentEval counts: of a year by part, of other sets by split.
+# Places of row counts of SentEval: by part of a year, or by split of another dataset.
 COUNTS = (
     (r"(?P<task>STS\d\d)/[^/]+/nsamples", "sts/{task}"),
     (SIMILARITY + r"/test/nsamples", "sts/{task}"),
@@ -67,7 +68,10 @@ COUNTS = (
 
 @dataclass(frozen=True)
 class ResultScore:
-    """A score x 100 at a metric path with a remark; None is a score that is not read, and the remark says why."""
+    """A score x 100 at a metric path, with a remark.
+
+    A value of None is skipped, and the remark is the reason.
+    """
 
     path: str
     value: float | None
@@ -76,10 +80,13 @@ class ResultScore:
 
 @dataclass(frozen=True)
 class Content:
-    """What a file says.
+    """The content of a results file.
 
-    `settings` are text by name. `data` are facts about the data of scores, such as `n` or `sha256`, by a metric path
-    or the beginning of several. `inputs` are digests of what was evaluated, and the prompts, by name.
+    Attributes:
+        scores: the scores.
+        settings: settings as strings, by name.
+        data: facts about the data of scores, such as `n` or `sha256`, by metric path or a prefix of several.
+        inputs: digests of the evaluated encoder and data, and the prompts, by name.
     """
 
     scores: list[ResultScore] = field(default_factory=list)
@@ -89,17 +96,21 @@ class Content:
 
 
 def scores_at_places(pairs: Iterable[tuple[str, Any]]) -> Content:
-    """Return the scores and settings among values by their place in a file, as in `STS12/all/spearman/all`."""
+    """Return the scores and settings among values by place in a file.
+
+    A place is a path such as `STS12/all/spearman/all`.
+    """
     content = Content()
     for place, value in pairs:
-        if setting := re.fullmatch(SETTINGS, place):
+        setting = re.fullmatch(SETTINGS, place)
+        if setting:
             content.settings[setting["name"]] = str(value)
         for tool, pattern, path, factor in PLACES:
-            if names := _names(pattern, place):
+            names = _names(pattern, place)
+            if names:
                 score = _score(path.format(**names), value, factor)
-                if (
-                    score.value is not None or score.path not in AVERAGED
-                ):  # the average of some tasks is blank
+                # An average of some tasks only is skipped.
+                if score.value is not None or score.path not in AVERAGED:
                     content.scores.append(score)
                 content.settings["tool"] = tool
                 break
@@ -107,18 +118,24 @@ def scores_at_places(pairs: Iterable[tuple[str, Any]]) -> Content:
 
 
 def rows_at_places(pairs: Iterable[tuple[str, Any]]) -> dict[str, dict[str, str]]:
-    """Return the number of rows `n` that SentEval counts, by the beginning of the metric paths of a task."""
-    counts: dict[str, int] = {}
+    """Return the row counts `n` of SentEval.
+
+    Keys are prefixes of the metric paths of a task.
+    """
+    counts: Counter[str] = Counter()
     for place, value in pairs:
         for pattern, path in COUNTS:
             names = _names(pattern, place)
             if names and isinstance(value, int):
-                counts[path.format(**names)] = counts.get(path.format(**names), 0) + value
+                counts[path.format(**names)] += value
     return {path: {"n": str(count)} for path, count in counts.items()}
 
 
 def _names(pattern: str, place: str) -> dict[str, str]:
-    """Return the names in a place that fits a pattern; nothing for another place and for an unknown task."""
+    """Return the named groups of a place that matches a pattern.
+
+    Returns an empty dict for other places and unknown tasks.
+    """
     match = re.fullmatch(pattern, place)
     if not match:
         return {}
@@ -129,32 +146,47 @@ def _names(pattern: str, place: str) -> dict[str, str]:
 
 
 def _score(path: str, value: Any, factor: int) -> ResultScore:
+    """Return a value as a score x 100.
+
+    A value out of range is skipped with a remark.
+    """
     number = value[0] if isinstance(value, list | tuple) and value else value
     limits = COSINE if factor == 100 else range_of(path) or ANY
     if limits.holds(number):
         return ResultScore(path, factor * number)
-    return ResultScore(path, None, NOT_MEASURED if number is None else f"passed over, {number}")
+    if number is None:
+        return ResultScore(path, None, NOT_MEASURED)
+    return ResultScore(path, None, f"passed over, {number}")
 
 
 def task_of(name: str) -> str:
-    """Return the task that has some name elsewhere; blank for none."""
+    """Return the task with a name in another tool.
+
+    Returns an empty string if there is none.
+    """
     return TASKS.get(name.casefold().replace("-", ""), "")
 
 
-def words_of(settings: Mapping[str, Any]) -> dict[str, str]:
-    """Return settings as text by name, without those that are None."""
-    return {name: str(value) for name, value in flat(settings) if value is not None}
+def setting_texts(settings: Mapping[str, Any]) -> dict[str, str]:
+    """Return nested settings as strings by name.
+
+    Settings that are None are skipped.
+    """
+    return {name: str(value) for name, value in flatten(settings) if value is not None}
 
 
-def mapping(value: object) -> Mapping[str, Any]:
-    """Return a mapping as it is, and an empty one for anything else."""
+def as_dict(value: object) -> Mapping[str, Any]:
+    """Return a dict unchanged, and an empty dict for anything else."""
     return value if isinstance(value, Mapping) else {}
 
 
-def flat(node: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield the place of each value in nested mappings, keys joined by "/", and the value."""
+def flatten(node: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield place and value of each value in nested dicts.
+
+    Keys are joined by "/".
+    """
     for key, value in node.items():
         if isinstance(value, Mapping):
-            yield from flat(value, f"{above}{key}/")
+            yield from flatten(value, f"{prefix}{key}/")
         else:
-            yield f"{above}{key}", value
+            yield f"{prefix}{key}", value

@@ -1,4 +1,7 @@
-"""Tables of scores as text: of SimCSE's evaluation.py, Markdown, LaTeX, and with tabs, commas or blanks."""
+"""Parse tables of scores in text.
+
+Formats are SimCSE's evaluation.py, Markdown, LaTeX, and text separated by tabs, commas or spaces.
+"""
 
 import re
 from collections.abc import Iterator
@@ -12,7 +15,7 @@ SEPARATOR = re.compile(r"(?<!\\)[|&]|\t")
 COMMENT, LINE_END = re.compile(r"(?<!\\)%.*"), re.compile(r"\\\\.*")
 COLOURS = re.compile(r"\\(cell|row|column)color(\[[^]]*\])?\{[^}]*\}")
 BLANK = ("", "-", "--", "---", "–", "—", "n/a", "na", "nan", "none")
-# A number, perhaps with its spread and with marks of footnotes.
+# A number, optionally with its spread and footnote marks.
 NUMBER = re.compile(
     r"(?P<number>[-+−]?\d+(?:\.\d+)?(?:e-?\d+)?)\s*%?"
     r"\s*(?:[_^({\[]*\s*(?:±|\+/-|\+-)\s*\d*\.?\d+[)}\]]*|\(\s*\d*\.?\d+\s*\))?"
@@ -21,40 +24,54 @@ NUMBER = re.compile(
 
 
 def table_scores(text: str) -> Iterator[tuple[str, Any]]:
-    """Yield place and value of each cell below the name of a task: a line of tasks above lines of numbers.
+    """Yield place and value of each cell below the name of a task.
 
-    A value is the text of a cell that cannot be read, or None for a blank one. Above a table SimCSE prints its mode,
-    which `STS12` tells too.
+    A table is a line of tasks above lines of numbers. A cell that cannot be parsed has its text as value, and an empty
+    cell None. SimCSE prints its mode above a table; without it, a table with `STS12` is of test sets.
     """
     mode, tasks = "", list[str]()
     for line in map(str.strip, text.splitlines()):
-        if stated := MODE.fullmatch(line):
+        stated = MODE.fullmatch(line)
+        if stated:
             mode = stated[1]
         cells = _cells(line)
-        named = [task_of(_plain(cell)) for cell in cells] if len(cells) > 1 else []
-        if sum(map(bool, named)) > 1:
-            tasks, mode = named, mode or ("test" if "STS12" in named else "")
+        header = list(map(task_of, map(_plain, cells))) if len(cells) > 1 else []
+        if sum(map(bool, header)) > 1:
+            tasks = header
+            mode = mode or ("test" if "STS12" in header else "")
         elif len(cells) == len(tasks):
             row = {task: cell for task, cell in zip(tasks, cells, strict=True) if task}
             yield from _row_scores(row, mode)
 
 
 def _cells(line: str) -> list[str]:
-    bare = LINE_END.sub("", COMMENT.sub("", line) if "&" in line else line).strip("| \t")
+    """Split a line of a table into cells."""
+    if "&" in line:
+        line = COMMENT.sub("", line)
+    bare = LINE_END.sub("", line).strip("| \t")
     if SEPARATOR.search(bare):
         return SEPARATOR.split(bare)
     return bare.split(",") if "," in bare else bare.split()
 
 
 def _row_scores(row: dict[str, str], mode: str) -> Iterator[tuple[str, Any]]:
-    """Yield the scores of a line; nothing of a line without numbers, such as a rule."""
+    """Yield the scores of a line.
+
+    A line without numbers, such as a rule, has no scores.
+    """
     plain = {task: _plain(cell) for task, cell in row.items()}
-    numbers = {task: number for task, cell in plain.items() if (number := _number(cell)) is not None}
-    percent = max(map(abs, numbers.values()), default=0) > 1
-    for task, cell in plain.items() if numbers else ():
+    numbers = {}
+    for task, cell in plain.items():
+        number = _number(cell)
+        if number is not None:
+            numbers[task] = number
+    if not numbers:
+        return
+    is_percent = max(map(abs, numbers.values())) > 1
+    for task, cell in plain.items():
         value: Any = None if cell.casefold() in BLANK else row[task].strip()
         if task in numbers:
-            share = numbers[task] / 100 if percent else numbers[task]
+            share = numbers[task] / 100 if is_percent else numbers[task]
             value = (100 * share if task in TRANSFER_TASKS else share) or "0.00, not run"
         yield f"{task}/{mode}", value
 

@@ -1,4 +1,4 @@
-"""Rules of the audit on the running text: numbers that others contradict, values that a search does not have."""
+"""Audit the numbers in the running text."""
 
 from collections.abc import Iterator, Mapping
 
@@ -22,46 +22,59 @@ from replicse.spec.running_text import COUNTED, NumberInText
 Entries = Mapping[CellId, NumberInText]
 
 
-def running_text(plan: Study, datasets: Datasets, names: CellNames, entries: Entries) -> Iterator[Finding]:
-    """Yield numbers of the running text that are not what the numbers come to of which they speak (text.yaml)."""
+def running_text(study: Study, datasets: Datasets, names: CellNames, entries: Entries) -> Iterator[Finding]:
+    """Yield numbers of the text that other printed numbers contradict.
+
+    `text.yaml` contains the formula of each number.
+    """
     for cell, entry in entries.items():
         if entry.formula is None:
             continue
-        paper, formula = cell.paper, Expression(entry.formula)
-        cells = [name for name in formula.names if not name.startswith(COUNTED)]
-        printed = {
-            name: names.reported(name) if name in cells else _counted(name, datasets)
-            for name in formula.names
-        }
-        operands = {name: each.number for name, each in printed.items() if each and each.number}
-        reported = printed_in(plan.papers, cell)
-        number = reported.number if reported else None
-        if reported is None or number is None or len(operands) < len(printed):
+        formula = Expression(entry.formula)
+        operands = {name: _operand(name, datasets, names) for name in formula.names}
+        numbers = {name: each.number for name, each in operands.items() if each and each.number}
+        reported = printed_in(study.papers, cell)
+        if reported is None or reported.number is None or len(numbers) < len(operands):
             continue
-        result = computed(formula, operands)
+        number = reported.number
+        result = apply_formula(formula, numbers)
         gap = abs(number.exact - result.exact) - number.half
-        coarse = any(operand.half > number.half for operand in operands.values())
-        if gap > (result.half if coarse else 0):
-            shown = _in_numbers(entry.formula, printed)
-            alone = entry.formula == f"{{{formula.names[0]}}}"
-            places = [names.words(names.cell(name), paper) for name in cells] or ["counted on the data"]
-            places = list(dict.fromkeys(places))
-            rounded = CERTAIN if gap > result.half else UNROUNDED
-            yield Finding(
-                paper=paper,
-                rule="text",
-                place=reported.source,
-                cells=(str(cell), *(str(names.cell(name)) for name in cells)),
-                printed=reported.value,
-                follows=f"{shown if alone else f'{number.text(result.exact)}, which is {shown}'} ({'; '.join(places)})",
-                certainty=f"unless {entry.unless}" if entry.unless else rounded,
-                note="; ".join(filter(None, [quotation(reported), entry.note])),
-                against=tuple(places),
-            )
+        has_coarse_operand = any(operand.half > number.half for operand in numbers.values())
+        if gap <= (result.half if has_coarse_operand else 0):
+            continue
+        follows = _fill_formula(entry.formula, operands)
+        if entry.formula != f"{{{formula.names[0]}}}":
+            follows = f"{number.text(result.exact)}, which is {follows}"
+        certainty = CERTAIN if gap > result.half else UNROUNDED
+        if entry.unless:
+            certainty = f"unless {entry.unless}"
+        cells = [names.cell(name) for name in formula.names if not name.startswith(COUNTED)]
+        places = list(dict.fromkeys(names.words(each, cell.paper) for each in cells))
+        places = places or ["counted on the data"]
+        yield Finding(
+            paper=cell.paper,
+            rule="text",
+            place=reported.source,
+            cells=tuple(map(str, (cell, *cells))),
+            printed=reported.value,
+            follows=f"{follows} ({'; '.join(places)})",
+            certainty=certainty,
+            note="; ".join(filter(None, [quotation(reported), entry.note])),
+            against=tuple(places),
+        )
 
 
-def _in_numbers(formula: str, printed: Mapping[str, Reported | None]) -> str:
-    for name, each in printed.items():
+def _operand(name: str, datasets: Datasets, names: CellNames) -> Reported | None:
+    """Return the printed number of a cell, or a count of the data."""
+    if not name.startswith(COUNTED):
+        return names.reported(name)
+    count = sum(datasets.parts(name).values())
+    return Reported(value=str(count), source="counted on the data")
+
+
+def _fill_formula(formula: str, operands: Mapping[str, Reported | None]) -> str:
+    """Replace the names in a formula by printed values."""
+    for name, each in operands.items():
         formula = formula.replace(f"{{{name}}}", each.value if each else "")
     return formula
 
@@ -70,34 +83,38 @@ def _counted(path: str, datasets: Datasets) -> Reported:
     return Reported(value=str(sum(datasets.parts(path).values())), source="counted on the data")
 
 
-def computed(formula: Expression, operands: Mapping[str, Rounded]) -> Rounded:
-    """Return what a formula comes to, and by how much rounding of its operands can have moved that at most."""
+def apply_formula(formula: Expression, operands: Mapping[str, Rounded]) -> Rounded:
+    """Compute a formula, and the effect of rounding on the result."""
     values = {name: operand.value for name, operand in operands.items()}
-    room = formula.room(values, {name: operand.half_digit for name, operand in operands.items()})
-    return Rounded(*(float(f"{number:.12g}") for number in (formula(values), room)))
+    half_digits = {name: operand.half_digit for name, operand in operands.items()}
+    result, room = formula(values), formula.room(values, half_digits)
+    return Rounded(float(f"{result:.12g}"), float(f"{room:.12g}"))
 
 
-def searched(plan: Study, datasets: Datasets, names: CellNames, entries: Entries) -> Iterator[Finding]:
-    """Yield tables that print as best a value of a parameter that the printed search over it does not have.
+def searched_values(
+    study: Study, datasets: Datasets, names: CellNames, entries: Entries
+) -> Iterator[Finding]:
+    """Yield tables with a best value that the paper did not search.
 
-    A table of several values is an ablation, which may leave the values that were searched.
+    A table of several values is an ablation, which may contain other values.
     """
     grids: dict[tuple[str, str], list[Reported]] = {}
     for cell, entry in entries.items():
-        if entry.searched and (printed := printed_in(plan.papers, cell)):
+        printed = printed_in(study.papers, cell)
+        if entry.searched and printed:
             grids.setdefault((cell.paper, entry.searched), []).append(printed)
     for (paper, path), values in grids.items():
         grid = {reported.number.value for reported in values if reported.number}
-        for item in plan.papers[paper].items:
-            chosen = _values_chosen(plan, f"{paper}/{item}", path)
+        for item in study.papers[paper].items:
+            chosen = _chosen_values(study, f"{paper}/{item}", path)
             outside = [each for each in chosen if each.number.value not in grid]
             if outside:
+                listed = ", ".join(reported.value for reported in values)
                 yield finding(
-                    plan,
+                    study,
                     "search",
                     outside,
-                    f"none of the values searched: {', '.join(reported.value for reported in values)}"
-                    f" ({values[0].source})",
+                    f"none of the values searched: {listed} ({values[0].source})",
                     CERTAIN,
                     printed=", ".join(cell.row.label or cell.row.id for cell, *_ in outside),
                     place=outside[0].place,
@@ -105,12 +122,13 @@ def searched(plan: Study, datasets: Datasets, names: CellNames, entries: Entries
                 )
 
 
-def _values_chosen(plan: Study, item: str, path: str) -> Iterator[PrintedCell]:
-    """Yield the printed cells of an item that hold the best value of a parameter."""
-    for cell in plan.described(item):
+def _chosen_values(study: Study, item: str, path: str) -> Iterator[PrintedCell]:
+    """Yield the cells of an item with the best value of a hyper-parameter."""
+    for cell in study.described(item):
         jobs = cell.column.over.jobs if cell.column.over else None
-        if jobs and jobs.shows == path and (printed := printed_cell(cell)):
+        printed = printed_cell(cell) if jobs and jobs.shows == path else None
+        if printed:
             yield printed
 
 
-RULES_OF_TEXT = (running_text, searched)
+RULES_OF_TEXT = (running_text, searched_values)

@@ -1,4 +1,4 @@
-"""Intervals over seeds: one more draw of a run, differences that two sides share, a crossed design."""
+"""Compute intervals and tests over seeds."""
 
 import math
 from collections.abc import Sequence
@@ -10,15 +10,18 @@ from replicse.judge.judgements import Paired
 from replicse.registry.levels import FEWEST_SEEDS, LEVEL
 from replicse.spec.printed import Spread
 
-# A published spread is refuted by a variance ratio that occurs once in a hundred times.
+# A published spread is refuted if a variance ratio like ours has a probability below 1%.
 REFUTING = 0.99
-# The shares of a distribution below an interval, and below its upper end.
+# Probabilities below the lower and the upper bound of an interval.
 BOUNDS = ((1 - LEVEL) / 2, (1 + LEVEL) / 2)
 ORDERED = {"min": 0.0, "median": 50.0, "max": 100.0}
 
 
 def mean_and_spread(values: Sequence[float]) -> tuple[float, float | None]:
-    """Return the mean and the sample standard deviation (None for one value), in any order alike."""
+    """Compute the mean and the sample standard deviation (None for one value).
+
+    `math.fsum` makes both independent of the order of the values.
+    """
     count = len(values)
     mean = math.fsum(values) / count
     if count == 1:
@@ -27,12 +30,18 @@ def mean_and_spread(values: Sequence[float]) -> tuple[float, float | None]:
 
 
 def spread_of(values: Sequence[float]) -> float | None:
-    """Return the sample standard deviation that an interval may rest on; None below three values."""
+    """Compute the sample standard deviation; None for fewer than three values.
+
+    An interval is not computed from fewer values.
+    """
     return mean_and_spread(values)[1] if len(values) >= FEWEST_SEEDS else None
 
 
 def t_below(x: float, degrees: float) -> float:
-    """Return the probability that Student's t is below x; that of a normal variable for infinite degrees."""
+    """Compute the probability that Student's t is below x.
+
+    Infinite degrees mean a normal variable.
+    """
     from scipy.special import stdtr
 
     return float(stdtr(degrees, x))
@@ -40,32 +49,40 @@ def t_below(x: float, degrees: float) -> float:
 
 @cache
 def t_quantile(degrees: float, level: float = LEVEL) -> float:
-    """Return the two-sided quantile of Student's t, the normal one for infinite degrees of freedom."""
+    """Compute the two-sided quantile of Student's t.
+
+    Infinite degrees mean a normal variable.
+    """
     from scipy.special import stdtrit
 
     return float(stdtrit(degrees, (1 + level) / 2))
 
 
-def pooled(values: Sequence[float], published: Spread | None) -> Spread | None:
-    """Return the spread that an interval of some values rests on: their own one and a published one together.
+def pool_spreads(values: Sequence[float], published: Spread | None) -> Spread | None:
+    """Pool the spread of our values with a published spread.
 
-    The variances are pooled by their degrees of freedom. Their own one alone (None below three values) is returned
-    where nothing is published or the two disagree.
+    Args:
+        values: our numbers, one a seed.
+        published: the published spread; None if there is none.
+
+    Returns:
+        The spread to use for an interval. It is the spread of our values (None for fewer than three) if nothing is
+        published or if the F test refutes the published spread.
     """
-    own = spread_of(values)
-    if published is None or disagrees(values, published):
-        return None if own is None else Spread(own, len(values) - 1)
-    observed, degrees = mean_and_spread(values)[1] or 0.0, len(values) - 1
+    ours = spread_of(values)
+    if published is None or spreads_disagree(values, published):
+        return None if ours is None else Spread(ours, len(values) - 1)
     if math.isinf(published.degrees):
         return published
+    observed, degrees = mean_and_spread(values)[1] or 0.0, len(values) - 1
     squares = degrees * observed**2 + published.degrees * published.sd**2
     return Spread(math.sqrt(squares / (degrees + published.degrees)), degrees + published.degrees)
 
 
-def disagrees(values: Sequence[float], published: Spread) -> bool:
-    """Return whether some values vary more or less than a published spread allows (two-sided F test at 1%).
+def spreads_disagree(values: Sequence[float], published: Spread) -> bool:
+    """Return whether a published spread is refuted by our values.
 
-    One value says nothing.
+    This is a two-sided F test at 1%. A single value has no spread, so it does not disagree.
     """
     from scipy.special import chdtr, fdtr
 
@@ -73,20 +90,30 @@ def disagrees(values: Sequence[float], published: Spread) -> bool:
     if observed is None:
         return False
     degrees, ratio = len(values) - 1, (observed / published.sd) ** 2
-    known = math.isinf(published.degrees)
-    below = float(chdtr(degrees, degrees * ratio) if known else fdtr(degrees, published.degrees, ratio))
+    if math.isinf(published.degrees):
+        below = float(chdtr(degrees, degrees * ratio))
+    else:
+        below = float(fdtr(degrees, published.degrees, ratio))
     return 2 * min(below, 1 - below) < 1 - REFUTING
 
 
 def prediction_interval(
     values: Sequence[float], *, spread: Spread | None = None, of: int = 1
 ) -> tuple[float, float] | None:
-    """Return the interval that holds the mean of `of` more draws: mean -+ t * sd * sqrt(1/n + 1/of).
+    """Compute the interval for the mean of more runs.
 
-    With one more draw a confidence interval of the mean would be too narrow: a paper prints one run, not the mean of
-    ours. Without a `spread` (that of `pooled`) it is the values' own; None below three of them.
+    The interval is mean -+ t * sd * sqrt(1/n + 1/of). A confidence interval of the mean would be too narrow, because a
+    paper prints one run and not the mean of our runs.
+
+    Args:
+        values: our numbers, one a seed.
+        spread: the spread from `pool_spreads`; default: the spread of the values.
+        of: how many more runs are averaged.
+
+    Returns:
+        The lower and upper bound at 95%; None if there is no spread (fewer than three values).
     """
-    mean, scale = mean_and_spread(values)[0], spread or pooled(values, None)
+    mean, scale = mean_and_spread(values)[0], spread or pool_spreads(values, None)
     if scale is None:
         return None
     half = t_quantile(scale.degrees) * scale.sd * math.sqrt(1 / of + 1 / len(values))
@@ -96,23 +123,29 @@ def prediction_interval(
 def order_statistic_interval(
     values: Sequence[float], count: int, share: float, *, spread: Spread | None = None
 ) -> tuple[float, float] | None:
-    """Return the interval that holds a quantile (0 the least, 1 the largest) of `count` more draws.
+    """Compute the interval for a quantile of `count` more runs.
 
-    Draws are normal; where our mean and the standard deviation lie is averaged over. Without a `spread` it is the
-    values' own; None below three of them.
+    Runs are normally distributed; the uncertainty of our mean and standard deviation is integrated out.
+
+    Args:
+        values: our numbers, one a seed.
+        count: how many more runs there are.
+        share: the quantile, 0 for the minimum and 1 for the maximum.
+        spread: the spread from `pool_spreads`; default: the spread of the values.
+
+    Returns:
+        The lower and upper bound at 95%; None if there is no spread (fewer than three values).
     """
-    mean, scale = mean_and_spread(values)[0], spread or pooled(values, None)
+    mean, scale = mean_and_spread(values)[0], spread or pool_spreads(values, None)
     if scale is None:
         return None
-    low, high = (
-        mean + scale.sd * _order_quantile(p, len(values), count, share, scale.degrees) for p in BOUNDS
-    )
-    return low, high
+    low, high = (_order_quantile(p, len(values), count, share, scale.degrees) for p in BOUNDS)
+    return mean + scale.sd * low, mean + scale.sd * high
 
 
 @cache
 def _order_quantile(p: float, size: int, count: int, share: float, degrees: float) -> float:
-    """Return the p-quantile of an order statistic of `count` normal runs.
+    """Compute the p-quantile of an order statistic of `count` normal runs.
 
     It is relative to the mean of `size` other runs, in units of their standard deviation.
     """
@@ -129,11 +162,18 @@ def _order_quantile(p: float, size: int, count: int, share: float, degrees: floa
 def order_statistic_below(
     x: float, size: int, count: int, share: float, degrees: float, shift: float = 0.0
 ) -> float:
-    """Return how probably a quantile of `count` normal draws lies below the mean of `size` others and x of an sd.
+    """Compute the probability that a quantile of more runs is below a bound.
 
-    The sd is an estimate with some degrees of freedom. The k-th of m draws lies below x with
-    the probability of a beta distribution at the normal probability of x.
-    `shift` is by how many standard deviations the mean of the `count` draws is above that of the others.
+    The bound is the mean of our runs plus x standard deviations. The k-th of m runs is below x with the probability of
+    a beta distribution at the normal probability of x.
+
+    Args:
+        x: the bound, in standard deviations from the mean of our runs.
+        size: how many runs of ours the mean is of.
+        count: how many more runs there are.
+        share: the quantile, 0 for the minimum and 1 for the maximum.
+        degrees: degrees of freedom of the estimated standard deviation.
+        shift: how far the true mean of the `count` runs is above the true mean of ours, in standard deviations.
     """
     from scipy.special import betainc, ndtr
 
@@ -145,7 +185,7 @@ def order_statistic_below(
 
 @cache
 def _spreads(degrees: float) -> Any:
-    """Return 200 equally likely ratios of a standard deviation to its estimate with some degrees of freedom."""
+    """Compute equally likely ratios of a standard deviation to its estimate."""
     import numpy as np
     from scipy.special import chdtri
 
@@ -155,31 +195,40 @@ def _spreads(degrees: float) -> Any:
 
 @cache
 def _normal_nodes() -> tuple[Any, Any]:
-    """Return points and weights of an integral over a normal distribution; finding them takes most of its time."""
+    """Compute nodes and weights of Gauss-Hermite quadrature.
+
+    Cached because it takes most of the time.
+    """
     from numpy.polynomial.hermite_e import hermegauss
 
     return hermegauss(24)
 
 
 def spread_interval(values: Sequence[float], count: int) -> tuple[float, float] | None:
-    """Return the interval that holds the standard deviation of `count` more draws (an F ratio to our variance).
+    """Compute the interval for the standard deviation of more runs.
 
-    None below three values, and for a single draw.
+    This is an F ratio to our variance.
+
+    Returns:
+        The lower and upper bound at 95%; None for fewer than three values, or if `count` is 1.
     """
     from scipy.special import fdtri
 
     sd = spread_of(values)
     if count < 2 or sd is None:
         return None
-    low, high = (sd * math.sqrt(float(fdtri(count - 1, len(values) - 1, p))) for p in BOUNDS)
-    return low, high
+    low, high = (math.sqrt(float(fdtri(count - 1, len(values) - 1, p))) for p in BOUNDS)
+    return sd * low, sd * high
 
 
-# Differences over seeds that both sides share
+# Paired differences: both sides have the same seeds
 
 
 def p_of_mean(ours: Paired, degrees: int) -> float:
-    """Return the two-sided p-value of a mean difference with an interval, by Student's t."""
+    """Compute the two-sided p-value of a mean difference.
+
+    Student's t is recovered from the interval.
+    """
     if ours.low is None or ours.high is None:
         raise ValueError("a difference of too few seeds has no p-value")
     error = (ours.high - ours.low) / 2 / t_quantile(degrees)
@@ -188,32 +237,53 @@ def p_of_mean(ours: Paired, degrees: int) -> float:
     return 2 * t_below(-abs(ours.mean) / error, degrees)
 
 
-def paired(columns: Sequence[Sequence[Any]], where: object = "cells") -> list[Sequence[Any]]:
-    """Return columns of one length: a lone value (an encoder without seeds) is paired with every seed of the others.
+def pair_by_seed(columns: Sequence[Sequence[Any]], location: object = "cells") -> list[Sequence[Any]]:
+    """Extend columns to one length, so that values can be paired.
 
-    Raises ValueError for other unequal lengths: those seeds are not the same.
+    A column with a single value (an encoder without seeds) is repeated for every seed of the others.
+
+    Args:
+        columns: one column of values by seed for each cell.
+        location: the prefix of error messages.
+
+    Raises:
+        ValueError: other lengths differ, so the seeds are not the same.
     """
-    count = max(map(len, columns), default=0)
-    if {len(column) for column in columns} - {1, count}:
-        raise ValueError(f"{where}: {sorted({len(column) for column in columns})} seeds cannot be paired")
-    return [list(column) * count if len(column) == 1 < count else column for column in columns]
+    lengths = {len(column) for column in columns}
+    count = max(lengths, default=0)
+    if lengths - {1, count}:
+        raise ValueError(f"{location}: {sorted(lengths)} seeds cannot be paired")
+    extended: list[Sequence[Any]] = []
+    for column in columns:
+        is_lone = len(column) == 1 < count
+        extended.append(list(column) * count if is_lone else column)
+    return extended
 
 
 def paired_difference(first: Sequence[float | None], second: Sequence[float | None]) -> Paired | None:
-    """Return first - second, paired by seed, with Student's t interval; None where no seed has both.
+    """Compute first - second, paired by seed, with Student's t interval.
 
-    The two sides share seed, data order and initial weights, so what a seed does to both cancels.
+    Both sides share seed, data order and initial weights, so the effect of a seed on both cancels.
+
+    Args:
+        first: one number a seed, None if it is missing.
+        second: the numbers to subtract, in the same order of seeds.
+
+    Returns:
+        The differences with their mean and 95% interval; None if no seed has both numbers.
     """
-    differences = tuple(
-        float(pair[0] - pair[1])
-        for pair in zip(*paired([first, second]), strict=True)
-        if None not in pair and all(map(math.isfinite, pair))
-    )
-    return interval_of_mean(differences) if differences else None
+    differences = []
+    for one, other in zip(*pair_by_seed([first, second]), strict=True):
+        if one is not None and other is not None and math.isfinite(one) and math.isfinite(other):
+            differences.append(float(one - other))
+    return interval_of_mean(tuple(differences)) if differences else None
 
 
 def interval_of_mean(by_seed: tuple[float, ...]) -> Paired:
-    """Return the mean of one number a seed, with its t interval where there are enough seeds."""
+    """Compute the mean of one number a seed, with a t interval.
+
+    The interval needs at least three seeds.
+    """
     mean, spread = mean_and_spread(by_seed)[0], spread_of(by_seed)
     if spread is None:
         return Paired(mean, None, None, by_seed)
@@ -221,21 +291,24 @@ def interval_of_mean(by_seed: tuple[float, ...]) -> Paired:
     return Paired(mean, mean - half, mean + half, by_seed)
 
 
-# A crossed design: where the spread comes from
+# Crossed designs: how much of the spread each factor explains
 
 
 @dataclass(frozen=True)
 class Components:
-    """Standard deviations: between the rows of a crossed design, and within a row."""
+    """Standard deviations between and within the rows of a crossed design."""
 
     between: float
     within: float
 
 
 def mean_of_crossed(table: Sequence[Sequence[float]]) -> Paired:
-    """Return the mean of a crossed design, (rows, columns), at least two of each, with its interval.
+    """Compute the mean of a crossed design with its interval.
 
-    The error is the largest of the mean squares of rows, of columns, and of what is left.
+    The error is the largest of three mean squares: rows, columns and residuals.
+
+    Args:
+        table: one value for each row and column, (rows, columns), at least two of each.
     """
     import numpy as np
 
@@ -248,12 +321,17 @@ def mean_of_crossed(table: Sequence[Sequence[float]]) -> Paired:
     return Paired(mean, mean - half, mean + half, tuple(values.ravel().tolist()))
 
 
-def components(table: Sequence[Sequence[float]]) -> Components | None:
-    """Return the components of a crossed design, (rows, columns) with one value each, by analysis of variance.
+def variance_components(table: Sequence[Sequence[float]]) -> Components | None:
+    """Compute the variance components of a crossed design.
 
-    `within` is what a column draws again in a row, its own effect and the interaction; `between` is the mean square of
-    the rows less that of the interaction, 0 where that is negative. None below two rows or columns, or where a value
-    is missing.
+    This is an analysis of variance. `within` contains the effect of the columns and the interaction. `between` is
+    computed from the mean square of the rows minus the mean square of the interaction; it is 0 if that is negative.
+
+    Args:
+        table: one value for each row and column, (rows, columns).
+
+    Returns:
+        The components; None for fewer than two rows or columns, or if a value is missing.
     """
     import numpy as np
 
@@ -262,9 +340,8 @@ def components(table: Sequence[Sequence[float]]) -> Components | None:
         return None
     rows, columns = values.shape
     means = values.mean(axis=1, keepdims=True)
-    rest = values - means - values.mean(axis=0) + values.mean()
-    interaction = float((rest**2).sum()) / ((rows - 1) * (columns - 1))
+    residuals = values - means - values.mean(axis=0) + values.mean()
+    interaction = float((residuals**2).sum()) / ((rows - 1) * (columns - 1))
     within = float(((values - means) ** 2).sum()) / (rows * (columns - 1))
-    return Components(
-        math.sqrt(max(0.0, float(means.var(ddof=1)) - interaction / columns)), math.sqrt(within)
-    )
+    between = max(0.0, float(means.var(ddof=1)) - interaction / columns)
+    return Components(math.sqrt(between), math.sqrt(within))

@@ -1,4 +1,4 @@
-"""The story of one cell: where it is printed, what ours is based on, and what is known of the gap."""
+"""Explain one cell: its source, our number, and the gap."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -25,17 +25,24 @@ SHOWN_SEEDS = 5
 
 
 def item_of(name: str) -> str:
-    """Return the item `paper/item` of a cell's name; BadInput where the name is none."""
+    """Return the item `paper/item` of a cell's name.
+
+    BadInput if the name has another form.
+    """
     parts = name.partition("@")[0].split("/")
     if len(parts) not in (4, 5):
         raise BadInput(f'cell "{name}": expected paper/item/row/column')
     return "/".join(parts[:2])
 
 
-def find_cell(plan: Study, name: str) -> Cell:
-    """Return the cell `paper/item/row/column[/metric][@protocol]`; BadInput names the nearest one."""
+def find_cell(study: Study, name: str) -> Cell:
+    """Return the cell `paper/item/row/column[/metric][@protocol]`.
+
+    Raises:
+        BadInput: if the cell does not exist; the message names the nearest one.
+    """
     cells: dict[str, Cell] = {}
-    for cell in plan.cells[plan.item(item_of(name)).id]:
+    for cell in study.cells[study.item(item_of(name)).id]:
         cells.setdefault(cell.id.short, cell)
         cells[str(cell.id)] = cell
     found = cells.get(name.removesuffix(f"@{AS_DESCRIBED}"))
@@ -52,41 +59,55 @@ def cell_story(
     findings: Sequence[Finding],
     others: Sequence[SourceResult] = (),
 ) -> dict[str, list[str]]:
-    """Return the evidence for one cell of an item's result as lines of text by heading.
+    """Return the evidence for one cell as lines of text by heading.
 
-    `claims` are rows of claims, `findings` those of the audit, `others` what others measured of the cell; empty
-    headings are left out.
+    Empty headings are left out.
+
+    Args:
+        cell: the cell.
+        result: the result of its item.
+        measurements: the measurements of the study.
+        claims: the judged claims.
+        findings: the findings of the audit.
+        others: others' measurements of the cell.
     """
-    plan, ours = measurements.study, _cell_result(cell, result)
+    study, ours = measurements.study, _cell_result(cell, result)
     is_ours = not isinstance(measurements, RecordMeasurements)
     story = {
-        "cell": [f"{cell.item.id} · {cell.row.label} · {cell.column.label}", *_protocol(plan, cell, result)],
+        "cell": [f"{cell.item.id} · {cell.row.label} · {cell.column.label}", *_protocol(study, cell, result)],
         "scale": [result.standing],
-        "printed": _printed(plan, cell),
+        "printed": list(_printed(study, cell)),
         "read": [*_read(cell), *_sets_read(cell, measurements)],
         "seeds": _seeds(cell, ours),
-        "reproduced": _reproduced(ours, result.caveat),
+        "reproduced": list(_reproduced(ours, result.caveat)),
         "verdict": [_verdict(ours)],
         "others": list(others_lines(others)),
-        "power": power_lines(plan, cell, ours) if cell.protocol == AS_DESCRIBED else [],
-        "variants": list(_variants(plan, cell, result)),
-        "claims": [
-            f"{each.claim}: paper's numbers {each.reported}, {'our runs' if is_ours else 'others'} {each.ours}"
-            for each in _naming(cell, claims)
-        ],
-        "audit": [
-            f"{finding.printed}; {finding.follows} ({finding.certainty})" for finding in _on(cell, findings)
-        ],
-        "run": _runs(plan, cell, ours) if is_ours else [],
+        "power": power_lines(study, cell, ours) if cell.protocol == AS_DESCRIBED else [],
+        "variants": list(_variants(study, cell, result)),
+        "claims": list(_claim_lines(cell, claims, "our runs" if is_ours else "others")),
+        "audit": list(_finding_lines(cell, findings)),
+        "run": _runs(study, cell, ours) if is_ours else [],
         "made": _made(ours),
         "files": _files(cell, measurements) if is_ours else [],
     }
     return {heading: list(dict.fromkeys(lines)) for heading, lines in story.items() if lines}
 
 
+def _claim_lines(cell: Cell, claims: Sequence[JudgedClaim], whose: str) -> Iterator[str]:
+    for claim in claims:
+        if _has_name(claim.cells, cell):
+            yield f"{claim.claim}: paper's numbers {claim.reported}, {whose} {claim.ours}"
+
+
+def _finding_lines(cell: Cell, findings: Sequence[Finding]) -> Iterator[str]:
+    for finding in findings:
+        if _has_name(finding.cells, cell):
+            yield f"{finding.printed}; {finding.follows} ({finding.certainty})"
+
+
 def _verdict(ours: CellResult) -> str:
-    said = "; ".join(filter(None, [ours.verdict or "none", ours.best_of_ten]))
-    return f"{said}: {ours.reason}".removesuffix(": ")
+    verdict = "; ".join(filter(None, [ours.verdict or "none", ours.best_of_ten]))
+    return f"{verdict}: {ours.reason}".removesuffix(": ")
 
 
 def cell_facts(
@@ -97,67 +118,66 @@ def cell_facts(
     findings: Sequence[Finding],
     others: Sequence[SourceResult] = (),
 ) -> dict[str, Any]:
-    """Return what `cell_story` tells as plain data, numbers as numbers; `result` is the cell as it was judged."""
-    plan, ours = measurements.study, _cell_result(cell, result)
-    trained = sorted(plan.trained_runs([cell])) if _as_planned(cell, ours) else []
+    """Return the evidence for one cell as a dict for JSON.
+
+    The arguments are those of `cell_story`.
+    """
+    study, ours = measurements.study, _cell_result(cell, result)
+    trained = sorted(study.trained_runs([cell])) if _is_as_planned(cell, ours) else []
+    printed = []
+    for paper, reported in _printed_numbers(study, cell):
+        number = reported.number.value if reported.number else None
+        printed.append({"paper": paper, "number": number, **reported.model_dump(mode="json")})
+    named_claims = [claim.facts() for claim in claims if _has_name(claim.cells, cell)]
+    named_findings = [asdict(finding) for finding in findings if _has_name(finding.cells, cell)]
     return {
         "cell": str(cell.id.described),
         "protocol": cell.protocol,
         "scale": result.scale,
         "comparable": result.comparable,
-        "printed": [
-            {
-                "paper": paper,
-                "number": reported.number.value if reported.number else None,
-                **reported.model_dump(mode="json"),
-            }
-            for paper, reported in _printed_numbers(plan, cell)
-        ],
+        "printed": printed,
         "result": ours.model_dump(mode="json", exclude={"reported", "subtracted"}),
-        "variants": [variant.line() for variant in _explained(plan, cell, result)],
-        "claims": [claim.facts() for claim in _naming(cell, claims)],
+        "variants": list(map(Explained.line, _explained(study, cell, result))),
+        "claims": named_claims,
         "others": others_facts(others),
-        "audit": [asdict(finding) for finding in _on(cell, findings)],
-        "runs": {run: plan.runs[run].canonical() for run in trained},
+        "audit": named_findings,
+        "runs": {run: study.runs[run].canonical() for run in trained},
         "files": _files(cell, measurements),
     }
 
 
 def _cell_result(cell: Cell, result: ItemResult) -> CellResult:
-    if cell.id not in (cells := result.by_id):
+    cells = result.by_id
+    if cell.id not in cells:
         raise BadInput(
             f"{cell.id.described}: the result of {result.item} does not hold it; run the item again"
         )
     return cells[cell.id]
 
 
-def _naming(cell: Cell, claims: Sequence[JudgedClaim]) -> list[JudgedClaim]:
-    return [claim for claim in claims if _names(claim.cells, cell)]
-
-
-def _on(cell: Cell, findings: Sequence[Finding]) -> list[Finding]:
-    return [finding for finding in findings if _names(finding.cells, cell)]
-
-
 def _files(cell: Cell, measurements: Measurements) -> list[str]:
-    """Return the files that a cell's numbers are read from: evaluations, or the item of a committed study."""
-    if measurements.paths.kept:
-        return [measurements.paths.item(cell.item.id)]
-    return [
-        measurements.paths.evaluation(operand.encoders[0], file_of(operand.metric_path))
-        for operand in cell.operands or (cell,)
-        if operand.encoders
-    ]
+    """Return the evaluation files of a cell.
+
+    For a committed study it is the file of the item.
+    """
+    paths = measurements.paths
+    if paths.kept:
+        return [paths.item(cell.item.id)]
+    operands = [operand for operand in cell.operands or (cell,) if operand.encoders]
+    return [paths.evaluation(each.encoders[0], file_of(each.metric_path)) for each in operands]
 
 
-def _names(cells: Sequence[str], cell: Cell) -> bool:
-    """Return whether a list of names, each with or without its metric, holds a cell under whatever protocol."""
+def _has_name(cells: Sequence[str], cell: Cell) -> bool:
+    """Return whether a list of ids contains a cell.
+
+    Ids may be without metric, and the protocol is ignored.
+    """
     name = cell.id.described
     return str(name) in cells or name.short in cells
 
 
-def _protocol(plan: Study, cell: Cell, result: ItemResult) -> Iterator[str]:
-    for protocol in plan.papers[cell.item.paper].protocols:
+def _protocol(study: Study, cell: Cell, result: ItemResult) -> Iterator[str]:
+    for protocol in study.papers[cell.item.paper].protocols:
         if protocol.id == cell.protocol:
             yield f"under {protocol.id}: {protocol.title}. {protocol.evidence}"
     merged = next(row.merged for row in result.rows if row.id == cell.row.id)
@@ -165,35 +185,35 @@ def _protocol(plan: Study, cell: Cell, result: ItemResult) -> Iterator[str]:
         yield f"at scale {result.scale} the very runs of {', '.join(merged)}"
 
 
-def _printed(plan: Study, cell: Cell) -> list[str]:
-    lines = [] if cell.reported else ["no number is printed"]
-    return lines + [
-        _as_printed(reported, "" if paper == cell.item.paper else paper)
-        for paper, reported in _printed_numbers(plan, cell)
-    ]
+def _printed(study: Study, cell: Cell) -> Iterator[str]:
+    if not cell.reported:
+        yield "no number is printed"
+    for paper, reported in _printed_numbers(study, cell):
+        yield _as_printed(reported, "" if paper == cell.item.paper else paper)
 
 
-def _printed_numbers(plan: Study, cell: Cell) -> Iterator[tuple[str, Reported]]:
-    """Yield the paper's own number and that of the paper that repeats it, or that it repeats, as far as printed."""
+def _printed_numbers(study: Study, cell: Cell) -> Iterator[tuple[str, Reported]]:
+    """Yield the printed numbers of a cell and of its counterpart."""
     if cell.reported:
         yield cell.item.paper, cell.reported
-    other = counterparts(plan.papers).get(cell.id.described)
-    if other and (printed := printed_in(plan.papers, other)):
+    other = counterparts(study.papers).get(cell.id.described)
+    printed = printed_in(study.papers, other) if other else None
+    if other and printed:
         yield other.paper, printed
 
 
 def _as_printed(reported: Reported, paper: str = "") -> str:
-    """Return a printed value, its place, and what it is of how many runs where it is not a single one."""
-    said = [paper, reported.source]
+    """Return a printed value with its place and statistic."""
+    details = [paper, reported.source]
     if reported.statistic != "single":
-        said.append(f"{reported.statistic} of {reported.seeds} runs")
+        details.append(f"{reported.statistic} of {reported.seeds} runs")
     if reported.sd is not None:
-        said.append(f"standard deviation {reported.sd:g} over {reported.seeds} runs")
-    return f"{reported.value}  ({', '.join(filter(None, said))})"
+        details.append(f"standard deviation {reported.sd:g} over {reported.seeds} runs")
+    return f"{reported.value}  ({', '.join(filter(None, details))})"
 
 
 def _sets_read(cell: Cell, measurements: Measurements) -> Iterator[str]:
-    """Yield the files of your own that a cell's numbers were made on, as the evaluation found them."""
+    """Yield the files of the user's sets that a cell was evaluated on."""
     for each in cell.operands or (cell,):
         suite, name, *_ = [*each.metric_path.split("/"), ""]
         if suite == "sets" and each.encoders:
@@ -204,126 +224,164 @@ def _sets_read(cell: Cell, measurements: Measurements) -> Iterator[str]:
 
 
 def _read(cell: Cell) -> list[str]:
+    """Return the metric of a cell, with statistics over jobs and seeds."""
     over = cell.column.over
+    parts = [cell.metric_path]
     if cell.column.kind == "derived":
-        parts = zip(cell.column.parsed.names, cell.operands, strict=False)
-        said = [cell.column.formula, *(f"{name} is {each.metric_path}" for name, each in parts)]
-    else:
-        said = [cell.metric_path]
+        parts = [cell.column.formula]
+        for name, operand in zip(cell.column.parsed.names, cell.operands, strict=False):
+            parts.append(f"{name} is {operand.metric_path}")
     if cell.subtracted:
-        said.append(f"minus the printed {cell.subtracted.value}")
+        parts.append(f"minus the printed {cell.subtracted.value}")
     if over and over.jobs:
         shown = f" of {over.jobs.shows}" if over.jobs.shows else ""
-        said.append(f"{over.jobs.name}{shown} over {len(cell.jobs[0]) if cell.jobs else 0} jobs")
+        count = len(cell.jobs[0]) if cell.jobs else 0
+        parts.append(f"{over.jobs.name}{shown} over {count} jobs")
     if over and over.seeds.statistic != "mean":
-        said.append(f"{over.seeds.name} over seeds")
-    return [", ".join(said)] if said[0] else []
+        parts.append(f"{over.seeds.name} over seeds")
+    return [", ".join(parts)] if parts[0] else []
 
 
 def _seeds(cell: Cell, ours: CellResult) -> list[str]:
+    """Return a line for each of the first seeds, with its value and encoder."""
     if not ours.encoders:
         return ["quoted by the paper from elsewhere; not re-run" if cell.row.quoted else ours.reason]
+    missing = "no value" if ours.failure else "not run"
     lines = []
     for each in ours.values[:SHOWN_SEEDS]:
-        missing = "no value" if ours.failure else "not run"
-        shown = (
-            f"{each.value:{_digits(each.value)}}" if isinstance(each.value, float) else each.value or missing
-        )
+        shown = each.value or missing
+        if isinstance(each.value, float):
+            shown = f"{each.value:{_digits(each.value)}}"
         seed = "" if each.seed is None else f"seed {each.seed}, "
-        lines.append(f"{shown}  {each.encoder or f'{seed}{len(ours.encoders)} encoders'}")
+        encoder = each.encoder or f"{seed}{len(ours.encoders)} encoders"
+        lines.append(f"{shown}  {encoder}")
     rest = len(ours.values) - SHOWN_SEEDS
-    return [*lines, f"and {rest} more"] if rest > 0 else lines
-
-
-def _digits(value: float, decimals: int = 4) -> str:
-    """Return the format of a number: some decimals, or three digits where these would leave fewer than two."""
-    return ".3g" if 0 < abs(value) < 10 ** (1 - decimals) else f".{decimals}f"
-
-
-def _reproduced(ours: CellResult, caveat: str) -> list[str]:
-    if ours.reproduced is None:
-        return [ours.text or "nothing yet"]
-    digits, bounds = _digits(ours.reproduced), _digits(ours.reproduced, 2)
-    delta = "" if ours.delta is None else f", {ours.delta:+{digits}} to the printed number"
-    lines = [f"{ours.reproduced:{digits}}{delta}" + (f" ({caveat})" if delta and caveat else "")]
-    if ours.few:
-        each = ", ".join(f"{value:{digits}}" for value in ours.few)
-        lines.append(f"{len(ours.few)} seeds give no interval: {{{each}}}")
-    if ours.low is not None and ours.seedless:
-        expected = f"{ours.low:{bounds}} to {ours.high:{bounds}}"
-        lines += (
-            [f"nothing is drawn: print is expected in {expected}, by its rounding"] if ours.reported else []
-        )
-    elif ours.low is not None:
-        printed = ours.reported
-        several = printed is not None and printed.statistic != "single"
-        what = (
-            f"the {printed.statistic} of {printed.seeds} more runs" if printed and several else "one more run"
-        )
-        basis = " (a published spread)" if ours.borrowed else ""
-        lines.append(f"{what} is expected in {ours.low:{bounds}} to {ours.high:{bounds}}{basis}")
-    if ours.pairs_low is not None:
-        lines.append(f"other test pairs would give {ours.pairs_low:.2f} to {ours.pairs_high:.2f}")
+    if rest > 0:
+        lines.append(f"and {rest} more")
     return lines
 
 
-def _explained(plan: Study, cell: Cell, result: ItemResult) -> list[Explained]:
-    """Return what each variant does to a cell; nothing for a cell under a variant."""
-    every = adjudicate(plan.papers, result) if cell.protocol == AS_DESCRIBED else ()
-    return [variant for variant in every if variant.cell == cell.id]
+def _digits(value: float, decimals: int = 4) -> str:
+    """Return the format of a number.
+
+    The format has three digits if the decimals would show fewer than two.
+    """
+    return ".3g" if 0 < abs(value) < 10 ** (1 - decimals) else f".{decimals}f"
 
 
-def _variants(plan: Study, cell: Cell, result: ItemResult) -> Iterator[str]:
-    failed = {
-        name.protocol
-        for name, each in result.by_id.items()
-        if name.described == cell.id.described and each.verdict == "failed"
-    }
-    for variant in _explained(plan, cell, result):
-        absent = "not run" if cell.encoders else "nothing to run"
-        absent = "failed" if failed & {cell.protocol, variant.protocol} else absent
-        said = absent if variant.effect is None else f"{variant.effect:+.2f}"
-        each = variant.by_seed
-        if variant.low is not None:
-            said += f" [{variant.low:+.2f}, {variant.high:+.2f}]"
-        elif len(each) > 1:
-            said += f" {{{', '.join(f'{one:+.2f}' for one in each)}}}"
-        if variant.share is not None:
-            said += f", {100 * variant.share:.0f}% of the printed gap of {variant.gap:+.2f}"
-        elif variant.outcome and variant.noise is not None:
-            said += f", the printed gap of {variant.gap:+.2f} is within its noise of {variant.noise:.2f}"
-        explains = (
-            f"{variant.outcome} ({result.caveat})" if variant.outcome and result.caveat else variant.outcome
-        )
-        yield ", ".join(filter(None, [f"{variant.protocol}: {said}", explains, variant.note]))
+def _reproduced(ours: CellResult, caveat: str) -> Iterator[str]:
+    """Yield our number with the printed difference and the intervals."""
+    if ours.reproduced is None:
+        yield ours.text or "nothing yet"
+        return
+    digits, bounds = _digits(ours.reproduced), _digits(ours.reproduced, 2)
+    line = f"{ours.reproduced:{digits}}"
+    if ours.delta is not None:
+        line += f", {ours.delta:+{digits}} to the printed number"
+        line += f" ({caveat})" if caveat else ""
+    yield line
+    if ours.few:
+        each = ", ".join(f"{value:{digits}}" for value in ours.few)
+        yield f"{len(ours.few)} seeds give no interval: {{{each}}}"
+    if ours.low is not None:
+        expected = f"{ours.low:{bounds}} to {ours.high:{bounds}}"
+        if not ours.seedless:
+            basis = " (a published spread)" if ours.borrowed else ""
+            yield f"{_expected_statistic(ours.reported)} is expected in {expected}{basis}"
+        elif ours.reported:
+            yield f"nothing is drawn: print is expected in {expected}, by its rounding"
+    if ours.pairs_low is not None:
+        yield f"other test pairs would give {ours.pairs_low:.2f} to {ours.pairs_high:.2f}"
 
 
-def _as_planned(cell: Cell, ours: CellResult) -> bool:
-    """Return whether a cell's numbers are of the encoders that are planned; those of a committed study may be older."""
+def _expected_statistic(reported: Reported | None) -> str:
+    """Return the statistic of more runs for which the interval is."""
+    if reported is None or reported.statistic == "single":
+        return "one more run"
+    return f"the {reported.statistic} of {reported.seeds} more runs"
+
+
+def _explained(study: Study, cell: Cell, result: ItemResult) -> list[Explained]:
+    """Return the effect of each variant on a cell.
+
+    Returns an empty list for a cell under a variant.
+    """
+    if cell.protocol != AS_DESCRIBED:
+        return []
+    return [variant for variant in adjudicate(study.papers, result) if variant.cell == cell.id]
+
+
+def _variants(study: Study, cell: Cell, result: ItemResult) -> Iterator[str]:
+    """Yield a line for each variant with its effect and outcome."""
+    failed = set()
+    for name, each in result.by_id.items():
+        if name.described == cell.id.described and each.verdict == "failed":
+            failed.add(name.protocol)
+    for variant in _explained(study, cell, result):
+        outcome = variant.outcome
+        if outcome and result.caveat:
+            outcome = f"{outcome} ({result.caveat})"
+        if variant.effect is not None:
+            effect = _describe_effect(variant)
+        elif failed & {cell.protocol, variant.protocol}:
+            effect = "failed"
+        else:
+            effect = "not run" if cell.encoders else "nothing to run"
+        effect += _describe_share(variant)
+        yield ", ".join(filter(None, [f"{variant.protocol}: {effect}", outcome, variant.note]))
+
+
+def _describe_effect(variant: Explained) -> str:
+    """Return an effect with its interval, or with the effect of each seed."""
+    if variant.low is not None:
+        return f"{variant.effect:+.2f} [{variant.low:+.2f}, {variant.high:+.2f}]"
+    if len(variant.by_seed) > 1:
+        numbers = ", ".join(f"{one:+.2f}" for one in variant.by_seed)
+        return f"{variant.effect:+.2f} {{{numbers}}}"
+    return f"{variant.effect:+.2f}"
+
+
+def _describe_share(variant: Explained) -> str:
+    """Return the share of the printed gap that a variant explains."""
+    if variant.share is not None:
+        return f", {100 * variant.share:.0f}% of the printed gap of {variant.gap:+.2f}"
+    if variant.outcome and variant.noise is not None:
+        return f", the printed gap of {variant.gap:+.2f} is within its noise of {variant.noise:.2f}"
+    return ""
+
+
+def _is_as_planned(cell: Cell, ours: CellResult) -> bool:
+    """Return whether a cell has the encoders that are planned now.
+
+    A committed study may have others.
+    """
     return set(ours.encoders) == set(cell.encoders)
 
 
-def _runs(plan: Study, cell: Cell, ours: CellResult) -> list[str]:
-    """Return the spec of the first seed's run, and the names of the runs it starts from."""
-    if not _as_planned(cell, ours):
-        made = ", ".join(dict.fromkeys(each.run for each in ours.values if each.run)) or "other encoders"
-        return [
-            f"{made}: made by an earlier version; this one would run {', '.join(cell.encoders) or 'nothing'}"
-        ]
-    run = plan.encoders[cell.encoders[0]].source.run if cell.encoders else None
+def _runs(study: Study, cell: Cell, ours: CellResult) -> list[str]:
+    """Return the run of the first seed, and the runs that it starts from."""
+    if not _is_as_planned(cell, ours):
+        runs = dict.fromkeys(each.run for each in ours.values if each.run)
+        made = ", ".join(runs) or "other encoders"
+        planned = ", ".join(cell.encoders) or "nothing"
+        return [f"{made}: made by an earlier version; this one would run {planned}"]
+    if not cell.encoders:
+        return []
+    run = study.encoders[cell.encoders[0]].source.run
     if run is None:
-        return ["no training"] if cell.encoders else []
-    spec = plan.runs[run]
-    lines = [plan.paths.run(run)]
-    lines += [f"{key}: {json.dumps(value, ensure_ascii=False)}" for key, value in spec.canonical().items()]
+        return ["no training"]
+    spec = study.runs[run]
+    lines = [study.paths.run(run)]
+    for key, value in spec.canonical().items():
+        lines.append(f"{key}: {json.dumps(value, ensure_ascii=False)}")
     while spec.init.run:
-        lines.append(f"starts from {plan.paths.run(spec.init.run)}")
-        spec = plan.runs[spec.init.run]
+        lines.append(f"starts from {study.paths.run(spec.init.run)}")
+        spec = study.runs[spec.init.run]
     return lines
 
 
 def _made(ours: CellResult) -> list[str]:
-    """Return the precision of a cell's runs, and each machine that trained or evaluated them."""
+    """Return the precision and the machines of a cell."""
     count = len(ours.machines)
     mixed = f"on {count} machines, so its numbers mix them:" if count > 1 else ""
     return [line for line in (ours.precision, mixed, *map(str, ours.machines)) if line]

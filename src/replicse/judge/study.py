@@ -1,8 +1,9 @@
-"""A complete study judged once: claims, adjudicated items and audit, from the items' results and one plan."""
+"""Judge a complete study from the results of its items."""
 
 import logging
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import fields
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +16,12 @@ from replicse.compile.study import Study
 from replicse.files import read_json
 from replicse.judge.adjudicate import adjudicate
 from replicse.judge.audit import audit, audit_plan
-from replicse.judge.claims import ClaimNumbers, judged_claims, study_claims
+from replicse.judge.claims import ClaimNumbers, judge_claims, study_claims
 from replicse.judge.csv_rows import TIDY, tidy_rows
 from replicse.judge.judgements import Explained, Finding, JudgedClaim, Judgements
 from replicse.judge.measurements import Measurements
-from replicse.judge.multiplicity import controlled
-from replicse.judge.record_cells import controlled_results, record_results
+from replicse.judge.multiplicity import adjust_verdicts
+from replicse.judge.record_cells import adjusted_results, record_results
 from replicse.judge.record_claims import RecordNumbers
 from replicse.judge.record_measurements import RecordMeasurements
 from replicse.judge.table import ItemResult
@@ -32,46 +33,55 @@ Table = tuple[Sequence[str], list[dict[str, Any]]]
 
 
 def judge_study(
-    plan: Study, results: Sequence[ItemResult], numbers: ClaimNumbers | None = None
+    study: Study, results: Sequence[ItemResult], numbers: ClaimNumbers | None = None
 ) -> Judgements:
-    """Return what all items say together: claims, adjudicated cells, and the audit, which is of all papers.
+    """Judge claims, adjudicated cells, and the audit, which covers all papers.
 
-    Nothing but the items' results is read; the cells of an item without a result are missing. Claims are tested on
-    `numbers` when they are given.
+    Args:
+        study: the study.
+        results: the results of its items; the cells of an item without a result are missing.
+        numbers: the numbers for testing claims; default: the numbers in the results.
     """
-    claims = study_claims(plan.names, plan.studied)
+    claims = study_claims(study.names, study.studied)
+    adjudicated = chain.from_iterable(adjudicate(study.papers, result) for result in results)
     return Judgements(
-        claims=tuple(judged_claims(plan, claims, results, numbers)),
-        adjudication=tuple(row for result in results for row in adjudicate(plan.papers, result)),
-        audit=tuple(audit(audit_plan(plan.workflow, study=plan.config))),
+        claims=tuple(judge_claims(study, claims, results, numbers)),
+        adjudication=tuple(adjudicated),
+        audit=tuple(audit(audit_plan(study.workflow, study=study.config))),
     )
 
 
 def judged_tables(judgements: Judgements, results: Sequence[ItemResult]) -> dict[str, Table]:
-    """Return claims, adjudication, audit and the tidy cells as fields and rows of a CSV by name."""
+    """Return fields and rows of the CSV files of a study, by name."""
     kinds = {"claims": JudgedClaim, "adjudication": Explained, "audit": Finding}
-    tables: dict[str, Table] = {
-        name: ([field.name for field in fields(kind)], [row.line() for row in getattr(judgements, name)])
-        for name, kind in kinds.items()
-    }
+    tables: dict[str, Table] = {}
+    for name, kind in kinds.items():
+        rows = [row.line() for row in getattr(judgements, name)]
+        tables[name] = ([field.name for field in fields(kind)], rows)
     return {**tables, "cells": (TIDY, list(tidy_rows(results)))}
 
 
 def claim_numbers(measurements: Measurements) -> ClaimNumbers | None:
-    """Return what claims are tested on instead of the items' results: the values of single sources of the record."""
+    """Return the numbers for testing claims on the record.
+
+    Returns None for other studies, whose results contain the numbers.
+    """
     return RecordNumbers(measurements) if isinstance(measurements, RecordMeasurements) else None
 
 
-def read_results(plan: Study) -> list[ItemResult]:
-    """Return the results of a study's items as `tabulate` wrote them."""
-    return [ItemResult.read(plan.paths.item(item)) for item in plan.items]
+def read_results(study: Study) -> list[ItemResult]:
+    """Load the results of a study's items that `tabulate` wrote."""
+    return [ItemResult.read(study.paths.item(item)) for item in study.items]
 
 
 def committed_item(plan: Study, paths: Paths, item: str) -> ItemResult:
-    """Return an item of a committed study, which says so where its numbers are not of the encoders planned now."""
+    """Load an item of a committed study.
+
+    A note is added if other encoders are planned now.
+    """
     result = ItemResult.read(paths.item(item)).model_copy(update={"kept": paths.kept})
-    planned = {encoder for cell in plan.cells.get(item, ()) for encoder in cell.encoders}
-    shown = {encoder for cell in result.cells for encoder in cell.encoders}
+    planned = set(chain.from_iterable(cell.encoders for cell in plan.cells.get(item, ())))
+    shown = set(chain.from_iterable(cell.encoders for cell in result.cells))
     if planned == shown:
         return result
     study = read_json(paths.record)
@@ -87,45 +97,55 @@ def committed_item(plan: Study, paths: Paths, item: str) -> ItemResult:
 def results_of(
     items: Iterable[str], measurements: Measurements, only: Collection[CellId] | None = None
 ) -> list[ItemResult]:
-    """Return the results of some items from the evaluations there are now; what the plan leaves out is left out.
+    """Compute the results of some items from the evaluations that exist now.
 
-    They hold all cells of the items, or `only` some. Of a committed study they are as committed.
+    The results of a committed study are loaded as committed. Items that are not in the study are skipped.
+
+    Args:
+        items: the names of the items.
+        measurements: the measurements of the study.
+        only: the cells to include; default: all.
     """
-    plan = measurements.study
+    study = measurements.study
     if isinstance(measurements, RecordMeasurements):
         return record_results(measurements, items, only)
+    names = [name for name in items if name in study.items]
     if measurements.paths.kept:
-        return [committed_item(plan, measurements.paths, name) for name in items if name in plan.items]
-    names = [name for name in items if name in plan.items]
-    results = [item_result(plan_item(plan, plan.items[name]), measurements, only) for name in names]
-    specifications = Specifications(plan)
+        return [committed_item(study, measurements.paths, name) for name in names]
+    results = [item_result(plan_item(study, study.items[name]), measurements, only) for name in names]
+    specifications = Specifications(study)
     for sentence in describe_outdated({name: specifications.changes_of_item(name) for name in names}):
         LOG.warning("%s", sentence)
     return results
 
 
-def controlled_item(measurements: Measurements, result: ItemResult) -> ItemResult:
-    """Return an item's result with its verdicts controlled among the paper's items that are tabulated."""
+def adjust_item(measurements: Measurements, result: ItemResult) -> ItemResult:
+    """Adjust the verdicts of an item among the tabulated items of its paper."""
     if isinstance(measurements, RecordMeasurements):
-        return controlled_results(measurements, [result.item])[0]
-    plan = measurements.study
-    beside = [f"{result.paper}/{name}" for name in plan.papers[result.paper].items]
-    files = [plan.paths.item(name) for name in beside if name != result.item]
-    others = [ItemResult.read(file) for file in files if Path(file).is_file()]
-    return controlled([result, *(other for other in others if other.comparable == result.comparable)])[0]
+        return adjusted_results(measurements, [result.item])[0]
+    study = measurements.study
+    family = [result]
+    for name in study.papers[result.paper].items:
+        item = f"{result.paper}/{name}"
+        file = Path(study.paths.item(item))
+        if item != result.item and file.is_file():
+            other = ItemResult.read(file)
+            if other.comparable == result.comparable:
+                family.append(other)
+    return adjust_verdicts(family)[0]
 
 
-def study_of_others(plan: Study, items: Iterable[str]) -> Study:
-    """Return the study of some items of a config; the plan of a part of it where that has them all.
+def study_of_others(study: Study, items: Iterable[str]) -> Study:
+    """Return a study that contains some items of a config.
 
-    An item that cannot be planned is logged and left out.
+    It is compiled if the given study does not contain all of them. An item that cannot be compiled is logged and left
+    out.
     """
-    known = [item.id for item in chosen_items(plan.config, plan.papers, "config.yaml")]
-    wanted = [name for name in known if name in set(items)]
-    if plan.items.keys() >= set(wanted):
-        return plan
-    config = plan.config.of_items(wanted)
-    others = load_or_compile(config, plan.workflow, as_far_as_possible=True)
+    wanted = set(items)
+    names = [item.id for item in chosen_items(study.config, study.papers, "config.yaml") if item.id in wanted]
+    if study.items.keys() >= set(names):
+        return study
+    others = load_or_compile(study.config.of_items(names), study.workflow, as_far_as_possible=True)
     for name, error in others.unplanned.items():
         LOG.warning("%s is left out: %s", name, error)
     return others

@@ -1,6 +1,7 @@
-"""What a study's results come to: significant differences, orders, verdicts, and where the time went."""
+"""Summarise the results of a study."""
 
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from statistics import median
 
 from replicse.judge.multiplicity import FALSE, count_significant
@@ -16,14 +17,14 @@ from replicse.judge.report import (
 )
 from replicse.judge.statistics import p_of_mean
 
-MOST_PARTS = 8  # of a study's time; the others are one part
+MOST_PARTS = 8  # the time of other parts is added up
 
 
 def compared_rows(items: Sequence[JudgedItem]) -> ComparedRows | None:
-    """Return which differences to baseline rows are significant among all of a study (Holm); None without any.
+    """Return the significant differences to baseline rows (Holm).
 
-    A difference of the same runs in several tables is counted once: over all pairs of backbone and seed if one has
-    them. Two seeds give no interval, so such a difference is not tested.
+    Returns None if no difference can be tested. A difference of the same runs in several tables is counted once, over
+    all pairs of backbone and seed if possible. Two seeds give no interval, so their differences are not tested.
     """
     tested: dict[tuple[object, ...], Effect] = {}
     for item in items:
@@ -39,7 +40,10 @@ def compared_rows(items: Sequence[JudgedItem]) -> ComparedRows | None:
 
 
 def _runs_compared(item: JudgedItem, effect: Effect) -> tuple[object, ...]:
-    """Return the encoders of both rows and the metric; the cell itself if it has no encoders of its own."""
+    """Return the encoders of both rows and the metric.
+
+    The cell itself if it has no encoders.
+    """
     cell, base = item.described[effect.cell], item.described[effect.cell.at(item.baseline)]
     return (cell.encoders, base.encoders, cell.metric_path) if cell.encoders else (effect.cell,)
 
@@ -49,44 +53,60 @@ def _p(effect: Effect) -> float:
 
 
 def orders_kept(shapes: Sequence[ColumnShape]) -> Orders | None:
-    """Return what all columns keep of the orders and signs in print; None without any."""
+    """Count how often columns agree with the printed orders and signs.
+
+    Returns None if there are no columns.
+    """
     if not shapes:
         return None
     best = [Turned(shape.item, shape.label, shape.best) for shape in shapes if shape.best is not None]
-    signs = [sign.agrees for shape in shapes for sign in shape.signs if sign.agrees is not None]
+    every_sign = chain.from_iterable(shape.signs for shape in shapes)
+    signs = [sign.agrees for sign in every_sign if sign.agrees is not None]
+    turned = tuple(each for each in best if not each.best.kept)
     return Orders(
         signs_kept=sum(signs),
         signs=len(signs),
-        best_kept=sum(each.best.kept for each in best),
+        best_kept=len(best) - len(turned),
         best=len(best),
         tau=median(shape.rank.tau for shape in shapes),
         columns=len(shapes),
-        turned=tuple(each for each in best if not each.best.kept),
+        turned=turned,
     )
 
 
-def tested(items: Sequence[JudgedItem]) -> Tests | None:
-    """Return how many cells were tested and called higher or lower; None where none was tested."""
-    cells = [cell for item in items for cell in item.described.values() if cell.p is not None]
-    found = sum(cell.verdict in ("higher", "lower") for cell in cells)
-    return Tests(len(cells), found, FALSE) if cells else None
+def count_tests(items: Sequence[JudgedItem]) -> Tests | None:
+    """Count the tested cells, and those with the verdict higher or lower.
+
+    Returns None if no cell was tested.
+    """
+    cells = chain.from_iterable(item.described.values() for item in items)
+    verdicts = [cell.verdict for cell in cells if cell.p is not None]
+    if not verdicts:
+        return None
+    found = sum(verdict in ("higher", "lower") for verdict in verdicts)
+    return Tests(len(verdicts), found, FALSE)
 
 
 def seconds_by_part(training: Mapping[str, float], evaluations: Mapping[str, float]) -> Seconds | None:
-    """Return the seconds of the runs by objective and of the evaluations, most first; None for none.
+    """Add up the seconds of runs and evaluations, the longest part first.
 
-    A run's name begins with its objective.
+    Args:
+        training: seconds by run; the name of a run begins with its objective.
+        evaluations: seconds by evaluation.
+
+    Returns:
+        The seconds of the parts; None if there are none.
     """
     parts: dict[str, list[float]] = {}
     for run, seconds in training.items():
         parts.setdefault(f"training, {run.partition('-s')[0]}", []).append(seconds)
     if evaluations:
         parts["evaluation"] = list(evaluations.values())
-    ranked = sorted(parts.items(), key=lambda part: -sum(part[1]))
     if not sum(map(sum, parts.values())):
         return None
+    ranked = sorted(parts.items(), key=lambda part: -sum(part[1]))
     if len(ranked) > MOST_PARTS + 1:
-        others = [second for _, each in ranked[MOST_PARTS:] for second in each]
+        others = list(chain.from_iterable(seconds for _, seconds in ranked[MOST_PARTS:]))
         ranked = [*ranked[:MOST_PARTS], (f"{len(ranked) - MOST_PARTS} others", others)]
     took = tuple((name, sum(each), len(each)) for name, each in ranked)
     return Seconds(took, len(training), len(evaluations))

@@ -1,26 +1,32 @@
-"""The values of one cell: taken from the measurements in one place, for everything that speaks of a cell."""
+"""Compute the values of one cell from measurements."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 from replicse.compile.study import Cell
 from replicse.judge.measurements import Measurement, Measurements
-from replicse.judge.statistics import mean_and_spread, paired
+from replicse.judge.statistics import mean_and_spread, pair_by_seed
 from replicse.spec.columns import Better, Derived, Reducer
 from replicse.spec.expression import Expression
+from replicse.spec.printed import Rounded
 
 Value = float | str | None
 
 
 @dataclass(frozen=True)
 class Values:
-    """What one cell gave: a value per seed, None where it is missing, and why it failed where it did.
+    """The values of one cell, one a seed.
 
-    `seedless` says that the values are no draws of a training seed: the encoder was not trained here. `pairs` bound a
-    correlation over resampled test pairs, averaged over the seeds; `half_digit` is the coarsest rounding of the values.
-    `jobs` holds, for each seed of a search, the number of each job.
+    Attributes:
+        per_seed: a value for each seed, None if it is missing.
+        failure: why runs failed; an empty string if none failed.
+        seedless: the values do not depend on a training seed, because the encoder was not trained here.
+        pairs: the bounds of a correlation over resampled test pairs, averaged over the seeds.
+        half_digit: half a unit of the last digit, for the value that is rounded most.
+        jobs: the number of each job for each seed of a search.
     """
 
     per_seed: tuple[Value, ...] = ()
@@ -31,61 +37,89 @@ class Values:
     jobs: tuple[tuple[float | None, ...], ...] = ()
 
 
-def values(cell: Cell, measurements: Measurements, searched: Mapping[str, Mapping[str, Any]]) -> Values:
-    """Return the values of a cell, one per seed of its encoders, in their order.
+def cell_values(cell: Cell, measurements: Measurements, searched: Mapping[str, Mapping[str, Any]]) -> Values:
+    """Return the values of a cell, one for each seed, in their order.
 
     Args:
         cell: the cell.
         measurements: the measurements of its encoders.
-        searched: the hyper-parameters of searches by their path in a run and by encoder.
+        searched: hyper-parameters of searches: path in the run -> encoder -> value.
     """
     if cell.operands and isinstance(cell.column, Derived):
-        return _derived(cell, cell.column.parsed, measurements, searched)
+        return _derived_values(cell, cell.column.parsed, measurements, searched)
     if not cell.jobs:
         return Values()
-    groups = [[measurements.at(encoder, cell.metric_path) for encoder in group] for group in cell.jobs]
-    failures = [each.failure for group in groups for each in group if each.failure]
-    each: list[Value] = []
+    groups = []
+    for encoders in cell.jobs:
+        groups.append([measurements.at(encoder, cell.metric_path) for encoder in encoders])
+    measured = list(chain.from_iterable(groups))
+    failures = [each.failure for each in measured if each.failure]
+    per_seed: list[Value] = []
     jobs: list[tuple[float | None, ...]] = []
-    selecting = cell.item.selecting_column(cell.column)
-    for group in groups:
+    for encoders, group in zip(cell.jobs, groups, strict=True):
         if cell.column.kind == "text":
-            each.append(None if group[0].value is None else str(group[0].value))
+            per_seed.append(_text(group[0]))
             continue
-        numbers = [_number(measured, failures) for measured in group]
-        jobs.append(tuple(numbers))
-        encoders = [measured.encoder for measured in group]
-        if selecting:
-            path = cell.item.path(cell.row, selecting)
-            scores = [_number(measurements.at(encoder, path), failures) for encoder in encoders]
-            each.append(_number_of_best(numbers, scores, selecting.better))
-        else:
-            each.append(_over_jobs(cell, numbers, encoders, searched))
+        numbers = tuple(_number(each, failures) for each in group)
+        jobs.append(numbers)
+        per_seed.append(_seed_value(cell, encoders, numbers, measurements, searched, failures))
     if cell.column.kind == "difference":
         printed = cell.subtracted.number if cell.subtracted else None
-        each = [value - printed.value if printed and isinstance(value, float) else None for value in each]
-    failure = "; ".join(dict.fromkeys(failures))
-    half_digit = max(measured.half_digit for group in groups for measured in group)
-    seedless = measurements.is_seedless(cell)
-    of_search = tuple(jobs) if cell.column.over and cell.column.over.jobs else ()
-    return Values(tuple(each), failure, seedless, _over_pairs(cell, groups), half_digit, of_search)
+        per_seed = [_subtract(value, printed) for value in per_seed]
+    is_search = bool(cell.column.over and cell.column.over.jobs)
+    return Values(
+        per_seed=tuple(per_seed),
+        failure="; ".join(dict.fromkeys(failures)),
+        seedless=measurements.is_seedless(cell),
+        pairs=_pair_bounds(cell, measured),
+        half_digit=max(each.half_digit for each in measured),
+        jobs=tuple(jobs) if is_search else (),
+    )
 
 
-def _over_pairs(cell: Cell, groups: Sequence[Sequence[Measurement]]) -> tuple[float, float] | None:
-    """Return the bounds over test pairs; None where the number is no correlation over all pairs of a task."""
+def _text(measured: Measurement) -> str | None:
+    return None if measured.value is None else str(measured.value)
+
+
+def _subtract(value: Value, printed: Rounded | None) -> float | None:
+    """Subtract a printed number; None if one of the numbers is missing."""
+    return value - printed.value if printed and isinstance(value, float) else None
+
+
+def _seed_value(
+    cell: Cell,
+    encoders: Sequence[str],
+    numbers: Sequence[float | None],
+    measurements: Measurements,
+    searched: Mapping[str, Mapping[str, Any]],
+    failures: list[str],
+) -> float | None:
+    """Reduce the numbers of the jobs of one seed to one value."""
+    selecting = cell.item.selecting_column(cell.column)
+    if not selecting:
+        return _reduce_jobs(cell, numbers, encoders, searched)
+    path = cell.item.path(cell.row, selecting)
+    scores = [_number(measurements.at(encoder, path), failures) for encoder in encoders]
+    return _number_of_best(numbers, scores, selecting.better)
+
+
+def _pair_bounds(cell: Cell, measured: Sequence[Measurement]) -> tuple[float, float] | None:
+    """Average the bounds over test pairs.
+
+    Returns None unless each value is a correlation over all pairs of a task.
+    """
     column = cell.column
     if column.kind != "score" or column.over.jobs or column.over.seeds.statistic != "mean":
         return None
-    measured = [each for group in groups for each in group]
     bounds = [each.bounds for each in measured if each.bounds]
     if len(bounds) < len(measured):
         return None
-    low, high = (mean_and_spread(each)[0] for each in zip(*bounds, strict=True))
-    return low, high
+    low, high = zip(*bounds, strict=True)
+    return mean_and_spread(low)[0], mean_and_spread(high)[0]
 
 
 def _number(measured: Measurement, failures: list[str]) -> float | None:
-    """Return a measured number; what is none is noted among the failures."""
+    """Return the value as a float; append to `failures` if it is not a number."""
     value = measured.value
     if value is None:
         return None
@@ -98,58 +132,74 @@ def _number(measured: Measurement, failures: list[str]) -> float | None:
 def _number_of_best(
     numbers: Sequence[float | None], scores: Sequence[float | None], better: Better
 ) -> float | None:
-    """Return the number of the job with the best score, the first of several; None if a score is missing."""
-    there = [score for score in scores if score is not None]
-    if len(there) < len(scores):
+    """Return the number of the job with the best score.
+
+    The first of equal scores is used. Returns None if a score is missing.
+    """
+    complete = [score for score in scores if score is not None]
+    if len(complete) < len(scores):
         return None
-    return numbers[_place_of_best(there, better)]
+    return numbers[_index_of_best(complete, better)]
 
 
-def _place_of_best(scores: Sequence[float], better: Better) -> int:
+def _index_of_best(scores: Sequence[float], better: Better) -> int:
     extreme = min if better == "lower" else max
     return extreme(range(len(scores)), key=scores.__getitem__)
 
 
-def _over_jobs(
+def _reduce_jobs(
     cell: Cell,
     numbers: Sequence[float | None],
     encoders: Sequence[str],
     searched: Mapping[str, Mapping[str, Any]],
 ) -> float | None:
+    """Return the statistic over jobs that the column shows.
+
+    Returns None if a number is missing.
+    """
     over = cell.column.over.jobs if cell.column.over else None
-    there = [number for number in numbers if number is not None]
-    if len(there) < len(numbers):
+    complete = [number for number in numbers if number is not None]
+    if len(complete) < len(numbers):
         return None
     if over is None:
-        (only,) = there
+        (only,) = complete
         return only
     if over.statistic != "argmax":
-        return reduced(there, over)
-    best = _place_of_best(there, cell.column.better)
+        return reduce_values(complete, over)
+    best = _index_of_best(complete, cell.column.better)
     return float(searched[over.shows or ""][encoders[best]])
 
 
-def _derived(
+def _derived_values(
     cell: Cell, formula: Expression, measurements: Measurements, searched: Mapping[str, Mapping[str, Any]]
 ) -> Values:
-    each_part = (values(operand, measurements, searched) for operand in cell.operands)
-    parts = dict(zip(formula.names, each_part, strict=True))
-    failure = "; ".join(dict.fromkeys(part.failure for part in parts.values() if part.failure))
-    columns = paired([part.per_seed[: len(cell.seeds)] for part in parts.values()], cell.item.id)
-    each: list[Value] = []
-    for numbers in zip(*columns, strict=True):
+    """Compute a formula of other cells for each seed."""
+    operands = [cell_values(operand, measurements, searched) for operand in cell.operands]
+    failures = dict.fromkeys(operand.failure for operand in operands if operand.failure)
+    failure = "; ".join(failures)
+    by_operand = [operand.per_seed[: len(cell.seeds)] for operand in operands]
+    per_seed: list[Value] = []
+    for numbers in zip(*pair_by_seed(by_operand, cell.item.id), strict=True):
+        if None in numbers:
+            per_seed.append(None)
+            continue
         try:
-            each.append(None if None in numbers else formula(dict(zip(parts, numbers, strict=True))))
+            per_seed.append(formula(dict(zip(formula.names, numbers, strict=True))))
         except ZeroDivisionError:
             failure = failure or f"the formula of {cell.column.id} divides by zero"
-            each.append(None)
-    return Values(tuple(each), failure, all(part.seedless for part in parts.values()))
+            per_seed.append(None)
+    return Values(tuple(per_seed), failure, all(operand.seedless for operand in operands))
 
 
-def reduced(numbers: Sequence[float], reducer: Reducer) -> float | None:
-    """Return the statistic of some numbers; None for the standard deviation of a single one."""
-    if reducer.statistic in ("mean", "sd"):
-        return mean_and_spread(numbers)[reducer.statistic == "sd"]
+def reduce_values(numbers: Sequence[float], reducer: Reducer) -> float | None:
+    """Return the statistic of some numbers.
+
+    Returns None for the standard deviation of one number.
+    """
+    if reducer.statistic == "mean":
+        return mean_and_spread(numbers)[0]
+    if reducer.statistic == "sd":
+        return mean_and_spread(numbers)[1]
     import numpy as np
 
     if reducer.statistic == "percentile":
@@ -158,6 +208,9 @@ def reduced(numbers: Sequence[float], reducer: Reducer) -> float | None:
     return float(reducers[reducer.statistic](np.asarray(numbers)))
 
 
-def finite(values: Sequence[Value]) -> list[float]:
-    """Return the numbers that are there and finite."""
+def finite_numbers(values: Sequence[Value]) -> list[float]:
+    """Return the finite numbers among some values.
+
+    Missing values and strings are skipped.
+    """
     return [value for value in values if isinstance(value, float) and math.isfinite(value)]

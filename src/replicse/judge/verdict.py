@@ -1,4 +1,4 @@
-"""Verdicts: what a cell's seeds say about the number a paper prints. One pure function decides."""
+"""Decide the verdict of a cell."""
 
 import math
 from collections.abc import Sequence
@@ -9,37 +9,44 @@ from replicse.errors import BadInput
 from replicse.judge.statistics import (
     ORDERED,
     REFUTING,
-    disagrees,
     mean_and_spread,
     order_statistic_below,
     order_statistic_interval,
-    pooled,
+    pool_spreads,
     prediction_interval,
     spread_interval,
+    spreads_disagree,
     t_below,
 )
 from replicse.judge.table import Verdict
-from replicse.judge.values import finite, reduced
+from replicse.judge.values import finite_numbers, reduce_values
 from replicse.printable import several
 from replicse.registry.levels import FEWEST_SEEDS, LEVEL
 from replicse.spec.columns import Reducer
 from replicse.spec.printed import Reported, Rounded, Spread
 
 _REFUTED = f"our seeds vary otherwise (F test of the variances, {1 - REFUTING:.0%})"
-# Nobody says how often a single printed run is the best of several.
+# Papers do not say how many runs a printed best run was selected from; this is an assumption.
 TRIES = 10
-# Relative to a number: another machine or batch changes a score by less. It is half of the second decimal of 100.
+# Another machine or batch size changes a score by less than this, relative to the score: 0.005 of 100.
 NUMERICS = 5e-5
 MEAN = Reducer()
 
 
 @dataclass(frozen=True)
 class Judgement:
-    """A judged cell. `low` and `high` bound where the printed number is expected, given our seeds.
+    """The judgement of a cell; numbers are None if they are not defined.
 
-    Numbers are None where there is nothing to say; `verdict` is blank where the paper prints no number; `borrowed`
-    marks an interval that rests on a published spread; `reason` is one sentence. `p` is how probably a number of our
-    setting is printed as far from ours, or farther; `if_best` is the verdict if print is the best of ten runs.
+    Attributes:
+        reproduced: the statistic over our seeds.
+        delta: reproduced minus printed.
+        low, high: the interval in which the printed number is expected, given our seeds.
+        n_seeds: how many seeds have a number.
+        verdict: the verdict; an empty string if the paper prints no number.
+        borrowed: the interval uses a published spread.
+        reason: one sentence.
+        p: the probability that a number of our setting is printed as far from ours, or farther.
+        if_best: the verdict if print is the best of ten runs.
     """
 
     reproduced: float | None
@@ -68,65 +75,77 @@ def judge(
     reducer: Reducer = MEAN,
     better: str = "higher",
 ) -> Judgement:
-    """Judge one cell: `values` holds a number per planned seed, None where it is missing.
+    """Judge one cell.
 
-    A printed number is one more draw unless it says what it is of how many runs; `reducer` is what becomes of ours.
-    Below three seeds of our own no interval rests on them: the cell is open unless a spread can be borrowed.
-    `prior` is a published spread, pooled with that of our seeds where an F test does not tell them apart; `seedless`
-    says that nothing has a seed (a count, a released checkpoint, a baseline): such a number is equal to print within
-    half of its last digit, or within `NUMERICS` where that is more, or it is not; `rounding` is half a unit of the last
-    digit of ours, which widens that when others have rounded it. A cell with a failure shows no
-    numbers: the mean of the runs that survived would flatter it. `why_not` says what differs where a cell is not
-    `comparable`.
+    A printed number is treated as one more run unless the paper says which statistic of how many runs it is. An
+    interval needs three seeds, or a published spread. A cell with a failure shows no numbers, because the mean of the
+    other runs would flatter it.
+
+    Args:
+        values: a number for each planned seed, None if it is missing.
+        reported: the printed number; None if there is none.
+        planned: how many seeds are planned.
+        comparable: whether the setting of our runs is the paper's.
+        why_not: what differs if it is not.
+        prior: a published spread, pooled with the spread of our seeds unless an F test refutes it.
+        seedless: the number does not depend on a seed (a count, a released checkpoint, a baseline). Such a number is
+            equal to the printed one if they differ by at most half of its last digit, or `NUMERICS` if that is more.
+        rounding: half a unit of the last digit of our number if it is published with rounding; added to that limit.
+        failures: why runs failed.
+        reducer: the statistic over our seeds.
+        better: which numbers are better, `higher` or `lower`.
     """
-    target = reported.number if reported else None
-    present = finite(values)
-    broken = [f"a run gave {value}" for value in values if value is not None and not math.isfinite(value)]
-    if failures or broken:
-        reason = "; ".join([*failures, *broken])
-        return Judgement(None, None, None, None, len(present), "failed", False, reason)
+    present = finite_numbers(values)
+    infinite = [f"a run gave {value}" for value in values if value is not None and not math.isfinite(value)]
+    if failures or infinite:
+        return _judgement_without_numbers("failed", "; ".join([*failures, *infinite]), len(present))
     if not present:
-        reason = f"0 of {planned} planned runs available"
-        return Judgement(None, None, None, None, 0, "not run", False, reason)
+        return _judgement_without_numbers("not run", f"0 of {planned} planned runs available")
 
+    target = reported.number if reported else None
     seedless = seedless and len(present) == 1
-    # A spread published for the paper's own setting says nothing about another one, and cannot be judged by itself.
+    # A published spread belongs to the paper's setting only, and a printed spread cannot be judged by itself.
     if not comparable or (reported and reported.statistic == "sd"):
         prior = None
-    refuted = prior is not None and disagrees(present, prior)
-    spread = Spread(0.0) if seedless else pooled(present, prior)
+    refuted = prior if prior is not None and spreads_disagree(present, prior) else None
+    spread = Spread(0.0) if seedless else pool_spreads(present, prior)
     interval = expected(present, reported, reducer, spread)
-    borrowed = prior is not None and not refuted and interval is not None
-    if interval and target:
-        margin = _margin(target, seedless, rounding)
-        interval = interval[0] - margin, interval[1] + margin
-    low, high = interval or (None, None)
-    reproduced = reduced(present, reducer)
+    borrowed = prior is not None and refuted is None and interval is not None
+    margin = _margin(target, seedless, rounding)
+    low, high = (interval[0] - margin, interval[1] + margin) if interval else (None, None)
+    reproduced = reduce_values(present, reducer)
     delta = reproduced - target.value if target and reproduced is not None else None
     p: float | None = None
-    verdict: Verdict
     if_best: Verdict = ""
+    verdict: Verdict
     if len(present) < planned:
         verdict, reason = "not run", f"missing: {planned - len(present)} of the planned runs ({planned})"
     elif reported is None or target is None:
         verdict, reason = "", "the paper prints no number here"
     elif not comparable:
         verdict, reason = "not comparable", why_not or "the setting differs from the paper's"
-    elif interval is None:
-        verdict, reason = "undetermined", _open(len(present), reported, reducer, refuted)
+    elif low is None or high is None:
+        verdict = "undetermined"
+        reason = _explain_undetermined(len(present), reported, reducer, refuted is not None)
     else:
-        found = _compared(target.value, *interval)
-        same: Verdict = "equal" if found == "within seed spread" else "not equal"
-        verdict = same if seedless else found
-        basis = _basis(len(present), borrowed, seedless, rounding) + _printed_as(reported)
-        basis += (
-            f"; the published spread of {prior.sd:.3g} is not used: {_REFUTED}" if prior and refuted else ""
-        )
-        reason = _reason(found, target.value, interval, basis)
+        found = _compare_with_interval(target.value, low, high)
+        verdict = _seedless_verdict(found) if seedless else found
+        basis = _basis(len(present), borrowed, seedless, rounding) + _printed_statistic(reported)
+        if refuted is not None:
+            basis += f"; the published spread of {refuted.sd:.3g} is not used: {_REFUTED}"
+        reason = _reason(found, target.value, (low, high), basis)
         if spread and spread.sd:
             p = p_value(present, reported, target, spread)
-            if_best = _if_best(present, reported, target, spread, better)
+            if_best = _verdict_if_best(present, reported, target, spread, better)
     return Judgement(reproduced, delta, low, high, len(present), verdict, borrowed, reason, p, if_best)
+
+
+def _judgement_without_numbers(verdict: Verdict, reason: str, n_seeds: int = 0) -> Judgement:
+    return Judgement(None, None, None, None, n_seeds, verdict, False, reason)
+
+
+def _seedless_verdict(found: Verdict) -> Verdict:
+    return "equal" if found == "within seed spread" else "not equal"
 
 
 def verdict(
@@ -137,60 +156,79 @@ def verdict(
     sd_of: int | None = None,
     mean_of: int = 1,
 ) -> Judgement:
-    """Judge numbers of several seeds against a printed one, by the rule of a study's cells.
+    """Judge numbers of several seeds against a printed number.
+
+    The rule is the same as for cells of a study.
 
     Args:
-        values: one number a seed, in the unit of the printed one.
-        reported: the number as printed, such as "76.25": text keeps its decimals, and half of the last digit is its
-            rounding.
-        sd: a published standard deviation over seeds in the paper's own setting; pooled with that of the values where
-            an F test does not tell them apart.
-        sd_of: of how many runs `sd` is; without it `sd` counts as known exactly.
-        mean_of: of how many runs the printed number is the mean.
+        values: one number a seed, in the unit of the printed number.
+        reported: the number as printed, such as "76.25". A string keeps its decimals; half of the last digit is the
+            rounding error.
+        sd: a published standard deviation over seeds in the paper's own setting. It is pooled with the standard
+            deviation of the values unless an F test refutes it.
+        sd_of: how many runs `sd` is computed from; default: `sd` is known exactly.
+        mean_of: how many runs the printed number is the mean of.
 
     Returns:
         The judgement: `verdict` (within seed spread, higher, lower, undetermined), the interval `low` to `high` in
         which the printed number is expected, `delta`, and `reason`, a sentence.
 
     Raises:
-        BadInput: `reported` is no number, or `sd` or `mean_of` is not above 0, or `sd_of` is below 2.
+        BadInput: if `reported` is not a number, `sd` or `mean_of` is not above 0, or `sd_of` is below 2.
+
+    Example:
+        >>> verdict([75.9, 76.1, 76.4], "76.25").verdict
+        'within seed spread'
     """
     printed: dict[str, Any] = {"value": str(reported), "source": "the caller"}
-    printed |= {"statistic": "mean", "seeds": mean_of} if mean_of != 1 else {}
+    if mean_of != 1:
+        printed |= {"statistic": "mean", "seeds": mean_of}
     cell = Reported.of(printed, "reported")
     if cell.number is None or (sd is not None and not sd > 0) or (sd_of is not None and sd_of < 2):
         raise BadInput(
             f'reported is "{reported}", sd {sd} of {sd_of} runs; expected a printed number and a spread above 0 of two'
             " runs or more"
         )
-    prior = None if sd is None else Spread(sd, math.inf if sd_of is None else sd_of - 1)
+    prior = None
+    if sd is not None:
+        prior = Spread(sd, math.inf if sd_of is None else sd_of - 1)
     return judge(values, cell, planned=len(values), comparable=True, prior=prior)
 
 
 def expected(
     values: Sequence[float], reported: Reported | None, reducer: Reducer, spread: Spread | None
 ) -> tuple[float, float] | None:
-    """Return the interval in which a printed number is expected, given our values; None where it is open.
+    """Compute the interval in which a printed number is expected.
 
-    One run is one more draw of ours, a mean of m runs the mean of m more, a maximum the largest of m more, and a
-    standard deviation that of m more (normal runs; Student's t and F, order statistics by the beta distribution).
+    A printed single run is one more run like ours; a printed mean, maximum or standard deviation of m runs is the
+    statistic of m more runs. Runs are normal: Student's t and F, order statistics by the beta distribution.
+
+    Args:
+        values: our numbers, one a seed.
+        reported: the printed number; None means a single run.
+        reducer: the statistic over our seeds.
+        spread: the spread of the runs; None if it is unknown.
+
+    Returns:
+        The lower and upper bound at 95%; None if it cannot be computed.
     """
-    statistic = reported.statistic if reported else "single"
-    count = (reported.seeds if reported else None) or 1
-    if statistic == "single" and reducer.statistic != "mean":
-        return None
-    if statistic == "sd":
+    if reported is None or reported.statistic == "single":
+        if reducer.statistic != "mean":
+            return None
+        return prediction_interval(values, spread=spread)
+    count = reported.seeds or 1
+    if reported.statistic == "sd":
         return spread_interval(values, count)
-    if statistic in ("single", "mean"):
-        return prediction_interval(values, spread=spread, of=count if statistic == "mean" else 1)
-    share = ORDERED.get(statistic, (reported.q if reported else None) or 0.0)
+    if reported.statistic == "mean":
+        return prediction_interval(values, spread=spread, of=count)
+    share = ORDERED.get(reported.statistic, reported.q or 0.0)
     return order_statistic_interval(values, count, share / 100, spread=spread)
 
 
 def p_value(values: Sequence[float], reported: Reported, target: Rounded, spread: Spread) -> float:
-    """Return how probably print of our setting is as far from our values, its rounding allowed for (two-sided).
+    """Compute the p-value of a printed number, given ours (two-sided).
 
-    Below 0.05 where the printed number lies outside of `expected`.
+    Rounding of the printed number counts in its favour. The result is below 0.05 if the number is outside `expected`.
     """
     lower = _below(target.value + target.half_digit, values, reported, spread)
     upper = 1 - _below(target.value - target.half_digit, values, reported, spread)
@@ -198,7 +236,7 @@ def p_value(values: Sequence[float], reported: Reported, target: Rounded, spread
 
 
 def _below(x: float, values: Sequence[float], reported: Reported, spread: Spread) -> float:
-    """Return how probably what is printed lies below x, given our values."""
+    """Compute the probability that the printed number is below x."""
     statistic, count = reported.statistic, reported.seeds or 1
     if statistic == "sd":
         from scipy.special import fdtr
@@ -206,47 +244,63 @@ def _below(x: float, values: Sequence[float], reported: Reported, spread: Spread
         return float(fdtr(count - 1, spread.degrees, (max(x, 0.0) / spread.sd) ** 2))
     offset = (x - mean_and_spread(values)[0]) / spread.sd
     if statistic in ("single", "mean"):
-        others = 1 if statistic == "single" else count
-        return t_below(offset / math.sqrt(1 / others + 1 / len(values)), spread.degrees)
+        averaged = 1 if statistic == "single" else count
+        return t_below(offset / math.sqrt(1 / averaged + 1 / len(values)), spread.degrees)
     share = ORDERED.get(statistic, reported.q or 0.0) / 100
     return order_statistic_below(offset, len(values), count, share, spread.degrees)
 
 
-def _if_best(
+def _verdict_if_best(
     values: Sequence[float], reported: Reported, target: Rounded, spread: Spread, better: str
 ) -> Verdict:
-    """Return the verdict if a single printed run is the best of ten; blank where print says what it is."""
+    """Return the verdict if a single printed run is the best of ten.
+
+    Empty if the paper states the statistic.
+    """
     interval = order_statistic_interval(values, TRIES, float(better == "higher"), spread=spread)
     if reported.statistic != "single" or interval is None:
         return ""
-    return _compared(target.value, interval[0] - target.half_digit, interval[1] + target.half_digit)
+    low, high = interval
+    return _compare_with_interval(target.value, low - target.half_digit, high + target.half_digit)
 
 
-def _margin(target: Rounded, seedless: bool, rounding: float) -> float:
-    """Return by how much an interval is widened for the rounding of print, and of a value without seeds."""
+def _margin(target: Rounded | None, seedless: bool, rounding: float) -> float:
+    """Compute how much rounding widens an interval.
+
+    The rounding of the printed number counts, and of ours if it is seedless.
+    """
+    if target is None:
+        return 0.0
     if not seedless:
         return target.half_digit
     return max(target.half_digit, NUMERICS * abs(target.value)) + rounding
 
 
-def _open(n_seeds: int, reported: Reported, reducer: Reducer, refuted: bool) -> str:
+def _explain_undetermined(n_seeds: int, reported: Reported, reducer: Reducer, refuted: bool) -> str:
+    """Return why there is no interval."""
     if reported.statistic == "single" and reducer.statistic != "mean":
         return f"the paper does not say of how many runs its {reducer.name} is"
-    borrow = "" if reported.statistic == "sd" else " and no published spread to borrow"
-    borrow = f", and no published spread to borrow, for {_REFUTED}" if refuted else borrow
+    if refuted:
+        borrow = f", and no published spread to borrow, for {_REFUTED}"
+    elif reported.statistic == "sd":
+        borrow = ""
+    else:
+        borrow = " and no published spread to borrow"
     return f"{several(n_seeds, 'seed')}{borrow}: an interval needs {FEWEST_SEEDS}"
 
 
-def _printed_as(reported: Reported) -> str:
-    return (
-        ""
-        if reported.statistic == "single"
-        else f"; printed is the {reported.statistic} of {reported.seeds} runs"
-    )
+def _printed_statistic(reported: Reported) -> str:
+    if reported.statistic == "single":
+        return ""
+    return f"; printed is the {reported.statistic} of {reported.seeds} runs"
 
 
-def _compared(reported: float, low: float, high: float) -> Verdict:
-    # Decimal fractions are inexact in binary: 2.35 lies on the edge of 2.3 -+ 0.05, not beyond it.
+def _compare_with_interval(reported: float, low: float, high: float) -> Verdict:
+    """Return whether our number is higher or lower than the printed one.
+
+    The interval is where the printed number is expected.
+    """
+    # Decimal fractions are not exact in binary: 2.35 is on the edge of 2.3 -+ 0.05 and not outside.
     slack = 1e-12 * max(abs(low), abs(high), abs(reported))
     if reported < low - slack:
         return "higher"
@@ -256,15 +310,18 @@ def _compared(reported: float, low: float, high: float) -> Verdict:
 
 
 def _basis(n_seeds: int, borrowed: bool, seedless: bool, rounding: float) -> str:
+    """Return in words what an interval is computed from."""
     if seedless:
-        both = f"half a printed digit{' and the rounding of the source' if rounding else ''}"
-        return f"{both}; nothing has a seed"
-    return f"{LEVEL:.0%}, {several(n_seeds, 'seed')}{' and a published spread' if borrowed else ''}"
+        source = " and the rounding of the source" if rounding else ""
+        return f"half a printed digit{source}; nothing has a seed"
+    published = " and a published spread" if borrowed else ""
+    return f"{LEVEL:.0%}, {several(n_seeds, 'seed')}{published}"
 
 
 def _reason(verdict: str, reported: float, interval: tuple[float, float], basis: str) -> str:
     place = {"higher": "below", "lower": "above", "within seed spread": "inside"}[verdict]
     low, high = interval
-    excluded = f"; a difference beyond {max(reported - low, high - reported):.2g} is excluded"
-    excluded *= verdict == "within seed spread"
+    excluded = ""
+    if verdict == "within seed spread":
+        excluded = f"; a difference beyond {max(reported - low, high - reported):.2g} is excluded"
     return f"the reported {reported:.6g} lies {place} {low:.6g} to {high:.6g} ({basis}{excluded})"

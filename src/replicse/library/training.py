@@ -12,6 +12,7 @@ from typing import Any
 import torch
 
 from replicse.augment import augment, token_change
+from replicse.compile.recipes import merge_recipe
 from replicse.data.corpora import labels_of, read_corpus
 from replicse.data.store import write_store
 from replicse.encoder.folders import encoder_folder
@@ -31,9 +32,9 @@ from replicse.registry.run_options import View
 from replicse.registry.run_specs import InitSpec, RunSpec
 from replicse.registry.runs import Init, Run
 from replicse.runtime.devices import device_for
-from replicse.spec.layers import merged
+from replicse.spec.layers import merge_layers
 from replicse.spec.models import Recipe
-from replicse.spec.papers import load_papers, recipe_of
+from replicse.spec.papers import load_papers
 from replicse.training.job import TrainJob
 from replicse.training.loop import train as run_training
 from replicse.training.parts import Parts
@@ -207,11 +208,11 @@ def _run_of(recipe: str | Mapping[str, Any], changes: Mapping[str, Any], plugins
         own = Recipe.of(recipe, "recipe")
         name, run = "recipe", RunSpec()
         if own.like:
-            run = recipe_of(papers, "", own.like, "recipe.like")
-        run = merged(run, own.without("like"))
+            run = merge_recipe(papers, "", own.like, "recipe.like")
+        run = merge_layers(run, own.without("like"))
     else:
-        run = recipe_of(papers, "", recipe, "recipe")
-    run = merged(run, Recipe.of(changes, "changes").without("like"))
+        run = merge_recipe(papers, "", recipe, "recipe")
+    run = merge_layers(run, Recipe.of(changes, "changes").without("like"))
     for part in ("views", "objective"):
         if not getattr(run, part):
             raise BadInput(f"{name}: the run has no {part}; add it to changes")

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from replicse.provenance.source import package_sha256
 from replicse.registry.plugins import recorded_plugins
-from replicse.runtime.machine import hardware, numerics
+from replicse.runtime.machine import hardware, multiplies_by_onednn, numerics
 
 if TYPE_CHECKING:
     import torch
@@ -86,6 +86,8 @@ def computed(device: "torch.device", precision: str) -> dict[str, Any]:
         if match := re.search(pattern, build):
             libraries[name] = match[1]
     kernels = {"instructions": torch.backends.cpu.get_cpu_capability(), **libraries}
+    if multiplies_by_onednn():
+        kernels["fp32 products"] = "oneDNN"
     if on_gpu:
         cudnn = torch.backends.cudnn.version()
         kernels = {"CUDA": torch.version.cuda, "HIP": torch.version.hip, "cuDNN": cudnn}

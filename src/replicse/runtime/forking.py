@@ -9,7 +9,6 @@ Every job imports this module, so it imports little, not even `json` or `typing`
 """
 
 import os
-import signal
 import socket
 import sys
 from collections.abc import Sequence
@@ -37,14 +36,6 @@ def delegate(address: str, words: Sequence[str]) -> int | None:
     Returns:
         The exit code, or None if the job must run in this process.
     """
-    try:
-        return _delegate(address, words)
-    except KeyboardInterrupt:
-        print(f"replicse {' '.join(words[:2])}: {INTERRUPTED}", file=sys.stderr)
-        return 130
-
-
-def _delegate(address: str, words: Sequence[str]) -> int | None:
     request = {
         "identity": identity(),
         "words": list(words),
@@ -61,7 +52,6 @@ def _delegate(address: str, words: Sequence[str]) -> int | None:
                 return None
         except OSError:
             return None
-        signal.signal(signal.SIGTERM, signal.default_int_handler)
         try:
             answer = connection.recv(1)
         except OSError:

@@ -1,17 +1,35 @@
-"""Handle a second Ctrl-C: the first ends a process, the second is ignored."""
+"""Handle Ctrl-C: quiet at start-up; the first ends a process, more do not.
 
+The program `python -m replicse.runtime.interrupts MODULE ARGUMENT...` runs a module. Until the module calls
+`interrupt_once`, Ctrl-C ends it without a traceback.
+"""
+
+import runpy
 import signal
+import sys
 from types import FrameType
 
 
-def interrupt_once() -> None:
+def interrupt_once(*signals: int) -> None:
     """Raise KeyboardInterrupt for the first Ctrl-C and ignore further ones.
 
     Unlike SIG_IGN, a handler is not inherited by processes that are started later.
-    """
 
-    def stop(number: int, frame: FrameType | None) -> None:
-        signal.signal(signal.SIGINT, lambda *_: None)
+    Args:
+        signals: Signals with the same effect as Ctrl-C, such as SIGTERM.
+    """
+    numbers = (signal.SIGINT, *signals)
+
+    def stop(_: int, frame: FrameType | None) -> None:
+        for number in numbers:
+            signal.signal(number, lambda *_: None)
         raise KeyboardInterrupt
 
-    signal.signal(signal.SIGINT, stop)
+    for number in numbers:
+        signal.signal(number, stop)
+
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    del sys.argv[0]
+    runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)

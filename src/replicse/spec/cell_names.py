@@ -57,7 +57,7 @@ class CellNames:
             text = text.replace(name, f"[{self.words(self._cells[name], home)}]")
         return text
 
-    def full_names(self, name: str, home: str, where: str) -> tuple[str, ...]:
+    def full_names(self, name: str, home: str, location: str) -> tuple[str, ...]:
         """Return the full names that a name stands for; BadInput names the nearest one where there is none.
 
         A name may leave out its paper, which is then `home`: an item of it goes before a paper of that key. A `*` in
@@ -79,7 +79,7 @@ class CellNames:
         else:
             names = (self.name(self._cells[full]),) if full in self._cells else ()
         if not names:
-            raise BadInput(f'{where}: no cell "{name}" holds a number{self._nearest(full)}')
+            raise BadInput(f'{location}: no cell "{name}" holds a number{self._nearest(full)}')
         return names
 
     def _printed(self, name: str) -> bool:

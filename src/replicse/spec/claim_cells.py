@@ -14,7 +14,7 @@ def resolved(claim: Claim, names: CellNames) -> Claim:
 
 
 def _resolved(claim: Claim, relation: Relation, names: CellNames) -> Relation:
-    full_names = {name: names.full_names(name, claim.paper, claim.where) for name in relation.cells}
+    full_names = {name: names.full_names(name, claim.paper, claim.location) for name in relation.cells}
     # Rows that the relation names itself are not meant by its `*`.
     named = {full for name, entry in full_names.items() if ROWS not in name for full in entry}
 
@@ -27,7 +27,7 @@ def _resolved(claim: Claim, relation: Relation, names: CellNames) -> Relation:
             cells = dict(zip(cells, _same_rows(list(cells.values()), names), strict=True))
         empty = next((name for name, entry in cells.items() if not entry), None)
         if empty:
-            raise BadInput(f'{claim.where}: "{empty}" leaves no row to compare')
+            raise BadInput(f'{claim.location}: "{empty}" leaves no row to compare')
         if side.single:
             return [Expression(f"{{{each}}}") for each in cells[side.names[0]]]
         return [side.replaced(lambda name: _in_braces(name, cells[name]))]

@@ -155,7 +155,7 @@ class Claim(Checked):
         return f"{self.paper}/{self.id}"
 
     @property
-    def where(self) -> str:
+    def location(self) -> str:
         """Return where a mistake in the claim is."""
         return f"{self._file}: claim {self.id}"
 
@@ -198,10 +198,10 @@ def contradictions(claims: Iterable[Claim]) -> dict[str, tuple[str, ...]]:
     by_name = {claim.name: claim for claim in claims}
     found: dict[str, dict[str, None]] = {}
     for claim, other in ((each, other) for each in by_name.values() for other in each.contradicts):
-        check_known(other, by_name, f'{claim.where}: contradicts "{other}", no claim')
+        check_known(other, by_name, f'{claim.location}: contradicts "{other}", no claim')
         if by_name[other].paper == claim.paper:
             raise BadInput(
-                f'{claim.where}: contradicts "{other}" of the same paper; name one of another paper'
+                f'{claim.location}: contradicts "{other}" of the same paper; name one of another paper'
             )
         found.setdefault(claim.name, {})[other] = None
         found.setdefault(other, {})[claim.name] = None

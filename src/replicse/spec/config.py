@@ -15,7 +15,7 @@ from replicse.registry.encoders import Precision
 from replicse.registry.plugins import installed_plugins, use_plugins
 from replicse.registry.poolings import Pooling
 from replicse.registry.sets import EvaluationSet, SetName
-from replicse.spec.layers import merged
+from replicse.spec.layers import merge_layers
 
 SHIPPED = Path("config.yaml")
 Names = Literal["all"] | tuple[Text, ...]
@@ -170,10 +170,10 @@ def read_config(
         document = read_json(file) if file.suffix == ".json" else read_yaml(file)
         if not isinstance(document, dict):
             raise BadInput(f"{file}: the document is no mapping of keys, such as scale: micro")
-        config = merged(config, document)
+        config = merge_layers(config, document)
     for key, text in (settings or {}).items():
         try:
-            config = merged(config, {key: yaml.safe_load(text)})
+            config = merge_layers(config, {key: yaml.safe_load(text)})
         except (yaml.YAMLError, ValueError):  # the latter for a date that is none
             raise BadInput(f"--config {key}={text}: no value of YAML, as in seeds=[0,1]") from None
     above = {"scale": scale, "seeds": None if seeds is None else list(range(seeds))}

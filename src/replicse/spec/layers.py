@@ -12,22 +12,22 @@ Layer = TypeVar("Layer", bound=Checked | dict[str, Any])
 WHOLE = ("init", "head")
 
 
-def merged(below: Layer, above: Any) -> Layer:
-    """Return `below` with `above` laid over it: what was given of mappings and models is merged, the rest replaced."""
-    old, new = _entries(below), _entries(above)
-    over = {key: _over(key, old.get(key), entry) for key, entry in new.items()}
-    whole: Any = below.replace(**over) if isinstance(below, Checked) else {**old, **over}
-    return whole
+def merge_layers(base: Layer, override: Any) -> Layer:
+    """Merge the keys that `override` sets into `base`: dicts and models are merged, other values replaced."""
+    old, new = _entries(base), _entries(override)
+    changed = {key: _merge_value(key, old.get(key), value) for key, value in new.items()}
+    layer: Any = base.replace(**changed) if isinstance(base, Checked) else {**old, **changed}
+    return layer
 
 
-def _over(key: str, old: Any, new: Any) -> Any:
+def _merge_value(key: str, old: Any, new: Any) -> Any:
     alike = isinstance(new, Mapping) and isinstance(old, Mapping)
     alike = alike or (isinstance(new, Checked) and isinstance(old, type(new)))
-    return merged(old, new) if alike and key not in WHOLE and not isinstance(new, Entry) else new
+    return merge_layers(old, new) if alike and key not in WHOLE and not isinstance(new, Entry) else new
 
 
 def _entries(layer: Any) -> dict[str, Any]:
-    """Return what a layer gives: without what is left at its default."""
+    """Return the keys and values that a layer sets, without defaults."""
     return layer.entries() if isinstance(layer, Checked) else dict(layer)
 
 

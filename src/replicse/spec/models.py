@@ -4,8 +4,7 @@ import operator
 import random
 import re
 import typing
-from collections.abc import Mapping
-from functools import cached_property, reduce
+from functools import cached_property
 from typing import Annotated, Any, Self
 
 from pydantic import AfterValidator, Field, field_validator, model_validator
@@ -26,7 +25,6 @@ from replicse.registry.run_options import (
 )
 from replicse.registry.run_specs import RunSpec
 from replicse.registry.terms import TermParameters
-from replicse.spec.layers import merged
 
 # What an encoder is made from: a layer that names one of them leaves nothing of those below.
 SOURCES = ("use", "backbone", "released", "vectors", "folder", "hub")
@@ -231,31 +229,6 @@ class PlannedRequest(EncoderRequest):
 
     stages: dict[str, EncoderRequest] = {}
     backbone_seed: int | None = None
-
-
-def layered(*layers: EncoderRequest) -> PlannedRequest:
-    """Return what an encoder is asked to be, from the lowest layer (the table's) to the highest (the cell's)."""
-    return reduce(_source_over, layers, PlannedRequest())
-
-
-def _source_over(below: PlannedRequest, above: EncoderRequest) -> PlannedRequest:
-    names_one = any(key in above.model_fields_set for key in SOURCES)
-    return merged(below.without(*SOURCES) if names_one else below, above)
-
-
-def change_of(values: Mapping[str, Any], where: str) -> EncoderRequest:
-    """Return what one job of a search changes in an encoder.
-
-    A name is `section.key` of the run, as in {"optimisation.batch_size": 64}, or `terms.TERM.key`.
-    """
-    change: dict[str, Any] = {}
-    for name, value in values.items():
-        *path, key = name.split(".")
-        inner = change.setdefault("vary" if path[0] == "terms" else "run", {})
-        for part in path:
-            inner = inner.setdefault(part, {})
-        inner[key] = value
-    return EncoderRequest.of(change, where)
 
 
 class EncoderSource(Checked):

@@ -4,7 +4,7 @@ import itertools
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property, reduce
+from functools import cached_property
 from pathlib import Path
 from typing import Annotated
 
@@ -14,17 +14,13 @@ from replicse.checked import Checked, Id, Text, Whole, checked_yaml, read_text, 
 from replicse.errors import BadInput, check_known, check_names, nearest
 from replicse.registry.corpora import Corpus
 from replicse.registry.encoders import Precision
-from replicse.registry.frozen import with_frozen
-from replicse.registry.run_specs import RunSpec
 from replicse.registry.sets import EvaluationSet, SetName
 from replicse.registry.suites import range_of
 from replicse.spec.cell_id import AS_DESCRIBED, TEXT_ITEM, CellId
 from replicse.spec.claims import Claim, load_claims
 from replicse.spec.columns import AnyColumn, Reducer
 from replicse.spec.config import use_all_plugins
-from replicse.spec.layers import merged
 from replicse.spec.models import Recipe
-from replicse.spec.own_corpora import with_own_corpora
 from replicse.spec.printed import Reported, read_reported
 from replicse.spec.protocols import AS_RUN, Protocol, load_protocols
 from replicse.spec.tables import Item, Row, load_item
@@ -228,82 +224,25 @@ def _misplaced(paper: Paper) -> Iterator[str]:
                 yield f"{problem} has no metric there; give it setting: {{metric: {cell.metric}}}"
         else:
             row, column = there
-            where = f"{file}: {name} {cell.place}"
-            yield from _other_statistic(printed, column, where)
-            yield from _impossible(printed, column, paper.items[name].path(row, column), where)
+            location = f"{file}: {name} {cell.place}"
+            yield from _other_statistic(printed, column, location)
+            yield from _impossible(printed, column, paper.items[name].path(row, column), location)
 
 
-def _other_statistic(printed: Reported, column: AnyColumn, where: str) -> Iterator[str]:
+def _other_statistic(printed: Reported, column: AnyColumn, location: str) -> Iterator[str]:
     """Yield a sentence where a printed statistic is not the one that its column takes over seeds."""
     over = Reducer() if column.kind == "text" else column.over.seeds
     if printed.statistic != "single" and (printed.statistic, printed.q) != (over.statistic, over.q):
         q = "" if printed.q is None else f" {printed.q:g}"
-        yield f"{where} prints a {printed.statistic}{q}; its column takes over seeds the {over.name}"
+        yield f"{location} prints a {printed.statistic}{q}; its column takes over seeds the {over.name}"
 
 
-def _impossible(printed: Reported, column: AnyColumn, path: str, where: str) -> Iterator[str]:
+def _impossible(printed: Reported, column: AnyColumn, path: str, location: str) -> Iterator[str]:
     """Yield a sentence where a printed number is none that its metric can have, as where a decimal point was lost."""
     shows_score = column.kind == "score" and (column.over.jobs or Reducer()).statistic != "argmax"
     limits = range_of(path) if shows_score else None
     if limits and printed.number and not limits.holds(printed.number.value):
-        yield f'{where} prints "{printed.value}"; expected {limits}'
-
-
-def recipe_of(papers: Mapping[str, Paper], paper: str, name: str, where: str) -> RunSpec:
-    """Return what a recipe (`name` or `other-paper/name`) gives of a run, over what it is `like`."""
-    return merge_runs(run for _, run in recipe_layers(papers, paper, name, where))
-
-
-def merge_runs(layers: Iterable[RunSpec]) -> RunSpec:
-    """Merge layers of a run, each over the one before."""
-    return reduce(merged, layers, RunSpec())
-
-
-def recipe_layers(
-    papers: Mapping[str, Paper], paper: str, name: str, where: str, below: tuple[str, ...] = ()
-) -> Iterator[tuple[Paper, RunSpec]]:
-    """Yield what a recipe gives of a run, with its paper, after the layers of the recipe that it is `like`.
-
-    Raises BadInput for an unknown recipe, and for one that is like itself.
-    """
-    owner, _, short = name.rpartition("/")
-    home = papers.get(owner or paper)
-    if home is None or short not in home.recipes:
-        recipes = [f"{key}/{entry}" for key, value in papers.items() for entry in value.recipes]
-        if not owner and home is not None:
-            recipes = [*home.recipes]
-        raise BadInput(f'{where}: recipe "{name}" is unknown{nearest(name, recipes)}')
-    full = f"{home.key}/{short}"
-    if full in below:
-        raise BadInput(
-            f"{where}: recipe {full} is like itself ({' like '.join((*below, full))}); break the circle"
-        )
-    recipe = home.recipes[short]
-    if recipe.init:
-        recipe = recipe.replace(init=recipe.init.of_paper(home.key))
-    recipe = with_own_corpora(recipe, home, papers)
-    recipe = with_frozen(recipe, lambda model: model.of_paper(home.key))
-    where = f"{home.folder / 'recipes.yaml'}: {short}.like"
-    if recipe.like:
-        yield from recipe_layers(papers, home.key, recipe.like, where, (*below, full))
-    yield home, recipe.without("like")
-
-
-def recipes_in_order(papers: Mapping[str, Paper]) -> Iterator[tuple[Paper, str]]:
-    """Yield every recipe after the one that it is like, so that a mistake is reported at its place."""
-    pending = [
-        (paper, name, recipe.like) for paper in papers.values() for name, recipe in paper.recipes.items()
-    ]
-    while pending:
-        waiting = {f"{paper.key}/{name}" for paper, name, _ in pending}
-        parents = [
-            like if like is None or "/" in like else f"{paper.key}/{like}" for paper, _, like in pending
-        ]
-        ready = [parent not in waiting for parent in parents]
-        # In a circle nobody is ready; the first one is then told of it.
-        ready = ready if any(ready) else [True] * len(pending)
-        yield from (entry[:2] for entry, now in zip(pending, ready, strict=True) if now)
-        pending = [entry for entry, now in zip(pending, ready, strict=True) if not now]
+        yield f'{location} prints "{printed.value}"; expected {limits}'
 
 
 def printed_in(papers: Mapping[str, Paper], cell: CellId) -> Reported | None:
@@ -327,16 +266,16 @@ def subtracted_of(papers: Mapping[str, Paper], item: Item, row: Row, column: Any
     """Return the printed number that a difference subtracts; None for any other column."""
     if column.kind != "difference":
         return None
-    wanted, where = column.subtract, f"{item.file}: column {column.id}: subtract"
+    wanted, location = column.subtract, f"{item.file}: column {column.id}: subtract"
     items = {other.id: (paper, other) for paper in papers.values() for other in paper.items.values()}
-    check_known(wanted.item, items, f'{where}.item is "{wanted.item}"')
+    check_known(wanted.item, items, f'{location}.item is "{wanted.item}"')
     paper, other = items[wanted.item]
     name, columns = (
         f"{wanted.column}, {wanted.metric}",
         {f"{each.id}, {each.metric}" for each in other.columns},
     )
-    check_known(name, columns, f'{where} names column and metric "{name}" of {wanted.item}')
+    check_known(name, columns, f'{location} names column and metric "{name}" of {wanted.item}')
     rows = {each.id for each in other.rows}
     if wanted.row:
-        check_known(wanted.row, rows, f'{where}.row is "{wanted.row}"')
+        check_known(wanted.row, rows, f'{location}.row is "{wanted.row}"')
     return paper.reported.get(wanted.cell(row.id))

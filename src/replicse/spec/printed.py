@@ -148,48 +148,48 @@ def read_reported(path: Path) -> dict[CellId, Reported]:
         if tuple(entry) not in (REPORTED_FIELDS, (*REPORTED_FIELDS, *SPREAD_FIELDS)):
             header = ",".join(entry)
             raise BadInput(f'{path}:1: the header is "{header}"; expected {",".join(REPORTED_FIELDS)}')
-        where = f"{path}:{line}"
+        location = f"{path}:{line}"
         cell = CellId(f"{path.parent.name}/{entry['item']}", entry["row"], entry["column"], entry["metric"])
         if cell in result:
-            raise BadInput(f"{where}: {entry['item']}/{cell.place} is given twice; keep one line")
-        result[cell] = _reported(entry, where)
+            raise BadInput(f"{location}: {entry['item']}/{cell.place} is given twice; keep one line")
+        result[cell] = _reported(entry, location)
     return result
 
 
-def _reported(entry: dict[str, str], where: str) -> Reported:
+def _reported(entry: dict[str, str], location: str) -> Reported:
     for name in ("item", "row", "column", "source"):
         if not entry[name].strip():
             raise BadInput(
-                f"{where}: {name} is empty; say {'where the number is printed' if name == 'source' else name}"
+                f"{location}: {name} is empty; say {'where the number is printed' if name == 'source' else name}"
             )
     number = parse_number(entry["value"])
     absent = entry["value"].strip().lower() in ABSENT
     if number is None and entry["metric"] != "text" and not absent:
         raise BadInput(
-            f'{where}: reported value "{entry["value"]}" is not a number; print it as in 82.5, 3e-5, 110M or 1,500'
+            f'{location}: reported value "{entry["value"]}" is not a number; print it as in 82.5, 3e-5, 110M or 1,500'
         )
     spread = {name: entry[name] for name in SPREAD_FIELDS if entry.get(name)}
     if number and number.sd:
         if spread.setdefault("sd", number.sd) != number.sd:
-            raise BadInput(f'{where}: value is "{entry["value"]}", but sd is "{spread["sd"]}"; keep one')
+            raise BadInput(f'{location}: value is "{entry["value"]}", but sd is "{spread["sd"]}"; keep one')
         spread.setdefault("statistic", "mean")
         if "seeds" not in spread:
             raise BadInput(
-                f'{where}: value is "{entry["value"]}"; say in the column seeds over how many runs ± is'
+                f'{location}: value is "{entry["value"]}"; say in the column seeds over how many runs ± is'
             )
     reported = Reported.of(
-        {"value": entry["value"], "source": entry["source"], "note": entry["note"], **spread}, where
+        {"value": entry["value"], "source": entry["source"], "note": entry["note"], **spread}, location
     )
     if (reported.statistic == "percentile") != (reported.q is not None):
         raise BadInput(
-            f'{where}: statistic is "{reported.statistic}", q "{entry.get("q", "")}"; a percentile has q, 0 to 100'
+            f'{location}: statistic is "{reported.statistic}", q "{entry.get("q", "")}"; a percentile has q, 0 to 100'
         )
     if reported.statistic == "single" and (reported.seeds or 1) > 1:
         raise BadInput(
-            f'{where}: statistic is "single", seeds {reported.seeds}; say which statistic of them it is'
+            f'{location}: statistic is "single", seeds {reported.seeds}; say which statistic of them it is'
         )
     if reported.statistic != "single" and reported.seeds is None:
         raise BadInput(
-            f'{where}: statistic is "{reported.statistic}"; say in the column seeds of how many runs'
+            f'{location}: statistic is "{reported.statistic}"; say in the column seeds of how many runs'
         )
     return reported

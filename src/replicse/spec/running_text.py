@@ -63,14 +63,14 @@ def _of_paper(paper: Paper, names: CellNames, datasets: Datasets) -> Iterator[tu
     home = f"{paper.key}/{TEXT_ITEM}"
     left = {cell: printed for cell, printed in paper.reported.items() if cell.item == home and printed.number}
     for entry in checked_entries(file, NumberInText):
-        where = f"{file}: {entry.numbers[0]}"
-        full = _in_full(entry, paper, names, datasets, where)
+        location = f"{file}: {entry.numbers[0]}"
+        full = _in_full(entry, paper, names, datasets, location)
         for number in entry.numbers:
-            (name,) = names.full_names(f"{home}/{number}", paper.key, where)
+            (name,) = names.full_names(f"{home}/{number}", paper.key, location)
             cell = names.cell(name)
             if cell not in left:
-                raise BadInput(f'{where}: "{number}" is described twice; keep one entry')
-            _check_sentence(entry, number, left.pop(cell), paper, where)
+                raise BadInput(f'{location}: "{number}" is described twice; keep one entry')
+            _check_sentence(entry, number, left.pop(cell), paper, location)
             yield cell, full
     if left:
         number = next(iter(left)).place
@@ -80,31 +80,31 @@ def _of_paper(paper: Paper, names: CellNames, datasets: Datasets) -> Iterator[tu
 
 
 def _in_full(
-    entry: NumberInText, paper: Paper, names: CellNames, datasets: Datasets, where: str
+    entry: NumberInText, paper: Paper, names: CellNames, datasets: Datasets, location: str
 ) -> NumberInText:
     """Return an entry whose formula has full names; BadInput names one that no number has."""
     text = entry.formula or ""
     for name in Expression(text).names if text else ():
         if name.startswith(COUNTED):
             if not datasets.parts(name):
-                raise BadInput(f'{where}: no size "{name}" is counted{nearest(name, datasets.sizes)}')
+                raise BadInput(f'{location}: no size "{name}" is counted{nearest(name, datasets.sizes)}')
             continue
-        (full,) = names.full_names(name, paper.key, where)
+        (full,) = names.full_names(name, paper.key, location)
         printed = names.reported(full)
         if printed is None or printed.number is None:
-            raise BadInput(f'{where}: no number is printed in "{name}"')
+            raise BadInput(f'{location}: no number is printed in "{name}"')
         text = text.replace(f"{{{name}}}", f"{{{full}}}")
     return entry.model_copy(update={"formula": text or None})
 
 
-def _check_sentence(entry: NumberInText, number: str, printed: Reported, paper: Paper, where: str) -> None:
+def _check_sentence(entry: NumberInText, number: str, printed: Reported, paper: Paper, location: str) -> None:
     """Check that the claim an entry names is there and holds the number."""
     if entry.claim is None:
         return
     texts = {claim.id: claim.text for claim in paper.claims}
-    check_known(entry.claim, texts, f'{where}: no claim "{entry.claim}"')
+    check_known(entry.claim, texts, f'{location}: no claim "{entry.claim}"')
     value = re.escape(printed.value.lstrip("+-−"))
     if not re.search(rf"(?<![\d.]){value}(?!\.?\d)", texts[entry.claim]):
         raise BadInput(
-            f"{where}: claim {entry.claim} does not say {printed.value}, which {number} is; name another"
+            f"{location}: claim {entry.claim} does not say {printed.value}, which {number} is; name another"
         )

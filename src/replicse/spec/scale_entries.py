@@ -110,7 +110,8 @@ class ScaleNeeds(Checked):
 
     `gpu`: jobs ask for none, for one where there is one, or a study is meant for one. With `full_suites` an evaluation
     needs the memory and hours that its suites name, without it those of any suite. No job asks for more than
-    `longest_hours`: a training that ends there is resumed.
+    `longest_hours`: a training that ends there is resumed. Without `keeps_searches`, a complete study removes the
+    weights of each run that only a search asks for once all its evaluations exist.
     """
 
     gpu: Literal["none", "optional", "required"] = "optional"
@@ -119,5 +120,6 @@ class ScaleNeeds(Checked):
     train_hours: Count = 8
     longest_hours: Count = 24
     full_suites: bool = False
+    keeps_searches: bool = True
     memory_gb: Whole = 0
     disk_gb: Whole = 0

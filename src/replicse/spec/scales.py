@@ -1,8 +1,6 @@
 """Scales: what the symbolic names of the papers (bert-base, wiki, one epoch) stand for."""
 
-import itertools
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -15,18 +13,12 @@ from replicse.registry.corpora import Corpus, DataFile, HubDataset
 from replicse.registry.downloads import Download
 from replicse.registry.encoders import Precision, WordVectors
 from replicse.registry.registry import current
-from replicse.registry.run_specs import RunSpec
 from replicse.registry.sets import EvaluationSet
 from replicse.registry.suites import SuiteOptions
-from replicse.spec.layers import mappings, merged, named_files
+from replicse.spec.layers import mappings, merge_layers, named_files
 from replicse.spec.lock import Lock
-from replicse.spec.models import (
-    Draw,
-    EncoderRequest,
-    Grid,
-)
+from replicse.spec.models import Grid
 from replicse.spec.scale_entries import (
-    HEAD_WIDTHS,
     Adjust,
     BackboneSource,
     DataSource,
@@ -94,18 +86,25 @@ class Scale(Checked):
         """Return the file that the scale was read from."""
         return self._file
 
+    @property
+    def workspace_keys(self) -> frozenset[str]:
+        """Return the keys that a file of the workspace sets, in this scale or in one that it extends."""
+        return self._own
+
     def suite_options(self, name: str) -> SuiteOptions:
         """Return the options of a suite; BadInput where they lack what it cannot do without."""
         return current().suites[name].options.of(self.options.get(name, {}), f"{self.file}: options.{name}")
 
-    def check_name(self, where: str, suite: str, name: str, metric: str) -> None:
+    def check_name(self, location: str, suite: str, name: str, metric: str) -> None:
         """Refuse a name that the options of a suite lack, and a metric of the other kind of evaluation set."""
         entry = current().suites[suite]
         names = self.options.get(suite, {}).get(entry.named_by, {})
         home = "papers and config" if suite == "sets" else self.file
-        check_known(name, names, f'{where}: no "{name}" is among the {entry.named_by} of {home}')
-        if suite == "sets" and not (wanted := EvaluationSet.of(names[name], where)).yields(metric):
-            raise BadInput(f'{where}: set "{name}" yields {wanted.metrics}, no {metric}; read one of these')
+        check_known(name, names, f'{location}: no "{name}" is among the {entry.named_by} of {home}')
+        if suite == "sets" and not (wanted := EvaluationSet.of(names[name], location)).yields(metric):
+            raise BadInput(
+                f'{location}: set "{name}" yields {wanted.metrics}, no {metric}; read one of these'
+            )
 
     @field_validator("options")
     @classmethod
@@ -147,9 +146,9 @@ class Scale(Checked):
             check_known(name, files, f'downloads: no corpus reads the file "{name}"', UserMessage)
         return self
 
-    def corpus(self, name: str, where: str) -> dict[str, Any]:
+    def corpus(self, name: str, location: str) -> dict[str, Any]:
         """Return the recipe of a corpus under its symbolic name; its expected rows are no part of it."""
-        recipe = self.named("corpora", name, where).plain()
+        recipe = self.named("corpora", name, location).plain()
         kept = {key: entry for key, entry in recipe.items() if key not in ("rows", "about")}
         return {"name": name.rpartition("/")[2], **kept}
 
@@ -170,14 +169,14 @@ class Scale(Checked):
         """Return the rows a corpus is expected to have, where the scale says so."""
         return self.corpora[name].rows if name in self.corpora else None
 
-    def tokenizer(self, name: str, where: str) -> dict[str, Any]:
+    def tokenizer(self, name: str, location: str) -> dict[str, Any]:
         """Return the recipe of a tokenizer, its corpus resolved."""
-        recipe = {"lowercase": True, **self.named("tokenizers", name, where).plain()}
+        recipe = {"lowercase": True, **self.named("tokenizers", name, location).plain()}
         if "corpus" in recipe:
-            recipe["corpus"] = self.corpus(recipe["corpus"], where)
+            recipe["corpus"] = self.corpus(recipe["corpus"], location)
         return {"name": name, **recipe}
 
-    def named(self, kind: str, name: str, where: str) -> Any:
+    def named(self, kind: str, name: str, location: str) -> Any:
         """Return an entry of backbones, corpora, tokenizers, released or vectors.
 
         Raises BadInput with the nearest name; OfAnotherScale where scales of the workspace alone have an entry.
@@ -185,7 +184,7 @@ class Scale(Checked):
         entries = getattr(self, kind)
         if name in entries:
             return entries[name]
-        missing = f'{where}: {kind} of {self.file} hold no "{name}"'
+        missing = f'{location}: {kind} of {self.file} hold no "{name}"'
         others = {key: load_scale(file, self._files) for key, file in self._files.items()}
         homes = [key for key, other in others.items() if name in getattr(other, kind)]
         if homes and all(self._files[key].parent == WORKSPACE for key in homes):
@@ -195,72 +194,6 @@ class Scale(Checked):
     def recipe(self, paper: str, name: str) -> str:
         """Return the name of a paper's recipe, or of the one that replaces it at this scale."""
         return self.recipes.get(name if "/" in name else f"{paper}/{name}", name)
-
-    def limiting(self, own: bool) -> Self:
-        """Return the scale with the limits of searches that it sets a paper, of the workspace if `own`."""
-        lifted: dict[str, Any] = {"grids": {}, "draws": None} if own else {}
-        return self.model_copy(update={key: none for key, none in lifted.items() if key not in self._own})
-
-    def searched(self, request: EncoderRequest, where: str) -> list[dict[str, Any]]:
-        """Return what each job of an encoder's search sets in its run, by path; one job that sets nothing without one.
-
-        A grid keeps the values of `grids`, in the paper's order; of a draw the first jobs are run, `draws` of them.
-        """
-        grid, draw = request.grid or {}, request.draw
-        if grid and draw:
-            raise BadInput(f"{where}: the encoder has a grid and a draw; keep one")
-        if draw:
-            # The domains of several layers are checked together.
-            return Draw.of(draw.written(), f"{where}: draw").drawn(self.draws)
-        tried = [self.tried(name, values, where) for name, values in grid.items()]
-        return [dict(zip(grid, values, strict=True)) for values in itertools.product(*tried)]
-
-    def jobs(self, request: EncoderRequest, where: str) -> int:
-        """Return how many jobs an encoder's search has; 1 without one."""
-        if draw := request.draw:
-            return min(draw.jobs, self.draws or draw.jobs)
-        grid = request.grid or {}
-        return math.prod(len(self.tried(name, values, where)) for name, values in grid.items())
-
-    def tried(self, name: str, values: Sequence[Any], where: str) -> list[Any]:
-        """Return the values of a grid that are tried at this scale."""
-        wanted = self.grids.get(name, values)
-        kept = [value for value in values if value in wanted]
-        if not kept:
-            raise BadInput(
-                f"{where}: {self.file} tries {list(wanted)} of the grid {name}, but it has {list(values)};"
-                " give the grid one of the scale's values, or the scale one of the grid's"
-            )
-        return kept
-
-    def adjusted(self, run: RunSpec, own: RunSpec, where: str) -> RunSpec:
-        """Return a run at this scale: factors, bounds, fixed values of `adjust` in order; BadInput for a mistake.
-
-        `own` is the part of the run that papers of the workspace write.
-        """
-        for rule in self.adjust:
-            section, _, key = rule.path.partition(".")
-            if getattr(run, section) is None:
-                continue  # a run without momentum gets none
-            own_part = getattr(own, section) if section in own.model_fields_set else None
-            if own_part and key in own_part.model_fields_set and "adjust" not in self._own:
-                continue
-            part = getattr(run, section) if section in run.model_fields_set else None
-            old = part.entries().get(key) if part else None
-            if rule.path in HEAD_WIDTHS and old is None:
-                continue
-            if rule.factor is not None and old is not None:
-                new = float(format(old * rule.factor, ".12g"))
-            elif rule.at_most is not None:
-                new = rule.at_most if old is None else min(int(old), rule.at_most)
-            elif "set" in rule.model_fields_set:
-                new = rule.set
-            else:
-                continue
-            kind = type(getattr(run, section))
-            changed = {**(part.written() if part else {}), key: new}
-            run = run.replace(**{section: kind.of(changed, f"{where}: {section}")})
-        return run
 
 
 def _pinned(value: Any, lock: Lock) -> Any:
@@ -302,4 +235,4 @@ def _document(path: Path, files: Mapping[str, Path], above: tuple[str, ...]) -> 
         near = nearest(base, others) if isinstance(base, str) else ""
         raise BadInput(f"{path}: extends is {excerpt(base)}, which is no other scale{near}")
     below, keys = _document(files[base], files, (*above, base))
-    return merged(below, document), own | keys
+    return merge_layers(below, document), own | keys

@@ -238,13 +238,13 @@ def load_item(path: Path, paper: str) -> Item:
     item = Item.of(document, str(path))
     if item.id != f"{paper}/{path.stem}":
         raise BadInput(f'{path}: id is "{item.id}"; expected "{paper}/{path.stem}"')
-    for path_, where in _paths(item):
+    for path_, location in _paths(item):
         if path_ and not is_metric(path_):
             near = nearest(path_, [*known_paths(), *listed_paths()])
-            raise BadInput(f'{path}: {where} is "{path_}", which no suite yields{near}')
+            raise BadInput(f'{path}: {location} is "{path_}", which no suite yields{near}')
         if path_.startswith("trajectory/"):
             raise BadInput(
-                f'{path}: {where} is "{path_}"; steps belong in figures with a trajectory, without columns'
+                f'{path}: {location} is "{path_}"; steps belong in figures with a trajectory, without columns'
             )
     item._file = path
     return item
@@ -259,14 +259,14 @@ def _paths(item: Item) -> Iterator[tuple[str, str]]:
             yield path, f"row {row.id}: metric_paths.{name}"
 
 
-def expanded(entries: Sequence[Any], key: str, names: Mapping[str, Any], where: str) -> Iterator[Any]:
+def expanded(entries: Sequence[Any], key: str, names: Mapping[str, Any], location: str) -> Iterator[Any]:
     """Yield rows or columns with every `{for_each: [{name: value}, ...], rows: [...]}` written out.
 
     Args:
         entries: rows or columns, and blocks of them, which may be nested.
         key: `rows` or `columns`, the key of the entries of a block.
         names: the values by the names that stand for them in `{}` in the entries.
-        where: the file that errors name.
+        location: the file that errors name.
     """
     for entry in entries:
         if not isinstance(entry, Mapping) or "for_each" not in entry:
@@ -276,11 +276,11 @@ def expanded(entries: Sequence[Any], key: str, names: Mapping[str, Any], where: 
         is_block = set(entry) == {"for_each", key} and isinstance(blocks, list) and blocks
         if not is_block or not isinstance(inner, list):
             problem = f"a block of {key} is {sorted(map(str, entry))}"
-            raise BadInput(f"{where}: {problem}; expected for_each and {key}, two lists")
+            raise BadInput(f"{location}: {problem}; expected for_each and {key}, two lists")
         for block in blocks:
             if not isinstance(block, Mapping):
-                raise BadInput(f"{where}: for_each holds {block!r}; expected a mapping of names to values")
-            yield from expanded(inner, key, {**names, **block}, where)
+                raise BadInput(f"{location}: for_each holds {block!r}; expected a mapping of names to values")
+            yield from expanded(inner, key, {**names, **block}, location)
 
 
 def filled(value: Any, names: Mapping[str, Any]) -> Any:

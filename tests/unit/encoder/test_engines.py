@@ -48,7 +48,7 @@ def after_one_step(folder, engine, home, terms):
     loss = objective(Step(vectors, columns, model, torch.Generator().manual_seed(4)))
     loss.backward()
     with torch.no_grad():
-        for parameter in model.trained():
+        for parameter in model.trained_parameters():
             if parameter.grad is not None:
                 parameter -= parameter.grad
     backbone.save(home, head)

@@ -1,4 +1,4 @@
-"""The shape of tabulated columns beside the paper's, and the sheet that shows it."""
+"""Test the shape of columns against the paper's, and the sheet that shows it."""
 
 import pytest
 from golden import example_report as example

@@ -1,4 +1,4 @@
-"""The story of one cell: how it is found, and which claims and findings are told with it."""
+"""Test how a cell is found, and which claims and findings are shown with it."""
 
 import pytest
 from planned import shipped_plan

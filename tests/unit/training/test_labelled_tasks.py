@@ -23,7 +23,7 @@ from replicse.registry.encoders import ClassifierHead, MlpHead, SimilarityHead
 from replicse.registry.run_options import DropoutRates
 from replicse.registry.runs import Run
 from replicse.registry.terms import Term
-from replicse.training.data import TrainingData, in_turn
+from replicse.training.data import TrainingData, alternate_sources
 from replicse.training.job import TrainJob
 from replicse.training.model import SentenceModel
 
@@ -210,11 +210,11 @@ def learned(tmp_path_factory):
 def test_sources_take_turns_and_resume_where_they_were(tmp_path):
     job = labelled_job(tmp_path / "data")
     sources = [TrainingData(job.stores[:2], 16, 7), TrainingData(job.stores[2:], 24, 7)]
-    whole = list(in_turn(sources, 0, 14))
+    whole = list(alternate_sources(sources, 0, 14))
     assert [place for place, _, _ in whole] == [0, 1] * 7
     assert {len(labels) for place, _, labels in whole if place == 0} == {16}
     for start in (1, 5, 12):
-        cut = list(in_turn(sources, start, 14))
+        cut = list(alternate_sources(sources, start, 14))
         assert all(torch.equal(a[2], b[2]) for a, b in zip(cut, whole[start:], strict=True))
     seen = torch.cat([labels for place, _, labels in whole[:8] if place == 0])
     assert sorted(seen.tolist()) == sorted(n % 6 for n in range(64))

@@ -175,7 +175,7 @@ def test_every_parameter_of_two_encoders_is_trained_once_the_masked_lm_head_behi
     trainer = micro.trainer_of(job, tmp_path, root)
     model = trainer.model
     names = {id(parameter): name for name, parameter in model.named_parameters()}
-    order = [names[id(parameter)] for parameter in model.trained()]
+    order = [names[id(parameter)] for parameter in model.trained_parameters()]
     assert sorted(order) == sorted(names.values())
     kinds = [
         "second" if "second" in name else "token" if "masked_lm" in name else name.split(".")[0]
@@ -266,7 +266,7 @@ def test_precision_is_what_the_spec_says(tmp_path, root):
     left, right = (micro.metrics(out)["history"][0]["loss"] for out in outs.values())
     assert left == pytest.approx(right, rel=0.05)
     for precision in ("fp16", "tf32"):
-        told = rf"{precision} needs a GPU; say precision: bf16 or fp32 in config\.yaml"
+        told = rf"{precision} needs a GPU; set precision: bf16 or fp32 in config\.yaml"
         with pytest.raises(Failed, match=told):
             trained(micro.job(tmp_path, precision=precision), root, tmp_path / precision)
 

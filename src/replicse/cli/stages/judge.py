@@ -1,4 +1,4 @@
-"""The stage that judges what all items say together."""
+"""The stage that judges all items together."""
 
 from argparse import Namespace
 
@@ -9,7 +9,7 @@ from replicse.judge.study import read_results
 
 
 def judge(job: StudyJob, arguments: Namespace) -> None:
-    """Write what all tabulated items say together: claims, adjudication, audit and cells as CSV, and as one JSON."""
+    """Judge all tabulated items together: claims, adjudication, audit and cells as CSV and JSON."""
     study = job.load_study()
     judgements = write_judgements(study, read_results(study), arguments.out.parent)
     write_json(arguments.out, judgements.plain())

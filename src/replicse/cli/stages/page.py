@@ -11,14 +11,14 @@ from replicse.judge.table import ItemResult
 
 
 class PageJob(StudyJob):
-    """The record of a study, the result of an item and the SVG of its figure, where it has one."""
+    """The record of a study, the result of an item, and the SVG of its figure, if it has one."""
 
     item: Text
     figure: str = ""
 
 
 def page(job: PageJob, arguments: Namespace) -> None:
-    """Write one item alone as an HTML page, with its figure where one is drawn."""
+    """Write the HTML page of an item, with its figure if there is one."""
     from replicse.show.document import write_page
 
     drawing = Path(job.figure).with_suffix("") if job.figure else None

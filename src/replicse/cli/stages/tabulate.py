@@ -17,12 +17,12 @@ log = logging.getLogger(__name__)
 
 
 def read_plan(payload: Mapping[str, Any], location: str) -> ItemPlan:
-    """Return the plan of the item in a specification."""
+    """Validate the plan of an item; raises BadInput."""
     return ItemPlan.of(payload, location)
 
 
 def tabulate(plan: ItemPlan, arguments: Namespace) -> None:
-    """Write the result of one item as JSON, and its judged cells as CSV."""
+    """Write the result of an item as JSON and its judged cells as CSV."""
     result = item_result(plan, Measurements(plan))
     write_json(arguments.out, result.plain())
     table = Path(plan.paths.table(plan.item.id))

@@ -1,4 +1,4 @@
-"""The audit of the printed numbers, as a page of the report."""
+"""The page with the audit of the published numbers."""
 
 from operator import attrgetter
 
@@ -20,7 +20,7 @@ COLUMNS: Columns = {
 
 
 def audit_page(report: Report) -> Page:
-    """Return the page, a sheet per paper: those of the study, then `further` ones."""
+    """Build the page with a sheet for each paper; papers outside the study are `further` sheets."""
     papers = {item.paper for item in report.items}
     sheets = {
         paper: audit_sheet(part, titled(paper, part)) for paper, part in audit_parts(report.audit).items()
@@ -32,5 +32,5 @@ def audit_page(report: Report) -> Page:
 
 
 def audit_sheet(rows: Rows, title: str = TITLE) -> Sheet:
-    """Return one line per finding, and one for what is not audited."""
+    """Create a sheet with one line for each finding, and for each part that is not audited."""
     return Sheet.of(title, rows, COLUMNS)

@@ -1,4 +1,4 @@
-"""The picture of where the time of a study went: training by objective, then evaluation."""
+"""The picture of the time that a study took: training by objective, then evaluation."""
 
 from replicse.judge.report import Seconds
 from replicse.printable import several
@@ -6,7 +6,7 @@ from replicse.show.content.contents import Bar, Waterfall
 
 
 def seconds_picture(took: Seconds) -> Waterfall:
-    """Return the seconds of the parts of a study, one bar after the other."""
+    """Build a waterfall of the seconds of each part of a study."""
     steps, start = [], 0.0
     for label, seconds, jobs in took.parts:
         steps.append(Bar(label, f"{seconds:.0f} s, {jobs} jobs", start, start + seconds))

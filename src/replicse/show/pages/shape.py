@@ -1,4 +1,4 @@
-"""The sheet on the shape of the tables: rank agreement, best row, signs of the ablations."""
+"""The sheet on agreement with the papers: rank correlation, best rows, signs of ablations."""
 
 from collections.abc import Iterable
 from operator import attrgetter
@@ -12,7 +12,7 @@ MOST_TIED = 3
 
 
 def shape_sheet(report: Report) -> Sheet:
-    """Return one row per column of a table; rows that were not run take no part."""
+    """Create a sheet with one line for each column of a table; rows without a number are ignored."""
     names = {item.item: item.row_names for item in report.items}
 
     def labels(shape: ColumnShape, rows: Iterable[str]) -> str:
