@@ -24,6 +24,8 @@ from replicse.spec.tables import Item
 from replicse.workspace import packaged
 
 MARK = re.compile(r"^<!-- generated: (\w+) -->$", re.MULTILINE)
+# The first names of the API page.
+FIRST = ("load", "evaluate", "train")
 # Classes and functions that plug-ins use, besides the public names.
 GIVEN = (
     "objective.terms.Step",
@@ -51,11 +53,19 @@ def read_page(name: str) -> str:
     return MARK.sub(lambda mark: GENERATED[mark[1]](), pages[name].read_text(encoding="utf-8"))
 
 
+def public_names() -> list[str]:
+    """Return the names on the API page in order: public names, then the types that plug-ins get."""
+    others = [name for name in resolve_name("replicse").__all__ if not name.startswith("_")]
+    return list(dict.fromkeys([*FIRST, *others, *GIVEN]))
+
+
 def interface() -> str:
-    """Return signatures and docstrings of the public interface."""
-    public = resolve_name("replicse").__all__
+    """Return signature and docstring of each name on the API page.
+
+    The methods of classes are included.
+    """
     parts = []
-    for name in (*(name for name in public if not name.startswith("_")), *GIVEN):
+    for name in public_names():
         value = resolve_name(f"replicse.{name}")
         parts.append(f"## replicse.{name}\n\n{_described(name, value)}")
         members = vars(value).items() if isinstance(value, type) else ()
