@@ -22,7 +22,7 @@ from replicse.data.sts import StsSubset, load_sts
 from replicse.encoder.backbone import Backbone, Hidden, NeededStates
 from replicse.encoder.batch import TokenBatch
 from replicse.encoder.folders import encoder_folder
-from replicse.encoder.heads import SentenceHead, stored_head
+from replicse.encoder.heads import SentenceHead, load_head
 from replicse.encoder.modules import transformer_folder
 from replicse.encoder.pooling import SentencePooling
 from replicse.encoder.sentence import SentenceEncoder
@@ -64,7 +64,7 @@ def evaluate(
         return _refused(
             dict.fromkeys((AS_READ, *wanted), "the encoder is no transformer, whose variants these are")
         )
-    head = stored_head(transformer_folder(encoder_folder(folder))) if folder else None
+    head = load_head(transformer_folder(encoder_folder(folder))) if folder else None
     study = VariantStudy(root, vectors, head, wanted)
     scores = {AS_READ: study.scores(study.vectors(vectors.pooling))}
     refused: dict[str, str] = {}
@@ -165,7 +165,7 @@ class VariantStudy:
         with torch.inference_mode():
             for some in self.encoder.batches([rows[place] for place in distinct]):
                 batch = TokenBatch.from_rows(some).to(self.encoder.device)
-                for name, value in self._pooled(backbone, made[0].filled(batch), made).items():
+                for name, value in self._pooled(backbone, made[0].fill(batch), made).items():
                     parts[name].append(value)
         found = {rows[place].tobytes(): number for number, place in enumerate(distinct)}
         numbers = [found[row.tobytes()] for row in rows]
@@ -201,7 +201,7 @@ class VariantStudy:
             chosen = [values.index_select(0, batch.first) for values in chosen]
         hidden = Hidden(chosen)
         computed: Any = lambda *_: hidden  # noqa: E731
-        vectors = pooling.denoised(pooling.read(computed, batch), backbone, batch).float()
+        vectors = pooling.denoise(pooling.read(computed, batch), backbone, batch).float()
         return vectors if not pooling.params.head or self.head is None else self.head(vectors).float()
 
     def cut(self, length: int) -> VectorTable:
@@ -247,7 +247,7 @@ class VariantStudy:
     def _padded_batch(self, variant: str, rows: list[np.ndarray]) -> np.ndarray:
         backbone = self.encoder.backbone
         batch = TokenBatch.from_rows(rows).to(self.encoder.device)
-        filled = batch.filled(self._padding())
+        filled = batch.fill(self._padding())
         if variant == "mean-with-padding":
             mean = self._pooling(pooling_of("mean"))
             return self._vectors(mean, self._states(backbone, filled, [mean]), filled, backbone).cpu().numpy()

@@ -75,7 +75,7 @@ class ReplacedTokenDetection(ConditionalTerm[parameters.ReplacedTokenDetectionPa
         batch, labels = edited.batch, edited.labels
         if self.params.average == "padded":
             labels = labels.new_zeros(batch.rows * batch.longest).index_copy(0, batch.padded_places, labels)
-            batch = batch.filled(PADDING)
+            batch = batch.fill(PADDING)
         logits = self.head(self.states(step, batch)).float()
         return F.cross_entropy(logits, labels, reduction="sum" if self.params.average == "sum" else "mean")
 
