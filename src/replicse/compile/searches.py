@@ -43,7 +43,7 @@ def list_search_values(scale: Scale, request: EncoderRequest, location: str) -> 
         raise BadInput(f"{location}: the encoder has a grid and a draw; keep one")
     if draw:
         # The domains of several layers are checked together.
-        return Draw.of(draw.written(), f"{location}: draw").drawn(scale.draws)
+        return Draw.of(draw.written(), f"{location}: draw").list_values(scale.draws)
     kept = [keep_grid_values(scale, name, values, location) for name, values in grid.items()]
     return [dict(zip(grid, values, strict=True)) for values in itertools.product(*kept)]
 

@@ -163,8 +163,8 @@ def _judged(relation: Relation, values: Readings) -> _Part:
     if seedless:
         printed = by_seed[0]
         halves = {name: reading.half_digit for name, reading in readings.items()}
-        half = max(side.room(printed, halves) for side in relation.left)
-        half += relation.right[0].room(printed, halves)
+        half = max(side.rounding_error(printed, halves) for side in relation.left)
+        half += relation.right[0].rounding_error(printed, halves)
         tied = slack == 0 and relation.op not in STRICT
         if abs(slack) < round(half, 10) and not tied:
             return replace(part, doubt="within rounding")

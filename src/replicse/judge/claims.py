@@ -11,7 +11,7 @@ from replicse.judge.readings import OurCells, Reading, printed_reading
 from replicse.judge.table import ItemResult
 from replicse.spec.cell_id import CellId
 from replicse.spec.cell_names import CellNames
-from replicse.spec.claim_cells import resolved
+from replicse.spec.claim_cells import resolve_claim
 from replicse.spec.claims import Claim, Relation, contradictions
 from replicse.spec.counterparts import counterparts
 from replicse.spec.papers import Paper
@@ -23,7 +23,7 @@ SMALLER = {"supported": "for", "contradicted": "against"}
 def study_claims(names: CellNames, keys: Iterable[str]) -> list[Claim]:
     """Return the claims of some papers, names resolved over all of them; BadInput for a contradiction of no claim."""
     _contradictions(names.papers)
-    return [resolved(claim, names) for key in keys for claim in names.papers[key].claims]
+    return [resolve_claim(claim, names) for key in keys for claim in names.papers[key].claims]
 
 
 def _contradictions(papers: Mapping[str, Paper]) -> dict[str, tuple[str, ...]]:

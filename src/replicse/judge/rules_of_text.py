@@ -73,7 +73,7 @@ def _counted(path: str, datasets: Datasets) -> Reported:
 def computed(formula: Expression, operands: Mapping[str, Rounded]) -> Rounded:
     """Return what a formula comes to, and by how much rounding of its operands can have moved that at most."""
     values = {name: operand.value for name, operand in operands.items()}
-    room = formula.room(values, {name: operand.half_digit for name, operand in operands.items()})
+    room = formula.rounding_error(values, {name: operand.half_digit for name, operand in operands.items()})
     return Rounded(*(float(f"{number:.12g}") for number in (formula(values), room)))
 
 
