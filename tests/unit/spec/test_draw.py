@@ -37,9 +37,9 @@ def test_jobs_are_the_halton_sequence_of_scipy_rotated():
 
 
 def test_a_seed_names_the_jobs_and_fewer_of_them_are_the_first():
-    assert draw().list_values() == draw().drawn() != draw(seed=1).drawn()
-    assert draw(jobs=7).list_values() == draw().drawn(7) == draw().drawn()[:7]
-    assert draw(jobs=3).list_values(7) == draw().drawn()[:3]
+    assert draw().list_values() == draw().list_values() != draw(seed=1).list_values()
+    assert draw(jobs=7).list_values() == draw().list_values(7) == draw().list_values()[:7]
+    assert draw(jobs=3).list_values(7) == draw().list_values()[:3]
 
 
 COLUMNS = [
