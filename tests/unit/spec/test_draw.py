@@ -1,4 +1,4 @@
-"""Searches whose jobs are drawn: a low-discrepancy sequence in stated domains, known when a study is planned."""
+"""Random searches: a low-discrepancy sequence in domains, known when a study is compiled."""
 
 import numpy as np
 import pytest
@@ -20,7 +20,7 @@ def draw(jobs=50, seed=0, domains=DOMAINS):
 
 
 def places(jobs, seed, dimensions=3):
-    """Return the places in the unit cube that jobs are drawn at, to the digits of a value."""
+    """Return the positions of jobs in the unit cube, up to the rounding of values."""
     paths = ["optimisation.warmup", "optimisation.weight_decay", "terms.infonce.weight", "terms.mlm.weight"]
     drawn = draw(jobs, seed, {path: {"uniform": [0, 1]} for path in paths[:dimensions]}).list_values()
     return np.array([list(job.values()) for job in drawn])
