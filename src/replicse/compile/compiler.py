@@ -43,7 +43,7 @@ def compile_study(
     papers: Mapping[str, Paper] | None = None,
     as_far_as_possible: bool = False,
 ) -> Study:
-    """Compile the study of a config, or of one of its items, from YAML and CSV files alone.
+    """Compile the study of a config, or of one item, from YAML and CSV files alone.
 
     An item that belongs to another scale is left out unless the config names it or no other item is left.
 
@@ -165,7 +165,7 @@ class Compiler:
             elif row in rows:
                 operands.append(self._cell(described(line.item, rows[row]), by_id[read].column))
         ready = len(operands) == len(column.reads) and all(operand.jobs for operand in operands)
-        # A search has only the first seed, so its derived cells too. Cells without a seed combine with any seed.
+        # A search has only the first seed, and so do derived cells. Cells without a seed combine with any seed.
         trained = [operand.seeds for operand in operands if operand.seeds != (None,)]
         seeds = min(trained, key=len, default=(None,))
         return Cell(
@@ -181,7 +181,7 @@ class Compiler:
         )
 
     def _note(self, item: Item, column: AnyColumn, path: str, encoders: Iterable[str]) -> None:
-        """Add the suite and the checkpoints of a trajectory that a cell needs to its encoders."""
+        """Add the suite and the checkpoints of a trajectory that a cell needs to the encoders of the cell."""
         suite, _, rest = path.partition("/")
         entry = current().suites.get(suite)
         if entry and entry.named_by:
@@ -269,7 +269,7 @@ class Compiler:
         raise BadInput(f"{item.file}: a trajectory needs a run; {encoder} is not trained")
 
     def _keep(self, encoder: str, item: Item, figure: TrajectoryFigure) -> None:
-        """Let the run of an encoder keep the checkpoints of a trajectory, up to its last step."""
+        """Let the run of an encoder keep the checkpoints of a trajectory, up to the last step of the run."""
         run = self._trained(encoder, item)
         asked = figure.within(_steps(run))
         if not set(asked.steps()) <= set(run.trajectory.steps()):
@@ -277,6 +277,6 @@ class Compiler:
 
 
 def _steps(run: Run) -> float:
-    """Return the maximum number of steps of a run; infinity if only its epochs end it."""
+    """Return the maximum number of steps of a run; infinity if only epochs limit it."""
     steps = run.optimisation.steps
     return math.inf if steps is None else steps

@@ -28,7 +28,7 @@ def limit_searches(scale: Scale, is_own: bool) -> Scale:
 
 
 def list_search_values(scale: Scale, request: EncoderRequest, location: str) -> list[dict[str, Any]]:
-    """Return the values that each job of a search sets in its run, by path.
+    """Return the values that each job of a search sets in the run, by path.
 
     A grid keeps the values of the scale's `grids`, in the paper's order; of random draws the first `draws` are run.
 

@@ -1,4 +1,4 @@
-"""A summary of a study before it runs: its size and cost, by item, by paper and in total."""
+"""A summary of a study before it runs: size and cost, by item, by paper and in total."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ class PartSummary:
 
 @dataclass(frozen=True)
 class Summary:
-    """A study with the cost of its parts on a device: training, encoding for evaluations, and downloads.
+    """A study with the cost of the parts on a device: training, encoding for evaluations, and downloads.
 
     `items` and `papers` contain a part each; `released` are the encoders that are downloaded and not trained.
     """
@@ -53,7 +53,7 @@ class Summary:
     notes: tuple[str, ...]
 
     def plain(self) -> dict[str, Any]:
-        """Return the summary as plain data, without its items and papers."""
+        """Return the summary as plain data, without items and papers."""
         study, (download, disk, _) = self.study, amounts(self.needs)
         return {
             "scale": study.scale.name,

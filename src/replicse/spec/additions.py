@@ -25,7 +25,7 @@ def with_additions(
         papers: the papers by key.
         config: the config.
         file: the file of the config.
-        scales: the names of all scales, for which a corpus may state its rows.
+        scales: the names of all scales, for which a corpus may state rows.
 
     Raises:
         BadInput: if a corpus of the config has the name of a corpus of the scale, or two sets have one name.
@@ -48,7 +48,7 @@ def with_additions(
 def _join_entries(
     kind: str, papers: Mapping[str, Paper], config: Config, file: str
 ) -> dict[str, tuple[Any, str]]:
-    """Return the corpora or sets of papers and of a config by name, each with its file."""
+    """Return the corpora or sets of papers and of a config by name, each with the file."""
     homes = {f"{paper.folder / kind}.yaml": getattr(paper, kind) for paper in papers.values()}
     shared = shared_corpora(papers) if kind == "corpora" else set()
     joined: dict[str, tuple[Any, str]] = {}

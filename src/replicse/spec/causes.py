@@ -58,13 +58,13 @@ class Measured(Checked):
 
     @property
     def text(self) -> str:
-        """Return the effect and, if known, its interval, as `-1.20 [-1.50, -0.90]`."""
+        """Return the effect and, if known, the interval, as `-1.20 [-1.50, -0.90]`."""
         interval = "" if self.low is None or self.high is None else f" [{self.low:+.2f}, {self.high:+.2f}]"
         return f"{self.effect:+.2f}{interval}"
 
 
 class Cause(Checked):
-    """A cause: its description, symptoms, fix and test, and the threads that report it.
+    """A cause: description, symptoms, fix and test, and the threads that report it.
 
     `kinds`, `metrics` (suites) and `models` (parts of a model's name) are the encoders that can have it; `facts` are
     the facts of a user that concern it. `threads` maps each thread to who confirmed the cause there; numbers of threads

@@ -40,12 +40,12 @@ class CellId:
 
     @property
     def item_name(self) -> str:
-        """Return the name of the item within its paper."""
+        """Return the name of the item within the paper."""
         return self.item.partition("/")[2]
 
     @property
     def described(self) -> "CellId":
-        """Return the same cell as its paper describes it."""
+        """Return the same cell as the paper describes it."""
         return replace(self, protocol=AS_DESCRIBED)
 
     def at(self, row: str) -> "CellId":

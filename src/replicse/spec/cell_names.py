@@ -57,7 +57,7 @@ class CellNames:
         return words(self.papers, cell, home)
 
     def spelt_out(self, text: str, home: str) -> str:
-        """Replace every name of a cell in a text by its description in brackets."""
+        """Replace every name of a cell in a text by a description in brackets."""
         for name in sorted(filter(text.__contains__, self._cells), key=len, reverse=True):
             text = text.replace(name, f"[{self.words(self._cells[name], home)}]")
         return text
@@ -97,14 +97,14 @@ class CellNames:
         return reported is not None and reported.number is not None
 
     def _nearest(self, name: str) -> str:
-        """Return the suggestion for an unknown name: a cell of its item, or else an item."""
+        """Return the suggestion for an unknown name: a cell of the item, or else an item."""
         item = "/".join(name.split("/")[:2])
         cells = [cell for cell in self._cells if cell.startswith(f"{item}/")]
         return nearest(name, cells) if cells else nearest(item, {cell.item for cell in self._names})
 
 
 def words(papers: Mapping[str, Paper], cell: CellId, home: str = "") -> str:
-    """Describe a cell for readers: its paper unless it is `home`, its place, row and column."""
+    """Describe a cell for readers: paper unless it is `home`, place, row and column."""
     item, printed = papers[cell.paper].items.get(cell.item_name), printed_in(papers, cell)
     parts = [] if cell.paper == home else [papers[cell.paper].about.cited]
     place = item.place_of(cell) if item else None
@@ -123,7 +123,7 @@ def words(papers: Mapping[str, Paper], cell: CellId, home: str = "") -> str:
 
 
 def _list_cells(paper: Paper, chosen: bool) -> Iterator[CellId]:
-    """Yield the cells of a paper: of its items, then of its running text."""
+    """Yield the cells of a paper: of items, then of the running text."""
     for item in paper.items.values():
         for row in item.rows:
             for column in item.columns:

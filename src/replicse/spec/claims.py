@@ -86,7 +86,7 @@ class Relation(Checked):
             yield self.replace_expressions(with_words).model_copy(update={"over": ()})
 
     def pairs(self) -> Iterator["Relation"]:
-        """Yield the relation for every pair of its expressions; all must hold."""
+        """Yield the relation for every pair of expressions; all must hold."""
         if self.op == "up to":
             yield self
             return
@@ -119,7 +119,7 @@ class Relation(Checked):
 
 
 class Claim(Checked):
-    """A sentence of a paper with its relations, all of which must hold.
+    """A sentence of a paper with relations, all of which must hold.
 
     An ambiguous sentence ("%" means percent or points) has `readings`, each with relations in addition to the common
     ones; it counts as supported if it is true under one reading. `untested` is the part of the sentence that no cell

@@ -22,7 +22,7 @@ MetricPath = Annotated[str, Field(strict=True)]
 class Reducer(Checked):
     """How values over jobs or seeds are aggregated.
 
-    `argmax` shows the value at a path of the run of the best job (`shows`) instead of its score. `best_by` shows the
+    `argmax` shows the value at a path of the run of the best job (`shows`) instead of the score. `best_by` shows the
     score of the job that is best in another column (`by`): the test score of the job with the best development score.
     """
 
@@ -83,7 +83,7 @@ class Over(Checked):
 
 
 class Subtrahend(Checked):
-    """A reported number of another item; its row is the row of the cell unless another one is given."""
+    """A reported number of another item; the row is the row of the cell unless another one is given."""
 
     item: Text
     column: Text
@@ -120,7 +120,7 @@ class Score(_Column):
 
 
 class StepScore(Score):
-    """A column of a trajectory: a training step, or its end (None)."""
+    """A column of a trajectory: a training step, or the end (None)."""
 
     step: Whole | None = None
 

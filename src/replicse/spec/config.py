@@ -69,7 +69,7 @@ class Plugins(Checked):
 
 
 class OwnRow(Checked):
-    """A user's row: an encoder, by folder (absolute or relative to the workspace) or hub id, and its pooling."""
+    """A user's row: an encoder, by folder (absolute or relative to the workspace) or hub id, and the pooling."""
 
     folder: Text | None = None
     hub: Text | None = None
@@ -201,7 +201,7 @@ def read_config(
 
 
 def _plugins(values: object, file: str) -> tuple[str, ...]:
-    """Return the plug-ins of a config without checking its other keys."""
+    """Return the plug-ins of a config without checking other keys."""
     named = {"plugins": values["plugins"]} if isinstance(values, Mapping) and "plugins" in values else {}
     return Plugins.of(named, file).plugins
 

@@ -14,7 +14,7 @@ def counterparts(papers: Mapping[str, Paper]) -> dict[CellId, CellId]:
 
 
 def differences(papers: Mapping[str, Paper]) -> Iterator[tuple[CellId, CellId, CellId]]:
-    """Yield every cell that reports a difference, with its minuend and its subtrahend.
+    """Yield every cell that reports a difference, with minuend and subtrahend.
 
     A difference column reports minuend - subtrahend. The column names the subtrahend; the minuend is the paper's cell
     of the same row with the same metric path, in the same item if possible, else in another item.

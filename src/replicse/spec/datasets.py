@@ -101,7 +101,7 @@ class Datasets(Checked):
 
     @cached_property
     def sentences(self) -> dict[str, int]:
-        """Return how many sentences a group of suites encodes, if its suites define it."""
+        """Return how many sentences a group of suites encodes, if the suites define it."""
 
         counts = {}
         for name, suites in groups().items():

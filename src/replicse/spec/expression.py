@@ -118,7 +118,7 @@ class Expression:
 
     @property
     def _function(self) -> str:
-        """Return the name of its function; empty for arithmetic."""
+        """Return the name of the function; empty for arithmetic."""
         function = getattr(self._tree, "func", None)
         return function.id if isinstance(function, ast.Name) else ""
 
@@ -138,13 +138,13 @@ class Expression:
         )
 
     def replace_names(self, change: Callable[[str], str]) -> "Expression":
-        """Return the expression with each name, with its braces, replaced by `change(name)`."""
+        """Return the expression with each name, including braces, replaced by `change(name)`."""
         return Expression(NAME.sub(lambda match: change(match[1]), self.text))
 
     def rounding_error(self, values: Mapping[str, float], halves: Mapping[str, float]) -> float:
-        """Return the largest error of the result from rounding its numbers by at most `halves`.
+        """Return the largest error of the result from rounding the numbers by at most `halves`.
 
-        The result is assumed to be monotonic in each number within its rounding. Comparisons of rows have no error.
+        The result is assumed to be monotonic in each number within the rounding. Comparisons of rows have no error.
         """
         if self.compares_rows:
             return 0.0

@@ -1,4 +1,4 @@
-"""Merge layers of data, as of a row and its table; find the files that plain data name."""
+"""Merge layers of data, as of a row and a table; find the files that plain data name."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, TypeVar

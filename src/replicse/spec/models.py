@@ -88,7 +88,7 @@ def run_path_problem(path: str) -> str:
 
 
 def run_value_problem(path: str, value: Any) -> str:
-    """Return the problem of a path into a run or of its value; empty if both are valid."""
+    """Return the problem of a path into a run or of a value; empty if both are valid."""
     wrong = run_path_problem(path)
     if wrong:
         return f"expected {wrong}"
@@ -175,7 +175,7 @@ class Draw(Checked):
 
 
 def _radical_inverse(number: int, base: int) -> float:
-    """Return the radical inverse of an integer in a base: 6 is 110 in base 2, so its inverse is 0.011."""
+    """Return the radical inverse of an integer in a base: 6 is 110 in base 2, so the inverse is 0.011."""
     mirrored, scale = 0.0, 1.0
     while number:
         number, digit = divmod(number, base)
@@ -189,7 +189,7 @@ class EncoderRequest(Checked):
 
     The source is a recipe whose runs are trained (`use`), a backbone, a released checkpoint, word vectors, or a user's
     encoder at every scale: a `folder`, absolute or relative to the workspace, or a `hub` id (`name/model[@revision]`).
-    A user's encoder has the pooling of its own library unless `pooling` is given. The request is resolved to an
+    A user's encoder has the pooling of its library unless `pooling` is given. The request is resolved to an
     `Encoder` for each seed, and for each job of a search.
 
     `grid` trains a run for every combination of values, `draw` for each job of a random search; their keys are paths

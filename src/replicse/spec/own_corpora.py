@@ -27,7 +27,7 @@ def name_corpus(name: str, paper: "Paper", papers: Mapping[str, "Paper"]) -> str
 
 
 def with_own_corpora(run: Layer, paper: "Paper", papers: Mapping[str, "Paper"]) -> Layer:
-    """Return a layer of a run with the scale's names of its corpora."""
+    """Return a layer of a run with the scale's names of corpora."""
     if run.corpus and (named := name_corpus(run.corpus, paper, papers)) != run.corpus:
         run = run.replace(corpus=named)
     beside = [source.replace(corpus=name_corpus(source.corpus, paper, papers)) for source in run.beside]

@@ -28,7 +28,7 @@ from replicse.workspace import is_own, looked_up
 
 # Keys are wildcards and folders; items are named as printed, without dots.
 PAPER_KEY, ITEM_NAME = re.compile(r"[a-z0-9]+"), re.compile(r"[A-Za-z0-9-]+")
-# Next to its tables, reported.csv and deviations.md.
+# Next to tables, reported.csv and deviations.md.
 FILES = [f"{name}.yaml" for name in ("paper", "recipes", "protocols", "claims", "text", "corpora", "sets")]
 # A folder that contains one of these is meant as a paper.
 PARTS = {*FILES[1:], "paper.yml", "tables", "reported.csv", "deviations.md", "method.py"}
@@ -38,9 +38,9 @@ OTHERS = ("general", "text")  # headings of deviations.md that are not items
 class About(Checked):
     """Facts about a paper.
 
-    Papers are sorted by year and key; `first` marks the paper that the others build on. `order` is the order of its
-    items, `elsewhere` the names of other places with reported numbers. `precision` is the precision of its training, if
-    its code or text states it; `poolers` are the names of poolings in its evaluation script; `coverage` is a sentence
+    Papers are sorted by year and key; `first` marks the paper that the others build on. `order` is the order of the
+    items, `elsewhere` the names of other places with reported numbers. `precision` is the precision of training, if
+    code or text states it; `poolers` are the names of poolings in the evaluation script; `coverage` is a sentence
     for the report on numbers of the paper that are not transcribed.
     """
 
@@ -79,7 +79,7 @@ class Sets(Checked):
 
 @dataclass(frozen=True)
 class Paper:
-    """A paper: the data in its folder."""
+    """A paper: the data in a folder."""
 
     key: str
     folder: Path
@@ -209,7 +209,7 @@ def _reserved(paper: Paper) -> Iterator[str]:
 
 
 def _misplaced(paper: Paper) -> Iterator[str]:
-    """Yield a sentence for each reported number without a cell: its item, row or column id is misspelt."""
+    """Yield a sentence for each reported number without a cell: the item, row or column id is misspelt."""
     file = paper.folder / "reported.csv"
     others = (TEXT_ITEM, *paper.about.elsewhere)
     named = {cell.item_name for cell in paper.reported}
@@ -247,7 +247,7 @@ def _describe_misplaced(file: Path, cell: CellId, item: Item) -> str:
 
 
 def _check_statistic(printed: Reported, column: AnyColumn, location: str) -> Iterator[str]:
-    """Yield a sentence if a reported statistic differs from the statistic of its column over seeds."""
+    """Yield a sentence if a reported statistic differs from the statistic of the column over seeds."""
     over = Reducer() if column.kind == "text" else column.over.seeds
     if printed.statistic != "single" and (printed.statistic, printed.q) != (over.statistic, over.q):
         q = "" if printed.q is None else f" {printed.q:g}"
@@ -255,7 +255,7 @@ def _check_statistic(printed: Reported, column: AnyColumn, location: str) -> Ite
 
 
 def _check_range(printed: Reported, column: AnyColumn, path: str, location: str) -> Iterator[str]:
-    """Yield a sentence if a reported number is outside of its metric's range, e.g. without its decimal point."""
+    """Yield a sentence if a reported number is outside of the metric's range, e.g. without the decimal point."""
     shows_score = column.kind == "score" and (column.over.jobs or Reducer()).statistic != "argmax"
     limits = range_of(path) if shows_score else None
     if limits and printed.number and not limits.holds(printed.number.value):
@@ -275,8 +275,8 @@ def printed_of(papers: Mapping[str, Paper], item: Item, row: Row, column: AnyCol
     Args:
         papers: the papers by key.
         item: the item of the cell.
-        row: its row.
-        column: its column.
+        row: the row.
+        column: the column.
 
     Returns:
         The reported number; None if there is none.

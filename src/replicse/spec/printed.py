@@ -43,7 +43,7 @@ class Rounding(NamedTuple):
 
 @dataclass(frozen=True)
 class Rounded:
-    """A number with half a unit of its last digit: `82.5` is 82.5 and 0.05."""
+    """A number with half a unit of the last digit: `82.5` is 82.5 and 0.05."""
 
     value: float
     half_digit: float
@@ -55,7 +55,7 @@ class Rounded:
 
     @property
     def half(self) -> Fraction:
-        """Return half a unit of its last digit as a fraction."""
+        """Return half a unit of the last digit as a fraction."""
         return _exact(self.half_digit)
 
     def text(self, value: Fraction) -> str:
@@ -76,7 +76,7 @@ class Rounded:
 
 @dataclass(frozen=True)
 class PrintedNumber(Rounded):
-    """A number as a paper prints it; `sd` is its standard deviation after `±` as a string, or empty."""
+    """A number as a paper prints it; `sd` is the standard deviation after `±` as a string, or empty."""
 
     rounding: Rounding
     sd: str = ""
@@ -88,14 +88,14 @@ def _exact(number: float) -> Fraction:
 
 
 class Spread(NamedTuple):
-    """A standard deviation with its degrees of freedom: runs minus one, infinity if it is not estimated."""
+    """A standard deviation with degrees of freedom: runs minus one, infinity if it is not estimated."""
 
     sd: float
     degrees: float = math.inf
 
 
 class Reported(Checked):
-    """A reported cell: its value as a string, its place, a note, and its statistic over runs.
+    """A reported cell: value as a string, place, note, and statistic over runs.
 
     `statistic` is `single` for one run, the default. `sd` is the published standard deviation over `seeds` runs of one
     laboratory; only such a spread is borrowed.
@@ -141,7 +141,7 @@ def read_reported(path: Path) -> dict[CellId, Reported]:
     """Load the reported.csv of a paper.
 
     The optional fields `statistic,q,seeds,sd` after the seven fields of the contract describe the statistic over runs.
-    A value such as 75.11 ± 0.84 is a mean with its standard deviation; it needs the number of seeds.
+    A value such as 75.11 ± 0.84 is a mean with a standard deviation; it needs the number of seeds.
 
     Returns:
         The reported numbers by cell.

@@ -1,4 +1,4 @@
-"""Protocols: named variants of a paper that differ from its text, as changes of a row's request."""
+"""Protocols: named variants of a paper that differ from the text, as changes of a row's request."""
 
 from collections.abc import Collection, Mapping
 from pathlib import Path
@@ -21,7 +21,7 @@ ON_BACKBONE = "on-backbone-"
 
 
 class Change(Vary):
-    """The change of a protocol: in the run, in its views and terms, or in checkpoint and pooling."""
+    """The change of a protocol: in the run, in views and terms, or in checkpoint and pooling."""
 
     run: RunSpec | None = None
     checkpoint: Checkpoint | None = None
@@ -68,7 +68,7 @@ def load_protocols(
     Args:
         file: `protocols.yaml`.
         items: the items of the paper by name.
-        recipes: the names of its recipes.
+        recipes: the names of the recipes.
 
     Raises:
         BadInput: if a protocol names an item, row, column or recipe that does not exist.

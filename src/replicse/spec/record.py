@@ -87,7 +87,7 @@ class SourceSetting(Checked):
 
 
 class Source(Checked):
-    """A repository or thread with values that its authors measured; `code` is the code that they ran."""
+    """A repository or thread with values that the authors measured; `code` is the code that they ran."""
 
     who: Text
     repository: Repository | None = None
@@ -108,12 +108,12 @@ class Source(Checked):
 
     @property
     def name(self) -> str:
-        """Return the name of the source, which its two files have."""
+        """Return the name of the source and of both files."""
         return self._file.stem
 
     @property
     def url(self) -> str:
-        """Return the address of the repository at its commit, or of the thread."""
+        """Return the address of the repository at the commit, or of the thread."""
         if self.thread:
             return address(self.thread)
         return f"https://github.com/{self.repository}/tree/{self.commit}"
@@ -154,7 +154,7 @@ class SourceReading(Checked):
 
     @property
     def number(self) -> Rounded:
-        """Return the value with half a unit of its last digit."""
+        """Return the value with half a unit of the last digit."""
         number = parse_number(self.value)
         assert number is not None
         return number
@@ -215,7 +215,7 @@ def load_record(workflow: Path) -> Record:
 
 
 def check_record(record: Record, papers: Mapping[str, Paper]) -> None:
-    """Check that each reading has a cell of a paper, and a value that its metric can have.
+    """Check that each reading has a cell of a paper, and a value in the range of the metric.
 
     Raises:
         BadInput: if a cell does not exist, a value is outside of its metric's range, or a setting names an unknown
@@ -249,7 +249,7 @@ def _read_readings(source: Source) -> Iterator[SourceReading]:
 
 
 def _read_reading(source: Source, row: Mapping[str, str], line: int, location: str) -> SourceReading:
-    """Return the reading of a row; BadInput names its mistake."""
+    """Return the reading of a row; BadInput names the mistake."""
     for field in ("cell", "setting", "value", "place"):
         if not row[field].strip():
             raise BadInput(f"{location}: {field} is empty; fill it in, or leave out the line")
@@ -275,7 +275,7 @@ def _check_poolings(source: Source) -> None:
 
 
 def _check_cell(reading: SourceReading, names: CellNames, location: str) -> None:
-    """Raise BadInput for a reading of no cell, or of a value that its metric cannot have."""
+    """Raise BadInput for a reading without a cell, or a value outside of the metric's range."""
     if "*" in reading.cell:
         raise BadInput(f'{location}: cell is "{reading.cell}"; write a line for each cell, without *')
     (name,) = names.full_names(reading.cell, "", location)

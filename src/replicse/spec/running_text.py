@@ -1,4 +1,4 @@
-"""Numbers of the running text, each with its explanation: a formula, a claim, a search, or none."""
+"""Numbers of the running text, each with an explanation: a formula, a claim, a search, or none."""
 
 import re
 from collections.abc import Iterator
@@ -86,7 +86,7 @@ def _list_entries(
 def _resolve_formula(
     entry: NumberInText, paper: Paper, names: CellNames, datasets: Datasets, location: str
 ) -> NumberInText:
-    """Return an entry with full names in its formula.
+    """Return an entry with full names in the formula.
 
     Raises:
         BadInput: if a name has no number.

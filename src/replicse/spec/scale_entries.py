@@ -38,7 +38,7 @@ class BackboneSource(Checked):
 
 
 class Released(Checked):
-    """A released checkpoint with its pooling, or its replacement at a smaller scale."""
+    """A released checkpoint with pooling, or the replacement at a smaller scale."""
 
     hub: Text | None = None
     pooling: Pooling = Cls(pooling="cls")
@@ -99,7 +99,7 @@ class DataSource(Checked):
 
 
 class ReferenceDevice(Checked):
-    """A device for estimates of hours, with its sustained operations per second by precision."""
+    """A device for estimates of hours, with sustained operations per second by precision."""
 
     device: Text
     flops: Flops
@@ -109,7 +109,7 @@ class ScaleNeeds(Checked):
     """The resources that jobs of a scale need, and the memory and disk of a machine for a study.
 
     `gpu`: jobs use no GPU, use one if the machine has one, or require one. With `full_suites` an evaluation needs the
-    memory and hours of its suites, otherwise the defaults of any suite. No job requests more than `longest_hours`: a
+    memory and hours of the suites, otherwise the defaults of any suite. No job requests more than `longest_hours`: a
     training that ends there is resumed.
     """
 

@@ -40,15 +40,15 @@ def _as_list(value: object) -> object:
 
 
 class Scale(Checked):
-    """A scale: backbones, tokenizers, corpora, and the adjustments of runs to its size.
+    """A scale: backbones, tokenizers, corpora, and the adjustments of runs to the size.
 
-    `adjust` does not change values that a paper of the workspace writes, and `grids` and `draws` do not limit its
+    `adjust` does not change values that a paper of the workspace writes, and `grids` and `draws` do not limit the
     searches, unless a scale of the workspace sets these keys.
 
     `cost` is a device or several, the default first. `weights` is the size in bytes of encoders of the hub whose size
-    does not follow from their name. `precision: papers` trains the runs of each paper in its own precision, by default
-    fp32. A grid tries the values in `grids` only; of a random search the first `draws` jobs are run. An item with a
-    search of more jobs than `largest_search` is left out of a study that does not name it.
+    does not follow from their name. `precision: papers` trains the runs of each paper in the precision of the paper, by
+    default fp32. A grid tries the values in `grids` only; of a random search the first `draws` jobs are run. An item
+    with a search of more jobs than `largest_search` is left out of a study that does not name it.
     """
 
     name: Id
@@ -104,7 +104,7 @@ class Scale(Checked):
         Args:
             location: the place that errors name.
             suite: the suite.
-            name: the name of a task or set in its options.
+            name: the name of a task or set in the options.
             metric: the metric of the cell.
 
         Raises:
@@ -160,13 +160,13 @@ class Scale(Checked):
         return self
 
     def corpus(self, name: str, location: str) -> dict[str, Any]:
-        """Return the recipe of a corpus under its symbolic name, without its expected rows."""
+        """Return the recipe of a corpus under the symbolic name, without expected rows."""
         recipe = self.named("corpora", name, location).plain()
         kept = {key: entry for key, entry in recipe.items() if key not in ("rows", "about")}
         return {"name": name.rpartition("/")[2], **kept}
 
     def expected(self, recipe: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the recipe of a corpus with its expected rows, which are not part of the id of a run."""
+        """Return the recipe of a corpus with expected rows, which are not part of the id of a run."""
         keys = [key for key in self.corpora if key.rpartition("/")[2] == recipe["name"]]
         if len(keys) > 1:  # corpora of several papers
             keys = [key for key in keys if self.corpus(key, "corpora") == recipe]
@@ -183,7 +183,7 @@ class Scale(Checked):
         return self.corpora[name].rows if name in self.corpora else None
 
     def tokenizer(self, name: str, location: str) -> dict[str, Any]:
-        """Return the recipe of a tokenizer with the recipe of its corpus."""
+        """Return the recipe of a tokenizer with the recipe of the corpus."""
         recipe = {"lowercase": True, **self.named("tokenizers", name, location).plain()}
         if "corpus" in recipe:
             recipe["corpus"] = self.corpus(recipe["corpus"], location)
@@ -194,7 +194,7 @@ class Scale(Checked):
 
         Args:
             kind: `backbones`, `corpora`, `tokenizers`, `released` or `vectors`.
-            name: its name.
+            name: the name.
             location: the place that errors name.
 
         Raises:
@@ -212,7 +212,7 @@ class Scale(Checked):
         raise BadInput(f"{missing}{nearest(name, entries)}")
 
     def recipe(self, paper: str, name: str) -> str:
-        """Return the name of the recipe that replaces a paper's recipe at this scale, by default its own name."""
+        """Return the name of the recipe that replaces a paper's recipe at this scale, by default the same name."""
         return self.recipes.get(name if "/" in name else f"{paper}/{name}", name)
 
 
@@ -232,7 +232,7 @@ def load_scale(path: Path, files: Mapping[str, Path] | None = None) -> Scale:
 
     Args:
         path: the file.
-        files: the files of all scales by name; default: the scales in its folder.
+        files: the files of all scales by name; default: the scales in the same folder.
 
     Raises:
         BadInput: if the file is not valid; names file and key.

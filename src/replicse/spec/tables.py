@@ -30,7 +30,7 @@ OWN = "own"  # the group of rows that a config adds
 
 
 class Row(Checked):
-    """A row: its encoder and its labels.
+    """A row: encoder and labels.
 
     `also` contains encoders for further protocols of the row (a released checkpoint); `metric_paths` replaces the path
     of single columns, `cells` changes the request of single cells. `printed` names, by column, the number of the
@@ -109,7 +109,7 @@ class Item(Checked):
 
     @property
     def name(self) -> str:
-        """Return the name of the item within its paper."""
+        """Return the name of the item within the paper."""
         return self.id.partition("/")[2]
 
     @property
@@ -119,7 +119,7 @@ class Item(Checked):
 
     @cached_property
     def columns(self) -> tuple[AnyColumn, ...]:
-        """Return the columns with their metrics, in order; the columns of a trajectory are its steps and its end."""
+        """Return the columns with their metrics, in order; the columns of a trajectory are the steps and the end."""
         if self.trajectory is not None:
             return tuple(_steps(self.trajectory))
         columns = []
@@ -149,7 +149,7 @@ class Item(Checked):
         return "" if row.final_only and path.startswith("trajectory/") else path
 
     def printed_at(self, row: Row, column: AnyColumn) -> CellId:
-        """Return the cell of the reported number: itself, or a number of the running text that its row names."""
+        """Return the cell of the reported number: itself, or a number of the running text that the row names."""
         cell = self.cell_id(row, column)
         if column.id not in row.printed:
             return cell
@@ -210,14 +210,14 @@ class Item(Checked):
                 raise ValueError(f'columns of numbers in the formula of {column.id}; "{name}" {problem}')
 
     def with_rows(self, wanted: Sequence[str]) -> "Item":
-        """Return the item with only some rows, in its own order, and a note about it."""
+        """Return the item with only some rows, in order, and a note about it."""
         rows = tuple(row for row in self.rows if row.id in wanted)
         note = f"This study asks for {len(rows)} of the {len(self.rows)} rows."
         baseline = self.baseline if self.baseline in wanted else ""
         return self.model_copy(update={"rows": rows, "baseline": baseline, "notes": (*self.notes, note)})
 
     def with_own(self, rows: Iterable[Row]) -> "Item":
-        """Return the item with further rows to run and a note; its own rows are quoted, not run."""
+        """Return the item with further rows to run and a note; the rows of the paper are quoted, not run."""
         printed = tuple(row.model_copy(update={"quoted": True, "also": {}}) for row in self.rows)
         own = tuple(rows)
         names = " and ".join(row.id for row in own)
@@ -241,7 +241,7 @@ def load_item(path: Path, paper: str) -> Item:
 
     Args:
         path: the file.
-        paper: the key of its paper.
+        paper: the key of the paper.
 
     Raises:
         BadInput: names file, row and key of a mistake.
@@ -266,7 +266,7 @@ def load_item(path: Path, paper: str) -> Item:
 
 
 def _paths(item: Item) -> Iterator[tuple[str, str]]:
-    """Yield every metric path of an item and its key."""
+    """Yield every metric path of an item with a key for errors."""
     for column in item.listed:
         yield column.metric_path, f"column {column.id}: metric_path"
     for row in item.rows:
