@@ -171,7 +171,9 @@ class ItemPlan:
 def plan_item(study: Study, item: Item) -> ItemPlan:
     """Collect the facts of a study about an item."""
     cells = tuple(study.cells[item.id])
-    measured = [operand for cell in cells for operand in cell.operands or (cell,)]
+    measured: list[Cell] = []
+    for cell in cells:
+        measured += cell.operands or (cell,)
     runs: dict[str, str] = {}
     readings: dict[str, dict[str, Any]] = {}
     searched: dict[str, dict[str, Any]] = {}

@@ -86,7 +86,7 @@ class Job:
         except OSError:
             return ()
         lines = [line.strip() for line in text.replace("\r", "\n").splitlines() if line.strip()]
-        return tuple(line if len(line) <= LONGEST else f"{line[:LONGEST]} ..." for line in lines[-TAIL:])
+        return tuple(map(_shorten, lines[-TAIL:]))
 
     @property
     def age(self) -> float:
@@ -101,6 +101,10 @@ class Job:
         if self.tail and "error" in self.tail[-1].lower():
             return f"fix what its log names, {AGAIN}"
         return f"no error in its log; probably killed: raise its memory or time limit, {AGAIN}"
+
+
+def _shorten(line: str) -> str:
+    return line if len(line) <= LONGEST else f"{line[:LONGEST]} ..."
 
 
 def output_place(stage: str, outputs: Sequence[str]) -> Path:

@@ -178,11 +178,9 @@ class _JobBuilder:
         initial, stores = study.init_folder(run), study.run_stores[name]
         frozen = [model.folder or "" for model in frozen_models(run)]
         tokenizer = study.tokenizer_file(run.init)
-        needs = (
-            *(self.paths.store(store, STORE) for store in dict.fromkeys(stores)),
-            tokenizer,
-            *(f"{folder}/{ENCODER[0]}" for folder in dict.fromkeys([initial, *frozen]) if folder),
-        )
+        needs = [self.paths.store(store, STORE) for store in dict.fromkeys(stores)]
+        needs.append(tokenizer)
+        needs += [f"{folder}/{ENCODER[0]}" for folder in dict.fromkeys([initial, *frozen]) if folder]
         payload = {
             "run": run.plain(),
             "run_id": name,
@@ -307,7 +305,8 @@ def _encoder_settings(encoder: Encoder) -> list[object]:
 def _list_outcomes(study: Study) -> Iterator[Job]:
     """Yield the jobs from the evaluations of cells to the report."""
     paths, items = study.paths, study.items.values()
-    results, tables = [paths.item(item) for item in study.items], [paths.table(item) for item in study.items]
+    results = list(map(paths.item, study.items))
+    tables = list(map(paths.table, study.items))
     figures = [paths.figure(item.id) for item in items if item.figure]
     described = {"config": study.config.whole(), "record": describe_study(study)}
     yield _make_job(study, "study", (), (), described, ())

@@ -250,17 +250,15 @@ def _source_cell(
     _, item, row, column, *_ = first.cell.split("/")
     own = [column] if _has_own_encoder(cell.row, cell.column) else []
     stem = "/".join([first.source, setting_name, item, row, *own])
-    runs = [_run_name(reading, place, len(counted)) for place, reading in enumerate(counted, start=1)]
-    measured = replace(
-        cell,
-        jobs=tuple((f"{stem}{run}",) for run in runs),
-        seeds=tuple(reading.seed for reading in counted),
-    )
+    jobs = []
+    for number, reading in enumerate(counted, start=1):
+        jobs.append((stem + _run_name(reading, number, len(counted)),))
+    measured = replace(cell, jobs=tuple(jobs), seeds=tuple(reading.seed for reading in counted))
     return SourceCell(measured, source, first.source, setting_name, (*counted, *again), is_retrained)
 
 
-def _run_name(reading: SourceReading, place: int, count: int) -> str:
+def _run_name(reading: SourceReading, number: int, count: int) -> str:
     """Return the name of the run of a reading: the seed, or a number if there are several."""
     if reading.seed is not None:
         return f"/s{reading.seed}"
-    return f"/run-{place}" if count > 1 else ""
+    return f"/run-{number}" if count > 1 else ""

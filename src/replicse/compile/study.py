@@ -64,6 +64,11 @@ class Cell:
         return self.item.cell_id(self.row, self.column, self.protocol)
 
     @property
+    def is_search(self) -> bool:
+        """Return whether it has several jobs for a seed."""
+        return any(len(group) > 1 for group in self.jobs)
+
+    @property
     def encoders(self) -> tuple[str, ...]:
         """Return the encoders of all jobs and seeds, of the operands if the cell is derived, without duplicates."""
         names: dict[str, None] = {}
@@ -228,7 +233,7 @@ class Study:
                     group = file_of(operand.metric_path)
                     for encoder in operand.encoders:
                         files[self.paths.evaluation(encoder, group)] = None
-        single = [cell for cell in cells if all(len(group) == 1 for group in cell.jobs)]
+        single = [cell for cell in cells if not cell.is_search]
         runs = self.chain(self.trained_runs(cells))
         single_runs = self.chain(self.trained_runs(single))
         return Extent(len(cells), tuple(files), frozenset(runs), frozenset(single_runs))
@@ -247,8 +252,12 @@ class Study:
     def options(self, suite: str, encoders: Iterable[str]) -> dict[str, Any]:
         """Return the options of a suite for encoders as plain data, without parts that no cell of them needs."""
         options, narrowed = self.scale.options.get(suite, {}), current().suites[suite].narrowed
-        read = [path for encoder in encoders for path in self.read.get((encoder, suite), ())]
-        return narrowed(options, read) if narrowed else options
+        if not narrowed:
+            return options
+        paths: list[str] = []
+        for encoder in encoders:
+            paths += self.read.get((encoder, suite), ())
+        return narrowed(options, paths)
 
     def encoder_folder(self, encoder: Encoder) -> str:
         """Return the folder of the weights of an encoder."""

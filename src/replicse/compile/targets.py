@@ -55,8 +55,10 @@ def list_generated_files(study: Study) -> list[str]:
 
 def list_evaluations(study: Study, items: Iterable[Item]) -> list[str]:
     """Return the evaluations that the cells of items read, each once."""
-    files = [file for item in items for file in study.evaluation_files(item)]
-    return list(dict.fromkeys(files))
+    files: dict[str, None] = {}
+    for item in items:
+        files.update(dict.fromkeys(study.evaluation_files(item)))
+    return list(files)
 
 
 def list_released_evaluations(study: Study) -> list[str]:

@@ -20,7 +20,10 @@ def resolve_claim(claim: Claim, names: CellNames) -> Claim:
 def _resolve_relation(claim: Claim, relation: Relation, names: CellNames) -> Relation:
     full_names = {name: names.full_names(name, claim.paper, claim.location) for name in relation.cells}
     # `*` does not include rows that the relation names.
-    named = {full for name, entry in full_names.items() if ROWS not in name for full in entry}
+    named: set[str] = set()
+    for name, entry in full_names.items():
+        if ROWS not in name:
+            named.update(entry)
 
     def full(side: Expression) -> list[Expression]:
         cells = {}
@@ -50,4 +53,7 @@ def _same_rows(lists: Sequence[Sequence[str]], names: CellNames) -> list[list[st
     for cells in lists:
         rows = {names.cell(full).row for full in cells}
         common = rows if common is None else common & rows
-    return [[full for full in cells if names.cell(full).row in (common or ())] for cells in lists]
+    kept = []
+    for cells in lists:
+        kept.append([full for full in cells if names.cell(full).row in (common or ())])
+    return kept

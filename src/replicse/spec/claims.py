@@ -166,7 +166,8 @@ class Claim(Checked):
     def cells(self) -> tuple[str, ...]:
         """Return the names of all cells, in order, without duplicates."""
         groups = (self.relations, *self.readings.values())
-        return tuple(dict.fromkeys(cell for group in groups for each in group for cell in each.cells))
+        relations = itertools.chain.from_iterable(groups)
+        return tuple(dict.fromkeys(itertools.chain.from_iterable(each.cells for each in relations)))
 
     def parts(self) -> dict[str, tuple[Relation, ...]]:
         """Return the relations between single expressions by reading; the reading is "" if there is only one."""

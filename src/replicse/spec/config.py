@@ -129,10 +129,10 @@ class Config(Plugins):
 
     def of_items(self, items: Iterable[str]) -> "Config":
         """Return the config with only some items."""
-        papers = by_paper(items).items()
-        return self.replace(
-            papers={paper: names if names == "all" else tuple(names) for paper, names in papers}
-        )
+        papers: dict[str, Names] = {}
+        for paper, names in by_paper(items).items():
+            papers[paper] = "all" if names == "all" else tuple(names)
+        return self.replace(papers=papers)
 
     def names(self, item: str) -> bool:
         """Return whether the config names an item, not only `all` items."""

@@ -32,7 +32,11 @@ def _wins(ones: Sequence[float], others: Sequence[float]) -> float:
 
 def _pareto(alignments: Sequence[float], uniformities: Sequence[float]) -> float:
     rows = list(zip(alignments, uniformities, strict=True))
-    return float(sum(not any(_dominates(other, row) for other in rows) for row in rows))
+    front = 0
+    for row in rows:
+        if not any(_dominates(other, row) for other in rows):
+            front += 1
+    return float(front)
 
 
 def _dominance(alignments: Sequence[float], uniformities: Sequence[float], scores: Sequence[float]) -> float:
@@ -130,12 +134,14 @@ class Expression:
     @property
     def linear(self) -> bool:
         """Return whether it is linear: names are not multiplied by each other and are not divisors."""
-        products = (node for node in ast.walk(self._tree) if isinstance(node, ast.BinOp))
-        return not self.compares_rows and not any(
-            self._below(node.right) and (isinstance(node.op, ast.Div) or self._below(node.left))
-            for node in products
-            if isinstance(node.op, ast.Mult | ast.Div)
-        )
+        if self.compares_rows:
+            return False
+        for node in ast.walk(self._tree):
+            if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult | ast.Div):
+                is_divided = isinstance(node.op, ast.Div)
+                if self._below(node.right) and (is_divided or self._below(node.left)):
+                    return False
+        return True
 
     def replace_names(self, change: Callable[[str], str]) -> "Expression":
         """Return the expression with each name, including braces, replaced by `change(name)`."""
