@@ -72,7 +72,7 @@ def write_folder(folder, rows):
         result = ItemResult(
             item=f"{paper}/{name}", paper=paper, scale="micro", comparable=False, kind="table", title=name,
             place=name, rows=lines, columns=columns, cells=[_cell_result(cell) for cell in cells.values()],
-            config=digest(config.bearing_on(f"{paper}/{name}")),
+            config=digest(config.settings_of_item(f"{paper}/{name}")),
         )  # fmt: skip
         write_json(Path(folder) / "items" / paper / f"{name}.json", result.plain())
 

@@ -1,4 +1,4 @@
-"""A folder of one's own: what init and new write, and that its papers, scales and pins come before the package's."""
+"""A workspace: created by init and new; its papers, scales and pins override the package's."""
 
 import runpy
 import shutil

@@ -233,11 +233,10 @@ def number_of(arguments: Namespace, published: PublishedCell) -> float | None:
         LOG.warning("%s: %s", results.place, remark)
     score = results.score(published.metric_path)
     if score is None:
-        lacking = [part for part in AVERAGED.get(published.metric_path, ()) if results.score(part) is None]
-        raise BadInput(
-            f"{results.place}: no score of {published.metric_path or 'the cell'}"
-            f"{f' for want of {some(lacking)}' if lacking else ''}; it holds {results.scores_listed()}"
-        )
+        path = published.metric_path
+        missing = [part for part in AVERAGED.get(path, ()) if results.score(part) is None]
+        problem = f"{path} needs {some(missing)}" if missing else f"no score of {path or 'the cell'}"
+        raise BadInput(f"{results.place}: {problem}; the file has only {results.scores_listed()}")
     return score
 
 

@@ -109,7 +109,9 @@ def own_study(arguments: Namespace, only: str = "", own: bool = False) -> Select
         config = checked_config(made, str(record))
         if not only or config.holds(only):
             plan = load_or_compile(made, arguments.workflow, str(record), only)
-            same = config.bearing_on(only) == chosen.bearing_on(only) if only else config == chosen
+            same = (
+                config.settings_of_item(only) == chosen.settings_of_item(only) if only else config == chosen
+            )
             notice = f"read by {record}, with which it was made; --config {named} reads by that one instead"
             if not only or _begun(plan, only):
                 return SelectedStudy(Measurements(plan, JobStates(plan)), "" if same else notice)

@@ -1,4 +1,4 @@
-"""Write the report of the record, other people's measurements, as a committed study."""
+"""Write the report of the record as a committed study."""
 
 import shutil
 from contextlib import suppress
@@ -30,7 +30,7 @@ ABOUT = {
 
 
 def write_record(workflow: Path) -> Path:
-    """Judge the record's measurements, write the committed study `record`, and return its report."""
+    """Judge the record and write the committed study `record`."""
     papers = load_papers(workflow)
     measurements = load_record_measurements(workflow, papers)
     study, kept = measurements.study, Paths(measurements.study.scale.name, RECORD)
@@ -56,7 +56,7 @@ def write_record(workflow: Path) -> Path:
 
 
 def draw_strips(item: ItemResult, others: Others, out: Path) -> None:
-    """Draw other people's measurements of an item in the published setting, if there are any."""
+    """Draw other people's measurements of an item, if there are any."""
     from replicse.show.content.records import records_of
     from replicse.show.figures import NothingToDraw, draw
 

@@ -19,7 +19,7 @@ AUDIT, MACROS, METHODS = "audit.html", "macros.tex", "methods.html"
 
 
 def record_file(out: Path) -> Path:
-    """Return the path of a job's record, which lists the inputs of its output.
+    """Return the path of a job's record, which lists the inputs of the output.
 
     The record is in the output folder, or next to the output file.
     """

@@ -1,4 +1,4 @@
-"""Planning: shared runs, chains, adjustments of a scale, published spreads, and mistakes in paper files."""
+"""Compile studies: shared runs, chains, adjustments of a scale, published spreads, and mistakes in papers."""
 
 import shutil
 import subprocess
@@ -31,7 +31,7 @@ def plan_of(**changes):
 
 @pytest.fixture
 def workflow(tmp_path):
-    """A copy of the workflow's data that a test may break: the papers of CONFIG, and the record."""
+    """A copy of the workflow with the papers of CONFIG and the record, which a test may break."""
     for name in ("papers/simcse", "papers/repro", "record", "scales"):
         shutil.copytree(WORKFLOW / name, tmp_path / name)
     shutil.copy(WORKFLOW / "datasets.yaml", tmp_path)
@@ -101,7 +101,7 @@ def test_a_crossed_row_is_run_under_every_seed_on_every_backbone():
 
 
 def test_a_hub_encoder_is_read_from_a_folder_of_the_config(monkeypatch, tmp_path):
-    """Its numbers have the name of the folder; where that is absent, a run is refused and a page still planned."""
+    """The encoder is named by the folder; if the folder does not exist, only a run is refused."""
     monkeypatch.chdir(tmp_path)
     folders = {"sentence-transformers/all-MiniLM-L6-v2": "models/all-MiniLM-L6-v2"}
     plan = shipped_plan(scale="paper", papers={"reference": "all"}, folders=folders)

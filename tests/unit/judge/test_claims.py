@@ -70,7 +70,7 @@ def test_sides_made_of_several_cells(text, values, value, half):
     side = Expression(text)
     by_name = dict(zip("abcdefgh", values, strict=False))
     assert side(by_name) == pytest.approx(value)
-    assert side.room(by_name, dict.fromkeys(by_name, 0.05)) == pytest.approx(half, rel=2e-3)
+    assert side.rounding_error(by_name, dict.fromkeys(by_name, 0.05)) == pytest.approx(half, rel=2e-3)
 
 
 def peaked(row, seed):

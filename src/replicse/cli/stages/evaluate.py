@@ -20,7 +20,10 @@ class EvaluationJob(EvaluationRequest, Payload):
 
 
 def evaluate(job: EvaluationJob, arguments: Namespace) -> None:
-    """Evaluate an encoder of a study; if this fails, the study continues and the cells say why."""
+    """Evaluate an encoder of a study.
+
+    If this fails, the study continues and the cells say why.
+    """
     evaluate_and_write(job, arguments)
 
 

@@ -11,7 +11,7 @@ from replicse.judge.verdicts.table import ItemResult
 
 
 class PageJob(StudyJob):
-    """The record of a study, the result of an item, and the SVG of its figure, if it has one."""
+    """The record of a study, an item's result, and its figure if any."""
 
     item: Text
     figure: str = ""

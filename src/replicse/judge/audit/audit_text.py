@@ -87,7 +87,7 @@ def apply_formula(formula: Expression, operands: Mapping[str, Rounded]) -> Round
     """Compute a formula, and the effect of rounding on the result."""
     values = {name: operand.value for name, operand in operands.items()}
     half_digits = {name: operand.half_digit for name, operand in operands.items()}
-    result, room = formula(values), formula.room(values, half_digits)
+    result, room = formula(values), formula.rounding_error(values, half_digits)
     return Rounded(float(f"{result:.12g}"), float(f"{room:.12g}"))
 
 

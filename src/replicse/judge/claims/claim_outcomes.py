@@ -219,8 +219,8 @@ def _is_within_rounding(
     if slack == 0 and relation.op not in STRICT:
         return False
     halves = {name: reading.half_digit for name, reading in readings.items()}
-    half = max(side.room(numbers, halves) for side in relation.left)
-    half += relation.right[0].room(numbers, halves)
+    half = max(side.rounding_error(numbers, halves) for side in relation.left)
+    half += relation.right[0].rounding_error(numbers, halves)
     return abs(slack) < round(half, 10)
 
 

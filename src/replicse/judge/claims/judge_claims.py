@@ -18,7 +18,7 @@ from replicse.judge.values.readings import OurCells, Reading, printed_reading
 from replicse.judge.verdicts.table import ItemResult
 from replicse.spec.cell_id import CellId
 from replicse.spec.cell_names import CellNames
-from replicse.spec.claim_cells import resolved
+from replicse.spec.claim_cells import resolve_claim
 from replicse.spec.claims import Claim, Relation, contradictions
 from replicse.spec.counterparts import counterparts
 from replicse.spec.papers import Paper
@@ -36,7 +36,7 @@ def study_claims(names: CellNames, keys: Iterable[str]) -> list[Claim]:
     _contradictions(names.papers)
     claims: list[Claim] = []
     for key in keys:
-        claims += [resolved(claim, names) for claim in names.papers[key].claims]
+        claims += [resolve_claim(claim, names) for claim in names.papers[key].claims]
     return claims
 
 

@@ -131,10 +131,10 @@ def _read_or_name(file: Path) -> Content:
         content = _read_file(file)
     except BadInput as error:
         problem = str(error).removeprefix(f"{file}: ")
-        return Content([ResultScore(file.name, None, f"passed over, {problem}")])
+        return Content([ResultScore(file.name, None, f"skipped, {problem}")])
     if content.scores or file.name == MODEL_META:
         return content
-    return Content([ResultScore(file.name, None, "passed over, no scores in it")])
+    return Content([ResultScore(file.name, None, "skipped, it contains no scores")])
 
 
 def _gather(place: Path, contents: Sequence[Content]) -> ExternalResults:

@@ -129,6 +129,6 @@ def _main_score(task: str, split: str, subset: str, entry: Mapping[str, Any]) ->
     usual = METRICS if categories().get(task) != "BitextMining" else (METRICS[0], "f1")
     metric = next((metric for metric in usual if COSINE.holds(values.get(metric))), "")
     if not metric:
-        return ResultScore(path, None, "passed over, no score from -1 to 1")
+        return ResultScore(path, None, "skipped, no score from -1 to 1")
     remark = "" if metric == METRICS[0] else f"no main_score, read by {metric}"
     return ResultScore(path, 100 * values[metric], remark)

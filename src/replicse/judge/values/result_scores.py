@@ -156,7 +156,7 @@ def _score(path: str, value: Any, factor: int) -> ResultScore:
         return ResultScore(path, factor * number)
     if number is None:
         return ResultScore(path, None, NOT_MEASURED)
-    return ResultScore(path, None, f"passed over, {number}")
+    return ResultScore(path, None, f"skipped, value {number}")
 
 
 def task_of(name: str) -> str:

@@ -1,4 +1,4 @@
-"""The page "Incomplete": items with missing results, the reasons, and what to do."""
+"""The page "Incomplete": items with missing results."""
 
 from operator import attrgetter
 
@@ -24,7 +24,10 @@ JOBS: Columns = {
 
 
 def incomplete_page(report: Report) -> Page | None:
-    """Build the page with a sheet of items and one of failed jobs; None if the study is complete."""
+    """Build the page with a sheet of items and one of failed jobs.
+
+    None if the study is complete.
+    """
     if not report.study.get("incomplete"):
         return None
     failed = dict.fromkeys(job for one in report.incomplete for job in one.failed)

@@ -1,4 +1,4 @@
-"""The sheet on agreement with the papers: rank correlation, best rows, signs of ablations."""
+"""The sheet on orders: rank correlation, best rows, signs."""
 
 from collections.abc import Iterable
 from operator import attrgetter
@@ -12,7 +12,10 @@ MOST_TIED = 3
 
 
 def shape_sheet(report: Report) -> Sheet:
-    """Create a sheet with one line for each column of a table; rows without a number are ignored."""
+    """Create a sheet with one line for each column of a table.
+
+    Rows without a number are ignored.
+    """
     names = {item.item: item.row_names for item in report.items}
 
     def labels(shape: ColumnShape, rows: Iterable[str]) -> str:
