@@ -1,4 +1,4 @@
-"""Ctrl-C that is pressed twice, as a process of its own."""
+"""Ctrl-C pressed twice, in a separate process."""
 
 import os
 import signal
@@ -26,7 +26,7 @@ except KeyboardInterrupt:
 
 
 def test_only_the_first_of_two_presses_interrupts_and_the_second_leaves_the_end_alone():
-    """The second press ended a cleaning-up in a traceback."""
+    """The second Ctrl-C interrupted the clean-up with a traceback."""
     with subprocess.Popen([sys.executable, "-c", CODE], text=True, stdout=-1, stderr=-1) as process:
         assert process.stdout.readline() == "begun\n"
         process.send_signal(signal.SIGINT)

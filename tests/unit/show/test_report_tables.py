@@ -6,8 +6,8 @@ from golden import example_report as example
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replicse.judge.document import judged_item
-from replicse.judge.table import CellResult, ColumnHead, RowHead
+from replicse.judge.report.build_report import judged_item
+from replicse.judge.verdicts.table import CellResult, ColumnHead, RowHead
 from replicse.registry.mteb import NOT_LOCAL
 from replicse.show.content.cell_facts import run_command, why_command
 from replicse.show.content.grids import Heading, panels, with_numbers
