@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from planned import WORKFLOW
 
-from replicse.judge.adjudication.adjudicate import explained, gap_noise, outcome
+from replicse.judge.adjudication.adjudicate import explain_gap, gap_noise, outcome
 from replicse.judge.verdicts.table import CellResult
 from replicse.spec.counterparts import counterparts
 from replicse.spec.papers import load_papers
@@ -83,9 +83,9 @@ def cell_of(values, reported="80.0"):
 def test_an_effect_is_the_variant_less_the_text_and_a_gap_the_printed_number_less_the_other():
     item = SimpleNamespace(item="simcse/table1", comparable=True)
     base, variant = cell_of([70.0, 71.0, 72.0]), cell_of([73.0, 74.5, 74.5])
-    found = explained(item, base, variant, None, printed("70.0"))
+    found = explain_gap(item, base, variant, None, printed("70.0"))
     assert (found.described, found.ours, found.by_seed) == (71.0, 74.0, (3.0, 3.5, 2.5))
     half = 4.302652730 * 0.5 / math.sqrt(3)
     assert (found.effect, found.low, found.high) == pytest.approx((3.0, 3 - half, 3 + half))
     assert (found.gap, found.share, found.share_low) == pytest.approx((10.0, 0.3, (3 - half) / 10))
-    assert explained(item, base, variant, None, None).gap == pytest.approx(9.0), "80 less ours"
+    assert explain_gap(item, base, variant, None, None).gap == pytest.approx(9.0), "80 less ours"
