@@ -2,6 +2,8 @@
 #   snakemake --cores all                    all items of config.yaml, to reports/<scale>/report.html
 #   snakemake --cores 2 simcse/table3        one item with the runs that it needs
 #   snakemake --cores all --config scale=compact
+import subprocess
+
 from snakemake.utils import min_version
 
 min_version("9.0")
@@ -21,6 +23,7 @@ rule all:
         # Otherwise Snakemake would not create deleted inputs of a finished report again.
         JOBS["report", ""].inputs,
         targets.list_evaluations(STUDY, STUDY.items.values()),
+        targets.list_discarded_weights(STUDY),
 
 
 # Evaluate the authors' checkpoints without training: `snakemake --cores all released`, then `replicse show ITEM`.
@@ -44,6 +47,7 @@ for name, items in targets.list_targets(STUDY, workflow.is_rule).items():
 
 
 onstart:
+    interrupt_once()
     note_holder(Path.cwd())
     # Private attribute: with the limit of 100 job starts per second, Snakemake wakes its scheduler for each finished
     # job, which had used a fifth of all CPU time after 270 of 839 jobs. Measured with Snakemake 9.27.
@@ -56,4 +60,5 @@ onstart:
 
 # The report of an unfinished study is not an output of a rule, so Snakemake never considers it finished.
 onerror:
-    shell("python -m replicse report --scale {SCALE} || true")
+    # Not by a shell, which a second Ctrl-C would end with an error of the workflow.
+    subprocess.run(["python", "-m", "replicse", "report", "--scale", SCALE])

@@ -11,7 +11,7 @@ from places import ROOT
 
 from replicse.compile.compiler import compile_study
 from replicse.files import write_json
-from replicse.judge.table import ItemResult
+from replicse.judge.verdicts.table import ItemResult
 from replicse.registry.digests import digest
 from replicse.registry.suites import file_of
 from replicse.spec.config import Config

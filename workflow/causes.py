@@ -14,10 +14,10 @@ from typing import Any, get_args
 from replicse.checked import read_yaml
 from replicse.cli import diagnose as verb
 from replicse.files import read_rows, write_rows
-from replicse.judge.others import SourceResult
-from replicse.judge.record_cells import others_of
-from replicse.judge.record_measurements import load_record_measurements
-from replicse.judge.statistics import paired_difference
+from replicse.judge.statistics.intervals import paired_difference
+from replicse.judge.values.record_measurements import load_record_measurements
+from replicse.judge.verdicts.others import SourceResult
+from replicse.judge.verdicts.record_cells import others_of
 from replicse.printable import number
 from replicse.registry.suites import AS_READ, STS_TASKS, VARIANTS
 from replicse.show.figures import draw
@@ -102,11 +102,11 @@ def _lines(
     yield f"# {about.title}"
     yield "\n<!-- Written by `python workflow/causes.py` from workflow/causes*.yaml and workflow/causes*.csv. -->"
     yield from (f"\n{paragraph}" for paragraph in about.text)
-    yield f"\n![What others measured of two printed averages]({pictures['readings']})"
-    yield "\nNo number is repeated to the second decimal on another machine. Before you look for a mistake:"
-    yield "\n1. Test the released checkpoint with your own command: it should give the printed number."
-    yield "2. Train two more seeds and compare means."
-    yield "3. Ask `replicse diagnose`, and paste `--markdown` into your issue."
+    yield f"\n![Published reruns of two reported averages]({pictures['readings']})"
+    yield "\nOn another machine, no number is equal to the second decimal. Before you look for a mistake:"
+    yield "\n1. Evaluate the released checkpoint with your command: it should get the reported number."
+    yield "2. Train two more seeds and compare the means."
+    yield "3. Run `replicse diagnose`; its option `--markdown` creates a text for an issue."
     yield "\n## The causes\n"
     yield "| cause | threads | reported, points | measured, points |"
     yield "| --- | --- | --- | --- |"
@@ -169,7 +169,7 @@ def _measured(measured: Sequence[Measured]) -> Iterator[str]:
 def _note(report: Observation) -> str:
     """Describe a report of a thread: reported and obtained numbers, quantity and model."""
     got = ", ".join(f"{value:g}" for value in report.got)
-    differs = ", ".join(f"{number(value, '+g')} from print" for value in report.delta)
+    differs = ", ".join(f"{number(value, '+g')} from the paper" for value in report.delta)
     printed = "" if report.printed is None else f"{report.printed:g} → "
     return f"{printed}{got or differs}, {report.quantity}, {report.model}"
 
@@ -177,11 +177,11 @@ def _note(report: Observation) -> str:
 def _of_checked(checked: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     agreed = [entry for entry in checked if entry["agreed"]]
     further = [entry for entry in checked if entry not in agreed]
-    yield "\n## How well stated facts find the cause"
+    yield "\n## How well settings predict the cause"
     yield (
-        "\nThe size of a difference finds its cause no more often than chance, so `replicse diagnose` reads settings."
-        " Where a maintainer named the cause and the asker agreed, what the first post states lists it in"
-        f" {_hits(agreed)}; in further threads in {_hits(further)}."
+        "\nThe size of a difference predicts its cause no better than chance, so `replicse diagnose` uses settings."
+        " If a maintainer named the cause and the reporter agreed, the settings in the first post lead to this cause in"
+        f" {_hits(agreed)}; in other threads in {_hits(further)}."
     )
 
 

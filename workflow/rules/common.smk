@@ -11,11 +11,13 @@ sys.path.insert(0, str(LIBRARY))
 
 from replicse.cli.job_server import start
 from replicse.compile import targets
+from replicse.compile.discarded import list_discarded
 from replicse.compile.job import JUDGED
 from replicse.compile.resources import JobResources
 from replicse.compile.workflow import prepare_study
 from replicse.errors import BadInput
 from replicse.registry.suites import groups
+from replicse.runtime.interrupts import interrupt_once
 from replicse.runtime.locks import note_holder
 
 try:

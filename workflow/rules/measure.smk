@@ -136,3 +136,22 @@ use rule tokenizer as count with:
         job="results/{scale}/encoders/data/counts.json.job",
     log:
         "logs/{scale}/count.log",
+
+
+# The weights of runs that only a search asks for. No specification: a removal is no result. Deleted outputs of a run that
+# has been evaluated are no reason for Snakemake to train it again.
+rule discard:
+    input:
+        lambda wildcards: list_discarded(STUDY)[wildcards.run],
+    output:
+        "results/{scale}/runs/{run}/discarded.sha256",
+    log:
+        "logs/{scale}/discard/{run}.log",
+    conda:
+        ENVIRONMENT
+    localrule: True
+    shell:
+        "(cd results/{wildcards.scale}/runs/{wildcards.run}"
+        " && sha256sum best/model.safetensors last/model.safetensors > discarded.new"
+        " && mv discarded.new discarded.sha256"
+        " && rm best/model.safetensors last/model.safetensors) > {log} 2>&1"

@@ -14,9 +14,9 @@ from replicse.compile.record_study import RECORD
 from replicse.compile.study import Study
 from replicse.errors import BadInput, nearest
 from replicse.files import read_json
-from replicse.judge.folder import committed
-from replicse.judge.measurements import Measurements
-from replicse.judge.record_measurements import RecordMeasurements, load_record_measurements
+from replicse.judge.values.folder import committed
+from replicse.judge.values.measurements import Measurements
+from replicse.judge.values.record_measurements import RecordMeasurements, load_record_measurements
 from replicse.spec.config import by_paper, checked_config, read_config
 from replicse.spec.papers import load_papers
 

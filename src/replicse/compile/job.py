@@ -9,7 +9,16 @@ from pathlib import Path
 from typing import Any
 
 from replicse.compile.paths import Paths
-from replicse.registry.artefacts import ENCODER, METRICS, OFFSETS, PROVENANCE, STORE, TOKENS, WEIGHTS
+from replicse.registry.artefacts import (
+    DISCARDED,
+    ENCODER,
+    METRICS,
+    OFFSETS,
+    PROVENANCE,
+    STORE,
+    TOKENS,
+    WEIGHTS,
+)
 from replicse.registry.encoders import CHECKPOINTS
 
 JUDGED = ("claims", "adjudication", "audit")
@@ -75,8 +84,10 @@ class Job:
 
     @property
     def done(self) -> bool:
-        """Return whether all outputs exist."""
-        return all(Path(file).exists() for file in self.outputs)
+        """Return whether all outputs exist, or a complete study has removed the weights."""
+        if all(Path(file).exists() for file in self.outputs):
+            return True
+        return self.stage == "train" and (self.out / DISCARDED).exists() and self.copy.exists()
 
     @cached_property
     def tail(self) -> tuple[str, ...]:

@@ -31,7 +31,7 @@ from replicse.world.files import FILES
 CORPORA = "replicse.data.corpora"
 # The code that judges evaluations, and the code that shows results.
 JUDGES = frozenset({"replicse.spec", "replicse.compile", "replicse.judge", "replicse.registry.suites"})
-SHOWS = frozenset({"replicse.show", "replicse.judge.document", "replicse.registry.suites"})
+SHOWS = frozenset({"replicse.show", "replicse.judge.report.build_report", "replicse.registry.suites"})
 
 
 def list_jobs(study: Study) -> Mapping[tuple[str, str], Job]:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from replicse.compile.cost import Cost, TimeEstimate
+from replicse.compile.discarded import list_discarded
 from replicse.compile.needs import Need, amounts, needs
 from replicse.compile.remarks import remarks
 from replicse.compile.speed import Speed
@@ -119,7 +120,7 @@ def summary_of(study: Study, device: str = "") -> Summary:
         released=cost.evaluation([name for name, each in study.encoders.items() if each.source.hub]),
         evaluation=cost.evaluation(study.encoders),
         gpu_bytes=cost.gpu_bytes,
-        result_bytes=cost.saved_bytes(study.runs),
+        result_bytes=cost.saved_bytes(study.runs.keys() - list_discarded(study).keys()),
         needs=tuple(needs(study)),
         notes=tuple(remarks(study)),
     )

@@ -3,10 +3,12 @@
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
+from replicse.compile.discarded import list_discarded
 from replicse.compile.job import DRAWINGS, Job
 from replicse.compile.jobs import list_jobs
 from replicse.compile.specifications import Specifications
 from replicse.compile.study import Study
+from replicse.registry.artefacts import DISCARDED
 from replicse.spec.tables import Item
 from replicse.world.files import FILES
 
@@ -59,6 +61,11 @@ def list_evaluations(study: Study, items: Iterable[Item]) -> list[str]:
     for item in items:
         files.update(dict.fromkeys(study.evaluation_files(item)))
     return list(files)
+
+
+def list_discarded_weights(study: Study) -> list[str]:
+    """Return the checksums of the weights that a complete study removes."""
+    return [study.paths.run(run, DISCARDED) for run in list_discarded(study)]
 
 
 def list_released_evaluations(study: Study) -> list[str]:

@@ -111,6 +111,8 @@ class ScaleNeeds(Checked):
     `gpu`: jobs use no GPU, use one if the machine has one, or require one. With `full_suites` an evaluation needs the
     memory and hours of the suites, otherwise the defaults of any suite. No job requests more than `longest_hours`: a
     training that ends there is resumed.
+    Without `keeps_searches`, a complete study removes the weights of each run that only a search uses, once all
+    its evaluations exist.
     """
 
     gpu: Literal["none", "optional", "required"] = "optional"
@@ -119,5 +121,6 @@ class ScaleNeeds(Checked):
     train_hours: Count = 8
     longest_hours: Count = 24
     full_suites: bool = False
+    keeps_searches: bool = True
     memory_gb: Whole = 0
     disk_gb: Whole = 0

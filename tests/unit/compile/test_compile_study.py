@@ -17,9 +17,9 @@ from replicse.compile.jobs import list_jobs
 from replicse.compile.needs import absent
 from replicse.compile.study_record import describe_study
 from replicse.errors import BadInput
-from replicse.judge.csv_rows import table_rows
-from replicse.judge.measurements import Measurements
-from replicse.judge.tabulate import item_result
+from replicse.judge.report.csv_rows import table_rows
+from replicse.judge.values.measurements import Measurements
+from replicse.judge.verdicts.tabulate import item_result
 from replicse.spec.scales import load_scale
 
 CONFIG = {"scale": "micro", "papers": {"simcse": ["table3", "figure2"], "repro": ["table5"]}, "seeds": [0, 1]}
@@ -142,7 +142,7 @@ def test_planning_needs_no_torch():
     code = (
         "import sys; from pathlib import Path; from replicse.compile.compiler import compile_study;"
         "compile_study({'scale': 'paper', 'papers': {'simcse': 'all'}, 'seeds': [0]}, Path('workflow'));"
-        "import replicse.judge.verdict, replicse.judge.tabulate, replicse.judge.audit;"
+        "import replicse.judge.verdicts.verdict, replicse.judge.verdicts.tabulate, replicse.judge.audit.audit_papers;"
         "import replicse.cli; print({'torch', 'scipy', 'pandas', 'transformers'} & set(sys.modules))"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)

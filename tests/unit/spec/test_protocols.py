@@ -7,8 +7,8 @@ from planned import shipped_plan
 from replicse.compile.item_plan import plan_item
 from replicse.compile.lines import choose_variants
 from replicse.compile.recipes import vary_run
-from replicse.judge.measurements import Measurements
-from replicse.judge.tabulate import item_result
+from replicse.judge.values.measurements import Measurements
+from replicse.judge.verdicts.tabulate import item_result
 from replicse.registry.run_specs import RunSpec
 from replicse.spec.cell_id import AS_DESCRIBED
 from replicse.spec.models import Vary
