@@ -76,9 +76,10 @@ def keep_grid_values(scale: Scale, name: str, values: Sequence[Any], location: s
 def get_setting(run: Run | None, path: str) -> Any:
     """Return the value at `section.key` or `terms.TERM.key` of a run; None without a run."""
     section, *rest = path.split(".")
-    part = getattr(run, section, None)
     if section == "terms" and run:
         part = next((term for term in run.objective if term.term == rest[0]), None)
+    else:
+        part = getattr(run, section, None)
     return getattr(part, rest[-1], None)
 
 
