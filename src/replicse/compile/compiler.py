@@ -12,7 +12,7 @@ from replicse.compile.lines import Line, described, lines_of
 from replicse.compile.needs import hub_parts, outside
 from replicse.compile.paths import Paths
 from replicse.compile.resolve import Resolver, Seeds
-from replicse.compile.searches import limit_searches, list_search_values, search_change
+from replicse.compile.searches import get_setting, limit_searches, list_search_values, search_change
 from replicse.compile.selection import chosen_items, chosen_scale, load_scales, too_large
 from replicse.compile.study import Cell, Study
 from replicse.errors import BadInput, nearest
@@ -255,7 +255,7 @@ class Compiler:
         over = column.over
         path = (over.jobs.shows if over and over.jobs else None) or ""
         for encoder in chain.from_iterable(jobs) if path else ():
-            value = self.study.hyperparameter(encoder, path)
+            value = get_setting(self.study.run_of(encoder), path)
             if isinstance(value, int | float) and not isinstance(value, bool):
                 continue
             plain = value.plain() if isinstance(value, Checked) else value

@@ -10,6 +10,7 @@ from replicse.checked import Checked
 from replicse.compile.lines import described
 from replicse.compile.paths import Paths
 from replicse.compile.remarks import adjusted_text, cut_searches
+from replicse.compile.searches import get_setting
 from replicse.compile.study import Cell, Study, follow, kept_checkpoint
 from replicse.errors import BadInput
 from replicse.registry.suites import file_of, only_sets
@@ -180,7 +181,7 @@ def plan_item(study: Study, item: Item) -> ItemPlan:
     for cell in measured:
         for path in _searched_paths(cell):
             for encoder in cell.encoders:
-                setting = study.hyperparameter(encoder, path)
+                setting = get_setting(study.run_of(encoder), path)
                 plain = setting.plain() if isinstance(setting, Checked) else setting
                 searched.setdefault(path, {})[encoder] = plain
         for encoder in cell.encoders if cell.metric_path else ():

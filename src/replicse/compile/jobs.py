@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import Any
 
 from replicse.checked import Checked
+from replicse.compile.counts import describe_counts
 from replicse.compile.item_plan import plan_item
 from replicse.compile.job import JUDGED, Job, log_of, outputs_of
 from replicse.compile.lineage import checkpoint_runs, run_sources
@@ -254,7 +255,7 @@ class _JobBuilder:
         return {"suite": suites, "options": options} if options else {"suite": suites}
 
     def _count(self) -> Job:
-        payload = self.study.count_job()
+        payload = describe_counts(self.study)
         corpora = map(corpus_of, payload["corpora"].values())
         runs = (RunSpec.of(run, name) for name, run in payload.get("recipes", {}).items())
         return self._make(

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from replicse.compile.counts import describe_counts
 from replicse.compile.study import Study
 from replicse.registry.architectures import weight_bytes
 from replicse.registry.corpora import HubDataset, HubPart
@@ -183,6 +184,6 @@ def outside(study: Study) -> list[Mapping[str, Any]]:
         documents += [part.plain() for part in encoder.corpora()]
     documents += [study.options(suite, study.suites) for suite in suites if suite in current().suites]
     documents += [run.selection.plain() for run in study.runs.values()]
-    documents.append(study.count_job())
+    documents.append(describe_counts(study))
     unique = {json.dumps(each, sort_keys=True): each for each in mappings(documents)}
     return list(unique.values())

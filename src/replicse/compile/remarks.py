@@ -45,7 +45,7 @@ def remarks(study: Study) -> Iterator[str]:
     for item in study.items.values():
         if cut := cut_searches(study, item):
             yield f"{item.id}: {cut}"
-    sets = set()
+    sets: set[str] = set()
     for (_, suite), paths in study.read.items():
         if suite == "sets":
             sets.update(path.partition("/")[0] for path in paths)

@@ -1,15 +1,15 @@
 """Resolve requests at a scale: create their encoders, runs, backbones and stores."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from replicse.compile.adjustments import adjust_run
 from replicse.compile.cost import check_frozen_layers
-from replicse.compile.paths import Paths, backbone_id, tokenizer_id
-from replicse.compile.recipes import Chain, Recipes, Written, merge_recipe, sort_recipes
+from replicse.compile.paths import backbone_id, tokenizer_id
+from replicse.compile.recipes import Chain, Recipes, Written
 from replicse.compile.requests import merge_requests
 from replicse.compile.stores import Stores
 from replicse.compile.study import Study, kept_checkpoint
@@ -20,16 +20,13 @@ from replicse.registry.frozen import BY_NAME, FrozenModel, with_frozen
 from replicse.registry.poolings import Own
 from replicse.registry.registry import current
 from replicse.registry.run_options import SelectionRule, View
-from replicse.registry.run_specs import PARTS, AveragedRun, InitSpec, RunSpec, SourceSpec
+from replicse.registry.run_specs import AveragedRun, InitSpec, RunSpec, SourceSpec
 from replicse.registry.runs import Fresh, Init, Run, RunSource
-from replicse.spec.config import Config
 from replicse.spec.layers import merge_layers
-from replicse.spec.lock import Lock, load_lock
+from replicse.spec.lock import Lock
 from replicse.spec.models import SOURCES, Encoder, EncoderRequest, EncoderSource, PlannedRequest
 from replicse.spec.own_corpora import name_corpus
-from replicse.spec.papers import Paper
 from replicse.spec.record import Record, load_record
-from replicse.spec.scales import OfAnotherScale, Scale
 
 # The keys of a request that apply to an encoder of any source.
 READING = ("pooling", "checkpoint", "postprocess", "engine")
@@ -351,37 +348,6 @@ class Resolver:
         return FrozenModel.of(
             {"folder": self.study.encoder_folder(encoder), **read}, f"{location}: {model.name}"
         )
-
-
-def check_parts(scale: Scale, papers: Mapping[str, Paper], workflow: Path) -> None:
-    """Check that every backbone, stand-in and recipe can be resolved at a scale, also if no item uses it.
-
-    Recipes that need an entry of another scale are skipped.
-
-    Raises:
-        BadInput: names the first that cannot be resolved.
-    """
-    config = Config(scale=scale.name, papers="all", seeds=(0,))
-    study = Study(config=config, workflow=workflow, scale=scale, papers=papers, paths=Paths(scale.name))
-    resolver = Resolver(study, load_lock(workflow))
-    for name in scale.backbones:
-        resolver.backbone(name, FIRST.backbone, f"{scale.file}: backbones.{name}")
-    for pair in scale.recipes.items():
-        for name in pair:
-            merge_recipe(papers, "", name, f"{scale.file}: recipes.{pair[0]}")
-    for paper, name in sort_recipes(papers):
-        location = f"{paper.folder / 'recipes.yaml'}: {name}"
-        run = merge_recipe(papers, paper.key, name, location)
-        # Skip templates, which lack parts, and recipes that another one replaces at this scale.
-        if run.model_fields_set >= set(PARTS) and scale.recipe(paper.key, name) == name:
-            with suppress(OfAnotherScale):
-                resolver.runs(
-                    resolver.recipes.read(paper.key, name, location), Chain(paper.key, location), [FIRST]
-                )
-    for name, released in scale.released.items():
-        if released.stand_in is not None:
-            location = f"{scale.file}: released.{name}.stand_in"
-            resolver.encoders("", merge_requests(released.stand_in), [FIRST], location)
 
 
 def _in_folder(folder: Path) -> EncoderSource:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from replicse.errors import BadInput
+from replicse.registry.runs import Run
 from replicse.spec.models import Draw, EncoderRequest
 from replicse.spec.scales import Scale
 
@@ -70,6 +71,16 @@ def keep_grid_values(scale: Scale, name: str, values: Sequence[Any], location: s
             " give the grid one of the scale's values, or the scale one of the grid's"
         )
     return kept
+
+
+def get_setting(run: Run | None, path: str) -> Any:
+    """Return the value at `section.key` or `terms.TERM.key` of a run; None without a run."""
+    section, *rest = path.split(".")
+    if section == "terms" and run:
+        part = next((term for term in run.objective if term.term == rest[0]), None)
+    else:
+        part = getattr(run, section, None)
+    return getattr(part, rest[-1], None)
 
 
 def search_change(values: Mapping[str, Any], location: str) -> EncoderRequest:

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple, Self
 
 from replicse.compile.paths import Paths, backbone_id, tokenizer_id
 from replicse.compile.pickles import Remembered
-from replicse.compile.recipes import merge_recipe
 from replicse.errors import BadInput, nearest
 from replicse.registry.artefacts import TOKENIZER
 from replicse.registry.encoders import Checkpoint, Precision
@@ -210,16 +209,6 @@ class Study:
         """Return the run of an encoder; None if it is not trained here."""
         return self.runs.get(self.encoders[encoder].source.run or "")
 
-    def hyperparameter(self, encoder: str, path: str) -> Any:
-        """Return the value at `section.key` or `terms.TERM.key` of the run of an encoder; None without a run."""
-        run = self.run_of(encoder)
-        section, *rest = path.split(".")
-        if section == "terms" and run:
-            part = next((term for term in run.objective if term.term == rest[0]), None)
-        else:
-            part = getattr(run, section, None)
-        return getattr(part, rest[-1], None)
-
     @cached_property
     def extents(self) -> Mapping[str, Extent]:
         """Return the extent of each item."""
@@ -282,18 +271,6 @@ class Study:
             which = run.init.checkpoint or kept_checkpoint(self.runs[run.init.run])
             return self.paths.run(run.init.run, which)
         return "" if run.init.fresh else self.paths.backbone(backbone_id(run.init))
-
-    def count_job(self) -> dict[str, Any]:
-        """Return the payload of the count job: metric paths, and the recipes of their corpora and runs."""
-        parts = [path.split("/")[1:] for path in sorted(self.counted)]
-        named = {name for kind, name, *_ in parts if kind in ("corpus", "overlap", "shared")}
-        corpora = {name: self.scale.corpus(name, "data counts") for name in sorted(named)}
-        runs = {f"{path[1]}/{path[2]}" for path in parts if path[0] == "parameters" and path[3:]}
-        recipes = {name: merge_recipe(self.papers, "", name, "data counts").plain() for name in sorted(runs)}
-        payload: dict[str, Any] = {"read": sorted(self.counted), "corpora": corpora}
-        if recipes:
-            payload["recipes"] = recipes
-        return payload
 
     @cached_property
     def names(self) -> CellNames:
