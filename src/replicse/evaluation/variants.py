@@ -66,7 +66,7 @@ def evaluate(
 
     Returns:
         The scores by variant; `as-read` is the encoder as it was opened. A variant that is not possible, such
-            as a head that is not stored, is None with the reason under `failures`.
+        as a head that is not stored, is None with the reason under `failures`.
     """
     wanted = tuple(variants or VARIANTS)
     if not isinstance(vectors, SentenceEncoder):
