@@ -240,7 +240,7 @@ class SelfTest:
         noise = torch.randn(len(batch.tokens), SMALL[1], generator=torch.Generator().manual_seed(0)).to(
             self.device
         )
-        padded = batch.filled(0)
+        padded = batch.fill(0)
         mask = padded.attention_mask
         assert mask is not None
         ids = padded.tokens.view(batch.rows, -1)

@@ -12,7 +12,7 @@ from replicse.cli import main
 from replicse.compile.compiler import compile_study
 from replicse.compile.jobs import list_jobs
 from replicse.compile.selection import load_scales
-from replicse.judge.folder import committed
+from replicse.judge.values.folder import committed
 from replicse.registry.plugins import use_plugins
 from replicse.registry.suites import is_metric
 from replicse.spec.lock import load_lock

@@ -9,10 +9,10 @@ from replicse.cli.answers import add_all_argument, answer, on_a_screen, room, sh
 from replicse.cli.arguments import add_study_arguments
 from replicse.cli.selected_study import selected_study
 from replicse.errors import check_known
-from replicse.judge.claims import cells_read, judge_claims, study_claims
-from replicse.judge.judgements import JudgedClaim
-from replicse.judge.record_measurements import RecordMeasurements
-from replicse.judge.study import claim_numbers, results_of
+from replicse.judge.claims.judge_claims import cells_read, judge_claims, study_claims
+from replicse.judge.report.judge_study import claim_numbers, results_of
+from replicse.judge.report.judgements import JudgedClaim
+from replicse.judge.values.record_measurements import RecordMeasurements
 from replicse.printable import several
 from replicse.show.content.outcomes import FOR_OR_AGAINST, SYMBOLS, contradicted, marked, probability_text
 from replicse.spec.counterparts import counterparts

@@ -19,10 +19,10 @@ from replicse.compile.study import Study
 from replicse.compile.study_record import describe_study
 from replicse.errors import BadInput, check_known
 from replicse.files import check_there, read_json, write_json, write_ordered
-from replicse.judge.folder import committed
-from replicse.judge.measurements import Measurements
-from replicse.judge.origins import Records, common_origin, records_of
-from replicse.judge.study import results_of
+from replicse.judge.report.judge_study import results_of
+from replicse.judge.values.folder import committed
+from replicse.judge.values.measurements import Measurements
+from replicse.judge.values.origins import Records, common_origin, records_of
 from replicse.printable import several
 from replicse.registry.artefacts import CONFIG, PROVENANCE
 from replicse.spec.config import checked_config

@@ -9,7 +9,7 @@ from replicse.compile.cost import duration_text
 from replicse.compile.needs import amounts_text, size_text
 from replicse.compile.remarks import adjusted_text
 from replicse.compile.summary import PartSummary, Summary, summary_of
-from replicse.judge.evidence import detectable_differences, detects
+from replicse.judge.verdicts.evidence import detectable_differences, detects
 from replicse.printable import columns, several
 
 FEW_ITEMS = 8  # with more items of several papers, a line shows a paper

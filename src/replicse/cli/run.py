@@ -27,7 +27,7 @@ from replicse.compile.selection import chosen_items, too_large
 from replicse.compile.study import Study
 from replicse.errors import BadInput, MissingData, check_known, nearest
 from replicse.files import remove_temporary_files
-from replicse.judge.folder import committed
+from replicse.judge.values.folder import committed
 from replicse.printable import several
 from replicse.registry.registry import current
 from replicse.registry.suite_options import to_install

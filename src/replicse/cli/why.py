@@ -10,12 +10,12 @@ from replicse.cli.arguments import add_study_arguments
 from replicse.cli.selected_study import SelectedStudy, selected_study
 from replicse.compile.job_states import JobStates
 from replicse.compile.study import Cell
-from replicse.judge.audit import audit, audit_plan
-from replicse.judge.claims import cells_read, judge_claims, study_claims
-from replicse.judge.measurements import Measurements
-from replicse.judge.record_cells import others_in
-from replicse.judge.story import cell_facts, cell_story, find_cell, item_of
-from replicse.judge.study import adjust_item, claim_numbers, results_of, study_of_others
+from replicse.judge.audit.audit_papers import audit, audit_plan
+from replicse.judge.claims.judge_claims import cells_read, judge_claims, study_claims
+from replicse.judge.report.explain_cell import cell_facts, cell_story, find_cell, item_of
+from replicse.judge.report.judge_study import adjust_item, claim_numbers, results_of, study_of_others
+from replicse.judge.values.measurements import Measurements
+from replicse.judge.verdicts.record_cells import others_in
 from replicse.printable import columns
 from replicse.registry.suites import unit_of
 

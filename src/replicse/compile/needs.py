@@ -22,13 +22,13 @@ class Need:
     """Something that a study needs from outside.
 
     Args:
-        kind: its kind.
-        name: its name.
-        bytes: its approximate size; None if it is not known.
-        licence: its licence.
-        copies: how many times its size is on the disk in the end.
-        source: its source for `replicse fetch`: the part of a dataset, the source of an encoder with its target folder,
-            the Download of a file, or a suite with its options.
+        kind: the kind.
+        name: the name.
+        bytes: the approximate size; None if it is not known.
+        licence: the licence.
+        copies: how many copies are on the disk in the end.
+        source: the source for `replicse fetch`: the part of a dataset, the source of an encoder with the target folder,
+            the Download of a file, or a suite with options.
     """
 
     kind: Kind
@@ -42,7 +42,7 @@ class Need:
 def needs(study: Study) -> Iterator[Need]:
     """Yield the external data that the jobs of a study need; files only if the data are from the hub.
 
-    All items share the data root, so they need its artefacts together.
+    All items share the data root, so they need the artefacts together.
     """
     if study.source == "hub":
         yield from _list_files(study)

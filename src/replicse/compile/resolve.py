@@ -37,7 +37,7 @@ OWN = Own(pooling="own")
 
 
 class Seeds(NamedTuple):
-    """The seeds of a chain of training: of its runs, and of backbones that the scale pre-trains for each seed."""
+    """The seeds of a chain of training: of the runs, and of backbones that the scale pre-trains for each seed."""
 
     run: int
     backbone: int
@@ -134,8 +134,8 @@ class Resolver:
         """Return a backbone of the scale.
 
         Args:
-            name: its name in the scale.
-            seed: the seed of its pre-training, if the scale pre-trains it for each seed.
+            name: the name in the scale.
+            seed: the seed of pre-training, if the scale pre-trains it for each seed.
             location: the place that errors name.
         """
         if (name, seed) not in self._backbones:
@@ -156,7 +156,7 @@ class Resolver:
         return self._backbones[name, seed]
 
     def _own(self, named: EncoderRequest | InitSpec, location: str) -> EncoderSource:
-        """Return the source of a user's encoder, named by its folder or hub id.
+        """Return the source of a user's encoder, named by folder or hub id.
 
         Raises:
             MissingData: if the folder does not exist.
@@ -187,11 +187,11 @@ class Resolver:
     def runs(self, written: Written, chain: Chain, seeds: Sequence[Seeds], adjust: bool = True) -> list[Run]:
         """Return the run of each seed, with every name resolved.
 
-        The encoders that its views and terms need have the seed of the weights that it starts from.
+        Encoders for views and terms have the seed of the weights that the run starts from.
 
         Args:
             written: the run as recipes and requests write it.
-            chain: its chain of training.
+            chain: the chain of training.
             seeds: the seeds.
             adjust: whether to apply the adjustments of the scale.
         """
@@ -253,7 +253,7 @@ class Resolver:
         )
 
     def _selection(self, rule: SelectionRule, location: str) -> SelectionRule:
-        """Return a selection rule with the development set of its task, or the options of its suite, at this scale."""
+        """Return a selection rule with the development set of the task, or the options of the suite, at this scale."""
         options, (_, _, path) = self.scale.options.get(rule.suite, {}), rule.metric.partition("/")
         entry, location = current().suites[rule.suite], f"{location}: selection.metric"
         if entry.named_by:
@@ -331,7 +331,7 @@ class Resolver:
         )
 
     def _view(self, view: View, chain: Chain, seed: Seeds) -> View:
-        """Return a view with the scale's parameters of its augmentation, and the folder of an encoder that it needs."""
+        """Return a view with the scale's parameters of the augmentation, and the folder of an encoder for it."""
         if view.augment:
             view = view.augmented(self.scale.augmentations.get(view.augment.name, {}), chain.location)
         return view.reading(
@@ -339,7 +339,7 @@ class Resolver:
         )
 
     def _frozen(self, chain: Chain, seed: Seeds, model: FrozenModel) -> FrozenModel:
-        """Return a frozen model by its folder, with its pooling unless the term chooses it."""
+        """Return a frozen model by folder, with the pooling unless the term chooses it."""
         location = chain.location
         if model.folder:
             raise BadInput(f'{location}: the run names the folder "{model.folder}"; expected {BY_NAME}')

@@ -28,7 +28,7 @@ def limit_searches(scale: Scale, is_own: bool) -> Scale:
 
 
 def list_search_values(scale: Scale, request: EncoderRequest, location: str) -> list[dict[str, Any]]:
-    """Return the values that each job of a search sets in its run, by path.
+    """Return the values that each job of a search sets in the run, by path.
 
     A grid keeps the values of the scale's `grids`, in the paper's order; of random draws the first `draws` are run.
 
@@ -43,7 +43,7 @@ def list_search_values(scale: Scale, request: EncoderRequest, location: str) -> 
         raise BadInput(f"{location}: the encoder has a grid and a draw; keep one")
     if draw:
         # The domains of several layers are checked together.
-        return Draw.of(draw.written(), f"{location}: draw").drawn(scale.draws)
+        return Draw.of(draw.written(), f"{location}: draw").list_values(scale.draws)
     kept = [keep_grid_values(scale, name, values, location) for name, values in grid.items()]
     return [dict(zip(grid, values, strict=True)) for values in itertools.product(*kept)]
 

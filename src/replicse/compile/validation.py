@@ -20,7 +20,7 @@ def validate_scales(
     """Compile all items at all scales.
 
     Args:
-        config: the config, for its corpora, sets and plug-ins.
+        config: the config, for corpora, sets and plug-ins.
         papers: the papers by key.
         workflow: the folder of papers and scales.
         file: the file that errors of the config name.

@@ -75,7 +75,7 @@ def part_files(part: HubPart) -> list[Path]:
 def _card_patterns(part: HubPart) -> list[str]:
     """Return the patterns of a split's files from the dataset's card."""
     card = cached_folder(part.path, part.revision, [CARD]) / CARD
-    configs = []
+    configs: list[Any] = []
     if card.is_file():
         configs = DatasetCard.load(card).data.to_dict().get("configs") or []
     location = f"{part.path} at {part.revision}"

@@ -15,7 +15,7 @@ import torch
 from torch import nn
 
 from replicse.data.corpora import labels_of, read_corpus
-from replicse.encoder.task_heads import Classifier, Similarity, stored_task_heads
+from replicse.encoder.task_heads import Classifier, Similarity, load_task_heads
 from replicse.evaluation.correlation import pearson
 from replicse.evaluation.density import rating_groups
 from replicse.evaluation.suites import Vectors
@@ -71,7 +71,7 @@ def evaluate(root: Path, vectors: Vectors, tasks: Mapping[str, Labelled], folder
         labelled = load_labelled(root, corpus)
         if heads is None:
             width = vectors(labelled.columns[0][:1]).shape[1]
-            heads = dict(stored_task_heads(Path(folder), width).items()) if folder else {}
+            heads = dict(load_task_heads(Path(folder), width).items()) if folder else {}
         head = heads.get(task)
         if head is None and not _is_rated(labelled):
             failures[f"{task}/accuracy"] = f"no head of task {task} was trained with this encoder"

@@ -23,7 +23,7 @@ from replicse.data.sts import StsSubset, load_sts
 from replicse.encoder.backbone import Backbone, Hidden, NeededStates
 from replicse.encoder.batch import TokenBatch
 from replicse.encoder.folders import encoder_folder
-from replicse.encoder.heads import SentenceHead, stored_head
+from replicse.encoder.heads import SentenceHead, load_head
 from replicse.encoder.modules import transformer_folder
 from replicse.encoder.pooling import SentencePooling
 from replicse.encoder.sentence import SentenceEncoder
@@ -71,7 +71,7 @@ def evaluate(
     wanted = tuple(variants or VARIANTS)
     if not isinstance(vectors, SentenceEncoder):
         return _refused(dict.fromkeys((AS_READ, *wanted), "the encoder is not a transformer"))
-    head = stored_head(transformer_folder(encoder_folder(folder))) if folder else None
+    head = load_head(transformer_folder(encoder_folder(folder))) if folder else None
     study = VariantStudy(root, vectors, head, wanted)
     scores = {AS_READ: study.scores(study.vectors(vectors.pooling))}
     refused: dict[str, str] = {}
@@ -179,7 +179,7 @@ class VariantStudy:
         with torch.inference_mode():
             for some in self.encoder.batches([rows[place] for place in distinct]):
                 batch = TokenBatch.from_rows(some).to(self.encoder.device)
-                for name, value in self._pool_batch(backbone, modules[0].filled(batch), modules).items():
+                for name, value in self._pool_batch(backbone, modules[0].fill(batch), modules).items():
                     parts[name].append(value)
         found = {rows[place].tobytes(): number for number, place in enumerate(distinct)}
         numbers = [found[row.tobytes()] for row in rows]
@@ -221,7 +221,7 @@ class VariantStudy:
             chosen = [values.index_select(0, batch.first) for values in chosen]
         hidden = Hidden(chosen)
         computed: Any = lambda *_: hidden  # noqa: E731
-        vectors = pooling.denoised(pooling.read(computed, batch), backbone, batch).float()
+        vectors = pooling.denoise(pooling.read(computed, batch), backbone, batch).float()
         if pooling.params.head and self.head is not None:
             return self.head(vectors).float()
         return vectors
@@ -272,7 +272,7 @@ class VariantStudy:
     def _encode_padded(self, variant: str, rows: list[np.ndarray]) -> np.ndarray:
         backbone = self.encoder.backbone
         batch = TokenBatch.from_rows(rows).to(self.encoder.device)
-        filled = batch.filled(self._padding())
+        filled = batch.fill(self._padding())
         if variant == "mean-with-padding":
             mean = self._pooling(pooling_of("mean"))
             return self._vectors(mean, self._states(backbone, filled, [mean]), filled, backbone).cpu().numpy()

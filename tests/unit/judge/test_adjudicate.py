@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from planned import WORKFLOW
 
-from replicse.judge.adjudicate import gap_noise, outcome
-from replicse.judge.table import CellResult
+from replicse.judge.adjudication.adjudicate import gap_noise, outcome
+from replicse.judge.verdicts.table import CellResult
 from replicse.spec.counterparts import counterparts
 from replicse.spec.papers import load_papers
 from replicse.spec.printed import Reported

@@ -9,8 +9,8 @@ from cases import cases
 
 from replicse.cli import main
 from replicse.errors import BadInput
-from replicse.judge.result_differences import compare_results
-from replicse.judge.result_files import read_results
+from replicse.judge.values.result_differences import compare_results
+from replicse.judge.values.result_files import read_results
 
 SEVEN = (68.4, 82.41, 74.38, 80.91, 78.56, 76.85, 72.23)
 STS = {f"STS{12 + n}": {"all": {"spearman": {"all": SEVEN[n] / 100, "wmean": 0.5}}} for n in range(5)}
@@ -168,7 +168,7 @@ def test_a_folder_is_read_past_what_it_lacks(tmp_path):
     assert results.place == revision and results.scores == {"mteb/STS12": pytest.approx(70)}
     assert results.settings["model/name"] == "a" and results.settings["STS12: mteb_version"] == "1.14.17"
     passed = {name: remark for remark, names in results.remarks.items() for name in names}
-    assert passed["mteb/SciFact"].startswith("passed over") and "not JSON" in passed["broken.json"]
+    assert passed["mteb/SciFact"].startswith("skipped") and "not JSON" in passed["broken.json"]
     written(model / "abcd" / "STS12.json", mteb("STS12", 0.8))
     with pytest.raises(BadInput, match=r"name one: .*org__a/abcd, .*org__a/e34f"):
         read_results(model)
@@ -210,7 +210,7 @@ def test_two_encoders_of_other_tokenizers_and_some_tasks_say_so(tmp_path, capsys
     assert main(["compare", "a.json", "b.json"]) == 0
     text = capsys.readouterr().out
     assert "tokenizer: of a in A, of b in B" in text and "A: not measured: sts/STS13/all\n" in text
-    assert "A: passed over, 250: sts/STS14/all\n" in text
+    assert "A: skipped, value 250: sts/STS14/all\n" in text
     assert "null" not in text and "avg" not in text
 
 

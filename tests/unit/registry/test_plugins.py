@@ -153,7 +153,7 @@ def reverse(lines, *, seed):
 """
     from replicse.augment import augment
     from replicse.evaluation.suites import run_suites
-    from replicse.judge.evaluation import check_evaluation
+    from replicse.judge.values.evaluation_files import check_evaluation
 
     use_plugins([written("mine.py", text + SUITE)])
     assert augment(["ab", "cd"], {"name": "reverse"}) == ["ba", "dc"]

@@ -46,10 +46,13 @@ def test_a_job_that_waits_for_the_server_is_interrupted_in_one_sentence(tmp_path
         listener.bind(os.path.relpath(tmp_path / ADDRESS))
         listener.listen()
         words = [sys.executable, "-m", "replicse", "job", "data.json"]
-        with subprocess.Popen(words, cwd=tmp_path, text=True, stderr=-1) as job, listener.accept()[0]:
-            for _ in range(3):
-                job.send_signal(number)
-            errors = job.communicate(timeout=120)[1]
+        with subprocess.Popen(words, cwd=tmp_path, text=True, stderr=-1) as job:
+            # The connection may hold the pipe, which the job sends to the server.
+            with listener.accept()[0]:
+                for _ in range(3):
+                    job.send_signal(number)
+                job.wait(timeout=120)
+            errors = job.stderr.read()
     assert (job.returncode, errors) == (130, "replicse job data.json: interrupted; start it again\n")
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from replicse.judge.table import RowHead
+from replicse.judge.verdicts.table import RowHead
 from replicse.show.content.cells import Shown
 from replicse.spec.cell_id import AS_DESCRIBED
 

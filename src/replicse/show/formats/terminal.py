@@ -13,7 +13,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from replicse.judge.report import JudgedItem
+from replicse.judge.report.report_types import JudgedItem
 from replicse.printable import several
 from replicse.show.content.cells import SYMBOLS
 from replicse.show.content.contents import Page

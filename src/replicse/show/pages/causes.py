@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from replicse.judge.report import Report
+from replicse.judge.report.report_types import Report
 from replicse.printable import minus
 from replicse.show.content.contents import Page
 from replicse.show.content.sheets import Columns, Sheet
@@ -32,13 +32,13 @@ def causes_sheet(causes: Sequence[Cause]) -> Sheet:
 
 
 def threads_text(cause: Cause) -> str:
-    """Count the threads with a cause, and those in which it was only suspected."""
+    """Count the threads with a cause, and the suspected ones among them."""
     suspected = list(cause.threads.values()).count("suspected")
     return f"{len(cause.threads)}" + (f", {suspected} suspected" if suspected else "")
 
 
 def measured_sheet(measured: Sequence[Measured], text: str) -> Sheet:
-    """Create a sheet with one line for each measured variant, by encoder and from the largest loss."""
+    """Create a sheet of measured variants, largest loss first."""
     columns: Columns = {
         "Cause": lambda each: each.cause,
         "Variant": lambda each: each.variant,
