@@ -135,8 +135,6 @@ class VariantStudy:
         self.rows = encoder.rows(self.sentences)
         self._read: dict[str, VectorTable] = {}
 
-    # Vectors
-
     def unreadable(self, variant: str) -> str:
         """Return why the encoder does not have a variant, or ""."""
         if variant == "cls-head" and self.head is None:
@@ -288,8 +286,6 @@ class VariantStudy:
         backbone: Any = self.encoder.backbone
         config = getattr(backbone, "config", None) or backbone.model.config
         return int(getattr(config, "pad_id", getattr(config, "pad_token_id", 0)) or 0)
-
-    # Scoring
 
     def variant(self, name: str) -> Scores:
         """Return the scores of a variant by task, and their average."""
