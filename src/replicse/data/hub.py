@@ -51,7 +51,7 @@ def materialise(root: Path, wanted: Iterable[str], commit: str) -> list[dict[str
 
     Returns:
         A dict of `name`, `sha256`, `revision` (the commit) and `rows` for each artefact. For SentEval, `sha256`
-            is the hash of the archive and `rows` is None.
+        is the hash of the archive and `rows` is None.
 
     Raises:
         BadInput: If a name is unknown or the archive is broken.

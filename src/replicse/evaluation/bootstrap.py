@@ -42,7 +42,7 @@ def spearman_interval(
 
     Returns:
         The correlation in [-1, 1], or None if one side is constant, because a collapsed encoder has no rank
-            correlation.
+        correlation.
     """
     first, second = _MidRanks(scores), _MidRanks(gold)
     rows = len(first)

@@ -41,7 +41,7 @@ def evaluate(root: Path, vectors: Vectors, splits: Sequence[str] = SPLITS) -> di
 
     Returns:
         A dict with `alignment`, `uniformity`, `n_positive` and `n_sentences`. If a vector is zero or not
-            finite, both numbers are None and `failures` has the reason.
+        finite, both numbers are None and `failures` has the reason.
     """
     subsets = load_splits(root, splits)
     gold = np.concatenate([subset.gold for subset in subsets])

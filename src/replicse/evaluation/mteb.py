@@ -45,7 +45,7 @@ def evaluate(
 
     Returns:
         The scores by task, and `average`: the means of the 56 by category and over all of them. A task that
-            cannot be run is None with the reason under `failures`; so is an average with a missing part.
+        cannot be run is None with the reason under `failures`; so is an average with a missing part.
     """
     is_reduced = precision == "tf32" and data != "miniature" and has_tf32(getattr(vectors, "device", CPU))
     if data == "miniature":

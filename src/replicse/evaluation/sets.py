@@ -41,7 +41,7 @@ def evaluate(root: Path, vectors: Vectors, sets: Sets) -> dict[str, Any]:
 
     Returns:
         The scores by dataset, with the number of rows `n`, the `file` and the `sha256`. An undefined score is
-            None, with the reason under `failures`; `pairs` has (cosines, scores) by dataset.
+        None, with the reason under `failures`; `pairs` has (cosines, scores) by dataset.
     """
     scores: dict[str, Any] = {}
     failures: dict[str, str] = {}

@@ -40,9 +40,9 @@ def evaluate(
 
     Returns:
         `all`, `mean`, `wmean` and `n` of each task, and `low` and `high`, the 95% bootstrap interval of `all`
-            over pairs. The test split also has `avg`, the `average` of the seven `all`, and `avg-mean` and
-            `avg-wmean`. An undefined score is None, with the reason under `failures`; an average is None if one
-            of the parts is. `pairs` has (cosines, gold) by task.
+        over pairs. The test split also has `avg`, the `average` of the seven `all`, and `avg-mean` and
+        `avg-wmean`. An undefined score is None, with the reason under `failures`; an average is None if one
+        of the parts is. `pairs` has (cosines, gold) by task.
     """
     scores: dict[str, Any] = {}
     failures: dict[str, str] = {}

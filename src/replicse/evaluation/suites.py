@@ -75,7 +75,7 @@ def run_suites(
 
     Returns:
         `suites` (numbers by suite), `failures` (reasons by metric path) and `pairs`, which has (cosines, gold
-            scores) by `suite/task`.
+        scores) by `suite/task`.
     """
     options = options or {}
     chosen = {name: suite(name, options.get(name), context) for name in names}

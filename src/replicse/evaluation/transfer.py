@@ -62,7 +62,7 @@ def evaluate(
 
     Returns:
         The scores by task, and their averages `avg` and `dev_avg`. A score is None if vectors are not finite,
-            with the reason under `failures`; an average is None if one of the seven scores is missing.
+        with the reason under `failures`; an average is None if one of the seven scores is missing.
     """
     scores: dict[str, Any] = {}
     failures: dict[str, str] = {}

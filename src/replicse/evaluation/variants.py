@@ -66,7 +66,7 @@ def evaluate(
 
     Returns:
         The scores by variant; `as-read` is the encoder as it was opened. A variant that is not possible, such
-            as a head that is not stored, is None with the reason under `failures`.
+        as a head that is not stored, is None with the reason under `failures`.
     """
     wanted = tuple(variants or VARIANTS)
     if not isinstance(vectors, SentenceEncoder):
@@ -134,8 +134,6 @@ class VariantStudy:
         self.places = {sentence: place for place, sentence in enumerate(self.sentences)}
         self.rows = encoder.rows(self.sentences)
         self._read: dict[str, VectorTable] = {}
-
-    # Vectors
 
     def unreadable(self, variant: str) -> str:
         """Return why the encoder does not have a variant, or ""."""
@@ -288,8 +286,6 @@ class VariantStudy:
         backbone: Any = self.encoder.backbone
         config = getattr(backbone, "config", None) or backbone.model.config
         return int(getattr(config, "pad_id", getattr(config, "pad_token_id", 0)) or 0)
-
-    # Scoring
 
     def variant(self, name: str) -> Scores:
         """Return the scores of a variant by task, and their average."""

@@ -79,8 +79,8 @@ def describe_reading(source: Any, request: EncoderOptions) -> dict[str, Any]:
 
     Returns:
         A dict with `pooling`, `max_length` (the number of tokens at which sentences were truncated, None if
-            they were not), `tokenizer` (a digest), `engine`, and `unread` (the names of weights that were not
-            loaded and of code that was not run).
+        they were not), `tokenizer` (a digest), `engine`, and `unread` (the names of weights that were not
+        loaded and of code that was not run).
     """
     pooling, backbone = getattr(source, "pooling", None), getattr(source, "backbone", source)
     tokenizer = getattr(source, "tokenizer", None)

@@ -59,7 +59,7 @@ def evaluate(
 
     Returns:
         A dict with `suites`, the nested numbers by suite (correlations, accuracies and recalls are x 100), and
-            `failures`, a dict from the metric path of each missing number to the reason.
+        `failures`, a dict from the metric path of each missing number to the reason.
 
     Raises:
         BadInput: If a suite or option is unknown, or the encoder cannot be loaded.
@@ -94,7 +94,7 @@ def evaluate_request(
 
     Returns:
         A dict with the encoder and the options, `suites`, `failures`, `pairs` (cosines and gold scores by task)
-            and `provenance`.
+        and `provenance`.
 
     Raises:
         BadInput: If the encoder cannot be loaded or an option is wrong.

@@ -69,8 +69,8 @@ def computed(device: "torch.device", precision: str) -> dict[str, Any]:
 
     Returns:
         Device, accelerator, precision, threads, kernels and hardware. `kernel` lists the libraries of matrix
-            products: two builds of torch on the same processor sum in different orders, and so does one build
-            on two processors.
+        products: two builds of torch on the same processor sum in different orders, and so does one build
+        on two processors.
     """
     import torch
 

@@ -35,11 +35,11 @@ def processor_facts() -> dict[str, str]:
 
 @functools.cache
 def multiplies_by_onednn() -> bool:
-    """Return whether fp32 matrix products on this processor are computed by oneDNN instead of torch's BLAS.
+    """Return whether oneDNN computes fp32 matrix products on this processor.
 
-    torch calls MKL, which uses only AVX2 on AMD processors: 113 GFLOP/s a core of an EPYC with AVX-512, where oneDNN
-    reaches 258. On Intel processors MKL is faster. The rule depends on the processor alone and is never timed, because
-    the two libraries differ in the last digit.
+    Otherwise torch's BLAS does. torch calls MKL, which uses only AVX2 on AMD processors: 113 GFLOP/s per core
+    of an EPYC with AVX-512, while oneDNN reaches 258. On Intel processors MKL is faster. The rule depends only
+    on the processor and not on timings, because the results of the two libraries differ in the last digit.
     """
     facts = processor_facts()
     return facts.get("vendor_id") == "AuthenticAMD" and "avx512f" in facts.get("flags", "").split()

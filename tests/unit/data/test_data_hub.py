@@ -78,7 +78,7 @@ def test_artefacts_fill_a_data_root(put, tmp_path):
 def test_a_bad_archive_is_bad_input_and_leaves_nothing(put, tmp_path, content):
     put_simcse(put, content)
     root = tmp_path / "data"
-    with pytest.raises(BadInput, match=r"senteval\.tar: "):
+    with pytest.raises(BadInput, match=r"senteval\.tar(: cannot be unpacked| contains no folder STS)"):
         materialise(root, ["SentEval"], COMMIT)
     assert list(root.rglob("*")) == [root / "SentEval"]
     assert not list(tmp_path.glob("**/evil"))
