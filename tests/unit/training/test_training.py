@@ -222,6 +222,8 @@ def test_batches_are_a_permutation_each_epoch_and_resume_in_place(tmp_path):
     assert sorted(seen(batches[:4])) == sorted(rows) == sorted(seen(batches[4:]))
     assert seen(batches[:4]) != seen(batches[4:])
     assert seen(columns[0] for columns, _ in data.batches(5, 8)) == seen(batches[5:])
+    other = TrainingData(job.stores, 16, seed=2)
+    assert seen(columns[0] for columns, _ in other.batches(0, 4)) != seen(batches[:4])
 
 
 def test_views_of_different_length_are_refused(tmp_path):

@@ -1,18 +1,37 @@
-"""Linear layers on packed tokens; for bf16 on a CPU, rows are padded to a multiple of 64."""
+"""Linear layers on packed tokens, computed by the faster library of a CPU."""
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from replicse.runtime.machine import multiplies_by_onednn
+
 _ROWS = 64
 
 
 def linear(values: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """Compute values weight^T + bias for (n, in) values and an (out, in) weight, as F.linear."""
-    if values.device.type == "cpu" and torch.is_autocast_enabled("cpu"):
+    """Compute values weight^T + bias, as F.linear does.
+
+    On a CPU, bf16 values are padded with rows up to complete blocks, and fp32 values are multiplied by oneDNN if it is
+    faster there (`multiplies_by_onednn`).
+
+    Args:
+        values: Token states, (n, in).
+        weight: Weights, (out, in).
+        bias: Bias, (out,), or None.
+
+    Returns:
+        A tensor (n, out).
+    """
+    if values.device.type != "cpu":
+        return F.linear(values, weight, bias)
+    if torch.is_autocast_enabled("cpu"):
         missing = missing_rows(values)
         if missing:
             return F.linear(F.pad(values, (0, 0, 0, missing)), weight, bias)[: len(values)]
+        return F.linear(values, weight, bias)
+    if values.dtype == torch.float32 and multiplies_by_onednn() and torch.backends.mkldnn.is_available():
+        return F.linear(values.to_mkldnn(), weight, bias).to_dense()
     return F.linear(values, weight, bias)
 
 
@@ -20,7 +39,7 @@ class Linear(nn.Linear):
     """A linear layer that calls `linear`."""
 
     def forward(self, values: Tensor) -> Tensor:
-        """Return (n, out) values."""
+        """Compute the outputs, (n, out), of values (n, in)."""
         return linear(values, self.weight, self.bias)
 
 
