@@ -7,7 +7,7 @@ import pytest
 from cases import cases
 from hypothesis import given
 from hypothesis import strategies as st
-from papers.cropping.texts import chunks_of
+from papers.cropping.texts import split_chunks
 
 from replicse.data.corpora import read_corpus
 from replicse.errors import BadInput
@@ -151,7 +151,7 @@ def by_hand(text, sentences, shortest, longest):
 
 @given(st.text(alphabet="ab. ", max_size=120), st.integers(1, 3), st.integers(1, 6), st.integers(0, 12))
 def test_chunks_are_those_of_a_slow_loop(text, sentences, shortest, more):
-    assert chunks_of(text, sentences, shortest, shortest + more) == by_hand(
+    assert split_chunks(text, sentences, shortest, shortest + more) == by_hand(
         text, sentences, shortest, shortest + more
     )
 
