@@ -22,6 +22,7 @@ from replicse.registry.runs import FILLED, Init, Run
 from replicse.runtime.devices import waited_for
 from replicse.training.job import TrainJob
 from replicse.training.loop import Trainer
+from replicse.training.parts import Parts
 
 VOCABULARY, WARM_UP = 30_522, 3
 # Bytes that a CPU keeps of each token, layer and unit of width for the backward pass, about; and the share of the
@@ -88,13 +89,14 @@ class Bench:
     def __post_init__(self) -> None:
         self.tokenizer = made_up_tokenizer(self.work, VOCABULARY)
 
-    def rate(self, run: Run, size: Size, frozen: Sequence[Size]) -> float:
+    def rate(self, run: Run, size: Size, frozen: Sequence[Size], parts: Parts | None = None) -> float:
         """Return rows per second of a run's steps, timed between two synchronisations after the warm-up.
 
         Args:
             run: the run, whose objective, views, batch size and precision the steps have.
             size: layers and width of its encoder.
             frozen: layers and width of each of its frozen models.
+            parts: how its batches are split; not at all by default.
 
         Raises:
             BadInput: if fewer than two steps were measured.
@@ -107,7 +109,7 @@ class Bench:
         timed = Throughput(
             TrainJob(like, "benchmark", None, self.tokenizer, stores),
             self.work, self.work / "out", self.work / "state", self.device,
-            save_every_seconds=float("inf"), seconds=self.seconds,
+            save_every_seconds=float("inf"), seconds=self.seconds, parts=parts or Parts(),
         )  # fmt: skip
         with contextlib.suppress(Enough):
             timed.run()
