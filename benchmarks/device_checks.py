@@ -25,7 +25,7 @@ from replicse.errors import BadInput
 from replicse.registry.terms import Term
 from replicse.training.parts import Parts
 from replicse.training.precision import DTYPES, autocast_to, check_precision
-from replicse.training.processes import started
+from replicse.training.processes import start_processes
 
 # Largest relative error of a term's loss and gradients. Similarities are computed in fp32 in every precision.
 ERRORS = {"fp32": 1e-5, "tf32": 2e-3, "bf16": 2e-3, "fp16": 2e-3}
@@ -131,7 +131,7 @@ class DeviceChecks(RandomRuns):
         noise = torch.randn(len(batch.tokens), SMALL[1], generator=torch.Generator().manual_seed(0)).to(
             self.device
         )
-        padded = batch.filled(0)
+        padded = batch.fill(0)
         mask = padded.attention_mask
         assert mask is not None
         ids = padded.tokens.view(batch.rows, -1)
@@ -251,7 +251,7 @@ class DeviceChecks(RandomRuns):
         weights = self.work / "other" / "last" / "model.safetensors"
         words = write_job(self.work, "train", document, [weights], self.work)
         words += [f"--threads={torch.get_num_threads()}", f"--device={device}"]
-        with started(2, words) as processes:
+        with start_processes(2, words) as processes:
             parted = self.train_small(Parts(processes))
         return within(what, _difference(parted, whole), EQUAL, how)
 

@@ -31,7 +31,7 @@ from replicse.registry.runs import Init, Run
 from replicse.runtime.devices import waited_for
 from replicse.runtime.machine import hardware
 from replicse.training.benchmark import Enough, Timed, architecture_of
-from replicse.training.data import in_turn
+from replicse.training.data import alternate_sources
 from replicse.training.parts import Parts
 from replicse.training.precision import check_precision
 
@@ -297,7 +297,9 @@ class StepRates(RandomRuns):
         """Compose batches alone, as the loop does between two steps."""
         count = max(2, min(trainer.steps, 20))
         start = waited_for(self.device)
-        for _ in islice(in_turn([source.data for source in trainer.sources], 0, trainer.steps), count):
+        for _ in islice(
+            alternate_sources([source.data for source in trainer.sources], 0, trainer.steps), count
+        ):
             pass
         share = (waited_for(self.device) - start) / count / ours["seconds_per_step"]
         note = "as if nothing of it were done while the GPU works" if self.on_gpu else ""

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from replicse.cli.answers import room
-from replicse.judge.diagnosis import Diagnosis, Fact
+from replicse.judge.adjudication.diagnosis import Diagnosis, Fact
 from replicse.printable import columns, several, some
 from replicse.registry.suites import AS_READ, VARIANTS, range_of
 
@@ -38,9 +38,9 @@ def standing_lines(found: Diagnosis) -> Iterator[str]:
     limits = range_of(published.metric_path)
     yield {
         "out of range": f"That is no value of {published.metric_path}, which is {limits}: its code is the cause.",
-        "as printed": "That is the printed number, to rounding: it needs no explanation.",
+        "as printed": "That equals the printed number after rounding.",
         "not as printed": f"The encoder is {published.kind}: no seed is drawn, so it must match to rounding.",
-        "usual": "That is not unusual: a run like it needs no other cause than its seed or machine.",
+        "usual": "That is a normal seed-to-seed difference.",
         "above": "That is unusual: above what these give. Look for a cause.",
         "below": "That is unusual: below what these give. Look for a cause.",
         "not known": "Whether it is unusual is not known: no seeds or reruns of this cell are published.",
@@ -75,7 +75,7 @@ def diagnosis_parts(found: Diagnosis, encoder: str, details: bool) -> Iterator[S
             heading, [[*_fact_lines(found, fact, details)] for fact in facts if not fact.agrees]
         )
     if struck := [f"{fact.name} {fact.value}" for fact in found.facts if fact.agrees]:
-        yield "", f"As in the paper, so struck out: {', '.join(struck)}."
+        yield "", f"Same as the paper (ruled out): {', '.join(struck)}."
     others = [cause.id for cause in found.causes if cause not in found.to_try]
     yield from _below(ORDERED if others else UNORDERED, [*_trials(found, encoder)])
     if others:

@@ -19,10 +19,10 @@ from replicse.compile.study import Study
 from replicse.compile.study_record import describe_study
 from replicse.errors import BadInput, check_known
 from replicse.files import check_there, read_json, write_json, write_ordered
-from replicse.judge.folder import committed
-from replicse.judge.measurements import Measurements
-from replicse.judge.origins import Records, agreed, records_of
-from replicse.judge.study import results_of
+from replicse.judge.report.judge_study import results_of
+from replicse.judge.values.folder import committed
+from replicse.judge.values.measurements import Measurements
+from replicse.judge.values.origins import Records, common_origin, records_of
 from replicse.printable import several
 from replicse.registry.artefacts import CONFIG, PROVENANCE
 from replicse.spec.config import checked_config
@@ -187,6 +187,6 @@ def made_facts(plan: Study, *made: Records) -> dict[str, Any]:
 
     Changes that were in no commit are marked, whichever of several commits they were made to.
     """
-    facts, alike = study_facts(describe_study(plan), read_json(plan.paths.data)), agreed(*made)
+    facts, alike = study_facts(describe_study(plan), read_json(plan.paths.data)), common_origin(*made)
     dirty = alike.get("dirty") if "commit" in alike else facts["dirty"] or alike.get("dirty")
     return {**facts, **alike, "dirty": bool(dirty)}

@@ -10,7 +10,7 @@ from replicse.compile.cache import load_or_compile
 from replicse.compile.remarks import remarks
 from replicse.compile.selection import chosen_items, chosen_scale
 from replicse.compile.validation import validate_scales
-from replicse.judge.claims import study_claims
+from replicse.judge.claims.judge_claims import study_claims
 from replicse.printable import several
 from replicse.spec.cell_names import CellNames
 from replicse.spec.config import (
