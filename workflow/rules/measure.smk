@@ -147,9 +147,9 @@ rule discard:
         "results/{scale}/runs/{run}/discarded.sha256",
     log:
         "logs/{scale}/discard/{run}.log",
+    localrule: True
     conda:
         ENVIRONMENT
-    localrule: True
     shell:
         "(cd results/{wildcards.scale}/runs/{wildcards.run}"
         " && sha256sum best/model.safetensors last/model.safetensors > discarded.new"
