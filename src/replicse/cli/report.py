@@ -10,7 +10,7 @@ from pathlib import Path
 from replicse.cli.answers import add_all_argument, answer, on_a_screen
 from replicse.cli.arguments import add_study_arguments
 from replicse.cli.render import draw_item, study_facts, write_all, write_judgements, write_kept
-from replicse.cli.selected_study import names_record, own_study
+from replicse.cli.selected_study import names_record, own_study, refuse_other_config
 from replicse.cli.write_record import write_record
 from replicse.compile.job_states import JobStates
 from replicse.compile.paths import Paths
@@ -50,6 +50,7 @@ def run(arguments: Namespace) -> int:
         print(f"report of the committed study: {Paths('', arguments.study).report('html')}")
         return 0
     plan = own_study(arguments, own=True).plan
+    refuse_other_config(plan)
     items = begun_items(plan)
     lacking, written = report_partly(plan, items)
     rows = [{key: getattr(one, key) for key in ("item", "state", "why", "remedy")} for one in lacking]
