@@ -52,7 +52,12 @@ def run(arguments: Namespace) -> int:
     plan = own_study(arguments, own=True).plan
     refuse_other_config(plan)
     items = begun_items(plan)
-    lacking, written = report_partly(plan, items)
+    whole = Path(Paths(plan.scale.name).report("html"))
+    lacking = incomplete_items(items, Measurements(plan, JobStates(plan)))
+    if lacking or len(items) < len(plan.items) or not whole.is_file():
+        lacking, written = report_partly(plan, items)
+    else:
+        written = whole
     rows = [{key: getattr(one, key) for key in ("item", "state", "why", "remedy")} for one in lacking]
     head, *lines, foot = partial_lines(lacking, len(items), written)
     shown = on_a_screen(arguments, [head], [[line] for line in lines], "line", [foot])
@@ -143,4 +148,4 @@ def partial_lines(lacking: Sequence[Incomplete], planned: int, written: Path) ->
         )
         for one in lacking
     )
-    yield f"report of what there is: {written}"
+    yield f"report of what there is: {written}" if lacking else f"report: {written}"

@@ -1,6 +1,7 @@
 """What a plan reads from outside: data sets and encoders of the hub, files of the data root; sizes and licences."""
 
 import json
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -116,7 +117,10 @@ def absent_root(plan: Study) -> str:
     """Return a sentence where the data root of a local source is not there; blank where it is."""
     if plan.source != "local" or plan.data_root.is_dir():
         return ""
-    return f"data root {plan.data_root}: no such folder; set data.root in config.yaml, or REPLICSE_DATA"
+    remedy = "set data.root in config.yaml, or REPLICSE_DATA, to the folder that contains SentEval"
+    if not (plan.root or os.environ.get("REPLICSE_DATA")):
+        return f"no data root is set; {remedy}"
+    return f"data root {plan.data_root}: no such folder; {remedy}"
 
 
 def absent(plan: Study) -> Iterator[str]:

@@ -30,6 +30,7 @@ from replicse.registry.encoders import MAX_LENGTH, Engine
 from replicse.registry.poolings import Own, PoolingParameters, pooling_of
 from replicse.runtime.devices import device_for
 from replicse.runtime.memory import give_back
+from replicse.runtime.progress import follow_encoding
 
 log = logging.getLogger(__name__)
 # Padded tokens of one batch: a CPU wants its working set in the cache, a GPU wants to be full.
@@ -311,6 +312,9 @@ class SentenceEncoder:
         A run that is half full ends where longer rows begin: rows of one length need no padding and no mask. Where
         padding changes vectors, every run does.
         """
+        return follow_encoding(self._cut(rows), sum(map(len, rows)))
+
+    def _cut(self, rows: list[np.ndarray]) -> Iterator[list[np.ndarray]]:
         start, least = 0, self.pooling.padded_to
         lengths = [max(len(row), least) for row in rows]
         for stop, following in enumerate(lengths[1:], 1):

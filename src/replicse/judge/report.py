@@ -54,7 +54,7 @@ class Effect(RowDifference):
     """What a row of an item changes against the baseline row `base`, both by their labels, in a column.
 
     `backbones` is 0, or how many carry every seed's run: `ours` is then over all pairs of backbone and seed.
-    `points` says that it is measured in percentage points.
+    `points` says that it is measured in percentage points. `p` is two-sided, None without an interval.
     """
 
     item: str
@@ -63,6 +63,7 @@ class Effect(RowDifference):
     column: str
     points: bool
     backbones: int = 0
+    p: float | None = None
 
     @property
     def difference(self) -> str:

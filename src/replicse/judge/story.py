@@ -257,11 +257,9 @@ def _reproduced(ours: CellResult, caveat: str) -> list[str]:
     elif ours.low is not None:
         printed = ours.reported
         several = printed is not None and printed.statistic != "single"
-        what = (
-            f"the {printed.statistic} of {printed.seeds} more runs" if printed and several else "one more run"
-        )
+        of = f" of the {printed.statistic} of {printed.seeds} more runs" if printed and several else ""
         basis = " (a published spread)" if ours.borrowed else ""
-        lines.append(f"{what} is expected in {ours.low:{bounds}} to {ours.high:{bounds}}{basis}")
+        lines.append(f"95% prediction interval{of}: {ours.low:{bounds}} to {ours.high:{bounds}}{basis}")
     if ours.pairs_low is not None:
         lines.append(f"other test pairs would give {ours.pairs_low:.2f} to {ours.pairs_high:.2f}")
     return lines
@@ -315,11 +313,20 @@ def _runs(plan: Study, cell: Cell, ours: CellResult) -> list[str]:
         return ["no training"] if cell.encoders else []
     spec = plan.runs[run]
     lines = [plan.paths.run(run)]
-    lines += [f"{key}: {json.dumps(value, ensure_ascii=False)}" for key, value in spec.canonical().items()]
+    lines += [f"{key}: {_plain_text(value)}" for key, value in spec.canonical().items()]
     while spec.init.run:
         lines.append(f"starts from {plan.paths.run(spec.init.run)}")
         spec = plan.runs[spec.init.run]
     return lines
+
+
+def _plain_text(value: Any) -> str:
+    """Return a setting of a run in words: keys before their values, without quotes and braces."""
+    if isinstance(value, dict):
+        return ", ".join(f"{key} {_plain_text(part)}" for key, part in value.items())
+    if isinstance(value, list | tuple):
+        return "; ".join(map(_plain_text, value))
+    return value if isinstance(value, str) else json.dumps(value)
 
 
 def _made(ours: CellResult) -> list[str]:

@@ -17,12 +17,23 @@ from replicse.judge.report import JudgedItem
 from replicse.printable import several
 from replicse.show.content.cells import SYMBOLS
 from replicse.show.content.contents import Page
-from replicse.show.content.grids import Column, Grid, GridCell, GridLine, Heading, panels, with_numbers
+from replicse.show.content.differences import difference_notes
+from replicse.show.content.grids import (
+    Column,
+    Grid,
+    GridCell,
+    GridLine,
+    Heading,
+    own_rows_first,
+    panels,
+    with_numbers,
+)
 from replicse.show.content.sheets import Sheet
 from replicse.show.content.tables import folded, folded_note, grid_of, remarks
 
 LABEL, HEADER, PROSE, OTHERS, WIDTH = 34, 14, 30, 22, 120
 FAILURES = 3  # reasons that are shown below a table
+FEW_DIFFERENCES = 4  # of more the note is left out first if an item does not fit a screen
 PARTS = ("reported", "reproduced", "spread", "delta")
 STYLES = {
     "within seed spread": "green",
@@ -43,7 +54,8 @@ def item_text(item: JudgedItem, width: int = 100, colour: bool = False, columns:
 
     Averages come first; `columns` are the ids of those that are shown, all where there are none.
     """
-    grid, _ = folded(whole := grid_of(item))
+    whole = own_rows_first(grid_of(item))
+    grid, _ = folded(whole)
     below = Group(*(part for _, part in _below(item, whole)))
     spaced: list[RenderableType] = [_title(item), *_panels(_chosen(grid, columns), width), below]
     return "\n".join(rendered(part, width, colour) for part in spaced)
@@ -56,7 +68,8 @@ def item_screen(
 
     When not all rows fit, those without a number of ours are left out first.
     """
-    every = folded(whole := grid_of(item))[0]
+    whole = own_rows_first(grid_of(item))
+    every, _ = folded(whole)
     grid = _chosen(every, columns)
     title, below = rendered(_title(item), width, colour), _below(item, whole)
     texts = [rendered(part, width, colour) for _, part in below]
@@ -98,14 +111,17 @@ def _below(item: JudgedItem, whole: Grid) -> list[tuple[str, RenderableType]]:
     grid, rest = folded(whole)
     used = {cell.shown.word for column in grid.columns for cell in column.cells}
     key = "   ".join(f"{symbol} {name}" for name, symbol in SYMBOLS.items() if name in used)
+    differences = difference_notes(item)
+    few = len(item.effects) <= FEW_DIFFERENCES
     notes = [
         *(f"[{mark}] {text}" for mark, text in grid.footnotes),
-        *remarks(item),
+        *(note for note in remarks(item) if not few or note not in differences),
         *([folded_note(rest)] if rest else []),
     ]
     return [
         *([("", Text(key))] if key else []),
         *(("", Text(line)) for line in _failures(whole)),
+        *(("", Text(note)) for note in differences if few),
         *(("note", _prose(note)) for note in notes),
         *([("list of deviations", _deviations(item.deviations))] if item.deviations else []),
     ]
