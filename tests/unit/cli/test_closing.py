@@ -19,7 +19,13 @@ from replicse.show.content.tables import grid_of
 
 def cell(row, column, reproduced, reported=None):
     printed = None if reported is None else {"value": reported, "source": ""}
-    entry = {"row": row, "column": column, "metric": "m", "protocol": "as-described", "reproduced": reproduced}
+    entry = {
+        "row": row,
+        "column": column,
+        "metric": "m",
+        "protocol": "as-described",
+        "reproduced": reproduced,
+    }
     return CellResult.of({**entry, "reported": printed}, "cell")
 
 
@@ -58,7 +64,11 @@ def test_your_row_is_the_first_in_the_terminal(own_table):
     assert first.label == "my_own" and [entry.label for entry in others] == ["Quoted", "* SimCSE"]
     assert others[0].rule
     (average,) = [column for column in grid.results if column.id == "avg"]
-    assert [each.shown.reproduced or each.shown.reported for each in average.cells] == ["74.84", "75.00", "76.25"]
+    assert [each.shown.reproduced or each.shown.reported for each in average.cells] == [
+        "74.84",
+        "75.00",
+        "76.25",
+    ]
 
 
 @pytest.fixture
@@ -82,7 +92,9 @@ def test_differences_to_the_baseline_row_have_interval_and_p(compared, tmp_path)
     assert difference_line(compared, named) == f"{difference} to Base, p 0.001 (paired by seed)"
     write_differences(compared, tmp_path / "made.csv")
     (row,) = csv.DictReader((tmp_path / "made.csv").open())
-    assert row["row"] == "Less" and row["n_pairs"] == "3" and float(row["p"]) == pytest.approx(0.00104, abs=1e-5)
+    assert (
+        row["row"] == "Less" and row["n_pairs"] == "3" and float(row["p"]) == pytest.approx(0.00104, abs=1e-5)
+    )
 
 
 def test_a_claim_shows_the_numbers_of_its_cells(own_table):

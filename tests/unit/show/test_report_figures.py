@@ -253,3 +253,14 @@ def test_methods_that_are_not_listed_take_unused_colours_and_never_black():
     looks = method_looks(["SimCSE", *(f"made up {number}" for number in range(5))])
     colours = [look["color"] for look in looks.values()]
     assert len(set(colours)) == 6 and BLACK not in colours
+
+
+def test_the_density_of_a_collapsed_encoder_is_a_spike():
+    """All cosines of micro are in the highest bins, which once were a slope over the whole axis."""
+    records = [
+        {"encoder": "e", "group": "0-1", "cosine": place / 50 - 0.99, "density": 50.0 * (place == 99)}
+        for place in range(100)
+    ]
+    (axes,) = figures.density(frame(records)).axes
+    low, high = axes.get_xlim()
+    assert high - low > 0.2
