@@ -17,7 +17,8 @@ from typing import Any
 import torch
 from record import row, timed, write_record
 
-from replicse.training.loop import SAVE_EVERY_SECONDS, Trainer, pause_between_saves
+from replicse.training.loop import Trainer
+from replicse.training.state import SAVE_EVERY_SECONDS, pause_between_saves
 
 # Of the scales micro, compact and paper. The size of the vocabulary is that of the test's tokenizer, except where said.
 SIZES = {

@@ -295,7 +295,7 @@ def all_suites(folder: Path, names: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def encoding(folder: Path, layers: int, hidden: int, count: int, repeats: int) -> dict[str, float]:
+def encoding(folder: Path, layers: int, hidden: int, count: int, repeats: int) -> dict[str, Any]:
     """Return sentences a second of encoding, tokenising included, and the share of the limit."""
     encoder, texts = opened(folder, "mean"), list(dict.fromkeys(sentences(count)))
     lengths = [len(each.ids) for each in encoder.tokenizer.encode_batch_fast(texts)]
@@ -316,6 +316,7 @@ def encoding(folder: Path, layers: int, hidden: int, count: int, repeats: int) -
         "sentences": len(texts),
         "sentences_per_second": round(rate, 1),
         "gflops": round(rates.rate("fp32") / 1e9, 1),
+        "gflops_by_library": rates.rates_by_library(),
         "limit": round(limit, 1),
         "share": round(rate / limit, 3),
     }

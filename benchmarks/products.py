@@ -7,7 +7,10 @@ element-wise work, tokenising and the optimiser take none of it.
 from collections.abc import Callable, Sequence
 from functools import partial
 
+import numpy as np
 import torch
+import torch.nn.functional as F
+from torch import Tensor
 
 from replicse.runtime.devices import waited_for
 
@@ -31,8 +34,24 @@ def operations(lengths: Sequence[int], layers: int, hidden: int, first_only: boo
     return layers * whole if not first_only else (layers - 1) * whole + last
 
 
+def libraries(left: Tensor, right: Tensor) -> dict[str, Callable[[], object]]:
+    """Return functions that compute left @ right, by library; on a CPU fp32 matrices have three.
+
+    torch's own product is computed by the BLAS it was built with (MKL), `F.linear` of an mkldnn tensor by oneDNN, and
+    numpy's by OpenBLAS. oneDNN's copies in and out of its layout are counted.
+    """
+    found: dict[str, Callable[[], object]] = {"torch": partial(torch.mm, left, right)}
+    if left.device.type == "cpu" and left.dtype == torch.float32:
+        transposed = right.T.contiguous()
+        found["oneDNN"] = lambda: F.linear(left.to_mkldnn(), transposed).to_dense()
+        found["numpy"] = partial(np.matmul, left.numpy(), right.numpy())
+    return found
+
+
 class Rates:
     """The best rate that was seen of a machine's products, in operations a second, by precision.
+
+    The rate of fp32 is that of the fastest of `libraries` for each product.
 
     `measure` is called again and again between what is compared with it, so that both see the same machine. `clock`
     is that of what is compared: of the wall unless another is given, such as the CPU time of this process.
@@ -58,6 +77,7 @@ class Rates:
         self.clock = clock or partial(waited_for, self.device)
         self.rows = max(ROWS, rows // ROWS * ROWS)
         self.seconds: dict[tuple[str, int, int], float] = {}
+        self.seconds_by_library: dict[tuple[str, int, int, str], float] = {}
 
     def measure(self, kinds: Sequence[str] = ("fp32", "bf16"), repeats: int = 3) -> None:
         """Time each product some times."""
@@ -69,13 +89,29 @@ class Rates:
                 values, weight, gradient = (torch.randn(size).to(self.device, dtype) for size in sizes)
                 pairs = [(values, weight.T), (gradient, weight), (gradient.T, values)]
                 for number, (left, right) in enumerate(pairs if self.backward else pairs[:1]):
-                    for _ in range(repeats):
-                        start = self.clock()
-                        torch.mm(left, right)
-                        spent = self.clock() - start
-                        key = kind, place, number
-                        self.seconds[key] = min(spent, self.seconds.get(key, spent))
+                    self._time(left, right, (kind, place, number), repeats)
         torch.set_float32_matmul_precision("highest")
+
+    def _time(self, left: Tensor, right: Tensor, key: tuple[str, int, int], repeats: int) -> None:
+        for library, multiply in libraries(left, right).items():
+            for _ in range(repeats):
+                start = self.clock()
+                multiply()
+                spent = self.clock() - start
+                self.seconds[key] = min(spent, self.seconds.get(key, spent))
+                of_library = *key, library
+                best = self.seconds_by_library.get(of_library, spent)
+                self.seconds_by_library[of_library] = min(spent, best)
+
+    def rates_by_library(self) -> dict[str, float]:
+        """Return the rate of each library over all fp32 products of a layer, in GFLOP/s."""
+        spent: dict[str, float] = {}
+        for (kind, _, _, library), seconds in self.seconds_by_library.items():
+            if kind == "fp32":
+                spent[library] = spent.get(library, 0.0) + seconds
+        operations = 2 * self.rows * sum(inputs * outputs for inputs, outputs in self.shapes)
+        operations *= 3 if self.backward else 1
+        return {library: round(operations / seconds / 1e9, 1) for library, seconds in spent.items()}
 
     def rate(self, kind: str) -> float:
         """Return operations a second over all products of a layer."""

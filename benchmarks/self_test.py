@@ -47,11 +47,11 @@ from replicse.registry.runs import Run
 from replicse.registry.terms import Term
 from replicse.runtime.devices import device_for, waited_for
 from replicse.training.benchmark import Bench, Enough, Timed, architecture_of
-from replicse.training.data import in_turn
+from replicse.training.data import alternate_sources
 from replicse.training.job import TrainJob
 from replicse.training.parts import Parts
 from replicse.training.precision import DTYPES, autocast_to, check_precision
-from replicse.training.processes import started
+from replicse.training.processes import start_processes
 
 # Largest relative error of a term's loss and gradients. Similarities are computed in fp32 in every precision.
 ERRORS = {"fp32": 1e-5, "tf32": 2e-3, "bf16": 2e-3, "fp16": 2e-3}
@@ -240,7 +240,7 @@ class SelfTest:
         noise = torch.randn(len(batch.tokens), SMALL[1], generator=torch.Generator().manual_seed(0)).to(
             self.device
         )
-        padded = batch.filled(0)
+        padded = batch.fill(0)
         mask = padded.attention_mask
         assert mask is not None
         ids = padded.tokens.view(batch.rows, -1)
@@ -374,7 +374,9 @@ class SelfTest:
         """Take batches alone, as the loop takes them between two steps."""
         count = max(2, min(trainer.steps, 20))
         start = waited_for(self.device)
-        for _ in islice(in_turn([source.data for source in trainer.sources], 0, trainer.steps), count):
+        for _ in islice(
+            alternate_sources([source.data for source in trainer.sources], 0, trainer.steps), count
+        ):
             pass
         share = (waited_for(self.device) - start) / count / ours["seconds_per_step"]
         note = "as if nothing of it were done while the GPU works" if self.on_gpu else ""
@@ -415,7 +417,7 @@ class SelfTest:
         weights = self.work / "other" / "last" / "model.safetensors"
         words = write_job(self.work, "train", document, [weights], self.work)
         words += [f"--threads={torch.get_num_threads()}", f"--device={device}"]
-        with started(2, words) as processes:
+        with start_processes(2, words) as processes:
             parted = self.noted(Parts(processes))
         return within(what, _difference(parted, whole), EQUAL, how)
 

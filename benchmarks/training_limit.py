@@ -230,6 +230,7 @@ class Bench:
                 name: [round(each, 3) for each in values] for name, values in seconds.items()
             },
             "gflops": rates.record(),
+            "fp32_gflops_by_library": rates.rates_by_library(),
             "gflop_per_row": round(needed / 1e9, 3),
             "gflop_per_row_of_all": round(of_all / 1e9, 3),
             "batch": self.batch,

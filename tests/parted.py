@@ -11,7 +11,7 @@ import torch
 
 from replicse.training.loop import Trainer
 from replicse.training.parts import Parts
-from replicse.training.processes import started
+from replicse.training.processes import start_processes
 
 CPU = torch.device("cpu")
 
@@ -35,7 +35,7 @@ def write_found(folder: Path, chunk: int, rank: int) -> None:
     os.environ |= {"RANK": str(rank), "LOCAL_RANK": str(rank)}
     torch.set_num_threads(1)
     jobs = pickle.loads((folder / "jobs").read_bytes())
-    with started(1, []) as processes:
+    with start_processes(1, []) as processes:
         found = {name: steps(job, folder, Parts(processes, chunk)) for name, job in jobs.items()}
         torch.save(found, folder / f"found-{processes.rank}")
 

@@ -1,36 +1,36 @@
-"""RepliCSE: re-run sentence-embedding papers and print each number next to the reported one.
+"""RepliCSE: re-run sentence-embedding papers, next to published numbers.
 
-What is named here is the public interface; everything else may change.
+The names in `__all__` are the public interface; everything else may change.
 """
 
 from importlib import import_module
 
-# As that of `typing`, whose import is a fifth of what a job's own process costs where a server runs the job.
+# Like `typing.TYPE_CHECKING`; importing `typing` takes a fifth of the time of a job's process with a job server.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from replicse.encoder.sentence import SentenceEncoder as Encoder
     from replicse.errors import BadInput, Failed
     from replicse.evaluation.geometry import alignment, uniformity
-    from replicse.judge.loading import Results, load
-    from replicse.judge.verdict import Judgement, verdict
+    from replicse.judge.report.loading import Results, load
+    from replicse.judge.verdicts.verdict import Judgement, verdict
     from replicse.library.evaluation import evaluate
     from replicse.library.training import train
 
     __version__: str
 
-# Where each name is defined: torch and pandas would triple the start-up of every job, so they wait until asked for.
+# The module of each name. They are imported when first used: torch and pandas would triple each job's start-up.
 _HOMES = {
     "Encoder": "encoder.sentence:SentenceEncoder",
     "BadInput": "errors:BadInput",
     "Failed": "errors:Failed",
-    "Judgement": "judge.verdict:Judgement",
-    "Results": "judge.loading:Results",
+    "Judgement": "judge.verdicts.verdict:Judgement",
+    "Results": "judge.report.loading:Results",
     "alignment": "evaluation.geometry:alignment",
     "evaluate": "library.evaluation:evaluate",
-    "load": "judge.loading:load",
+    "load": "judge.report.loading:load",
     "train": "library.training:train",
     "uniformity": "evaluation.geometry:uniformity",
-    "verdict": "judge.verdict:verdict",
+    "verdict": "judge.verdicts.verdict:verdict",
 }
 __all__ = [
     "BadInput",
@@ -49,7 +49,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    """Return a public name, imported when it is asked for."""
+    """Import a public name when it is first used."""
     if name == "__version__":
         from importlib.metadata import version
 

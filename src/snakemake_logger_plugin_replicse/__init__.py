@@ -3,7 +3,6 @@
 import logging
 import re
 import sys
-import threading
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -20,7 +19,6 @@ from snakemake_interface_logger_plugins.base import LogHandlerBase
 from snakemake_interface_logger_plugins.common import LogEvent
 
 from replicse.compile.job_states import NO_FAILURE
-from replicse.runtime.interrupts import interrupt_once
 from replicse.runtime.progress import alive, progress_text, span
 
 STAGES = {
@@ -70,8 +68,6 @@ class LogHandler(LogHandlerBase):
 
     def __post_init__(self) -> None:
         """Open the console; nothing is drawn before a job runs."""
-        if threading.current_thread() is threading.main_thread():
-            interrupt_once()
         self.console = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
         self.stages: dict[str, StageProgress] = {}
         self.jobs: dict[int, tuple[str, str]] = {}

@@ -16,8 +16,8 @@ from replicse.compile.compiler import compile_study
 from replicse.compile.item_plan import plan_item
 from replicse.compile.paths import Paths
 from replicse.files import write_json
-from replicse.judge.measurements import Measurements
-from replicse.judge.tabulate import item_result
+from replicse.judge.values.measurements import Measurements
+from replicse.judge.verdicts.tabulate import item_result
 
 pytestmark = pytest.mark.usefixtures("papers_read_once")
 __all__ = ["papers_read_once"]

@@ -49,12 +49,12 @@ def test_a_cpu_passes_every_row_and_what_needs_a_gpu_says_so(tested):
 
 
 def test_a_term_that_rounds_is_outside_and_named(tested, monkeypatch):
-    loss = InfoNCE._loss
+    loss = InfoNCE._compute_loss
 
     def rounded(self, compared):
         return loss(self, [one.half().float() if one.dtype == torch.float32 else one for one in compared])
 
-    monkeypatch.setattr(InfoNCE, "_loss", rounded)
+    monkeypatch.setattr(InfoNCE, "_compute_loss", rounded)
     row = tested.terms("fp32")
     assert (row.verdict, row.note) == ("outside", "outside: infonce")
 

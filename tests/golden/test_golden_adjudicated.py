@@ -4,8 +4,8 @@ from pathlib import Path
 
 import yaml
 
-from replicse.judge.adjudicate import explained
-from replicse.judge.table import CellResult, ItemResult, SeedValue
+from replicse.judge.adjudication.adjudicate import explain_gap
+from replicse.judge.verdicts.table import CellResult, ItemResult, SeedValue
 from replicse.spec.printed import Reported
 
 CASES = yaml.safe_load(Path(__file__).with_name("adjudicated.yaml").read_text(encoding="utf-8"))
@@ -35,7 +35,7 @@ def test_what_variants_explain(golden):
     for case in CASES:
         key = ("q", "t", "r", "c", "m") if "other" in case else None
         theirs = Reported(value=case["other"], source="y", **case.get("said", {})) if key else None
-        found = explained(ITEM, cell(case, "base", "as-described"), cell(case, "variant", "v"), key, theirs)
+        found = explain_gap(ITEM, cell(case, "base", "as-described"), cell(case, "variant", "v"), key, theirs)
         numbers = {name: getattr(found, name) for name in SHOWN}
         told = (f"{name} {value:.4f}" for name, value in numbers.items() if value is not None)
         by_seed = found.line()["by_seed"]

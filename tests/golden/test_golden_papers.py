@@ -10,7 +10,7 @@ from planned import WORKFLOW, shipped_plan
 
 from replicse.compile.compiler import compile_study
 from replicse.compile.item_plan import find_spread
-from replicse.judge.claims import judged_in_print, study_claims
+from replicse.judge.claims.judge_claims import judge_in_print, study_claims
 from replicse.spec.cell_names import CellNames
 from replicse.spec.papers import load_papers
 
@@ -64,5 +64,5 @@ def test_what_print_says_of_every_claim(golden):
     papers = load_papers(WORKFLOW)
     names = CellNames(papers)
     claims = study_claims(names, list(papers))
-    rows = [(claim.name, judged_in_print(claim, names).outcome) for claim in claims]
+    rows = [(claim.name, judge_in_print(claim, names).outcome) for claim in claims]
     golden("claims-in-print.csv", text_of(["claim", "print"], rows))

@@ -17,6 +17,8 @@ FILES = [
     *ROOT.glob("reports/studies/**/README.md"),
 ]
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+# On GitHub the README is below /OWNER/NAME/blob/main, so this is the page of a workflow, or its badge.
+BADGE = re.compile(r"\.\./\.\./actions/(workflows/\w+\.yml)(/badge\.svg)?")
 HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 METHODS = ROOT / "docs" / "methods.md"
 ROOMS = ("benchmarks", "config", "docs", "examples", "src", "tests", "workflow")
@@ -46,6 +48,8 @@ def dead_links(file):
         target = (file.parent / path).resolve() if path else file
         if re.match(r"(https?|mailto):", link):
             continue
+        if badge := BADGE.fullmatch(link):
+            target, anchor = CHECKOUT / ".github" / badge[1], ""
         if not target.exists() or (anchor and anchor not in anchors(target.read_text(encoding="utf-8"))):
             yield link
 

@@ -1,4 +1,4 @@
-"""The `replicse` command line: a verb per subcommand, each importing only what it needs."""
+"""The `replicse` command line, with a module for each verb."""
 
 import atexit
 import errno
@@ -20,10 +20,10 @@ from replicse.printable import columns
 from replicse.runtime.forking import INTERRUPTED
 from replicse.runtime.progress import CLEARED, heartbeat
 
-# A disk that is full or not to be written.
+# Errors of a disk that is full or read-only.
 NOT_WRITTEN = (*FULL, errno.EROFS, errno.EACCES, errno.EPERM)
 
-# group: verb, which is a module below replicse.cli: one line of help
+# Help by group and verb; a verb is a module of replicse.cli.
 GROUPS = {
     "every day": {
         "plan": "list items, runs and hours",
@@ -51,14 +51,14 @@ GROUPS = {
     },
 }
 EVERYDAY = next(iter(GROUPS))
-# What the everyday verbs are called with in the help.
+# Examples of the everyday verbs in the help.
 EXAMPLES = {
     "run": " simcse/table3",
     "show": " simcse/table3",
     "why": " simcse/table3/p0.1/stsb-dev",
     "doctor": " --scale paper",
 }
-# What the workflow calls; no help lists it.
+# Verbs that the workflow calls; they are not in the help.
 INTERNAL = {"job": "do one job of the workflow"}
 VERBS = {verb: about for group in GROUPS.values() for verb, about in group.items()}
 ABOUT = "Re-run sentence-embedding papers; each number next to the reported one."
@@ -66,7 +66,7 @@ USAGE = "options: replicse VERB --help; docs: replicse help; 0 ok, 1 failed, 2 b
 
 
 def help_text(groups: Iterable[str]) -> str:
-    """Return the help on the verbs of some groups."""
+    """Return the help of the verbs in some groups."""
     lines: list[str | tuple[str, str]] = [ABOUT]
     for group in groups:
         verbs = GROUPS[group].items()
@@ -77,7 +77,7 @@ def help_text(groups: Iterable[str]) -> str:
 
 
 def without_verb(words: Sequence[str]) -> int:
-    """Answer what names no verb: help, the version, or the nearest verb."""
+    """Handle a command without a verb: help, version, nearest verb."""
     if not words:
         print(help_text([EVERYDAY]), "all verbs: replicse --help", sep="\n")
     elif words[0] in ("-h", "--help"):
@@ -95,7 +95,10 @@ def without_verb(words: Sequence[str]) -> int:
 
 
 def print_documentation(names: Sequence[str]) -> None:
-    """Print pages of the documentation, or how to print them and which there are; BadInput for another page."""
+    """Print pages of the documentation, or their list.
+
+    BadInput names the nearest page.
+    """
     from replicse.cli.manual import find_pages, read_page
 
     if names:
@@ -109,7 +112,10 @@ def print_documentation(names: Sequence[str]) -> None:
 
 
 def verb_parser(verb: str) -> Parser:
-    """Return the parser of a verb, with its arguments; those that it returns name what runs the verb."""
+    """Return the parser of a verb with its arguments.
+
+    Parsed arguments contain the function that runs it.
+    """
     about = (VERBS | INTERNAL)[verb]
     description = f"{about[0].upper()}{about[1:]}."
     parser = Parser(prog=f"replicse {verb}", description=description, add_help=False)
@@ -121,8 +127,8 @@ def verb_parser(verb: str) -> Parser:
 
 
 def set_up_output() -> None:
-    """Let a log go to stderr, and anything be printed."""
-    # Python has no stream where the caller closed it, as by `>&-`.
+    """Log to stderr, and make all text printable."""
+    # A stream is None if the caller closed it, as with `>&-`.
     sys.stdout, sys.stderr = (each or io.StringIO() for each in (sys.stdout, sys.stderr))
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
@@ -133,11 +139,11 @@ def set_up_output() -> None:
         format=f"{CLEARED * sys.stderr.isatty()}%(asctime)s %(levelname)s %(message)s",
         datefmt="%H:%M:%S",
     )
-    logging.getLogger("fontTools").setLevel(logging.WARNING)  # it tells each glyph of a PDF's font
+    logging.getLogger("fontTools").setLevel(logging.WARNING)  # it logs each glyph of a PDF's font
 
 
 def answered(words: Sequence[str]) -> int:
-    """Do what the words say and return the exit code."""
+    """Run the requested command and return the exit code."""
     if not words or words[0] not in VERBS | INTERNAL:
         return without_verb(words)
     parser = verb_parser(words[0])
@@ -155,15 +161,15 @@ def answered(words: Sequence[str]) -> int:
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """Run one verb and return the exit code."""
-    # Most of what a verb imports and makes stays: to look for garbage in it takes 0.1 s of a plan's 0.7, half of it at
-    # the end. pydantic's own plug-ins, for which it reads what is installed, check nothing here.
+    """Run a verb and return the exit code."""
+    # Collecting garbage takes 0.1 s of a plan's 0.7, because most imported objects stay alive. pydantic's plug-ins, for
+    # which it would scan the installed packages, are not used.
     gc.set_threshold(400_000, 20, 50)
     atexit.register(gc.freeze)
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     words = list(sys.argv[1:] if words is None else words)
     set_up_output()
-    if words[:1] == ["job"]:  # as Ctrl-C: its log says that nothing is wrong with it
+    if words[:1] == ["job"]:  # treat SIGTERM as Ctrl-C, so that the log shows no error
         signal.signal(signal.SIGTERM, signal.default_int_handler)
     program = " ".join(["replicse", *words[:1]])
     try:
@@ -178,7 +184,7 @@ def main(words: Sequence[str] | None = None) -> int:
         print_error(f"{program}: {error}")
         return 1
     except BrokenPipeError:
-        # As in `replicse show ITEM | head`: what is left is for nobody, and Python would complain of it at its end.
+        # The reader is gone, as in `replicse show ITEM | head`; otherwise Python would complain at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except KeyboardInterrupt:

@@ -1,4 +1,4 @@
-"""The verb that says which difference of protocol explains a gap."""
+"""The verb `adjudicate`: which difference in protocol explains a gap."""
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable, Sequence
@@ -21,12 +21,12 @@ from replicse.compile.cache import load_or_compile
 from replicse.compile.job_states import JobStates
 from replicse.compile.study import Study
 from replicse.compile.study_record import describe_study
-from replicse.judge.adjudicate import adjudicate, adjudicated
-from replicse.judge.document import report
-from replicse.judge.judgements import Explained, Judgements
-from replicse.judge.measurements import Measurements
-from replicse.judge.study import results_of
-from replicse.judge.table import ItemResult
+from replicse.judge.adjudication.adjudicate import adjudicate, items_with_variants
+from replicse.judge.report.build_report import report
+from replicse.judge.report.judge_study import results_of
+from replicse.judge.report.judgements import Explained, Judgements
+from replicse.judge.values.measurements import Measurements
+from replicse.judge.verdicts.table import ItemResult
 from replicse.printable import several
 from replicse.registry.suites import unit_of
 from replicse.show.content.numbers import effect_text, finest_rounding, signed
@@ -44,7 +44,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> None:
-    """Print what each protocol of an item explains, from the evaluations there are; say how the others are run."""
+    """Print the gap that each protocol of an item explains."""
     named: list[str] = []
     if arguments.item is not None:
         shown, named = selected_items(arguments, arguments.item)
@@ -57,7 +57,7 @@ def run(arguments: Namespace) -> None:
         config = plan.config.model_copy(update={"adjudicate": tuple(named)})
         plan = load_or_compile(config, plan.workflow, only=named[0] if len(named) == 1 else "")
         measurements = Measurements(plan, JobStates(plan))
-    asked_for = [item for item in adjudicated(plan) if not named or item in named]
+    asked_for = [item for item in items_with_variants(plan) if not named or item in named]
     results = {result.item: result for result in results_of(asked_for, measurements)}
     rows = [row for result in results.values() for row in adjudicate(plan.papers, result)]
     if arguments.json:
@@ -74,11 +74,11 @@ def run(arguments: Namespace) -> None:
     from replicse.show.formats.terminal import page_text
     from replicse.show.pages.adjudication import adjudication_page, headline
 
-    absent = [
-        name
-        for name in ([] if committed else results)
-        if not all(Path(file).exists() for file in plan.evaluation_files(plan.items[name]))
-    ]
+    absent = []
+    for name in results:
+        files_of_item = plan.evaluation_files(plan.items[name])
+        if not committed and not all(Path(file).exists() for file in files_of_item):
+            absent.append(name)
     judged = report(describe_study(plan), list(results.values()), Judgements(adjudication=tuple(rows)))
     page = adjudication_page(judged)
     if arguments.all and page:
@@ -98,12 +98,15 @@ def run(arguments: Namespace) -> None:
 
 
 def run_text(item: str) -> str:
-    """Return the command that runs an item under its variants."""
+    """Return the command that runs an item with its variants."""
     return f"replicse run {item} --config 'adjudicate=[{item}]'"
 
 
 def by_cell(rows: Iterable[Explained]) -> list[list[Explained]]:
-    """Return the variants of each cell, the one that explains most first; cells that are explained come first."""
+    """Group variants by cell.
+
+    Explained cells, and in each the strongest variant, come first.
+    """
     cells: dict[CellId, list[Explained]] = {}
     for row in rows:
         cells.setdefault(row.cell, []).append(row)
@@ -112,14 +115,14 @@ def by_cell(rows: Iterable[Explained]) -> list[list[Explained]]:
 
 
 def explained_first(row: Explained) -> tuple[object, ...]:
-    """Return by what variants are ordered: what they explain, the size of their share and of their effect."""
+    """Return a sort key: the outcome, then the sizes of share, gap and effect."""
     outcomes = ["explains", "in part", "undetermined", "no"]
     rank = outcomes.index(row.outcome) if row.outcome in outcomes else len(outcomes)
     return rank, row.effect is None, -abs(row.share or 0.0), -abs(row.gap or 0.0), -abs(row.effect or 0.0)
 
 
 def cell_lines(cell: Sequence[Explained], item: ItemResult) -> list[str]:
-    """Return two lines on a cell: its gap, and the variant that explains most of it."""
+    """Format a cell's gap and the strongest variant in two lines."""
     first, *others = cell
     signed_text = partial(signed, rounding=finest_rounding((first.reported, first.reported_other)))
     against = f"{first.reported_other} in {first.other_paper}" if first.other else "ours as described"
@@ -137,7 +140,7 @@ def cell_lines(cell: Sequence[Explained], item: ItemResult) -> list[str]:
 
 
 def variant_facts(row: Explained, plan: Study) -> dict[str, Any]:
-    """Return a variant as plain data: printed numbers and those by seed as numbers, and the unit of all of them."""
+    """Return a variant as plain data, with numbers as floats."""
     printed = {"reported": _value(row.reported), "reported_other": _value(row.reported_other)}
     column = next(each for each in plan.items[row.item].columns if each.id == row.column)
     return {**asdict(row), **printed, "unit": unit_of(column.metric_path)}

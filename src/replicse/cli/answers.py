@@ -1,4 +1,4 @@
-"""What verbs print: lines for a person that fit the terminal, or JSON for a program."""
+"""Print answers as lines for people or as JSON for programs."""
 
 import json
 import os
@@ -14,16 +14,16 @@ from typing import Any
 
 from replicse.printable import several
 
-WIDTH = 80  # columns of what goes to no terminal
-# A command in a sentence: verb, options with their values, items, settings and placeholders; a line of Python.
+WIDTH = 80  # columns if the output is not a terminal
+# A command in a sentence (verb, options with values, items, settings, placeholders), or a line of Python.
 COMMAND = re.compile(
     r"replicse [a-z]+(?: (?:--[a-z-]+(?: [^\s;,)]+)?|[^\s;,)]*[/=][^\s;,)]*|[A-Z]+\b))+|python -c '[^']*'"
 )
-SCREEN = 23  # lines of an answer: those of a terminal of 24 but for the prompt below it
+SCREEN = 23  # lines of an answer; a terminal of 24 lines also shows the prompt
 
 
 def json_mapping(text: str) -> dict[str, Any]:
-    """Return the mapping of a JSON argument; argparse refuses anything else."""
+    """Parse a JSON object; argparse reports the ValueError for anything else."""
     value = json.loads(text)
     if not isinstance(value, dict):
         raise ValueError(text)
@@ -31,12 +31,19 @@ def json_mapping(text: str) -> dict[str, Any]:
 
 
 def add_all_argument(parser: ArgumentParser) -> None:
-    """Add the argument that lifts the limit of a screen; `on_a_screen` reads it."""
+    """Add --all, which `on_a_screen` reads."""
     parser.add_argument("--all", action="store_true", help="every line, not only what fits a screen")
 
 
 def command(arguments: Namespace, *more: str, verb: str = "", without: Sequence[str] = ()) -> str:
-    """Return the command that was typed, `without` some of its words and with more, or as that of another verb."""
+    """Return the typed command, changed.
+
+    Args:
+        arguments: The parsed arguments, with the typed words.
+        more: Words to append.
+        verb: Another verb; default: the typed one.
+        without: Words to remove; --all and --json are always removed.
+    """
     typed, *words = arguments.typed
     left = [word for word in words if word not in ("--all", "--json", *without)]
     return shlex.join(["replicse", verb or typed, *left, *more])
@@ -50,9 +57,17 @@ def on_a_screen(
     foot: Iterable[str] = (),
     short: bool = False,
 ) -> Iterator[str]:
-    """Yield head, parts and foot; without --all as many complete parts as a screen holds, and what shows the others.
+    """Yield the lines of an answer, as many as fit on a screen.
 
-    `what` names one part; where parts are `short` the last line says what shows all of them.
+    Only complete parts are shown; --all shows everything.
+
+    Args:
+        arguments: The parsed arguments.
+        head: Lines before the parts.
+        parts: The lines of each part.
+        what: Name of one part, for the line that says how many are omitted.
+        foot: Lines after the parts.
+        short: Whether the parts are shortened; then the last line names the command that shows them in full.
     """
     above, below = list(wrapped(head)), list(wrapped(foot))
     blocks = [list(wrapped(part)) for part in parts]
@@ -69,13 +84,13 @@ def on_a_screen(
 
 
 def print_json(document: object, **units: str) -> None:
-    """Print what a program reads; `units` name the unit of its numbers by key."""
+    """Print a document as JSON; `units` are the units of its numbers by key."""
     whole = {**document, "units": units} if isinstance(document, dict) and units else document
     print(json.dumps(whole, indent=1, ensure_ascii=False))
 
 
 def answer(as_json: bool, document: object, lines: Iterable[str], **units: str) -> None:
-    """Print what a program reads, or the lines for a person."""
+    """Print a document as JSON, or lines for people."""
     if as_json:
         print_json(document, **units)
     else:
@@ -83,17 +98,23 @@ def answer(as_json: bool, document: object, lines: Iterable[str], **units: str) 
 
 
 def room() -> int:
-    """Return how many columns a line may have: COLUMNS, else those of the terminal; 80 for a file or a pipe."""
+    """Return the width of lines.
+
+    It is COLUMNS, the width of the terminal, or 80 for a file or pipe.
+    """
     return shutil.get_terminal_size((WIDTH, 0)).columns
 
 
 def coloured() -> bool:
-    """Return whether the output goes to a terminal and NO_COLOR is not set (no-color.org)."""
+    """Return whether output is colored: a terminal without NO_COLOR."""
     return sys.stdout.isatty() and not os.environ.get("NO_COLOR")
 
 
 def wrapped(lines: Iterable[str]) -> Iterator[str]:
-    """Yield lines that fit the terminal, the rest of each indented below it; a command in one is not broken."""
+    """Wrap lines to the terminal with indented continuations.
+
+    Commands are not broken.
+    """
     for line in lines:
         if len(line) <= room() or re.match(r"\s*replicse [a-z]+( |$)", line):
             yield line
@@ -107,16 +128,16 @@ def wrapped(lines: Iterable[str]) -> Iterator[str]:
 
 
 def print_error(sentence: str) -> None:
-    """Print a sentence to stderr: as one line, which a terminal gets in lines that fit it."""
+    """Print a sentence to stderr, wrapped if stderr is a terminal."""
     print("\n".join(wrapped([sentence])) if sys.stderr.isatty() else sentence, file=sys.stderr)
 
 
 def shortened(line: str, width: int) -> str:
-    """Return a line that fits a terminal."""
+    """Shorten a line to a width with an ellipsis."""
     return line if len(line) <= width else f"{line[: width - 3]}..."
 
 
 def print_block(lines: Iterable[str], markdown: bool) -> None:
-    """Print lines, as a block of code where they go into an issue."""
+    """Print lines, as a code block if they are for an issue."""
     fence = ["```"] if markdown else []
     print("\n".join([*fence, *lines, *fence]))

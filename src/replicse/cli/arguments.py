@@ -1,4 +1,4 @@
-"""Arguments that several verbs share, and the study that they choose."""
+"""Arguments that several verbs share, and the study that they select."""
 
 import json
 from argparse import ArgumentParser, Namespace
@@ -10,7 +10,7 @@ from replicse.compile.cache import load_or_compile
 from replicse.compile.paths import Paths
 from replicse.compile.study import Study
 from replicse.errors import BadInput
-from replicse.judge.folder import study_folder
+from replicse.judge.values.folder import study_folder
 from replicse.registry.artefacts import CONFIG, DATA
 from replicse.registry.poolings import pooling_of
 from replicse.spec.config import (
@@ -24,7 +24,7 @@ MOST_SEEDS = 1000
 
 
 def add_study_arguments(parser: ArgumentParser, example: str) -> None:
-    """Add the arguments that choose a study."""
+    """Add the arguments that select a study."""
     parser.epilog = f"example:\n  {example}"
     parser.add_argument(
         "--config", "--configfile", action="append", default=[], metavar="FILE",
@@ -40,13 +40,13 @@ def add_study_arguments(parser: ArgumentParser, example: str) -> None:
 
 
 def add_study_argument(parser: ArgumentParser) -> None:
-    """Add the argument that names a study that there is; `study_file` reads it."""
+    """Add --study, which names an existing study; `study_file` reads it."""
     text = "a committed study, or the folder or config.json of one that was begun"
     parser.add_argument("--study", help=text)
 
 
 def add_workflow_argument(parser: ArgumentParser) -> None:
-    """Add the argument that names the folder of papers and scales; a job is given it by the workflow."""
+    """Add --workflow, the folder of papers and scales."""
     parser.add_argument(
         "--workflow",
         type=Path,
@@ -57,29 +57,37 @@ def add_workflow_argument(parser: ArgumentParser) -> None:
 
 
 def add_items_argument(parser: ArgumentParser) -> None:
-    """Add the argument that asks for some items alone; `chosen_config` reads it."""
+    """Add the items to select; `chosen_config` reads them."""
     text = "paper/item or paper; default: all of the config, or your own"
     parser.add_argument("items", nargs="*", metavar="ITEM", help=text)
 
 
 def study_file(name: str) -> Path:
-    """Return the config of a study that was started or committed: a file, its folder, or a committed study's name."""
+    """Return the config file of a study.
+
+    `name` is the file, its folder or a committed study's name.
+    """
     file = Path(name)
     named = bool(file.suffix) and not file.is_dir()
     return file if named else study_folder(name) / CONFIG
 
 
 def check_here(record: Path, paths: Paths) -> None:
-    """Raise BadInput where the record of a study that was run is not that of this folder, whose results are read."""
+    """Raise BadInput if a study was run in another folder."""
     was_run = record.name == CONFIG and record.with_name(DATA).exists()
     if was_run and record.resolve() != Path(paths.config).resolve():
         raise BadInput(f"{record}: not {paths.config} of this folder; start replicse where the study was run")
 
 
 def chosen_config(arguments: Namespace, own: bool = False) -> tuple[dict[str, Any], str]:
-    """Return the chosen config and the file that contains a mistake in it.
+    """Load the selected config.
 
-    Where no items are asked for, it has those of all papers, or of this folder's `own` alone.
+    Args:
+        arguments: The parsed arguments.
+        own: Whether the default is the papers of this folder alone instead of all papers.
+
+    Returns:
+        The config, and the file to name in errors about it.
     """
     files, settings = config_layers(arguments)
     config = read_config(files, arguments.scale, arguments.seeds, settings)
@@ -88,20 +96,23 @@ def chosen_config(arguments: Namespace, own: bool = False) -> tuple[dict[str, An
 
 
 def asked(config: dict[str, Any], arguments: Namespace) -> dict[str, Any]:
-    """Return a config with only those items that are asked for, where some are."""
+    """Restrict a config to the items of the command line, if there are any."""
     items = getattr(arguments, "items", None)
     return {**config, "papers": by_paper(items)} if items else config
 
 
 def own_papers(config: Mapping[str, Any], arguments: Namespace) -> dict[str, Any]:
-    """Return the papers of this folder as a config names them; nothing where there is none, or others are named."""
+    """Return the papers of this folder as a config.
+
+    Return {} if there are none, or if other papers are selected.
+    """
     keys = [file.parent.name for file in sorted(Path().glob("papers/*/paper.yaml"))]
     named = arguments.config or arguments.study or config.get("papers") != "all"
     return {"papers": by_paper(keys)} if keys and not named else {}
 
 
 def config_layers(arguments: Namespace) -> tuple[list[Path], dict[str, str]]:
-    """Return the files of the chosen config, each merged over the one before, and what is above them by key."""
+    """Return the config files and the settings of --config."""
     if arguments.seeds is not None and not 1 <= arguments.seeds <= MOST_SEEDS:
         raise BadInput(f"--seeds is {arguments.seeds}; expected 1 to {MOST_SEEDS:,}")
     settings: dict[str, str] = {}
@@ -110,7 +121,7 @@ def config_layers(arguments: Namespace) -> tuple[list[Path], dict[str, str]]:
         first, *inner = key.split(".")
         for name in reversed(inner):
             text = f"{{{name}: {text}}}"
-        if inner and first in settings:  # two keys of one mapping
+        if inner and first in settings:  # two keys of one dict
             text = f"{settings[first].removesuffix('}')}, {text.removeprefix('{')}"
         settings[first] = text
     if rows := getattr(arguments, "row", None):
@@ -124,7 +135,7 @@ def config_layers(arguments: Namespace) -> tuple[list[Path], dict[str, str]]:
 
 
 def own_rows(words: Iterable[str]) -> dict[str, dict[str, str]]:
-    """Return rows as a config has them, each given as NAME=FOLDER or NAME=HUB-ID, and perhaps :POOLING after it."""
+    """Parse rows such as NAME=FOLDER or NAME=HUB-ID:POOLING."""
     rows: dict[str, dict[str, str]] = {}
     for word in words:
         name, mark, place = word.partition("=")
@@ -143,6 +154,9 @@ def own_rows(words: Iterable[str]) -> dict[str, dict[str, str]]:
 
 
 def chosen_study(arguments: Namespace, only: str = "") -> Study:
-    """Return the chosen study, of all papers or of this folder's own, or one that holds an item of it."""
+    """Load or compile the selected study.
+
+    With `only`, a study that contains this item is enough.
+    """
     config, file = chosen_config(arguments, own=True)
     return load_or_compile(config, arguments.workflow, file, only)

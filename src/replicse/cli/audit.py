@@ -1,4 +1,4 @@
-"""The verb that checks the papers' printed numbers against each other and against the data sets."""
+"""The verb `audit`: check published numbers against each other."""
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Sequence
@@ -6,8 +6,8 @@ from dataclasses import asdict
 
 from replicse.cli.answers import SCREEN, add_all_argument, answer, on_a_screen, room, shortened
 from replicse.cli.arguments import add_study_argument, add_workflow_argument, study_file
-from replicse.judge.audit import audit, audit_plan, findings_on, of_items
-from replicse.judge.judgements import Finding
+from replicse.judge.audit.audit_papers import audit, audit_plan, findings_on, findings_on_items
+from replicse.judge.report.judgements import Finding
 from replicse.printable import several
 from replicse.show.content.audited import audit_parts, audit_text
 from replicse.spec.config import SHIPPED, checked_config, read_config
@@ -24,7 +24,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> None:
-    """Check the papers' printed numbers against each other and against the data sets."""
+    """Check published numbers against each other and the datasets."""
     file = study_file(arguments.study) if arguments.study else SHIPPED
     there = arguments.study or file.is_file()
     config = checked_config(read_config([file]), str(file)) if there else None
@@ -32,7 +32,7 @@ def run(arguments: Namespace) -> None:
     findings = audit(plan)
     if arguments.study and config:
         items = [item for item in plan.items if config.holds(item)]
-        findings = of_items(findings, items)
+        findings = findings_on_items(findings, items)
     if arguments.name:
         findings = findings_on(findings, arguments.name, plan)
     document = {"findings": [asdict(one) for one in findings]}
@@ -40,22 +40,27 @@ def run(arguments: Namespace) -> None:
 
 
 def audit_lines(findings: Sequence[Finding], arguments: Namespace) -> Iterator[str]:
-    """Yield how many findings there are, and of more than a screen holds a line each, certain ones first."""
+    """Yield the number of findings, then the findings.
+
+    Each has one line if they do not fit on a screen.
+    """
     whole = audit_text(findings, room()).splitlines()
     if arguments.all or len(whole) <= SCREEN:
         return iter(whole)
-    counts = {
-        paper: f"{paper} {sum(row.is_certain for row in rows)} of {len(rows)}"
-        for paper, rows in audit_parts(findings).items()
-    }
+    counts = []
+    for paper, rows in audit_parts(findings).items():
+        certain_of_paper = sum(row.is_certain for row in rows)
+        counts.append(f"{paper} {certain_of_paper} of {len(rows)}")
     certain = [row for row in findings if row.is_certain]
+    uncertain = [row for row in findings if not row.is_certain]
     head = [
         f"{several(len(findings), 'finding')}, {len(certain)} certain: no rounding explains them",
-        f"certain: {', '.join(counts.values())}",
+        f"certain: {', '.join(counts)}",
     ]
-    rows = [*certain, *(row for row in findings if not row.is_certain)]
-    lines = (
-        f"{'✗' if row.is_certain else '?'} {row.paper}, {row.place}: {row.printed}; follows {row.follows}"
-        for row in rows
-    )
+    lines = [f"✗ {_finding_line(row)}" for row in certain]
+    lines += [f"? {_finding_line(row)}" for row in uncertain]
     return on_a_screen(arguments, head, ([shortened(line, room())] for line in lines), "finding", short=True)
+
+
+def _finding_line(row: Finding) -> str:
+    return f"{row.paper}, {row.place}: {row.printed}; follows {row.follows}"

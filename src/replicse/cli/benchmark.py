@@ -1,4 +1,4 @@
-"""The verb `benchmark`: how fast this machine trains what a study needs, stored for `plan`."""
+"""The verb `benchmark`: measure this machine's training speed for `plan`."""
 
 import re
 import sys
@@ -41,7 +41,10 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> int:
-    """Measure steps of a study's commonest trainings on this machine; `replicse plan` takes its hours from them."""
+    """Measure steps of a study's commonest trainings on this machine.
+
+    `replicse plan` takes its hours from them.
+    """
     if arguments.steps < 2:
         raise BadInput(f"--steps is {arguments.steps}; expected at least 2")
     plan = chosen_study(arguments)
@@ -56,14 +59,14 @@ def run(arguments: Namespace) -> int:
 
 
 def file_name(device: str) -> str:
-    """Return the name of a device as that of a file."""
+    """Turn the name of a device into a file name."""
     return re.sub("[^a-z0-9]+", "-", device.lower()).strip("-")
 
 
 def measured_here(plan: Study, arguments: Namespace, say: Callable[[str], None]) -> Speed:
-    """Return the operations per second of this machine, in steps of the commonest shapes of a study's runs.
+    """Measure operations per second of the commonest training steps.
 
-    The first shape is also measured in another precision, for the choice between them.
+    The first shape is measured in a second precision too, so that the two can be compared.
     """
     import torch
 
@@ -101,7 +104,7 @@ def measured_here(plan: Study, arguments: Namespace, say: Callable[[str], None])
 
 
 def measured_shape(bench: "Bench", plan: Study, run: Run) -> dict[str, Any]:
-    """Return the shape of a run's steps with the rows and operations per second that were measured of it."""
+    """Measure rows and operations per second of a run's steps."""
     size, operations = known_size(plan, run), row_operations(run, run_sources(plan))
     assert operations is not None
     models = [
@@ -121,7 +124,7 @@ def measured_shape(bench: "Bench", plan: Study, run: Run) -> dict[str, Any]:
 
 
 def shape_text(shape: Mapping[str, Any]) -> str:
-    """Return a measured shape in words."""
+    """Describe a measured shape."""
     encoder = (
         f"{shape['layers']} layers of {shape['hidden']}, batch {shape['batch_size']}, {shape['precision']}"
     )
@@ -129,7 +132,7 @@ def shape_text(shape: Mapping[str, Any]) -> str:
 
 
 def mean_flops(shapes: Iterable[Mapping[str, Any]]) -> dict[Precision, float]:
-    """Return the operations per second by precision: the geometric mean of the shapes that were measured in it."""
+    """Return operations per second by precision, as geometric means."""
     by_precision: dict[Precision, list[float]] = {}
     for shape in shapes:
         by_precision.setdefault(shape["precision"], []).append(shape["flops"])
@@ -137,10 +140,14 @@ def mean_flops(shapes: Iterable[Mapping[str, Any]]) -> dict[Precision, float]:
 
 
 def commonest_runs(plan: Study) -> list[Run]:
-    """Return a run of each of the commonest shapes, the commonest first; of each the one with most operations.
+    """Select a run of each of the commonest shapes, commonest first.
 
-    A shape is the encoder's size, the batch, the views and the precision. Made-up sentences must be able to replace the
-    data of the run: it has one source, without labels. Raises BadInput if there is no such run.
+    A shape is the encoder's size, the batch size, the views and the precision. Of each shape the run with most
+    operations is selected. Only runs whose data can be replaced by made-up sentences are considered: one source,
+    without labels.
+
+    Raises:
+        BadInput: If there is no such run.
     """
     by_shape: dict[tuple[object, ...], list[str]] = {}
     for name, cost in Cost(plan).operations.items():
@@ -160,7 +167,10 @@ def commonest_runs(plan: Study) -> list[Run]:
 
 
 def known_size(plan: Study, run: Run) -> tuple[int, int]:
-    """Return layers and width of a run's encoder; BadInput if they are not known."""
+    """Return the layers and the width of a run's encoder.
+
+    Raises BadInput if they are unknown.
+    """
     size = sizes_of(run.init, run_sources(plan))
     if size is None:
         raise BadInput(UNKNOWN)

@@ -1,4 +1,4 @@
-"""Test the claims of the papers on their numbers and on ours."""
+"""The verb `claims`: test the papers' claims on their numbers and on ours."""
 
 import textwrap
 from argparse import ArgumentParser, Namespace
@@ -9,16 +9,16 @@ from replicse.cli.answers import add_all_argument, answer, on_a_screen, room, sh
 from replicse.cli.arguments import add_study_arguments
 from replicse.cli.selected_study import selected_study
 from replicse.errors import check_known
-from replicse.judge.claims import cells_read, judged_claims, study_claims
-from replicse.judge.judgements import JudgedClaim
-from replicse.judge.record_measurements import RecordMeasurements
-from replicse.judge.study import claim_numbers, results_of
-from replicse.judge.table import ItemResult
+from replicse.judge.claims.judge_claims import cells_read, judge_claims, study_claims
+from replicse.judge.report.judge_study import claim_numbers, results_of
+from replicse.judge.report.judgements import JudgedClaim
+from replicse.judge.values.record_measurements import RecordMeasurements
+from replicse.judge.verdicts.table import ItemResult
 from replicse.printable import several
 from replicse.show.content.outcomes import FOR_OR_AGAINST, SYMBOLS, contradicted, marked, probability_text
 from replicse.spec.counterparts import counterparts
 
-FEW_CLAIMS = 3  # as many are shown with all that is known of them
+FEW_CLAIMS = 3  # up to this number, claims are shown in full
 FEW_CELLS = 6  # of a claim, whose numbers are shown
 
 
@@ -41,7 +41,7 @@ def run(arguments: Namespace) -> None:
     shown.announce(arguments.json)
     read = cells_read(claims, plan.names)
     results = results_of({cell.item for cell in read}, shown.measurements, read)
-    rows = list(judged_claims(plan, claims, results, claim_numbers(shown.measurements)))
+    rows = list(judge_claims(plan, claims, results, claim_numbers(shown.measurements)))
     document = {"scale": plan.scale.name, "study": shown.folder, "claims": [row.facts() for row in rows]}
     repeated = {
         other.paper: plan.papers[cell.paper].about.cited for cell, other in counterparts(plan.papers).items()
@@ -59,7 +59,7 @@ def run(arguments: Namespace) -> None:
 def count_lines(
     rows: Sequence[JudgedClaim], repeated: Mapping[str, str], whose: str = "our runs"
 ) -> Iterator[str]:
-    """Yield how many claims have which outcome: by our runs, in print, and by the studies that repeated a paper."""
+    """Yield the number of claims by outcome: our runs, the published numbers, and reproducibility studies."""
     views: dict[str, list[str]] = {whose: [row.ours for row in rows]}
     views["paper's numbers"] = [row.reported for row in rows]
     for row in rows:
@@ -121,7 +121,7 @@ def _cell_lines(row: JudgedClaim, numbers: Mapping[str, str]) -> Iterator[str]:
 
 
 def repeating(row: JudgedClaim, repeated: Mapping[str, str]) -> str:
-    """Return the study that repeated the paper of a claim's cells, as it is cited."""
+    """Return the citation of the study that repeated the paper of a claim's cells."""
     papers = (cell.partition("/")[0] for cell in row.cells)
     return next(repeated[paper] for paper in papers if paper in repeated)
 
@@ -133,7 +133,7 @@ def _outcome(row: JudgedClaim) -> str:
 
 
 def _whole(row: JudgedClaim, repeated: Mapping[str, str], rows: Iterable[JudgedClaim]) -> Iterator[str]:
-    """Yield the outcomes of a claim, and below them the sentence, its place and what else is known."""
+    """Yield the outcomes of a claim, then its sentence, place and remarks."""
     cells = f" ({row.cells_run} cells)" if row.ours in FOR_OR_AGAINST else ""
     yield f"{_outcome(row)}{cells}: {row.claim}"
     again = f"; {repeating(row, repeated)}: {row.reproduction}" if row.reproduction else ""

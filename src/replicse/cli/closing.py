@@ -5,8 +5,8 @@ from pathlib import Path
 
 from replicse.cli.answers import wrapped
 from replicse.compile.paths import Paths
-from replicse.judge.document import judged_item
-from replicse.judge.table import CellResult, ColumnHead, ItemResult
+from replicse.judge.report.build_report import judged_item
+from replicse.judge.verdicts.table import CellResult, ColumnHead, ItemResult
 from replicse.printable import number
 from replicse.show.content.differences import difference_notes
 from replicse.show.formats.prose import latex_text

@@ -9,18 +9,20 @@ from pathlib import Path
 import yaml
 from rocrate.rocrate import ROCrate
 
+from replicse.cli.crate_evidence import EVIDENCE, Evidence
 from replicse.cli.init import SKELETONS
 from replicse.compile.paths import Paths
 from replicse.compile.study import Study
-from replicse.files import atomic_write, read_json, sha256_of
+from replicse.files import atomic_write, read_json, sha256_of, write_json
 from replicse.registry.registry import current
 from replicse.spec.config import SHIPPED
+from replicse.workspace import packaged
 
 CONFIG_HEAD = "# The config of the study in reports/studies: replicse run trains and evaluates it again.\n"
 
 
 def files_of(name: str, paths: Paths, plan: Study) -> Iterator[tuple[Path, str]]:
-    """Yield the files of a study, each with its place in the crate, which is a workspace.
+    """Yield the files of a study with their paths in the crate.
 
     These are its results, figures and plug-ins, the papers, scales and pins of the workspace, and below `workflow`
     those that the package or the checkout contains. The workflow stays apart, because its scales adjust the recipes of
@@ -44,8 +46,16 @@ def files_of(name: str, paths: Paths, plan: Study) -> Iterator[tuple[Path, str]]
                 yield file, f"{place}/{file.relative_to(home).as_posix()}"
 
 
-def write_crate(name: str, paths: Paths, plan: Study, out: Path) -> int:
-    """Write the crate of a committed study and return how many files it holds in addition to its metadata."""
+def write_crate(name: str, paths: Paths, plan: Study, out: Path, evidence: Evidence | None = None) -> int:
+    """Write the crate of a committed study and return its number of files.
+
+    Args:
+        name: the name of the study.
+        paths: its paths.
+        plan: the study.
+        out: the zip to write.
+        evidence: the files that its numbers were computed from, if they exist here.
+    """
     record = read_json(paths.record)
     crate = ROCrate(version="1.1")
     crate.metadata.extra_terms["sha256"] = "https://w3id.org/ro/terms/workflow-run#sha256"
@@ -64,6 +74,13 @@ def write_crate(name: str, paths: Paths, plan: Study, out: Path) -> int:
             CONFIG_HEAD + yaml.safe_dump(plan.config.whole(), sort_keys=False), encoding="utf-8"
         )
         files = [(config, str(SHIPPED)), *files_of(name, paths, plan)]
+        if evidence:
+            home = f"reports/studies/{name}"
+            summary = Path(scratch, EVIDENCE)
+            write_json(summary, evidence.summarize())
+            files.append((summary, f"{home}/{EVIDENCE}"))
+            files += [(file, f"{home}/{place}") for file, place in evidence.files()]
+            files.append((packaged("environment.yml"), "environment.yml"))
         for file, place in files:
             crate.add_file(file, place, properties=_facts(file))
         crate.write_zip(Path(scratch, "crate.zip"))
@@ -72,6 +89,6 @@ def write_crate(name: str, paths: Paths, plan: Study, out: Path) -> int:
 
 
 def _facts(file: Path) -> dict[str, str]:
-    """Return what the crate says of a file: its size, its sha256 and its media type."""
+    """Return the size, sha256 and media type of a file."""
     kind = mimetypes.guess_type(file.name)[0] or "text/plain"
     return {"sha256": sha256_of(file), "contentSize": str(file.stat().st_size), "encodingFormat": kind}

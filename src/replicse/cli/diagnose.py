@@ -20,12 +20,12 @@ from replicse.cli.diagnosis import (
     variant_parts,
 )
 from replicse.errors import BadInput, check_known, nearest
-from replicse.judge.diagnosis import Diagnosis, check_number, diagnose
-from replicse.judge.published import PublishedCell, published_cell
-from replicse.judge.record_diagnosis import recorded_cell, with_record
-from replicse.judge.record_measurements import load_record_measurements
-from replicse.judge.result_files import read_results
-from replicse.judge.result_scores import AVERAGED
+from replicse.judge.adjudication.diagnosis import Diagnosis, check_number, diagnose
+from replicse.judge.adjudication.published import PublishedCell, published_cell
+from replicse.judge.adjudication.record_diagnosis import add_record, recorded_cell
+from replicse.judge.values.record_measurements import load_record_measurements
+from replicse.judge.values.result_files import read_results
+from replicse.judge.values.result_scores import AVERAGED
 from replicse.printable import some
 from replicse.registry.poolings import PoolingParameters
 from replicse.registry.suites import AGGREGATIONS, STS_TASKS, is_metric, known_paths
@@ -234,7 +234,7 @@ def diagnosed(arguments: Namespace) -> Diagnosis:
     published, recorded = compared_with(arguments), None
     if published.name:
         record = load_record_measurements(arguments.workflow, load_papers(arguments.workflow))
-        published, recorded = with_record(published, record), recorded_cell(record, published)
+        published, recorded = add_record(published, record), recorded_cell(record, published)
     number = number_of(arguments, published)
     if number is not None:
         check_number(number, published)
@@ -254,11 +254,10 @@ def number_of(arguments: Namespace, published: PublishedCell) -> float | None:
         LOG.warning("%s: %s", results.place, remark)
     score = results.score(published.metric_path)
     if score is None:
-        lacking = [part for part in AVERAGED.get(published.metric_path, ()) if results.score(part) is None]
-        raise BadInput(
-            f"{results.place}: no score of {published.metric_path or 'the cell'}"
-            f"{f' for want of {some(lacking)}' if lacking else ''}; it holds {results.scores_listed()}"
-        )
+        path = published.metric_path
+        missing = [part for part in AVERAGED.get(path, ()) if results.score(part) is None]
+        problem = f"{path} needs {some(missing)}" if missing else f"no score of {path or 'the cell'}"
+        raise BadInput(f"{results.place}: {problem}; the file has only {results.scores_listed()}")
     return score
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from replicse.cli.answers import room
-from replicse.judge.diagnosis import Diagnosis, Fact
+from replicse.judge.adjudication.diagnosis import Diagnosis, Fact
 from replicse.printable import columns, several, some
 from replicse.registry.suites import AS_READ, VARIANTS, range_of
 
@@ -44,9 +44,9 @@ def standing_lines(found: Diagnosis) -> Iterator[str]:
     limits = range_of(published.metric_path)
     yield {
         "out of range": f"That is no value of {published.metric_path}, which is {limits}: its code is the cause.",
-        "as printed": "That is the printed number, to rounding: it needs no explanation.",
+        "as printed": "That equals the printed number after rounding.",
         "not as printed": f"The encoder is {published.kind}: no seed is drawn, so it must match to rounding.",
-        "usual": "That is not unusual: a run like it needs no other cause than its seed or machine.",
+        "usual": "That is a normal seed-to-seed difference.",
         "above": "That is unusual: above what these give. Look for a cause.",
         "below": "That is unusual: below what these give. Look for a cause.",
         "not known": "Whether it is unusual is not known: no seeds or reruns of this cell are published.",

@@ -1,4 +1,4 @@
-"""The verb `fetch`: everything that items read from outside, and nothing else, before a study runs without network."""
+"""The verb `fetch`: download all files that items need."""
 
 import shutil
 import sys
@@ -42,15 +42,16 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> None:
-    """Download what the items of a study need, or look up the commits that nothing pins yet."""
+    """Download the files of a study, or look up missing commits."""
     if arguments.pin:
         names = chosen_study(arguments).unpinned if arguments.items else None
         print("\n".join(pin(arguments.workflow, names, write=not arguments.dry_run)))
         return
     plan = chosen_study(arguments)
     ways = [(need, way(need, plan)) for need in needs(plan)]
-    keys = ("kind", "name", "bytes", "licence")
-    listing = [{key: getattr(need, key) for key in keys} for need, _ in ways]
+    listing = []
+    for need, _ in ways:
+        listing.append({"kind": need.kind, "name": need.name, "bytes": need.bytes, "licence": need.licence})
     document = {"scale": plan.scale.name, "needs": listing}
     answer(arguments.json, document, listed(plan, ways, arguments), bytes="bytes")
     if not arguments.dry_run:
@@ -61,12 +62,15 @@ def run(arguments: Namespace) -> None:
 
 
 OF_HUB = ("artefact", "part", "encoder", "suite")
-# What brings a need, or a sentence where a person has to.
+# A function that fetches a need, or a sentence on how to get it manually.
 Way = Callable[[], object] | str
 
 
 def way(need: Need, plan: Study) -> Way:
-    """Return how a need is brought; nothing is done for a file that is already in the data root."""
+    """Return the action that fetches a need.
+
+    It does nothing for a file that is in the data root.
+    """
     folder = Path(plan.paths.data).parent / "data"
     match need.kind:
         case "artefact":
@@ -90,7 +94,7 @@ def way(need: Need, plan: Study) -> Way:
 
 
 def _suite_action(suite: str, options: SuiteOptions) -> Way:
-    """Return what fetches the datasets of a suite, or a sentence if nothing can."""
+    """Return the action that fetches a suite's datasets, or a sentence."""
     if missing := to_install(suite, options):
         return missing
     fetch = getattr(import_module(current().suites[suite].module), "fetch", None)
@@ -107,20 +111,24 @@ def _artefact(name: str, workflow: Path, folder: Path) -> None:
 
 
 def listed(plan: Study, ways: list[tuple[Need, Way]], arguments: Namespace) -> Iterator[str]:
-    """Yield how much is needed, what a person has to bring, and every source with its size and terms."""
+    """Yield the total size and each source with size and licence."""
     amount = amounts_text([need for need, _ in ways])
     head = [
         f"scale {plan.scale.name}: {len(ways)} to fetch, for {several(len(plan.items), 'item')}; {amount}"
     ]
     head += [f"to download manually: {need.name}: {how}" for need, how in ways if isinstance(how, str)]
-    terms = ((need, f"  ({need.licence})" if need.licence else "") for need, _ in ways)
-    lines = columns(((size_text(need.bytes), need.name + term) for need, term in terms), numbers=(0,))
-    parts = [line if arguments.all else shortened(line, room()) for line in lines] if ways else []
-    return on_a_screen(arguments, head, ([line] for line in [*parts, *remarks(plan)]), "line")
+    rows = []
+    for need, _ in ways:
+        licence = f"  ({need.licence})" if need.licence else ""
+        rows.append((size_text(need.bytes), need.name + licence))
+    lines = list(columns(rows, numbers=(0,))) if rows else []
+    if not arguments.all:
+        lines = [shortened(line, room()) for line in lines]
+    return on_a_screen(arguments, head, ([line] for line in [*lines, *remarks(plan)]), "line")
 
 
 def check_room(wanted: list[Need]) -> None:
-    """Raise BadInput where the disk of the hub's cache has less room than all takes in the end."""
+    """Raise BadInput if the hub cache's disk is too small."""
     place = hub_cache()
     free, (_, disk, _) = shutil.disk_usage(place).free, amounts(wanted)
     if free < disk:
@@ -130,7 +138,7 @@ def check_room(wanted: list[Need]) -> None:
 
 
 def hub_cache() -> Path:
-    """Return the folder of the hub's cache, or the nearest one above it that exists."""
+    """Return the folder of the hub's cache, or its nearest parent that exists."""
     place = Path(constants.HF_HUB_CACHE)
     while not place.exists():
         place = place.parent
@@ -138,9 +146,11 @@ def hub_cache() -> Path:
 
 
 def fetch_all(ways: list[tuple[Need, Way]]) -> None:
-    """Fetch one after another; a failure is printed and does not stop the others.
+    """Fetch all needs, also after a failure, which is printed.
 
-    Raises MissingData after downloads that failed, Failed where something must be downloaded manually.
+    Raises:
+        MissingData: After all others, if downloads failed.
+        Failed: If something must be downloaded manually.
     """
     failed = 0
     for place, (need, bring) in enumerate(ways, 1):

@@ -1,4 +1,4 @@
-"""The verbs that begin something of your own: a workspace, in it a paper, and what a paper may name."""
+"""The verb `init`: create a workspace, a paper or a plug-in."""
 
 import re
 from argparse import ArgumentParser, Namespace
@@ -19,7 +19,7 @@ from replicse.spec.papers import PAPER_KEY
 from replicse.workspace import PACKAGE, workflow_folder
 
 SKELETONS = PACKAGE / "skeletons"
-# How each kind of plug-in is used, and what gives the names that are taken.
+# How each kind of plug-in is used, and a function that returns the names that are taken.
 EXTENSIONS: dict[str, tuple[str, Callable[[], Iterable[str]]]] = {
     "term": ("in a recipe, objective: - term: NAME", TermParameters.known),
     "augmentation": ("in a view, augment: name: NAME", AugmentationParameters.known),
@@ -27,7 +27,8 @@ EXTENSIONS: dict[str, tuple[str, Callable[[], Iterable[str]]]] = {
     "suite": ("in a column, metric_path: NAME/mean_cosine", lambda: (*current().suites, *OTHERS)),
 }
 EXTENSION_NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
-# Kept without the dot, as tools read the dotted ones. Code is kept as .txt: it is none before its words are replaced.
+# Stored without the dot, because tools would read the dotted files. Code is stored as .txt, because it is not valid
+# before its placeholders are replaced.
 HIDDEN = {"gitignore": ".gitignore", "github": ".github"}
 
 
@@ -46,7 +47,10 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> None:
-    """Write a workspace, or in one the skeleton of a paper or of a plug-in with its test; nothing is overwritten."""
+    """Create a workspace, or in one a paper or a plug-in with its test.
+
+    Nothing is overwritten.
+    """
     kind, name = arguments.folder, arguments.name
     if name is None:
         if kind in ("paper", *EXTENSIONS):
@@ -62,7 +66,7 @@ def run(arguments: Namespace) -> None:
 
 
 def begin_paper(name: str) -> None:
-    """Write the skeleton of a paper."""
+    """Create a paper from the skeleton."""
     if not PAPER_KEY.fullmatch(name):
         raise BadInput(f'"{name}" is no name of a paper; use small letters and digits only')
     if (workflow_folder() / "papers" / name).exists():
@@ -73,7 +77,7 @@ def begin_paper(name: str) -> None:
 
 
 def begin_plugin(kind: str, name: str) -> None:
-    """Write the skeleton of a plug-in with its test, and name it in the config."""
+    """Create a plug-in with its test, and add it to the config."""
     if not EXTENSION_NAME.fullmatch(name):
         raise BadInput(
             f'"{name}" is no name of a {kind}; use small letters and digits only, a letter first, and dashes'
@@ -83,7 +87,7 @@ def begin_plugin(kind: str, name: str) -> None:
         raise BadInput(
             f'"{name}" is a word of Python\'s own, and no module can have its name; choose another'
         )
-    # What the plug-in would be refused for, before anything of it is written.
+    # Check everything that could be refused before writing.
     use_all_plugins()
     used, taken = EXTENSIONS[kind]
     if name in taken():
@@ -98,7 +102,7 @@ def begin_plugin(kind: str, name: str) -> None:
 
 
 def named_in_config(plugin: str) -> str:
-    """Name a plug-in in config.yaml, or return the words that ask for it where that is more than a line."""
+    """Add a plug-in to config.yaml, or return instructions."""
     text = SHIPPED.read_text(encoding="utf-8") if SHIPPED.is_file() else ""
     line = re.search(r"^plugins: \[(.*?)\]( +(?=#))?", text, re.MULTILINE)
     if line:
@@ -109,7 +113,19 @@ def named_in_config(plugin: str) -> str:
 
 
 def write_skeleton(kind: str, folder: Path, words: Mapping[str, str] | None = None) -> list[Path]:
-    """Write the files of a skeleton, words in capitals replaced, and return them; BadInput where one is there."""
+    """Write the files of a skeleton with its placeholders replaced.
+
+    Args:
+        kind: Name of the skeleton.
+        folder: Target folder.
+        words: Replacements of the placeholders, which are words in capitals.
+
+    Returns:
+        The written files.
+
+    Raises:
+        BadInput: If a file exists.
+    """
 
     def said(text: str) -> str:
         for word, meant in (words or {}).items():

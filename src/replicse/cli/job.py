@@ -1,4 +1,4 @@
-"""The verb of the workflow: run one job from its specification."""
+"""The workflow's verb `job`: run a job from its specification."""
 
 import importlib
 import logging
@@ -39,7 +39,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> int | None:
-    """Run a job and, when it has finished, write a copy of its specification next to its outputs."""
+    """Run a job, then copy its specification next to its outputs."""
     specification = read_specification(arguments.specification)
     name = specification["stage"]
     stage: Stage = importlib.import_module(f"replicse.cli.stages.{name}").STAGE
@@ -52,7 +52,7 @@ def run(arguments: Namespace) -> int | None:
     arguments.state = results / "state" / specification["id"]
     arguments.code = specification["digests"].get("code", "")
     copy = copy_of(name, arguments.out)
-    # A job that is killed leaves no copy.
+    # Remove the old copy first, so that a killed job has none.
     copy.unlink(missing_ok=True)
     code = stage.run(stage.check(payload, str(arguments.specification)), arguments)
     if not code and not arguments.join:
@@ -62,7 +62,10 @@ def run(arguments: Namespace) -> int | None:
 
 
 def is_single_process(arguments: Namespace) -> bool:
-    """Return whether a job has one process; the processes of a run choose their devices together."""
+    """Return whether a job has one process.
+
+    Several processes of a run choose their devices together.
+    """
     count = max(arguments.processes, int(os.environ.get("WORLD_SIZE", "1")))
     return count == 1 and not arguments.join
 
@@ -86,6 +89,6 @@ def read_specification(file: Path) -> dict[str, Any]:
 
 
 def results_folder(file: Path, specification: Mapping[str, Any]) -> Path:
-    """Return the results folder of a specification, which is in the folder `jobs` of it."""
+    """Return the results folder of a specification."""
     depth = 1 + len(Path(specification["stage"], specification["id"]).parts)
     return file.parents[depth - 1]

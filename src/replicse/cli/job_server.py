@@ -1,4 +1,4 @@
-"""The server's half: it imports what jobs share, forks for each, and tells their clients how they ended."""
+"""The job server, which imports shared modules and forks for each job."""
 
 import ast
 import contextlib
@@ -28,7 +28,7 @@ from replicse.runtime.memory import USUAL, set_thresholds
 
 log = logging.getLogger(__name__)
 
-# With what these import: torch, scipy, pandas, tokenizers and the others.
+# They import torch, scipy, pandas, tokenizers and others.
 PRELOADED = (
     "sklearn.cluster",
     "matplotlib.backends.backend_pdf",
@@ -41,7 +41,7 @@ PRELOADED = (
     "replicse.evaluation.model",
     "replicse.show.figures",
 )
-# As Snakemake sets them for a job.
+# Snakemake sets these for a job.
 THREADS = (
     "OMP_NUM_THREADS",
     "OPENBLAS_NUM_THREADS",
@@ -49,23 +49,23 @@ THREADS = (
     "MKL_NUM_THREADS",
     "NUMEXPR_NUM_THREADS",
 )
-# Arrow, which pandas imports, would start a thread of its memory allocator.
+# Arrow, which pandas imports, would otherwise start a thread of its memory allocator.
 QUIET = {"JE_ARROW_MALLOC_CONF": "background_thread:false"}
 DIE_WITH_PARENT, SET_NAME = 1, 15  # PR_SET_PDEATHSIG and PR_SET_NAME of Linux
-PATIENCE = 20.0  # seconds that a half-sent request is waited for
+PATIENCE = 20.0  # seconds to wait for the rest of a request
 
 
 def start(threads: int) -> None:
-    """Start a server in this folder that lives as long as this process has jobs of so many threads.
+    """Start a server for jobs with a number of threads in this folder.
 
-    There is none if the system or its files have no such sockets.
+    No server is started if the system or the file system does not support Unix sockets.
     """
     if not hasattr(os, "pidfd_open"):
         return
     added = {**dict.fromkeys(THREADS, str(threads)), **QUIET, "PYTHONPATH": str(Path(__file__).parents[2])}
     Path(ADDRESS).unlink(missing_ok=True)
     with socket.socket(socket.AF_UNIX) as listener:
-        # Bound here, so that a job can ask before all is imported.
+        # Bind here, so that jobs can connect while the server is still importing.
         try:
             listener.bind(ADDRESS)
         except OSError as error:
@@ -82,9 +82,9 @@ def start(threads: int) -> None:
 
 
 class Server(socketserver.ForkingMixIn, socketserver.UnixStreamServer):
-    """Forks for every request that comes to a listening socket."""
+    """A server that forks for each request."""
 
-    max_children = 1 << 20  # the scheduler knows how many jobs a machine takes
+    max_children = 1 << 20  # the scheduler limits the number of jobs
 
     def __init__(self, listener: socket.socket) -> None:
         super().__init__("", ForkedJob, bind_and_activate=False)
@@ -92,7 +92,7 @@ class Server(socketserver.ForkingMixIn, socketserver.UnixStreamServer):
         self.socket = listener
 
     def serve_until(self, ended: int) -> None:
-        """Serve until a file descriptor can be read and no job is left."""
+        """Serve until a file descriptor becomes readable and no job is left."""
         read: list[Any] = [ended, self.socket]
         while ended not in select.select(read, [], [])[0]:
             self.handle_request()
@@ -101,10 +101,13 @@ class Server(socketserver.ForkingMixIn, socketserver.UnixStreamServer):
 
 
 class ForkedJob(socketserver.BaseRequestHandler):
-    """A forked process that reads a request, runs it and tells its client the exit code."""
+    """A forked process that runs a job and sends the exit code."""
 
     def handle(self) -> None:
-        """Run a job as `python -m replicse` would; decline one that this process cannot replace."""
+        """Run a job as `python -m replicse` would.
+
+        Decline it if its environment differs.
+        """
         os.setpgid(0, 0)
         _set_apart()
         self.request.settimeout(PATIENCE)
@@ -125,24 +128,27 @@ class ForkedJob(socketserver.BaseRequestHandler):
 
 
 def _end_with(client: socket.socket) -> None:
-    """End this job and all that it has started when its client has gone: nobody waits, and it may be started again."""
+    """End this job and its children when its client is gone.
+
+    The client may start it again.
+    """
     with contextlib.suppress(OSError):
         client.recv(1)
     os.killpg(0, signal.SIGKILL)
 
 
 def _settings(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return the numerical settings of an environment: libraries have read this process's when they were imported."""
+    """Return the settings that libraries read when they are imported."""
     return {name: value for name, value in environment.items() if SETTINGS.fullmatch(name)}
 
 
 def _exit_code(asked: Mapping[str, Any], descriptors: Sequence[int]) -> int:
-    """Return the exit code of a job that is run in this process."""
+    """Run a job in this process and return its exit code."""
     code = 1
     try:
         for target, descriptor in enumerate(descriptors, start=1):
             os.dup2(descriptor, target)
-        # Python's own streams remember of the server's output whether it can be sought.
+        # Python's streams remember whether the server's output is seekable, so create new ones.
         sys.stdout, sys.stderr = (os.fdopen(target, "w", 1, closefd=False) for target in (1, 2))
         os.chdir(asked["folder"])
         os.environ.clear()
@@ -160,7 +166,7 @@ def _exit_code(asked: Mapping[str, Any], descriptors: Sequence[int]) -> int:
 
 
 def _set_apart() -> None:
-    """Name this process as a job, and have it killed when the server is: none may go on that is reported as failed."""
+    """Name this process as a job, and let it end with the server."""
     import ctypes
 
     library = ctypes.CDLL(None)
@@ -169,13 +175,16 @@ def _set_apart() -> None:
 
 
 def serve(descriptor: int, parent: int, address: str) -> None:
-    """Import what jobs share and serve; go away where a fork would not be safe, so that jobs run as plain processes."""
+    """Import shared modules and serve.
+
+    Exit if forking is not safe, so that jobs run as plain processes.
+    """
     own = Path(address).stat().st_ino
     try:
         with socket.socket(fileno=descriptor) as listener:
             try:
                 watched = os.pidfd_open(parent)
-            except ProcessLookupError:  # killed as soon as it had started this server
+            except ProcessLookupError:  # the parent was killed right after it started this server
                 return
             for name in PRELOADED:
                 importlib.import_module(name)
@@ -191,13 +200,13 @@ def serve(descriptor: int, parent: int, address: str) -> None:
             gc.freeze()
             Server(listener).serve_until(watched)
     finally:
-        with contextlib.suppress(OSError):  # the next study of the folder may have put its own there
+        with contextlib.suppress(OSError):  # the next study of the folder may have created its own socket
             if Path(address).stat().st_ino == own:
                 Path(address).unlink()
 
 
 def _build_models() -> None:
-    """Build what checks each kind of data, which pydantic does where it is first used."""
+    """Build all pydantic models, which would otherwise be built at first use."""
     kinds = [Checked]
     for kind in kinds:
         kind.model_rebuild()
@@ -205,7 +214,7 @@ def _build_models() -> None:
 
 
 def _optimise_nothing() -> None:
-    """Make an optimiser: for the first one torch imports its compiler, which takes a second."""
+    """Create an optimiser, so that torch imports its compiler."""
     import torch
 
     torch.optim.AdamW([torch.nn.Parameter(torch.zeros(1))])

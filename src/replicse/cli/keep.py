@@ -2,6 +2,7 @@
 
 import re
 import shutil
+import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
 from pathlib import Path
@@ -19,10 +20,10 @@ from replicse.compile.study import Study
 from replicse.compile.study_record import describe_study
 from replicse.errors import BadInput, check_known
 from replicse.files import check_there, read_json, write_json, write_ordered
-from replicse.judge.folder import committed
-from replicse.judge.measurements import Measurements
-from replicse.judge.origins import Records, agreed, records_of
-from replicse.judge.study import results_of
+from replicse.judge.report.judge_study import results_of
+from replicse.judge.values.folder import committed
+from replicse.judge.values.measurements import Measurements
+from replicse.judge.values.origins import Records, common_origin, records_of
 from replicse.printable import several
 from replicse.registry.artefacts import CONFIG, PROVENANCE
 
@@ -40,7 +41,13 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--crate",
         type=Path,
         metavar="FILE.zip",
-        help="write a committed study to a crate, with papers, plug-ins and pins",
+        help="write a committed study to a crate, with papers, plug-ins, pins, scores of each pair and histories",
+    )
+    parser.add_argument(
+        "--weights",
+        type=Path,
+        metavar="FOLDER",
+        help="with --crate: copy the selected weights of each run to FOLDER/RUN",
     )
     add_record_arguments(parser)
 
@@ -51,8 +58,8 @@ def run(arguments: Namespace) -> None:
         raise BadInput(f'name is "{arguments.name}"; expected small letters, digits and hyphens')
     if arguments.name == RECORD:
         raise BadInput(f'name is "{RECORD}", which is what others measured; choose another name')
-    if arguments.crate:
-        keep_crate(arguments.name, arguments.workflow, arguments.crate)
+    if arguments.crate or arguments.weights:
+        keep_crate(arguments.name, arguments.workflow, arguments.crate, arguments.weights)
         return
     if arguments.record:
         keep_record(arguments)
@@ -104,16 +111,39 @@ def refuse_outdated(study: Study) -> None:
         raise BadInput(f"{sentence}; then keep the study")
 
 
-def keep_crate(name: str, workflow: Path, out: Path) -> None:
-    """Write a committed study as a crate; raise BadInput if no study has this name."""
-    from replicse.cli.crate import write_crate
+def keep_crate(name: str, workflow: Path, out: Path | None, weights: Path | None) -> None:
+    """Write a committed study as a crate, with the evidence of its numbers if the study was run in this folder.
 
+    Args:
+        name: the name of the study.
+        workflow: the folder of the workflow.
+        out: the zip to write.
+        weights: the folder that the selected weights are copied to; None to copy nothing.
+
+    Raises:
+        BadInput: if no committed study has this name, or weights are asked for without a crate or without results.
+    """
+    from replicse.cli.crate import write_crate
+    from replicse.cli.crate_evidence import Evidence
+
+    if out is None:
+        raise BadInput("--weights is for a crate; add --crate FILE.zip")
     studies = committed()
     check_known(name, studies, f'no committed study is named "{name}"')
     paths = studies[name]
     plan = load_or_compile(read_json(paths.config), workflow, paths.config)
-    count = write_crate(name, paths, plan, out)
+    evidence = Evidence(plan, paths)
+    results = evidence.results
+    if not evidence.exists:
+        print(f"{results}: not the results of {name}, so the crate has no scores of pairs", file=sys.stderr)
+        if weights:
+            raise BadInput(
+                f"--weights: {results} are not the results of {name}; run the study in this folder"
+            )
+    count = write_crate(name, paths, plan, out, evidence if evidence.exists else None)
     print(f"wrote={out} files={count} bytes={out.stat().st_size}")
+    if weights and (missing := evidence.copy_weights(weights)):
+        print(f"removed after their evaluation, so not in {weights}: {', '.join(missing)}", file=sys.stderr)
 
 
 def refuse_uncommitted(runs: Records, evaluations: Records, paths: Paths) -> None:
@@ -144,6 +174,6 @@ def made_facts(plan: Study, *made: Records) -> dict[str, Any]:
 
     `dirty` is true if any result was computed from code with uncommitted changes.
     """
-    facts, alike = study_facts(describe_study(plan), read_json(plan.paths.data)), agreed(*made)
+    facts, alike = study_facts(describe_study(plan), read_json(plan.paths.data)), common_origin(*made)
     dirty = alike.get("dirty") if "commit" in alike else facts["dirty"] or alike.get("dirty")
     return {**facts, **alike, "dirty": bool(dirty)}

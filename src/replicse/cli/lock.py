@@ -1,6 +1,6 @@
-"""The commits of all hub artefacts, looked up at the hub and written to the lock file."""
+"""Look up the commits of hub artefacts and write them to the lock file."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -21,9 +21,15 @@ HEAD = "# Every hub artefact at its commit; `replicse fetch --pin` looks up miss
 
 
 def pin(workflow: Path, names: Collection[str] | None, write: bool) -> Iterator[str]:
-    """Yield a line for each hub artefact whose commit the lock file lacks, and write the file with these commits.
+    """Look up the missing commits of the lock file, and write it.
 
-    They are all that the scales name, or those of some names.
+    Args:
+        workflow: Folder of papers and scales.
+        names: Repositories to look up; default: all that the scales name.
+        write: Whether to write the lock file.
+
+    Yields:
+        A line for each new pin.
     """
     old = load_lock(workflow)
     check_reached()
@@ -31,15 +37,19 @@ def pin(workflow: Path, names: Collection[str] | None, write: bool) -> Iterator[
     yield from differences(old, new)
     if write:
         text = yaml.safe_dump(new.model_dump(), sort_keys=False, width=120)
-        # What the package brings along stays as it is.
+        # The package's lock file is not changed.
         brought = workflow == packaged("workflow")
         write_text(Path(LOCK) if brought else workflow / LOCK, HEAD + text)
 
 
 def artefacts(workflow: Path) -> dict[tuple[str, str], str]:
-    """Return the branch, tag or abbreviated commit of all artefacts, by (kind, repository); kind is model or dataset.
+    """Return the branch, tag or abbreviated commit of each artefact.
 
-    Raises BadInput where a repository is wanted at two revisions: the lock has one commit of each.
+    Returns:
+        Revisions by (kind, repository); the kind is model or dataset.
+
+    Raises:
+        BadInput: If a repository is used at two revisions, because the lock file has one commit for each.
     """
     named = [(("dataset", SIMCSE_DATA), SIMCSE_REVISION)]
     for path in load_scales(workflow).values():
@@ -58,9 +68,9 @@ def artefacts(workflow: Path) -> dict[tuple[str, str], str]:
 
 
 def resolved(wanted: dict[tuple[str, str], str], old: Lock, names: Collection[str] | None) -> Lock:
-    """Return the lock with the commits that the hub has now of what is not pinned; a complete pin stays.
+    """Add the hub's current commits of artefacts without a complete pin.
 
-    An abbreviated one becomes the commit that begins with it.
+    An abbreviated pin is completed.
     """
     today = f"resolved at the hub, {datetime.now(UTC):%Y-%m-%d}"
     pins: dict[str, dict[str, Pin]] = {"model": {}, "dataset": {}}
@@ -74,7 +84,10 @@ def resolved(wanted: dict[tuple[str, str], str], old: Lock, names: Collection[st
 
 
 def commit_of(kind: str, name: str, revision: str) -> str:
-    """Return the full commit of a repository at a branch, tag or abbreviated commit; MissingData without the hub."""
+    """Return the commit of a branch, tag or abbreviated commit.
+
+    Raises MissingData offline.
+    """
     try:
         if ABBREVIATED.fullmatch(revision):
             commits = (info.commit_id for info in HfApi().list_repo_commits(name, repo_type=kind))
@@ -91,11 +104,17 @@ def commit_of(kind: str, name: str, revision: str) -> str:
 
 
 def differences(old: Lock, new: Lock) -> list[str]:
-    """Return a line for each pin that is new, changed or gone, or one that says that there is none."""
+    """Return a line for each pin that is new, changed or removed."""
     lines = []
     for before, after in ((old.models, new.models), (old.datasets, new.datasets)):
         for name in after | before:
-            ends = [pins[name].commit or "unpinned" if name in pins else "absent" for pins in (before, after)]
-            if ends[0] != ends[1]:
-                lines.append(f"{name}: {ends[0]} -> {ends[1]}")
+            old_pin, new_pin = _pin_text(before, name), _pin_text(after, name)
+            if old_pin != new_pin:
+                lines.append(f"{name}: {old_pin} -> {new_pin}")
     return lines or ["every hub artefact has a commit"]
+
+
+def _pin_text(pins: Mapping[str, Pin], name: str) -> str:
+    if name not in pins:
+        return "absent"
+    return pins[name].commit or "unpinned"

@@ -1,4 +1,4 @@
-"""The pages of the documentation in a terminal: `replicse help PAGE`, with the parts that are generated."""
+"""Print pages of the documentation (`replicse help PAGE`)."""
 
 import inspect
 import os
@@ -24,7 +24,9 @@ from replicse.spec.tables import Item
 from replicse.workspace import packaged
 
 MARK = re.compile(r"^<!-- generated: (\w+) -->$", re.MULTILINE)
-# What plug-ins are given, besides the public names.
+# The first names of the API page.
+FIRST = ("load", "evaluate", "train")
+# Classes and functions that plug-ins use, besides the public names.
 GIVEN = (
     "objective.terms.Step",
     "objective.terms.Term",
@@ -42,17 +44,28 @@ def find_pages() -> dict[str, Path]:
 
 
 def read_page(name: str) -> str:
-    """Return a page as Markdown, its generated parts filled in; BadInput names the nearest page."""
+    """Load a page as Markdown and fill in its generated parts.
+
+    BadInput names the nearest page.
+    """
     pages = find_pages()
     check_known(name, pages, f'no page is named "{name}"')
     return MARK.sub(lambda mark: GENERATED[mark[1]](), pages[name].read_text(encoding="utf-8"))
 
 
+def public_names() -> list[str]:
+    """Return the names on the API page in order: public names, then the types that plug-ins get."""
+    others = [name for name in resolve_name("replicse").__all__ if not name.startswith("_")]
+    return list(dict.fromkeys([*FIRST, *others, *GIVEN]))
+
+
 def interface() -> str:
-    """Return signature and docstring of the public names, and of what plug-ins are given with its own methods."""
-    public = resolve_name("replicse").__all__
+    """Return signature and docstring of each name on the API page.
+
+    The methods of classes are included.
+    """
     parts = []
-    for name in (*(name for name in public if not name.startswith("_")), *GIVEN):
+    for name in public_names():
         value = resolve_name(f"replicse.{name}")
         parts.append(f"## replicse.{name}\n\n{_described(name, value)}")
         members = vars(value).items() if isinstance(value, type) else ()
@@ -64,9 +77,9 @@ def interface() -> str:
 
 
 def _described(name: str, value: Any) -> str:
-    """Return name, signature and docstring of a function, class or property as a block of code."""
+    """Format name, signature and docstring as a code block."""
     signature: object = ""
-    with suppress(TypeError, ValueError):  # a property has none, and a class of exceptions of its own neither
+    with suppress(TypeError, ValueError):  # properties and some exception classes have no signature
         signature = inspect.signature(value)
     return indented(f"{name.rpartition('.')[2]}{signature}\n\n{inspect.getdoc(value) or ''}")
 
@@ -83,12 +96,12 @@ def commands() -> str:
 
 
 def indented(text: str) -> str:
-    """Return text as a block of code."""
+    """Indent text as a Markdown code block."""
     return "\n".join(f"    {line}".rstrip() for line in text.splitlines())
 
 
 def formats() -> str:
-    """Return the keys of every kind of file, from the models that check them; parts of several kinds come last."""
+    """Describe the keys of every kind of file; shared parts come last."""
     kinds = file_schemas()
     shared: dict[str, Mapping[str, Any]] = {}
     parts = []
@@ -101,7 +114,7 @@ def formats() -> str:
 
 
 def file_schemas() -> dict[str, dict[str, Any]]:
-    """Return the JSON Schema of every kind of file, made from the models that check the files."""
+    """Return the JSON Schema of every kind of file."""
     kinds: dict[str, Any] = {
         "config": Config, "paper": About, "table": Item, "recipes": dict[str, Recipe], "protocols": list[Protocol],
         "claims": list[Claim], "corpora": Corpora, "sets": Sets, "scale": Scale, "datasets": Datasets,
@@ -110,7 +123,7 @@ def file_schemas() -> dict[str, dict[str, Any]]:
 
 
 def keys(schema: Mapping[str, Any]) -> str:
-    """Return the description of an object and a table of its keys, or what kind of value it is."""
+    """Describe an object by its keys, and any other value by its type."""
     about = schema.get("description", "").replace("\n\n", "\n")
     if "properties" not in schema:
         return f"{about}\n\nA file is {kind(schema)}."
@@ -123,14 +136,14 @@ def keys(schema: Mapping[str, Any]) -> str:
 
 
 def kind(value: Mapping[str, Any]) -> str:
-    """Return what values a schema admits, in words, with links to parts of files."""
+    """Describe the values that a schema allows, with links to parts of files."""
     if "$ref" in value:
         name = value["$ref"].rpartition("/")[2]
         return f"[{name}](#{name.lower()})"
     if "const" in value:
         return f"`{value['const']}`"
     if "enum" in value:
-        return ", ".join(f"`{each}`" if each else "blank" for each in value["enum"])
+        return ", ".join(f"`{each}`" for each in value["enum"]).replace("``", "blank")
     several = value.get("anyOf") or value.get("oneOf")
     if several:
         return " or ".join(dict.fromkeys(map(kind, several)))
@@ -138,7 +151,7 @@ def kind(value: Mapping[str, Any]) -> str:
 
 
 def plural(value: Mapping[str, Any]) -> str:
-    """Return a list, a mapping or a plain value in words."""
+    """Describe a list, a dict or a plain value."""
     if value.get("type") == "array":
         members = value.get("items") or {"anyOf": value.get("prefixItems", [{}])}
         return f"list of {kind(members)}"

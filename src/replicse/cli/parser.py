@@ -1,4 +1,4 @@
-"""The parser of a verb: its help fits a screen, examples first, then a line an argument."""
+"""The parser of a verb, whose help fits on a screen."""
 
 import argparse
 import textwrap
@@ -11,24 +11,30 @@ WIDTH = 80
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser with help of its own; options of further groups have a line each only where that is `explained`."""
+    """A parser with a compact help.
+
+    Options of further groups are described only if `explained`.
+    """
 
     explained = False
 
     def error(self, message: str) -> NoReturn:
-        """Exit with a mistake in the arguments; say how flags reach Snakemake, if the verb passes some on."""
+        """Exit with a mistake in the arguments.
+
+        Say how flags reach Snakemake, if the verb passes some on.
+        """
         if message.startswith("unrecognized arguments") and "further" in self._defaults:
             message += "; flags of Snakemake follow a lone --"
         super().error(message)
 
     def format_help(self) -> str:
-        """Return the usage, what the verb does, examples, and what each argument means."""
+        """Return usage, description, examples and arguments."""
         examples = [line for text in (self.epilog or "").splitlines() for line in _example(text)]
         lines = [*textwrap.wrap(self.description or "", WIDTH), *examples, *self._meanings()]
         return self.format_usage() + "\n".join(lines) + "\n"
 
     def _meanings(self) -> Iterator[str]:
-        """Yield a line an argument, those without a dash first, and the names of what is not explained."""
+        """Yield a line for each argument, positional ones first."""
         first, second, *further = self._action_groups
         yield from _lines([*first._group_actions, *second._group_actions])
         for group in further:
@@ -46,14 +52,14 @@ def _lines(actions: Iterable[argparse.Action]) -> Iterator[str]:
 
 
 def usage(parser: argparse.ArgumentParser) -> str:
-    """Return what has to be given to a verb, and that there are options."""
+    """Return the required arguments of a verb, followed by [options]."""
     needed = [each for each in parser._actions if not each.option_strings or each.required]
     needed.sort(key=lambda each: not each.option_strings)
     return " ".join([parser.prog, *map(_text, needed), "[options]"])
 
 
 def _text(action: argparse.Action) -> str:
-    """Return an argument as it is typed: `ITEM ...`, `--seeds N` or `--json`."""
+    """Format an argument as it is typed: `ITEM ...`, `--seeds N` or `--json`."""
     shown = action.metavar or action.dest.upper()
     value = " ".join(shown) if isinstance(shown, tuple) else shown
     if not action.option_strings:
@@ -62,6 +68,6 @@ def _text(action: argparse.Action) -> str:
 
 
 def _example(line: str) -> list[str]:
-    """Return a line of an example, broken as a shell reads it where it is longer than a line."""
+    """Wrap an example with backslashes, so that a shell can read it."""
     wrapped = _wrapped(line, "      ", WIDTH - 2)
     return [f"{part} \\" for part in wrapped[:-1]] + wrapped[-1:]

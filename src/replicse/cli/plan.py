@@ -1,4 +1,4 @@
-"""The verb that lists items, runs and evaluations of a study, and what they cost."""
+"""The verb `plan`: list items, runs and evaluations of a study, and their costs."""
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Mapping, Sequence
@@ -9,13 +9,13 @@ from replicse.compile.cost import duration_text
 from replicse.compile.needs import amounts_text, size_text
 from replicse.compile.remarks import adjusted_text
 from replicse.compile.summary import PartSummary, Summary, summary_of
-from replicse.judge.evidence import detectable_differences, detects
+from replicse.judge.verdicts.evidence import detectable_differences, detects
 from replicse.printable import columns, several
 
 RELEASED = "released"  # the target that evaluates the encoders that authors released
-FEW_ITEMS = 8  # of several papers; of more a line is a paper
-LARGE_RESULTS = 10e9  # bytes of weights from which the totals say them
-FEW_LINES = 3  # of remarks, which are printed; of more they are counted
+FEW_ITEMS = 8  # with more items of several papers, a line shows a paper
+LARGE_RESULTS = 10e9  # bytes of weights above which the totals show the size
+FEW_LINES = 3  # with more remarks, only their number is printed
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -28,7 +28,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> None:
-    """Say what a study costs, and list its papers or items, the cheapest items first."""
+    """Show the costs of a study, and list its papers or items, cheapest items first."""
     if arguments.items == [RELEASED]:
         plan_released(arguments)
         return
@@ -59,7 +59,7 @@ def plan_released(arguments: Namespace) -> None:
 
 
 def plan_lines(summary: Summary, detectable: Mapping[str, float], arguments: Namespace) -> Iterator[str]:
-    """Yield what a study takes, then a line a paper, or of few items or one paper a line an item."""
+    """Yield the totals, then a line for each paper, or for each item if there are few."""
     study, items = summary.study, summary.items
     changed = adjusted_text(study, study.items.values())
     notes = [note for note in summary.notes if note != changed]
@@ -83,7 +83,7 @@ def plan_lines(summary: Summary, detectable: Mapping[str, float], arguments: Nam
 
 
 def totals(summary: Summary, whole: bool) -> Iterator[str]:
-    """Yield how much there is of a study, and what it takes, the cheapest first."""
+    """Yield the size of a study and its costs, the cheapest part first."""
     study, scale = summary.study, summary.study.scale.name
     seeds = f"seed{'s' * (len(study.seeds) > 1)} {', '.join(map(str, study.seeds))}"
     cells, items = sum(each.cells for each in summary.items), several(len(summary.items), "item")
@@ -99,17 +99,16 @@ def totals(summary: Summary, whole: bool) -> Iterator[str]:
     ]
     if study.source != "embedded":
         times.append(("encoding", summary.evaluation, "encoder"))
-    rows = [
-        (f"  {name}", several(time.count, what), time.text if whole else time.interval)
-        for name, time, what in times
-        if time.count
-    ]
+    rows = []
+    for name, time, what in times:
+        if time.count:
+            rows.append((f"  {name}", several(time.count, what), time.text if whole else time.interval))
     place = next((n for n, row in enumerate(rows, 1) if row[0].strip() == "searches"), len(rows))
     if study.scale.needs.gpu == "required" and summary.gpu_bytes:
         rows.append(("  GPU memory", "largest run", f"about {size_text(round(summary.gpu_bytes))}"))
     if summary.needs:
         rows.append(("  data", several(len(summary.needs), "source"), amounts_text(summary.needs)))
-    # Weights of small encoders are nothing next to a disk.
+    # Weights of small encoders are negligible.
     if summary.result_bytes >= LARGE_RESULTS:
         rows.append(
             (
@@ -128,7 +127,7 @@ def totals(summary: Summary, whole: bool) -> Iterator[str]:
 
 
 def searches_by_paper(papers: Sequence[PartSummary]) -> list[tuple[str, str, str]]:
-    """Return a row for the searches of each paper, the longest first; nothing if one paper alone has some."""
+    """Return a row for the searches of each paper, longest first; [] if only one paper has searches."""
     searching = [each for each in papers if each.searches.count]
     if len(searching) < 2:
         return []
@@ -140,7 +139,7 @@ def searches_by_paper(papers: Sequence[PartSummary]) -> list[tuple[str, str, str
 
 
 def paper_lines(papers: Sequence[PartSummary]) -> Iterator[str]:
-    """Yield a line for each paper, below their heading."""
+    """Yield a heading and a line for each paper."""
     rows: list[tuple[str, ...]] = [("paper", "items", "cells", "runs", "time", "evaluations", "title")]
     for each in papers:
         rows.append((each.name, str(each.items), *_numbers(each), each.title))
@@ -148,7 +147,7 @@ def paper_lines(papers: Sequence[PartSummary]) -> Iterator[str]:
 
 
 def item_lines(items: Sequence[PartSummary], detectable: Mapping[str, float], whole: bool) -> Iterator[str]:
-    """Yield a line for each item, the cheapest first, below their heading; a `whole` title is on the next line."""
+    """Yield a heading and a line for each item, cheapest first; a `whole` title gets a second line."""
     shows = ["detects"] * bool(detectable)
     rows: list[tuple[str, ...] | str] = [("item", "cells", "runs", "time", "evaluations", *shows, "title")]
     for each in sorted(items, key=lambda each: (each.searches.count > 0, each.training.expected or 0)):
@@ -165,13 +164,13 @@ def _numbers(each: PartSummary) -> tuple[str, ...]:
 
 
 def detects_lines(detectable: Mapping[str, float], seeds: int) -> Iterator[str]:
-    """Yield what the differences mean that are listed next to items."""
+    """Yield the meaning of the column of detectable differences."""
     if detectable:
         yield f"{detects(seeds, 'so many points')}, at the median of the cells of known spread"
 
 
 def origin(summary: Summary) -> str:
-    """Return where the times of a study come from."""
+    """Describe the source of the time estimates."""
     speed = summary.speed
     if speed.when:
         return f"times are as measured on {speed.device}, {speed.when}"

@@ -1,4 +1,4 @@
-"""Profiles of Snakemake: which one is named, and whether this machine can run it."""
+"""Find Snakemake profiles by name and check their requirements."""
 
 import os
 from collections.abc import Sequence
@@ -10,16 +10,21 @@ from replicse.errors import BadInput, nearest
 
 
 def profile_named(name: str, workflow: Path) -> str:
-    """Return the folder of a profile of the workflow by its name; a path, or a profile of the user's own, as it is.
+    """Return the folder of a profile.
 
-    Raises BadInput, with the nearest name, where there is none.
+    Args:
+        name: Name of a profile of the workflow, a path, or a name that Snakemake finds itself.
+        workflow: Folder of the workflow.
+
+    Raises:
+        BadInput: If there is no such profile; the message names the nearest one.
     """
     folder = workflow / "profiles"
     profiles = {file.parent.name: file.parent for file in sorted(folder.glob("*/config.yaml"))}
     if name in profiles:
         refuse_without_executor(profiles[name] / "config.yaml")
         return str(profiles[name])
-    # Where Snakemake looks for those that belong to a person or a site.
+    # Snakemake looks for profiles of a user or a site here.
     config_home = Path(os.environ.get("XDG_CONFIG_HOME") or "~/.config").expanduser()
     homes = (Path(), config_home / "snakemake", Path("/etc/xdg/snakemake"))
     if not any((home / name).exists() for home in homes):
@@ -28,7 +33,10 @@ def profile_named(name: str, workflow: Path) -> str:
 
 
 def refuse_without_executor(file: Path) -> None:
-    """Raise BadInput where the executor of a profile is not installed: Snakemake answers with all of its options."""
+    """Raise BadInput if the executor of a profile is not installed.
+
+    Snakemake would print all its options.
+    """
     executor = (read_yaml(file) or {}).get("executor", "local")
     package = f"snakemake-executor-plugin-{executor}"
     if executor != "local" and not find_spec(package.replace("-", "_")):
@@ -37,7 +45,7 @@ def refuse_without_executor(file: Path) -> None:
 
 
 def refuse_unquotable_folder(executor: str) -> None:
-    """Raise BadInput if Snakemake's executors of schedulers would run a part of the folder's name as a command."""
+    """Raise BadInput if an executor would run a part of the folder's name."""
     folder = str(Path.cwd())
     found = [repr(each) for each in "$`\"'\\" if each in folder]
     if found and executor != "local":
@@ -48,7 +56,7 @@ def refuse_unquotable_folder(executor: str) -> None:
 
 
 def refuse_absent_gpus(profile: str | None, further: Sequence[str]) -> None:
-    """Raise BadInput if a local profile, or flags of Snakemake, ask for GPUs on a machine without one."""
+    """Raise BadInput if GPUs are requested on a machine without one."""
     file = Path(profile or "", "config.yaml")
     settings = (read_yaml(file) or {}) if profile and file.is_file() else {}
     if settings.get("executor", "local") != "local":

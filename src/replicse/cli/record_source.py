@@ -1,4 +1,4 @@
-"""Write a kept study as a source of the record: what others can add to the package by a pull request."""
+"""Write a kept study as a source of the record."""
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Mapping
@@ -12,7 +12,7 @@ from replicse.checked import Checked
 from replicse.compile.paths import Paths
 from replicse.errors import BadInput, check_known
 from replicse.files import read_json, read_rows, write_rows, write_text
-from replicse.judge.folder import committed
+from replicse.judge.values.folder import committed
 from replicse.spec.cell_id import AS_DESCRIBED
 from replicse.spec.cell_names import CellNames
 from replicse.spec.columns import AnyColumn
@@ -22,7 +22,7 @@ from replicse.spec.record import PRINTED, READING_FIELDS, RECORD, Commit, Reposi
 
 
 class Origin(Checked):
-    """Who measured, and where the values are public."""
+    """The people who measured, and the public repository of the values."""
 
     who: str
     repository: Repository
@@ -43,11 +43,11 @@ def add_record_arguments(parser: ArgumentParser) -> None:
 
 
 def keep_record(arguments: Namespace) -> None:
-    """Write the values of a kept study at the papers' scale as a source of the record.
+    """Write the values of a kept study as a source of the record.
 
     Raises:
-        BadInput: The study is not kept or is of a smaller scale, nothing in it belongs to a cell, or it is not said who
-            measured and where the values are public.
+        BadInput: If the study is not kept, has a smaller scale or no value of a cell, or if --who or --published is
+            missing.
     """
     studies = committed()
     check_known(arguments.name, studies, f'no kept study is named "{arguments.name}"')
@@ -74,7 +74,10 @@ def keep_record(arguments: Namespace) -> None:
 
 
 def read_origin(who: str, published: str) -> Origin:
-    """Return who measured and where it is public; BadInput names the option that lacks or is wrong."""
+    """Parse the options --who and --published.
+
+    BadInput names a missing or wrong option.
+    """
     if not who or not published:
         raise BadInput('--record needs --who "YOUR LABORATORY" and --published OWNER/REPOSITORY@COMMIT')
     repository, _, commit = published.partition("@")
@@ -86,18 +89,18 @@ def _cells_file(paths: Paths) -> str:
 
 
 def _readings(paths: Paths, name: str, papers: Mapping[str, Paper]) -> Iterator[dict[str, Any]]:
-    """Yield a row of the record for each value of a kept study that belongs to a cell of a paper."""
+    """Yield a row of the record for each value of a published cell."""
     cells = _cell_names(papers)
     place = f"{Paths('', name).results}/cells.csv"
     for row in read_rows(_cells_file(paths)):
         cell = cells.get((row["paper"], row["item"], row["row"], row["column"], row["metric"]))
-        # A value of several encoders, as the best of a search, is no reading of one.
+        # A value of several encoders, such as the best of a search, is not a measurement of one encoder.
         if cell is None or not row["value"] or row["group"]:
             continue
         kind = "retrained" if row["run"] else "released"
         protocol = row["protocol"]
         if not _is_protocol(papers[row["paper"]], protocol):
-            protocol = AS_DESCRIBED  # a further encoder of the row, such as the released checkpoint
+            protocol = AS_DESCRIBED  # another encoder of the row, such as the released checkpoint
         yield {
             "cell": cell,
             "setting": f"{kind}-{PRINTED if protocol == AS_DESCRIBED else protocol}",
@@ -108,7 +111,7 @@ def _readings(paths: Paths, name: str, papers: Mapping[str, Paper]) -> Iterator[
 
 
 def _cell_names(papers: Mapping[str, Paper]) -> dict[tuple[str, str, str, str, str], str]:
-    """Return the name of each measured cell by paper, item, row, column and metric path."""
+    """Return cell names by paper, item, row, column and metric path."""
     names = CellNames(papers)
     found = {}
     for paper in papers.values():
@@ -123,17 +126,20 @@ def _cell_names(papers: Mapping[str, Paper]) -> dict[tuple[str, str, str, str, s
 
 
 def _has_readings(column: AnyColumn) -> bool:
-    """Return whether the number of one run is a reading of a column: no difference, best of jobs or spread of seeds."""
+    """Return whether one run measures a column.
+
+    Differences, the best of several jobs and spreads need several runs.
+    """
     return column.kind == "score" and not column.over.jobs and column.over.seeds.statistic == "mean"
 
 
 def _is_protocol(paper: Paper, name: str) -> bool:
-    """Return whether a paper has a protocol of a name."""
+    """Return whether a paper has a protocol with a name."""
     return name in (AS_DESCRIBED, AS_RUN, *(protocol.id for protocol in paper.protocols))
 
 
 def _describe(facts: Mapping[str, Any], origin: Origin) -> dict[str, Any]:
-    """Return the fields of a source that the record of a study gives."""
+    """Return the fields of a source that are known from the record of a study."""
     versions = facts.get("versions", {})
     stack = [f"{package} {versions[package]}" for package in ("torch", "transformers") if package in versions]
     described = {
@@ -145,7 +151,7 @@ def _describe(facts: Mapping[str, Any], origin: Origin) -> dict[str, Any]:
 
 
 def _settings(readings: list[dict[str, Any]]) -> dict[str, dict[str, str]]:
-    """Return the settings of readings by name: the encoder, and the protocol or the printed setting."""
+    """Return the settings of readings by name."""
     settings = {}
     for reading in readings:
         encoder, _, as_ = reading["setting"].partition("-")

@@ -1,4 +1,4 @@
-"""The report of a study with its figures, from its items."""
+"""Write the report of a study with its figures."""
 
 import logging
 import re
@@ -14,20 +14,20 @@ from replicse.compile.study import Study
 from replicse.compile.study_record import describe_study
 from replicse.errors import BadInput
 from replicse.files import link, read_json, write_json, write_rows
-from replicse.judge.csv_rows import FIELDS, table_rows
-from replicse.judge.document import judged_item, report
-from replicse.judge.folder import committed
-from replicse.judge.judgements import Judgements
-from replicse.judge.methods import Methods, MethodsStudy, methods_by_study, recipes_of
-from replicse.judge.multiplicity import controlled
-from replicse.judge.origins import records_of
-from replicse.judge.others import Others, RecordSummary
-from replicse.judge.record import StudyRecord
-from replicse.judge.record_cells import others_by_item
-from replicse.judge.report import Incomplete
-from replicse.judge.study import committed_item, judge_study, judged_tables
-from replicse.judge.summary import seconds_by_part
-from replicse.judge.table import ItemResult
+from replicse.judge.report.build_report import judged_item, report
+from replicse.judge.report.csv_rows import FIELDS, table_rows
+from replicse.judge.report.judge_study import committed_item, judge_study, judged_tables
+from replicse.judge.report.judgements import Judgements
+from replicse.judge.report.methods import Methods, MethodsStudy, methods_by_study, recipes_of
+from replicse.judge.report.record import StudyRecord
+from replicse.judge.report.report_types import Incomplete
+from replicse.judge.report.summary import seconds_by_part
+from replicse.judge.statistics.multiplicity import adjust_verdicts
+from replicse.judge.values.folder import committed
+from replicse.judge.values.origins import records_of
+from replicse.judge.verdicts.others import Others, RecordSummary
+from replicse.judge.verdicts.record_cells import others_by_item
+from replicse.judge.verdicts.table import ItemResult
 from replicse.registry.artefacts import HTML, METHODS, REPORT
 from replicse.spec.config import checked_config
 from replicse.spec.papers import load_papers
@@ -36,13 +36,13 @@ from replicse.workspace import workflow_folder
 if TYPE_CHECKING:
     from replicse.show.content.contents import Surroundings
 
-# A link that leaves the folder of a committed study; a picture of it is on the page of its item.
+# A link out of the folder of a committed study; pictures are also on the pages of their items.
 LEAVING = re.compile(r"!\[[^\]]*\]\(\.\./[^)]*\)\s*|\[([^\]]+)\]\(\.\./[^)]*\)")
 log = logging.getLogger(__name__)
 
 
 def draw_item(item: ItemResult, out: Path) -> None:
-    """Draw one item to an SVG, and the files next to it."""
+    """Draw an item as SVG, with PNG, PDF and CSV next to it."""
     from replicse.show.content.records import records_of
     from replicse.show.figures import draw
 
@@ -61,10 +61,19 @@ def write_all(
     others: Mapping[str, Others] | None = None,
     record: RecordSummary | None = None,
 ) -> None:
-    """Write the report of a study into a folder, with what it is drawn from and with the figures there are.
+    """Write the report of a study with its data and figures.
 
-    Its pages have the verdicts of each paper adjusted for their number, its CSVs those of each cell by itself.
-    `others` holds what others measured of the items; default: as the record has it. `record` is what that comes to.
+    Verdicts on pages are adjusted for the number of tests in each paper; the CSV files have unadjusted verdicts.
+
+    Args:
+        paths: Paths of the study.
+        study: The record of the study.
+        items: The results of the items.
+        folder: Folder of the report.
+        judgements: The judgements on all items.
+        lacking: Incomplete items.
+        others: Other people's measurements by item; default: from the record.
+        record: Summary of the record, if this is its report.
     """
     from replicse.show.content.differences import write_differences
     from replicse.show.document import whole_document, write_report
@@ -75,7 +84,7 @@ def write_all(
     if shows_machine(study, paths):
         seconds = seconds_by_part(*seconds_of(items, Paths(study["scale"])))
     measured = others_by_item(workflow_folder(), items) if others is None else others
-    judged = controlled(items)
+    judged = adjust_verdicts(items)
     whole = report(study, judged, judgements, seconds, lacking, workflow_folder(), measured, record)
     for item in items:
         write_rows(folder / "tables" / f"{item.item}.csv", FIELDS, table_rows(item))
@@ -86,12 +95,12 @@ def write_all(
 
 
 def shows_machine(study: Mapping[str, Any], paths: Paths) -> bool:
-    """Return whether the scale of a study that is no committed one says nothing of the papers."""
+    """Return whether a study is not committed and its scale says nothing about the papers."""
     return not (paths.kept or study["comparable"] or study["judges_orders"])
 
 
 def surroundings(study: Mapping[str, Any], paths: Paths, folder: Path) -> "Surroundings":
-    """Return what a report links to or says from the files around it; where it shows the machine, committed studies."""
+    """Return the files that a report links to; if its scale says nothing about the papers, committed studies too."""
     from replicse.show.content.contents import Surroundings
 
     readme, runs = folder / "README.md", Path(Paths(study["scale"]).run(""))
@@ -118,23 +127,24 @@ def _title(readme: Path) -> str:
 
 
 def seconds_of(items: Sequence[ItemResult], paths: Paths) -> tuple[dict[str, float], dict[str, float]]:
-    """Return the seconds of each run that the items use, and of each evaluation, where they are recorded.
+    """Return the recorded seconds of each run and each evaluation of the items.
 
-    A record that is broken takes them all away: what stopped a study does not stop its report.
+    If a record is broken, both are empty, because the report must be written anyway.
     """
     try:
         runs, evaluations = records_of(items, Path(paths.results))
     except BadInput:
         return {}, {}
-    costs = {run: record.get("cost") for run, record in runs.items() if record}
-    training = {
-        run: cost.get("seconds", 0.0) if isinstance(cost, Mapping) else 0.0 for run, cost in costs.items()
-    }
+    training = {}
+    for run, record in runs.items():
+        if record:
+            cost = record.get("cost")
+            training[run] = cost.get("seconds", 0.0) if isinstance(cost, Mapping) else 0.0
     return training, {file: record.get("seconds", 0.0) for file, record in evaluations.items()}
 
 
 def committed_methods(workflow: Path) -> Methods | None:
-    """Return what every method of the committed studies came to; None where none of them trains."""
+    """Return the results of all methods in the committed studies; None if no study trains."""
     studies = []
     for name, paths in committed().items():
         config, record = checked_config(read_json(paths.config), paths.config), read_study(Path(paths.record))
@@ -147,7 +157,7 @@ def committed_methods(workflow: Path) -> Methods | None:
 
 
 def write_judgements(plan: Study, items: Sequence[ItemResult], folder: Path | str) -> Judgements:
-    """Judge what all items of a study say together, write it as CSV into a folder, and return it."""
+    """Judge all items of a study together, write CSV files into a folder, and return the judgements."""
     judgements = judge_study(plan, items)
     for name, (fields, rows) in judged_tables(judgements, items).items():
         write_rows(f"{folder}/{name}.csv", fields, rows)
@@ -155,13 +165,13 @@ def write_judgements(plan: Study, items: Sequence[ItemResult], folder: Path | st
 
 
 def write_kept(name: str, workflow: Path) -> None:
-    """Judge, tabulate, draw and write a committed study again, from its items, and the page of methods by study."""
+    """Write the report of a committed study again from its items, and the page of methods by study."""
     from replicse.show.document import write_methods
 
     kept = Paths("", name)
     study = read_study(Path(kept.record))
     plan = load_or_compile(read_json(kept.config), workflow, kept.config)
-    # What is known of a paper is of today, what was run is of the day when it was.
+    # Facts about papers are current; facts about the runs are from the day of the study.
     study = {**study, "papers": describe_study(plan)["papers"]}
     items = [committed_item(plan, kept, item) for item in study["items"]]
     judgements = write_judgements(plan, items, kept.results)
@@ -174,14 +184,14 @@ def write_kept(name: str, workflow: Path) -> None:
 
 
 def read_study(path: Path) -> dict[str, Any]:
-    """Return the record of a study from its JSON; BadInput names a mistake in it."""
+    """Load and check the record of a study; BadInput names a mistake."""
     study = read_json(path)
     StudyRecord.of(study, str(path))
     return study
 
 
 def study_facts(study: Mapping[str, Any], data: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the study record with what only the machine that reports knows: commit, versions, hardware, data."""
+    """Add commit, versions, hardware and data of this machine to the record of a study."""
     from replicse.provenance.record import provenance
 
     generated = datetime.now(UTC).isoformat(timespec="seconds")

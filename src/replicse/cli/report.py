@@ -17,13 +17,13 @@ from replicse.compile.paths import Paths
 from replicse.compile.study import Study
 from replicse.compile.study_record import describe_study
 from replicse.files import read_json, write_json, write_rows
-from replicse.judge.csv_rows import FIELDS, table_rows
-from replicse.judge.folder import committed
-from replicse.judge.incomplete import incomplete_items
-from replicse.judge.measurements import Measurements
-from replicse.judge.report import Incomplete
-from replicse.judge.study import results_of
-from replicse.judge.table import ItemResult
+from replicse.judge.report.csv_rows import FIELDS, table_rows
+from replicse.judge.report.incomplete import incomplete_items
+from replicse.judge.report.judge_study import results_of
+from replicse.judge.report.report_types import Incomplete
+from replicse.judge.values.folder import committed
+from replicse.judge.values.measurements import Measurements
+from replicse.judge.verdicts.table import ItemResult
 from replicse.printable import columns, several
 from replicse.show.content.cells import SYMBOLS
 from replicse.spec.tables import Item

@@ -27,7 +27,7 @@ from replicse.compile.selection import chosen_items, too_large
 from replicse.compile.study import Study
 from replicse.errors import BadInput, MissingData, check_known, nearest
 from replicse.files import remove_temporary_files
-from replicse.judge.folder import committed
+from replicse.judge.values.folder import committed
 from replicse.printable import several
 from replicse.registry.registry import current
 from replicse.registry.suite_options import to_install
@@ -40,6 +40,8 @@ from replicse.workspace import packaged
 
 TARGETS = ("all", "released")
 DRY = {"-n", "--dry-run", "--dryrun"}  # as Snakemake spells it
+# Runs a module that Ctrl-C ends without a traceback while it is imported.
+QUIET = "replicse.runtime.interrupts"
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -122,7 +124,7 @@ def run(arguments: Namespace) -> int:
         code = exit_code([*command[:-1], *arguments.further, "--", *command[-1]], arguments.workflow)
     if arguments.dry_run:
         if arguments.item:
-            words = [*command[2:-3], *arguments.further, "--", *command[-1]]
+            words = [*command[3:-3], *arguments.further, "--", *command[-1]]
             print(f"all commands in full: {shlex.join(words)}")
     elif code == 0 and not DRY & {*arguments.further}:
         print_end(items, plan)
@@ -179,10 +181,13 @@ def exit_code(words: Sequence[str], workflow: Path) -> int:
     environment.pop("PYTHONWARNINGS", None)
     before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
     try:
-        return subprocess.run(words, env=environment, check=False).returncode
+        code = subprocess.run(words, env=environment, check=False).returncode
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+    if code == -signal.SIGINT:  # before Snakemake had started a job
+        raise KeyboardInterrupt
+    return code
 
 
 def of_items(plan: Study, asked: Sequence[Item | str]) -> Study:
@@ -266,7 +271,16 @@ def named_papers(
 def snakemake_words(arguments: Namespace, targets: Iterable[str], papers: Mapping[str, Any]) -> list[Any]:
     """Return Snakemake's command line; its last word is the list of targets. `papers` replace those of the config."""
     # Snakemake cannot know whether files are complete that its jobs have written after it was killed.
-    words = [sys.executable, "-m", "snakemake", "--keep-going", "--rerun-incomplete", "--scheduler", "greedy"]
+    words = [
+        sys.executable,
+        "-m",
+        QUIET,
+        "snakemake",
+        "--keep-going",
+        "--rerun-incomplete",
+        "--scheduler",
+        "greedy",
+    ]
     # What changes a result is in the specification of its job, so that dates of files suffice.
     words += ["--rerun-triggers", "mtime"]
     if not Path("Snakefile").is_file():

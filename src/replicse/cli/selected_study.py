@@ -15,9 +15,9 @@ from replicse.compile.record_study import RECORD
 from replicse.compile.study import Study
 from replicse.errors import BadInput, nearest
 from replicse.files import read_json
-from replicse.judge.folder import committed
-from replicse.judge.measurements import Measurements
-from replicse.judge.record_measurements import RecordMeasurements, load_record_measurements
+from replicse.judge.values.folder import committed
+from replicse.judge.values.measurements import Measurements
+from replicse.judge.values.record_measurements import RecordMeasurements, load_record_measurements
 from replicse.spec.config import by_paper, checked_config, read_config
 from replicse.spec.papers import load_papers
 
@@ -113,7 +113,9 @@ def own_study(arguments: Namespace, only: str = "", own: bool = False) -> Select
         config = checked_config(made, str(record))
         if not only or config.holds(only):
             plan = load_or_compile(made, arguments.workflow, str(record), only)
-            same = config.bearing_on(only) == chosen.bearing_on(only) if only else config == chosen
+            same = (
+                config.settings_of_item(only) == chosen.settings_of_item(only) if only else config == chosen
+            )
             notice = f"shown with the config of the run, {record}; --config {named} uses that one instead"
             if not only or _begun(plan, only):
                 return SelectedStudy(Measurements(plan, JobStates(plan)), "" if same else notice)

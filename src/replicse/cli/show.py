@@ -1,4 +1,4 @@
-"""The verb that prints one item with its differences."""
+"""The verb `show`: print an item with its differences."""
 
 from argparse import ArgumentParser, Namespace
 
@@ -6,10 +6,10 @@ from replicse.cli.answers import SCREEN, add_all_argument, coloured, command, pr
 from replicse.cli.arguments import add_study_arguments
 from replicse.cli.selected_study import selected_study
 from replicse.errors import BadInput, nearest
-from replicse.judge.document import judged_item
-from replicse.judge.record_cells import others_in
-from replicse.judge.study import controlled_item, results_of
-from replicse.judge.table import ItemResult
+from replicse.judge.report.build_report import judged_item
+from replicse.judge.report.judge_study import adjust_item, results_of
+from replicse.judge.verdicts.record_cells import others_in
+from replicse.judge.verdicts.table import ItemResult
 from replicse.registry.suites import unit_of
 from replicse.spec.config import by_paper
 
@@ -23,7 +23,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> None:
-    """Print one item as text, from the evaluations that are there."""
+    """Print an item from the existing evaluations."""
     ((paper, names),) = by_paper([arguments.item]).items()
     if names == "all":
         raise BadInput(f'"{paper}" is no item; expected paper/item, as replicse plan lists them')
@@ -31,7 +31,7 @@ def run(arguments: Namespace) -> None:
     shown = selected_study(arguments, item)
     shown.announce(arguments.json)
     (result,) = results_of([item], shown.measurements)
-    result = controlled_item(shown.measurements, result)
+    result = adjust_item(shown.measurements, result)
     if arguments.json:
         committed = bool(shown.measurements.paths.kept)
         document = {"study": shown.folder, "committed": committed, "item": result.plain()}
@@ -54,7 +54,7 @@ def run(arguments: Namespace) -> None:
 
 
 def columns_named(text: str | None, item: ItemResult) -> list[str]:
-    """Return the ids of the columns that an argument names; BadInput names the nearest one of another."""
+    """Parse column ids; BadInput names the nearest id."""
     names, known = text.split(",") if text else [], [column.id for column in item.columns]
     for name in names:
         if name not in known:

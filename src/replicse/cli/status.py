@@ -1,4 +1,4 @@
-"""The verb that says what of a study is done, what runs and what is missing."""
+"""The verb `status`: show the progress of a study."""
 
 from argparse import ArgumentParser, Namespace
 from collections import Counter
@@ -12,7 +12,7 @@ from replicse.cli.selected_study import own_study
 from replicse.compile.job import Job
 from replicse.compile.job_states import JobStates
 from replicse.compile.specifications import Specifications
-from replicse.judge.measurements import Measurements, study_machines
+from replicse.judge.values.measurements import Measurements, study_machines
 from replicse.printable import columns
 from replicse.registry.artefacts import METRICS
 from replicse.runtime.progress import progress_text
@@ -28,7 +28,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> None:
-    """Say how much of each item is there."""
+    """Show the progress of each item."""
     shown = own_study(arguments, own=True)
     if shown.measurements.paths.kept:
         names = list(shown.plan.items)
@@ -53,14 +53,15 @@ def run(arguments: Namespace) -> None:
 
 
 def status_of(measurements: Measurements) -> tuple[dict[str, Any], dict[Job, dict[str, Any] | None]]:
-    """Return how much of a study is there as plain data, and its jobs that run (by heartbeat) or failed."""
+    """Return the progress of a study, and its running and failed jobs."""
     plan = measurements.study
     jobs = measurements.jobs or JobStates(plan)
     files = {item.id: plan.evaluation_files(item) for item in plan.items.values()}
     every = dict.fromkeys(file for evaluations in files.values() for file in evaluations)
     missing = [file for file in every if measurements.evaluation(file) is None]
     broken = {file: measurements.broken[file] for file in missing if file in measurements.broken}
-    states = {file: "failed" if file in broken else jobs.state(file) for file in every}
+    states = {file: jobs.state(file) for file in every if file not in broken}
+    states |= dict.fromkeys(broken, "failed")
     specifications = Specifications(plan)
     items = []
     for item, evaluations in files.items():
@@ -70,12 +71,14 @@ def status_of(measurements: Measurements) -> tuple[dict[str, Any], dict[Job, dic
     total = {**counted(states), "runs": len(plan.runs), "trained": trained}
     begun = jobs.begun
     machines = study_machines(plan, measurements)
+    running = [{"job": str(job), **beat} for job, beat in begun.items() if beat]
+    failed = [str(job) for job, beat in begun.items() if not beat]
     status = {
         "items": items,
         "machines": [{"machine": str(machine), "records": count} for machine, count in machines.items()],
         "broken": list(broken.values()),
-        "running": [{"job": str(job), **beat} for job, beat in begun.items() if beat],
-        "failed": [str(job) for job, beat in begun.items() if not beat],
+        "running": running,
+        "failed": failed,
         "total": total,
     }
     return status, begun
@@ -88,7 +91,7 @@ def is_tabulated(specifications: Specifications, item: str) -> bool:
 
 
 def totals_text(status: Mapping[str, Any]) -> str:
-    """Return how much of a study is there."""
+    """Format the progress of a study."""
     total, items = status["total"], status["items"]
     tabulated = sum(row["tabulated"] for row in items)
     trained = f"{total['trained']:,} of {total['runs']:,} runs trained"
@@ -97,7 +100,7 @@ def totals_text(status: Mapping[str, Any]) -> str:
 
 
 def next_lines(status: Mapping[str, Any], arguments: Namespace) -> Iterator[str]:
-    """Yield the next command; nothing while something runs."""
+    """Yield the next command to run, unless a job is running."""
     if not any(map(left_of, status["items"])):
         item = status["items"][0]["item"]
         yield f"all is done; {command(arguments, item, verb='show', without=arguments.items)}"
@@ -106,12 +109,12 @@ def next_lines(status: Mapping[str, Any], arguments: Namespace) -> Iterator[str]
 
 
 def left_of(row: Mapping[str, Any]) -> bool:
-    """Return whether something of an item is not there."""
+    """Return whether a part of an item is missing."""
     return row["done"] < row["evaluations"] or not row["tabulated"]
 
 
 def item_lines(rows: Sequence[Mapping[str, Any]], whole: bool) -> Iterator[str]:
-    """Yield a line for each item of which something is left, failed ones first, then those that have begun."""
+    """Yield a line for each unfinished item, failed ones first."""
     shown = rows if whole else [row for row in rows if left_of(row)]
     if not whole:
         shown = sorted(shown, key=lambda row: [not row[state] for state in ("failed", "running", "done")])
@@ -122,7 +125,7 @@ def item_lines(rows: Sequence[Mapping[str, Any]], whole: bool) -> Iterator[str]:
 
 
 def job_lines(begun: Mapping[Job, Mapping[str, Any] | None]) -> Iterator[str]:
-    """Yield the jobs that failed, then those that run."""
+    """Yield failed jobs, then running ones."""
     for job, beat in sorted(begun.items(), key=lambda each: bool(each[1])):
         where = f"running: {job} on {beat['host']}" if beat else f"failed: {job}"
         said = progress_text(beat or {}) or (job.tail[-1] if job.tail else "")
@@ -131,7 +134,7 @@ def job_lines(begun: Mapping[Job, Mapping[str, Any] | None]) -> Iterator[str]:
 
 
 def machine_lines(machines: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Yield on which machines a study was made."""
+    """Yield the machines that computed a study."""
     if len(machines) > 1:
         yield f"mixed: made on {len(machines)} machines"
     for each in machines:
@@ -141,17 +144,17 @@ def machine_lines(machines: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 
 
 def _others(row: Mapping[str, Any]) -> str:
-    """Return how many evaluations of an item run, failed or wait, and whether it is tabulated."""
+    """Format the unfinished evaluations of an item by state."""
     others = [f"{row[state]} {state}" for state in STATES[1:] if row[state]]
     return ", ".join(["evaluations", *others, *["no table"] * (not row["tabulated"])])
 
 
 def counted(states: Mapping[str, str]) -> dict[str, int]:
-    """Return how many evaluations there are, and how many in each state."""
+    """Count evaluations in total and by state."""
     counts = Counter(states.values())
     return {"evaluations": len(states), **{state: counts[state] for state in STATES}}
 
 
 def minutes(seconds: float) -> str:
-    """Return how long ago something was, as `now` or `12 min ago`."""
+    """Format a duration as `now` or `12 min ago`."""
     return f"{seconds / 60:,.0f} min ago" if seconds >= 60 else "now"

@@ -2,6 +2,7 @@
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
+from pathlib import Path
 
 from replicse.cli.answers import add_all_argument, answer, on_a_screen
 from replicse.cli.arguments import add_study_arguments, chosen_config, config_layers, own_papers
@@ -9,7 +10,7 @@ from replicse.compile.cache import load_or_compile
 from replicse.compile.remarks import remarks
 from replicse.compile.selection import chosen_items, chosen_scale
 from replicse.compile.validation import validate_scales
-from replicse.judge.claims import study_claims
+from replicse.judge.claims.judge_claims import study_claims
 from replicse.printable import several
 from replicse.spec.cell_names import CellNames
 from replicse.spec.config import (
@@ -24,14 +25,27 @@ from replicse.spec.running_text import numbers_in_text
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of the verb."""
-    add_study_arguments(parser, "replicse validate")
+    add_study_arguments(parser, "replicse validate\n  replicse validate compact.zip")
+    parser.add_argument(
+        "crate",
+        type=Path,
+        nargs="?",
+        help="a crate of keep --crate: compute its scores again from the scores of its pairs",
+    )
     add_all_argument(parser)
 
 
 def run(arguments: Namespace) -> None:
-    """Check the config, all papers and all scales; count what the chosen papers have, in your own folder its papers."""
+    """Check the config, all papers and all scales, and plan everything at every scale; or check a crate."""
     from replicse.data.set_tables import check_tables
 
+    if arguments.crate:
+        from replicse.cli.crate_evidence import validate_crate
+
+        counts = validate_crate(arguments.crate)
+        totals = ", ".join(several(count, what.removesuffix("s")) for what, count in counts.items())
+        answer(arguments.json, counts, [f"ok: {totals}"])
+        return
     workflow = arguments.workflow
     values, file = chosen_config(arguments)
     config = checked_config(values, file)

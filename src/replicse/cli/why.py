@@ -1,7 +1,8 @@
-"""Print the evidence for one cell."""
+"""The verb `why`: explain a cell."""
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain, repeat
 from pathlib import Path
 from typing import Any
 
@@ -11,14 +12,14 @@ from replicse.cli.selected_study import SelectedStudy, selected_study
 from replicse.compile.job_states import JobStates
 from replicse.compile.study import Cell
 from replicse.files import read_json
-from replicse.judge.audit import audit, audit_plan
-from replicse.judge.claims import cells_read, judged_claims, study_claims
-from replicse.judge.document import judged_item
-from replicse.judge.measurements import Measurements
-from replicse.judge.record_cells import others_in
-from replicse.judge.report import JudgedItem
-from replicse.judge.story import cell_facts, cell_story, find_cell, item_of
-from replicse.judge.study import claim_numbers, controlled_item, results_of, study_of_others
+from replicse.judge.audit.audit_papers import audit, audit_plan
+from replicse.judge.claims.judge_claims import cells_read, judge_claims, study_claims
+from replicse.judge.report.build_report import judged_item
+from replicse.judge.report.explain_cell import cell_facts, cell_story, find_cell, item_of
+from replicse.judge.report.judge_study import adjust_item, claim_numbers, results_of, study_of_others
+from replicse.judge.report.report_types import JudgedItem
+from replicse.judge.values.measurements import Measurements
+from replicse.judge.verdicts.record_cells import others_in
 from replicse.printable import columns
 from replicse.registry.suites import unit_of
 from replicse.show.content.cell_facts import run_command
@@ -26,7 +27,7 @@ from replicse.show.content.differences import p_text
 from replicse.show.content.numbers import effect_text
 
 DECIDED = ("for", "against", "supported", "contradicted")
-MOST_COLUMNS = 10_000  # a line that is shortened is not wrapped before
+MOST_COLUMNS = 10_000  # wide enough to avoid wrapping, because these lines are shortened later
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -37,7 +38,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> None:
-    """Tell where one cell comes from: printed place, values per seed, verdict, variants, claims, audit, runs."""
+    """Explain a cell: its place in the paper, values by seed, verdict, variants, claims, audit, runs."""
     shown = selected_study(arguments, item_of(arguments.cell))
     shown.announce(arguments.json)
     story, facts = cell_story_of(shown, find_cell(shown.plan, arguments.cell))
@@ -50,10 +51,10 @@ def run(arguments: Namespace) -> None:
 
 
 def cell_story_of(shown: SelectedStudy, cell: Cell) -> tuple[dict[str, list[str]], dict[str, Any]]:
-    """Return the story of a cell as text and as data; claims and findings that cannot be judged are left out."""
+    """Return the explanation of a cell as text and as data, without claims that cannot be judged."""
     plan, measurements = shown.plan, shown.measurements
     (result,) = results_of([cell.item.id], measurements)
-    result = controlled_item(measurements, result)
+    result = adjust_item(measurements, result)
     asked_for = plan.config.papers
     papers = plan.papers if asked_for == "all" else [key for key, items in asked_for.items() if items]
     naming = [
@@ -67,7 +68,7 @@ def cell_story_of(shown: SelectedStudy, cell: Cell) -> tuple[dict[str, list[str]
     beside = study_of_others(plan, others)
     made = measurements if measurements.paths.kept else Measurements(beside, JobStates(beside))
     results = [result, *results_of(others, made, read)]
-    rows = list(judged_claims(plan, claims, results, claim_numbers(measurements)))
+    rows = list(judge_claims(plan, claims, results, claim_numbers(measurements)))
     rows.sort(key=lambda row: row.ours not in DECIDED)
     findings = audit(audit_plan(plan.workflow, cell, plan.config), naming)
     measured = others_in(measurements, result, is_controlled=True).get(str(cell.id.described), ())
@@ -116,7 +117,7 @@ def insert_after(
 
 
 def short_story(story: Mapping[str, Sequence[str]], width: int, most: int) -> list[str]:
-    """Return the first lines of each heading, a line each; as many as are in all at most so many."""
+    """Shorten an explanation to the first lines of each heading, and to at most `most` lines."""
     short: list[str] = []
     for count in range(most, 0, -1):
         cut = {heading: rows[:count] for heading, rows in story.items()}
@@ -127,10 +128,8 @@ def short_story(story: Mapping[str, Sequence[str]], width: int, most: int) -> li
 
 
 def story_lines(story: Mapping[str, Sequence[str]], width: int) -> Iterator[str]:
-    """Yield the lines of a story next to their headings, wrapped and indented below them."""
-    rows = (
-        ("" if place else heading, line)
-        for heading, lines in story.items()
-        for place, line in enumerate(lines)
-    )
+    """Yield the lines of an explanation next to their headings, wrapped and indented."""
+    rows: list[tuple[str, str]] = []
+    for heading, lines in story.items():
+        rows += zip(chain([heading], repeat("")), lines, strict=False)
     return columns(rows, width=width, hang=2)

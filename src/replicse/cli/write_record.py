@@ -1,4 +1,4 @@
-"""The report of the record: what others measured, as a committed study."""
+"""Write the report of the record as a committed study."""
 
 import shutil
 from contextlib import suppress
@@ -9,14 +9,14 @@ from replicse.compile.paths import Paths
 from replicse.compile.record_study import RECORD
 from replicse.compile.study_record import describe_study
 from replicse.files import write_json, write_ordered, write_rows
-from replicse.judge.document import judged_item
-from replicse.judge.multiplicity import controlled
-from replicse.judge.others import Others
-from replicse.judge.record_cells import others_of, record_results
-from replicse.judge.record_measurements import load_record_measurements
-from replicse.judge.record_summary import record_summary
-from replicse.judge.study import claim_numbers, judge_study, judged_tables
-from replicse.judge.table import ItemResult
+from replicse.judge.report.build_report import judged_item
+from replicse.judge.report.judge_study import claim_numbers, judge_study, judged_tables
+from replicse.judge.report.record_summary import record_summary
+from replicse.judge.statistics.multiplicity import adjust_verdicts
+from replicse.judge.values.record_measurements import load_record_measurements
+from replicse.judge.verdicts.others import Others
+from replicse.judge.verdicts.record_cells import others_of, record_results
+from replicse.judge.verdicts.table import ItemResult
 from replicse.registry.artefacts import HTML
 from replicse.spec.papers import load_papers
 from replicse.spec.record import load_record
@@ -30,12 +30,12 @@ ABOUT = {
 
 
 def write_record(workflow: Path) -> Path:
-    """Judge what others measured and write it as the committed study `record`; return its report."""
+    """Judge the record and write the committed study `record`."""
     papers = load_papers(workflow)
     measurements = load_record_measurements(workflow, papers)
     study, kept = measurements.study, Paths(measurements.study.scale.name, RECORD)
     items = [item.model_copy(update={"figure": FIGURE}) for item in record_results(measurements, study.items)]
-    decided = controlled(items)
+    decided = adjust_verdicts(items)
     others = {item.item: others_of(measurements, item.item, item) for item in decided}
     for folder in (f"{kept.results}/items", f"{kept.results}/tables", kept.figures):
         shutil.rmtree(folder, ignore_errors=True)
@@ -56,10 +56,10 @@ def write_record(workflow: Path) -> Path:
 
 
 def draw_strips(item: ItemResult, others: Others, out: Path) -> None:
-    """Draw what others measured of an item in the printed setting, if anybody did."""
+    """Draw other people's measurements of an item, if there are any."""
     from replicse.show.content.records import records_of
     from replicse.show.figures import NothingToDraw, draw
 
-    # Every value may be of another setting.
+    # All values may belong to other settings.
     with suppress(NothingToDraw):
         draw(FIGURE, records_of(judged_item(item, others)), out.with_suffix(""), f"{item.item} · the record")

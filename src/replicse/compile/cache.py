@@ -1,4 +1,4 @@
-"""The cache of compiled studies: a study is compiled again only if something that it is compiled from has changed."""
+"""The cache of compiled studies: a study is compiled again only if an input has changed."""
 
 import hashlib
 import json
@@ -36,7 +36,7 @@ def load_or_compile(
     as_far_as_possible: bool = False,
     papers: Mapping[str, Paper] | None = None,
 ) -> Study:
-    """Load a compiled study from the cache if nothing that it is compiled from has changed, else compile it.
+    """Load a compiled study from the cache if the inputs are unchanged, else compile it.
 
     The cache is in the folder `.snakemake` of a workspace.
 
@@ -71,7 +71,7 @@ def load_or_compile(
 
 
 def _cached(study: Study, folder: Path, config: Config) -> Study:
-    # The key does not contain how the config is written, only what it says.
+    # Different texts of a config with the same values have the same key.
     return replace(study, config=config, remembered=Remembered(folder))
 
 
@@ -85,7 +85,7 @@ def _remove_old(newest: Path) -> None:
 
 
 def _hash_inputs(config: Config, workflow: Path, as_far_as_possible: bool) -> str:
-    """Return the hash of everything that a study is compiled from: code, plug-ins, papers, scales, lock and config."""
+    """Return the hash of the inputs of a study: code, plug-ins, papers, scales, lock and config."""
     plugins = [plugin.record() for plugin in current().plugins.values()]
     digest = hashlib.sha256(f"{package_sha256()} {VERSION} {Path.cwd()} {workflow.absolute()}".encode())
     facts = [config.whole(), plugins, as_far_as_possible, os.environ.get("REPLICSE_DATA", "")]

@@ -1,7 +1,8 @@
-"""The compiler: from papers, a scale and a config to every run, encoder and evaluation, all known at once."""
+"""Compile papers, a scale and a config into a study: every run, encoder and evaluation."""
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from replicse.compile.lines import Line, described, lines_of
 from replicse.compile.needs import hub_parts, outside
 from replicse.compile.paths import Paths
 from replicse.compile.resolve import Resolver, Seeds
+from replicse.compile.searches import limit_searches, list_search_values, search_change
 from replicse.compile.selection import chosen_items, chosen_scale, load_scales, too_large
 from replicse.compile.study import Cell, Study
 from replicse.errors import BadInput, nearest
@@ -20,15 +22,15 @@ from replicse.registry.runs import Run
 from replicse.spec.additions import with_additions
 from replicse.spec.columns import AnyColumn, Derived
 from replicse.spec.config import Config, checked_config
-from replicse.spec.layers import merged
+from replicse.spec.layers import merge_layers
 from replicse.spec.lock import Lock, load_lock
-from replicse.spec.models import Encoder, EncoderSource, PlannedRequest, change_of
+from replicse.spec.models import Encoder, EncoderSource, PlannedRequest
 from replicse.spec.papers import Paper, load_papers, printed_of, subtracted_of
 from replicse.spec.protocols import ON_BACKBONE
 from replicse.spec.scales import OfAnotherScale
 from replicse.spec.tables import Item, Row, TrajectoryFigure
 
-# The encoders of each seed, several in a search.
+# The encoders of each seed; a search has several for a seed.
 Jobs = tuple[tuple[str, ...], ...]
 
 
@@ -41,70 +43,86 @@ def compile_study(
     papers: Mapping[str, Paper] | None = None,
     as_far_as_possible: bool = False,
 ) -> Study:
-    """Return the study of a config, or of one of its items; nothing is read but YAML and CSV, nothing is run.
+    """Compile the study of a config, or of one item, from YAML and CSV files alone.
 
-    Papers that are loaded already are not read again. Raises BadInput for an item that cannot be planned;
-    `as_far_as_possible` leaves it out and notes why. So is an item left out that belongs to another scale, unless the
-    config names it or nothing else is planned.
+    An item that belongs to another scale is left out unless the config names it or no other item is left.
+
+    Args:
+        values: the config.
+        workflow: the folder of papers and scales.
+        file: the file that errors of the config name.
+        only: compile only this item, `paper/item`.
+        papers: the papers, if they are loaded already.
+        as_far_as_possible: leave out items that cannot be compiled, and record why, instead of raising.
+
+    Raises:
+        BadInput: if the config is wrong or an item cannot be compiled.
     """
     config = values if isinstance(values, Config) else checked_config(values, file)
     papers = load_papers(workflow, config.plugins) if papers is None else papers
     lock = load_lock(workflow)
     scale = with_additions(chosen_scale(config, workflow, file), papers, config, file, load_scales(workflow))
     scale = scale.pinned(lock)
-    plan = Study(config=config, workflow=workflow, scale=scale, papers=papers, paths=Paths(scale.name))
-    compiler = Compiler(plan, lock)
+    study = Study(config=config, workflow=workflow, scale=scale, papers=papers, paths=Paths(scale.name))
+    compiler = Compiler(study, lock)
     items = list(chosen_items(config, papers, file))
     left_out = too_large(items, config, scale)
     for item in items:
         if only == item.id or (not only and item not in left_out):
             compiler.add_if_possible(item)
-            error = plan.unplanned.get(item.id)
+            error = study.unplanned.get(item.id)
             optional = isinstance(error, OfAnotherScale) and not only and not config.names(item.id)
             if error and not as_far_as_possible and not optional:
                 raise error
-    plan.left_out.extend([] if only else [item.id for item in left_out])
-    wanted = [SIMCSE_DATA] if plan.source == "hub" else []
-    plan.unpinned.update(lock.unpinned([*wanted, *(part.path for part in hub_parts(plan, outside(plan)))]))
-    if not plan.items and not (plan.unplanned and as_far_as_possible):
+    study.left_out.extend([] if only else [item.id for item in left_out])
+    wanted = [SIMCSE_DATA] if study.source == "hub" else []
+    study.unpinned.update(lock.unpinned([*wanted, *(part.path for part in hub_parts(study, outside(study)))]))
+    if not study.items and not (study.unplanned and as_far_as_possible):
         none = BadInput(f'{file}: the study has no item "{only}"{nearest(only, [item.id for item in items])}')
-        raise next(iter(plan.unplanned.values()), none)
-    plan.depends.update(run_dependencies(plan))
-    return plan.frozen()
+        raise next(iter(study.unplanned.values()), none)
+    study.depends.update(run_dependencies(study))
+    return study.frozen()
 
 
 class Compiler:
-    """Adds items to a study: each cell's encoders, their runs, and what those depend on."""
+    """Adds items to a study: their cells, the encoders of these, and the runs that the encoders need."""
 
-    def __init__(self, plan: Study, lock: Lock) -> None:
-        self.plan, self.resolver = plan, Resolver(plan, lock)
-        # The encoders and seeds of what a cell asks for, which many cells ask for alike.
+    def __init__(self, study: Study, lock: Lock) -> None:
+        self.study, self.resolver = study, Resolver(study, lock)
+        # Encoders and seeds by request; many cells have the same request.
         self._memo: dict[str, tuple[Jobs, tuple[int | None, ...]]] = {}
 
     def add_if_possible(self, item: Item) -> None:
-        """Plan all cells of an item, or note in the plan why that cannot be done."""
+        """Compile the cells of an item, or record why they cannot be compiled."""
         try:
-            cells = [cell for row in item.rows for cell in self._row(item, row)]
+            cells = list(chain.from_iterable(self._row(item, row) for row in item.rows))
         except BadInput as error:
-            self.plan.unplanned[item.id] = error
+            self.study.unplanned[item.id] = error
         else:
-            self.plan.items[item.id], self.plan.cells[item.id] = item, cells
+            self.study.items[item.id], self.study.cells[item.id] = item, cells
 
     def _row(self, item: Item, row: Row) -> list[Cell]:
-        lines = {line.protocol: list(self._line(line)) for line in lines_of(self.plan, item, row)}
-        crossed = [line for protocol, line in lines.items() if protocol.startswith(ON_BACKBONE)]
-        if len({tuple(cell.jobs for cell in line) for line in crossed}) < len(crossed):
+        """Return the cells of a row under all protocols."""
+        cells: list[Cell] = []
+        crossed: list[tuple[Jobs, ...]] = []
+        for line in lines_of(self.study, item, row):
+            line_cells = list(self._line(line))
+            cells += line_cells
+            if line.protocol.startswith(ON_BACKBONE):
+                crossed.append(tuple(cell.jobs for cell in line_cells))
+        if len(set(crossed)) < len(crossed):
             raise BadInput(
-                f"crossed names row {row.id} of {item.id}, but {self.plan.scale.file} pre-trains nothing per seed that"
+                f"crossed names row {row.id} of {item.id}, but {self.study.scale.file} pre-trains nothing per seed that"
                 " it depends on; leave the row out"
             )
-        return [cell for line in lines.values() for cell in line]
+        return cells
 
     def _line(self, line: Line) -> Iterator[Cell]:
-        """Yield the cells of a row under one protocol."""
-        # A column of a figure has two metrics under one name, which no formula reads.
+        """Yield the cells of a row under a protocol."""
+        # Columns of a figure share a name for two metrics; no formula refers to them.
         cells = [self._cell(line, column) for column in line.item.columns if column.kind != "derived"]
-        measured, by_id = iter(cells), {cell.column.id: cell for cell in cells}
+        measured = iter(cells)
+        by_id = {cell.column.id: cell for cell in cells}
         for column in line.item.columns:
             cell = self._derived(line, column, by_id) if isinstance(column, Derived) else next(measured)
             if line.shows(column):
@@ -116,18 +134,18 @@ class Compiler:
         jobs: Jobs = ()
         seeds: tuple[int | None, ...] = ()
         if path.startswith("data/") and not line.quoted:
-            # Counted from the data, whatever encoder the row names.
+            # Counts of the data do not depend on the encoder of the row.
             counts = Encoder(source=EncoderSource(data="counts"))
-            self.plan.encoders[counts.encoder_id] = counts
+            self.study.encoders[counts.encoder_id] = counts
             jobs, seeds = ((counts.encoder_id,),), (None,)
             self._check_corpus(item, path)
-            self.plan.counted.add(path)
+            self.study.counted.add(path)
         elif path and not line.quoted:
             jobs, seeds = self._jobs(line, column)
-            encoders = dict.fromkeys(encoder for group in jobs for encoder in group)
+            encoders = dict.fromkeys(chain.from_iterable(jobs))
             step = getattr(column, "step", None)
             if step and any(_steps(self._trained(encoder, item)) < step for encoder in encoders):
-                # At this scale the run ends before: there is nothing to show.
+                # At this scale the run ends before this step.
                 path, jobs, seeds = "", (), ()
             else:
                 self._note(item, column, path, encoders)
@@ -138,21 +156,22 @@ class Compiler:
             metric_path=path,
             jobs=jobs,
             seeds=seeds,
-            reported=printed_of(self.plan.papers, item, row, column),
-            subtracted=subtracted_of(self.plan.papers, item, row, column),
+            reported=printed_of(self.study.papers, item, row, column),
+            subtracted=subtracted_of(self.study.papers, item, row, column),
             protocol=line.protocol,
         )
 
     def _derived(self, line: Line, column: Derived, by_id: Mapping[str, Cell]) -> Cell:
-        # Another row that the study leaves out has no cell.
+        # A row that the study leaves out has no cell.
         rows = {row.id: row for row in line.item.rows}
-        operands = tuple(
-            self._cell(described(line.item, rows[row]), by_id[read].column) if row else by_id[read]
-            for row, read in column.reads.values()
-            if not row or row in rows
-        )
+        operands = []
+        for row, read in column.reads.values():
+            if not row:
+                operands.append(by_id[read])
+            elif row in rows:
+                operands.append(self._cell(described(line.item, rows[row]), by_id[read].column))
         ready = len(operands) == len(column.reads) and all(operand.jobs for operand in operands)
-        # A search has the first seed alone, and what is derived from it too; what has no seed stands beside any.
+        # A search has only the first seed, and so do derived cells. Cells without a seed combine with any seed.
         trained = [operand.seeds for operand in operands if operand.seeds != (None,)]
         seeds = min(trained, key=len, default=(None,))
         return Cell(
@@ -162,102 +181,115 @@ class Compiler:
             metric_path="",
             jobs=(),
             seeds=seeds if ready else (),
-            reported=printed_of(self.plan.papers, line.item, line.row, column),
+            reported=printed_of(self.study.papers, line.item, line.row, column),
             protocol=line.protocol,
-            operands=operands if ready else (),
+            operands=tuple(operands) if ready else (),
         )
 
     def _note(self, item: Item, column: AnyColumn, path: str, encoders: Iterable[str]) -> None:
-        """Note what a cell needs of its encoders: the suite, checkpoints of a trajectory, or a count of the data."""
+        """Add the suite and the checkpoints of a trajectory that a cell needs to the encoders of the cell."""
         suite, _, rest = path.partition("/")
         entry = current().suites.get(suite)
         if entry and entry.named_by:
-            self.plan.scale.check_name(
+            self.study.scale.check_name(
                 f"{item.file}: column {column.id}", suite, entry.name_in(path), rest.partition("/")[2]
             )
         for encoder in encoders:
-            self.plan.suites.setdefault(encoder, set()).add(suite)
+            self.study.suites.setdefault(encoder, set()).add(suite)
             if suite == "trajectory" and item.trajectory:
                 self._keep(encoder, item, item.trajectory)
             if entry and entry.narrowed:
-                self.plan.read.setdefault((encoder, suite), set()).add(rest)
+                self.study.read.setdefault((encoder, suite), set()).add(rest)
 
     def _check_corpus(self, item: Item, path: str) -> None:
         kind, name = path.split("/")[1:3]
         if kind in ("corpus", "overlap", "shared"):
-            self.plan.scale.named("corpora", name, f"{item.file}: {path}")
+            self.study.scale.named("corpora", name, f"{item.file}: {path}")
 
     def _jobs(self, line: Line, column: AnyColumn) -> tuple[Jobs, tuple[int | None, ...]]:
-        """Return the encoders of each seed, and the seeds."""
+        """Return the encoders of each seed of a cell, and the seeds."""
         request, memo = line.asks(column)
         search = request.grid or request.draw
         over = column.over
         taken = over.jobs if over else None
-        where = f"{line.item.file}: column {column.id}"
+        location = f"{line.item.file}: column {column.id}"
         if search and taken is None:
             raise BadInput(
-                f"{where}: row {line.row.id} is a search; say in over.jobs what is taken of its jobs"
+                f"{location}: row {line.row.id} is a search; say in over.jobs what is taken of its jobs"
             )
         if not search and taken is not None:
-            raise BadInput(f"{where}: over.jobs is given, but row {line.row.id} is no search")
+            raise BadInput(f"{location}: over.jobs is given, but row {line.row.id} is no search")
         if memo not in self._memo:
-            self._memo[memo] = self._planned(line.item.paper, request, line.where(column))
+            self._memo[memo] = self._planned(line.item.paper, request, line.location(column))
         jobs, seeds = self._memo[memo]
         self._check_argmax(line.item, line.row, column, jobs)
         selector = line.item.selecting_column(column)
         if selector and line.asks(selector)[1] != memo:
             raise BadInput(
-                f"{where}: over.jobs.best_by is {selector.id}, but row {line.row.id} evaluates other encoders there"
+                f"{location}: over.jobs.best_by is {selector.id}, but row {line.row.id} evaluates other encoders there"
             )
         return jobs, seeds
 
     def _planned(
-        self, paper: str, request: PlannedRequest, where: str
+        self, paper: str, request: PlannedRequest, location: str
     ) -> tuple[Jobs, tuple[int | None, ...]]:
-        """Plan what a cell asks for; return the encoders of each seed, and the seeds: a lone None for no seed."""
-        # A search is run with one seed, as the papers ran theirs.
-        chosen = self.plan.seeds[:1] if request.grid or request.draw else self.plan.seeds
-        backbone = request.backbone_seed
-        seeds = [Seeds(seed, seed if backbone is None else backbone) for seed in chosen]
-        each = [
-            self.resolver.encoders(paper, merged(request, change_of(values, where)), seeds, where)
-            for values in self.plan.scale.limiting(self.plan.papers[paper].own).searched(request, where)
-        ]
-        self.plan.encoders.update((encoder.encoder_id, encoder) for group in each for encoder in group)
-        jobs = tuple(tuple(encoder.encoder_id for encoder in group) for group in zip(*each, strict=True))
+        """Resolve a request: return the encoders of each seed, and the seeds, (None,) for an encoder without seeds."""
+        # A search is run with one seed, as in the papers.
+        chosen = self.study.seeds[:1] if request.grid or request.draw else self.study.seeds
+        seeds = [Seeds(seed, seed) for seed in chosen]
+        if request.backbone_seed is not None:
+            seeds = [Seeds(seed, request.backbone_seed) for seed in chosen]
+        scale = limit_searches(self.study.scale, self.study.papers[paper].own)
+        each = []
+        for values in list_search_values(scale, request, location):
+            changed = merge_layers(request, search_change(values, location))
+            each.append(self.resolver.encoders(paper, changed, seeds, location))
+        for encoder in chain.from_iterable(each):
+            self.study.encoders[encoder.encoder_id] = encoder
+        names = [list(map(_encoder_id, encoders)) for encoders in each]
+        jobs = tuple(zip(*names, strict=True))
         return jobs, tuple(self._seed(group[0]) for group in jobs)
 
     def _check_argmax(self, item: Item, row: Row, column: AnyColumn, jobs: Iterable[Iterable[str]]) -> None:
-        """Refuse an argmax that shows something else than a number of the runs of a search."""
+        """Check that an argmax shows a number of the runs of a search."""
         over = column.over
         path = (over.jobs.shows if over and over.jobs else None) or ""
-        for encoder in (encoder for group in jobs for encoder in group) if path else ():
-            value = self.plan.hyperparameter(encoder, path)
-            if isinstance(value, bool) or not isinstance(value, int | float):
-                plain = value.plain() if isinstance(value, Checked) else value
-                what = f'over.jobs.argmax is "{path}", {excerpt(plain)} in a run of row {row.id}'
-                raise BadInput(f"{item.file}: column {column.id}: {what}; expected the path of a number")
+        for encoder in chain.from_iterable(jobs) if path else ():
+            value = self.study.hyperparameter(encoder, path)
+            if isinstance(value, int | float) and not isinstance(value, bool):
+                continue
+            plain = value.plain() if isinstance(value, Checked) else value
+            problem = f'over.jobs.argmax is "{path}", {excerpt(plain)} in a run of row {row.id}'
+            raise BadInput(f"{item.file}: column {column.id}: {problem}; expected the path of a number")
 
     def _seed(self, encoder: str) -> int | None:
-        """Return the seed that an encoder was trained with; None where it was not trained here."""
-        run = self.plan.run_of(encoder)
+        """Return the training seed of an encoder; None if it is not trained here."""
+        run = self.study.run_of(encoder)
         return run.seed if run else None
 
     def _trained(self, encoder: str, item: Item) -> Run:
-        """Return the run of an encoder whose trajectory is shown; BadInput where it was not trained here."""
-        if run := self.plan.run_of(encoder):
+        """Return the run of an encoder whose trajectory is shown.
+
+        Raises:
+            BadInput: if the encoder is not trained here.
+        """
+        if run := self.study.run_of(encoder):
             return run
         raise BadInput(f"{item.file}: a trajectory needs a run; {encoder} is not trained")
 
     def _keep(self, encoder: str, item: Item, figure: TrajectoryFigure) -> None:
-        """Ask the run of an encoder to keep the checkpoints of an item's trajectory, as far as it goes."""
+        """Let the run of an encoder keep the checkpoints of a trajectory, up to the last step of the run."""
         run = self._trained(encoder, item)
         asked = figure.within(_steps(run))
         if not set(asked.steps()) <= set(run.trajectory.steps()):
-            self.plan.runs[run.run_id] = run.replace(trajectory=run.trajectory.joined(asked))
+            self.study.runs[run.run_id] = run.replace(trajectory=run.trajectory.joined(asked))
+
+
+def _encoder_id(encoder: Encoder) -> str:
+    return encoder.encoder_id
 
 
 def _steps(run: Run) -> float:
-    """Return the steps that a run is bounded to, infinity where its epochs end it alone."""
+    """Return the maximum number of steps of a run; infinity if only epochs limit it."""
     steps = run.optimisation.steps
     return math.inf if steps is None else steps

@@ -1,8 +1,8 @@
-"""What a study costs before it runs: its operations, over the operations per second of a device.
+"""Estimate the cost of a study before it runs: operations divided by the speed of a device.
 
-Operations are six per parameter of the layers and token (forward and backward), as is usual for transformers. The
-speed is a published one, which a scale's file names, or what `replicse benchmark` measured on this machine; it depends
-on the precision of a run.
+A token takes six operations per parameter of the layers (forward and backward), as is usual for transformers. The
+speed, in operations per second, is a published one of the scale's file, or measured by `replicse benchmark` on this
+machine; it depends on the precision of a run.
 """
 
 import math
@@ -24,20 +24,24 @@ from replicse.registry.runs import FILLED, Run
 from replicse.spec.datasets import Datasets, load_datasets
 
 OPERATIONS = 6
-# Share of them that a pass without gradients takes: it has no backward pass.
+# Fraction of the operations that a pass without gradients takes, because it has no backward pass.
 FROZEN = 1 / 3
 # A selection encodes both sentences of the 1,500 pairs of STS-B's development set (methods 2.2).
 DEV_SENTENCES = 3000
 SENTENCE_TOKENS = 32 * FILLED
-# Hours below which a time is in seconds.
+# Shorter times, in hours, are shown in seconds.
 SHORT = 0.1
 
 
 @dataclass(frozen=True)
 class TimeEstimate:
-    """Some runs or encoders, and their hours: None where a size is not known.
+    """The estimated hours of several runs or encoders.
 
-    Encoders of unknown size, and suites, that an estimate leaves out are named.
+    Args:
+        count: how many runs or encoders.
+        hours: their hours; None if the size of an encoder is not known.
+        unknown: how many encoders of unknown size are not counted.
+        not_counted: the suites that are not counted.
     """
 
     count: int
@@ -52,7 +56,7 @@ class TimeEstimate:
 
     @property
     def interval(self) -> str:
-        """Return the time with its interval."""
+        """Return the time with an interval."""
         if self.hours is None:
             return "? (the size of an encoder is not known)"
         low, expected, high = map(duration_text, self.hours)
@@ -60,20 +64,23 @@ class TimeEstimate:
 
     @property
     def text(self) -> str:
-        """Return the time with its interval, and what is not counted in it."""
-        others = [f"{self.unknown} of unknown size"] * bool(self.unknown)
-        others += [f"what {', '.join(self.not_counted)} encode"] * bool(self.not_counted)
+        """Return the time with an interval, and the parts that are not counted."""
+        others = []
+        if self.unknown:
+            others.append(f"{self.unknown} of unknown size")
+        if self.not_counted:
+            others.append(f"what {', '.join(self.not_counted)} encode")
         return f"{self.interval}; not counted: {' and '.join(others)}" if others else self.interval
 
     def plain(self, what: str) -> dict[str, Any]:
-        """Return the estimate as plain data; `what` says what is counted."""
+        """Return the estimate as plain data; `what` is the key of the count."""
         interval = [self.hours.low, self.hours.high] if self.hours else None
         left_out = {"unknown": self.unknown, "not_counted": self.not_counted}
         return {what: self.count, "hours": self.expected, "hours_interval": interval, **left_out}
 
 
 def duration_text(hours: float | None) -> str:
-    """Return estimated hours as text, in seconds where they are few; a question mark where a size is not known."""
+    """Format estimated hours; short times in seconds, a question mark if they are not known."""
     if hours is None:
         return "?"
     if hours < SHORT:
@@ -81,20 +88,23 @@ def duration_text(hours: float | None) -> str:
     return f"{hours:.2f} h" if hours < 10 else f"{hours:,.0f} h"
 
 
-def check_frozen_layers(run: Run, runs: Mapping[str, Run], where: str) -> None:
-    """Refuse a run that freezes layers which its encoder, where its size is known, does not have."""
+def check_frozen_layers(run: Run, runs: Mapping[str, Run], location: str) -> None:
+    """Check that the encoder of a run has the layers that the run freezes, if the size is known."""
     if run.freeze.layers and (size := sizes_of(run.init, {name: each.init for name, each in runs.items()})):
         try:
             run.freeze.numbers(size[0])
         except BadInput as error:
-            raise BadInput(f"{where}: {error}") from None
+            raise BadInput(f"{location}: {error}") from None
 
 
 def passes(run: Run, sources: Sources) -> float | None:
-    """Return the passes of one row through the encoder in training; a pass without gradients counts a third.
+    """Return how many passes through the encoder a row takes in training; a pass without gradients counts a third.
 
-    Several sources take turns, so that a row costs their mean. Each term says what it costs: the views it reads as
-    vectors, further passes, and passes of its frozen models. None where the size of an encoder is not known.
+    Several sources alternate, so a row costs their mean. Each term defines a cost: the views that it reads as
+    vectors, further passes, and passes of frozen models.
+
+    Returns:
+        Passes; None if the size of an encoder is not known.
     """
     size = sizes_of(run.init, sources)
     if size is None:
@@ -112,16 +122,15 @@ def passes(run: Run, sources: Sources) -> float | None:
                 other = sizes_of(sources[model.folder or ""], sources)
                 if other is None:
                     return None
-                total += (
-                    FROZEN * layer_parameters(*other) / layer_parameters(*size) * term.frozen_passes(count)
-                )
+                ratio = layer_parameters(*other) / layer_parameters(*size)
+                total += FROZEN * ratio * term.frozen_passes(count)
     return total / len(run.sources)
 
 
 def trained_share(freeze: Freeze, layers: int) -> float:
-    """Return the share of a pass's operations that is left where some of so many layers are frozen.
+    """Return the fraction of the operations of a pass that remains if some layers are frozen.
 
-    They have no gradients of their weights, and no backward pass at all where nothing below them is trained.
+    Frozen layers have no gradients of their weights, and no backward pass if no part below them is trained.
     """
     frozen = range(layers) if freeze.encoder else freeze.numbers(layers)
     spared = 2 if freeze.embeddings and 0 in frozen else 1
@@ -129,7 +138,7 @@ def trained_share(freeze: Freeze, layers: int) -> float:
 
 
 def row_operations(run: Run, sources: Sources) -> float | None:
-    """Return the operations of one row of a run; None where the size of an encoder is not known."""
+    """Return the operations of one row of a run; None if the size of an encoder is not known."""
     size, count = sizes_of(run.init, sources), passes(run, sources)
     if size is None or count is None:
         return None
@@ -137,12 +146,17 @@ def row_operations(run: Run, sources: Sources) -> float | None:
 
 
 def encoding_operations(size: tuple[int, int], tokens: float) -> float:
-    """Return the operations of encoding so many tokens, without gradients."""
+    """Return the operations of encoding tokens without gradients.
+
+    Args:
+        size: layers and width of the encoder.
+        tokens: the number of tokens.
+    """
     return OPERATIONS * FROZEN * layer_parameters(*size) * tokens
 
 
 def operations_of(run: Run, rows: int | None, sources: Sources) -> float | None:
-    """Return the operations of a run, its selection included; None where a size or its rows are not known."""
+    """Return the operations of a run including selection; None if a size or the number of rows is not known."""
     steps, row = run.optimisation.last_step(rows, len(run.sources)), row_operations(run, sources)
     size = sizes_of(run.init, sources)
     if steps is None or row is None or size is None:
@@ -159,7 +173,7 @@ def estimates_of(study: Study) -> Mapping[str, Any]:
         `operations`, `precisions`, `gpu_bytes` and `saved_bytes` by run, and the `sizes` of each encoder (layers and
         width).
     """
-    # The size of an encoder in a folder is read from that folder, which no cache knows.
+    # The size of an encoder in a folder is read from the folder, which is not part of the key of the cache.
     if any("folder" in source for source in study.backbones.values()):
         return _estimate(study)
     estimates: Mapping[str, Any] = study.remember("estimates", _estimate)
@@ -168,30 +182,35 @@ def estimates_of(study: Study) -> Mapping[str, Any]:
 
 def _estimate(study: Study) -> Mapping[str, Any]:
     sources = run_sources(study)
-    rows = {name: study.scale.expected(run.corpus).get("rows") for name, run in study.runs.items()}
-    sizes = {}
+    estimates: dict[str, dict[str, Any]] = {"operations": {}, "sizes": {}, "precisions": {}}
+    estimates |= {"gpu_bytes": {}, "saved_bytes": {}}
     for name, encoder in study.encoders.items():
         source = sources.get(study.encoder_folder(encoder))
-        sizes[name] = source and sizes_of(source, sources)
-    return {
-        "operations": {name: operations_of(run, rows[name], sources) for name, run in study.runs.items()},
-        "sizes": sizes,
-        "precisions": {name: run.precision for name, run in study.runs.items()},
-        "gpu_bytes": {name: training_bytes(run, sources) for name, run in study.runs.items()},
-        "saved_bytes": {name: saved_bytes(run, sources) for name, run in study.runs.items()},
-    }
+        estimates["sizes"][name] = source and sizes_of(source, sources)
+    for name, run in study.runs.items():
+        rows = study.scale.expected(run.corpus).get("rows")
+        estimates["operations"][name] = operations_of(run, rows, sources)
+        estimates["precisions"][name] = run.precision
+        estimates["gpu_bytes"][name] = training_bytes(run, sources)
+        estimates["saved_bytes"][name] = saved_bytes(run, sources)
+    return estimates
 
 
 class Cost:
-    """What the parts of a plan cost on a device, named by a part of its name; without one on the newest measured."""
+    """The cost of the parts of a study on a device.
 
-    def __init__(self, plan: Study, device: str = "") -> None:
-        self.plan, self.speed = plan, speed_of(plan, device)
-        self.estimates = estimates_of(plan)
+    Args:
+        study: the study.
+        device: a part of the name of a device; empty for the device measured last.
+    """
+
+    def __init__(self, study: Study, device: str = "") -> None:
+        self.study, self.speed = study, speed_of(study, device)
+        self.estimates = estimates_of(study)
         self.operations: Mapping[str, float | None] = self.estimates["operations"]
 
     def hours(self, runs: Iterable[str]) -> Interval | None:
-        """Return the estimated hours of some runs; None where one cannot be estimated."""
+        """Return the estimated hours of runs; None if one cannot be estimated."""
         precisions: Mapping[str, Precision] = self.estimates["precisions"]
         hours = []
         for run in runs:
@@ -199,29 +218,29 @@ class Cost:
             if operations is None:
                 return None
             hours.append(self.speed.hours(operations, precisions[run]).expected)
-        # Summed exactly: the runs of a set have another order in each process.
+        # An exact sum does not depend on the order of a set, which differs between processes.
         return self.speed.interval(math.fsum(hours))
 
     @property
     def gpu_bytes(self) -> float | None:
-        """Return the GPU memory of the training step that needs most, in bytes; None without a run of known size."""
+        """Return the largest GPU memory of a training step, in bytes; None without a run of known size."""
         known = [size for size in self.estimates["gpu_bytes"].values() if size is not None]
         return max(known, default=None)
 
     def saved_bytes(self, runs: Iterable[str]) -> int:
-        """Return about how many bytes of weights some runs leave on the disk, without runs of unknown size."""
+        """Return the approximate bytes of weights that runs leave on the disk, without runs of unknown size."""
         return round(math.fsum(self.estimates["saved_bytes"][run] or 0 for run in runs))
 
     def training(self, runs: Collection[str]) -> TimeEstimate:
-        """Return the estimate of some runs."""
+        """Return the estimate of runs."""
         return TimeEstimate(len(runs), self.hours(runs))
 
     def evaluation(self, encoders: Collection[str]) -> TimeEstimate:
-        """Return the hours of encoding sentences and texts in fp32; None for the embedded world's smaller sets.
+        """Return the hours of encoding sentences and texts in fp32; None for the smaller sets of generated data.
 
-        Not counted are classifiers, and suites whose texts `datasets.yaml` does not count.
+        Classifiers, and suites whose texts `datasets.yaml` does not count, are not counted.
         """
-        if self.plan.source == "embedded":
+        if self.study.source == "embedded":
             return TimeEstimate(len(encoders), None)
         known, unknown, others = [], 0, set[str]()
         for name in encoders:
@@ -234,36 +253,37 @@ class Cost:
         return TimeEstimate(len(encoders), self.speed.hours(math.fsum(known)), unknown, tuple(sorted(others)))
 
     def encoding(self, encoder: str, group: str) -> Interval | None:
-        """Return the hours of encoding what a group of suites reads of an encoder; None if they are not known."""
+        """Return the hours of encoding the texts of a group of suites by an encoder; None if they are not known."""
         size, tokens = self.estimates["sizes"][encoder], self._tokens_of(encoder, group)
         if size is None or not tokens:
             return None
         return self.speed.hours(encoding_operations(size, tokens))
 
     def _tokens(self, encoder: str) -> tuple[float, set[str]]:
-        """Return the tokens that the suites of an encoder encode, and the suites of which they are not known."""
+        """Return the number of tokens of the suites of an encoder, and the suites whose number is not known."""
         total, not_counted = 0.0, set[str]()
-        for group, suites in self.plan.groups(encoder).items():
+        for group, suites in self.study.groups(encoder).items():
             tokens = self._tokens_of(encoder, group)
             total += tokens
-            not_counted |= set() if tokens else set(suites)
+            if not tokens:
+                not_counted.update(suites)
         return total, not_counted
 
     def _tokens_of(self, encoder: str, group: str) -> float:
-        """Return the tokens that a group of suites encodes of an encoder; 0 if they are not known."""
+        """Return the number of tokens of a group of suites for an encoder; 0 if it is not known."""
         sentences = self._datasets.sentences.get(group, 0) * SENTENCE_TOKENS
-        suites = self.plan.groups(encoder).get(group, [])
+        suites = self.study.groups(encoder).get(group, [])
         return sentences + sum(self._text_tokens(suite, encoder) for suite in suites)
 
     def _text_tokens(self, suite: str, encoder: str) -> float:
-        """Return the tokens of a suite of long texts, of the sets that are read of an encoder; 0 for another suite."""
+        """Return the number of tokens of a suite of long texts, in the sets of an encoder; 0 for other suites."""
         tokens = self._datasets.tokens.get(suite, 0.0)
         if not isinstance(tokens, dict):
             return tokens
         named_by = current().suites[suite].named_by
-        read = self.plan.options(suite, [encoder]).get(named_by, tokens)
+        read = self.study.options(suite, [encoder]).get(named_by, tokens)
         return sum(count for name, count in tokens.items() if name in read)
 
     @cached_property
     def _datasets(self) -> Datasets:
-        return load_datasets(self.plan.workflow)
+        return load_datasets(self.study.workflow)

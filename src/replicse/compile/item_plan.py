@@ -1,4 +1,4 @@
-"""The plan of an item: everything about its cells that is known before anything is measured."""
+"""The plan of an item: everything that is known about the cells before measuring."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,12 +22,12 @@ from replicse.spec.tables import Item
 
 @dataclass(frozen=True)
 class CellFacts:
-    """What a study knows about a cell in addition to the cell itself.
+    """Facts of a study about a cell.
 
     Args:
-        precision: the precision of its runs, and the paper's if it is another.
+        precision: the precision of the runs, and the paper's if it differs.
         why_not_comparable: why it cannot be compared with the published number; empty if it can.
-        spread: a published standard deviation that was measured in its setting.
+        spread: a published standard deviation, measured in the setting of the cell.
     """
 
     precision: str = ""
@@ -37,25 +37,25 @@ class CellFacts:
 
 @dataclass(frozen=True, eq=False)
 class ItemPlan:
-    """An item with its cells, and what judging them needs to know about their encoders.
+    """An item with cells, and the facts about encoders for judging.
 
-    A job reads it from its specification, so that it compiles nothing.
+    A job reads it from the specification and does not compile the study.
 
     Args:
-        item: the item, without the requests for its encoders.
+        item: the item, without requests for encoders.
         scale: the name of the scale.
         is_comparable: whether the scale is the papers' own.
         is_embedded: whether the data are the generated ones.
         planned: the cells in the order of the study.
-        facts: what is known about each cell, by its id.
+        facts: the facts about each cell, by id.
         searched: the hyper-parameters of searches by their path in a run and by encoder.
         runs: the run of each encoder that was trained.
         depends: the runs that each run directly depends on.
-        readings: what an evaluation file says about its encoder, by encoder and group of suites.
-        own_sets: the user's own evaluation sets that its cells read, by name.
+        readings: the description of the encoder in an evaluation file, by encoder and group of suites.
+        own_sets: the user's evaluation sets that the cells need, by name.
         variants: the titles of protocols that are run only for adjudication.
         deviations: the text on deviations of the item.
-        scale_notes: what the scale changes in the item's recipes and leaves of its searches, a clause each.
+        scale_notes: the changes of the scale in the item's recipes and searches, a clause each.
     """
 
     item: Item
@@ -97,7 +97,7 @@ class ItemPlan:
         return follow(runs, self.depends)
 
     def evaluated(self, encoder: str, group: str) -> Mapping[str, Any]:
-        """Return what an evaluation file says about its encoder."""
+        """Return the description of an encoder in an evaluation file."""
         reading: Mapping[str, Any] = self.readings.get(encoder, {}).get(group, {})
         return reading
 
@@ -169,9 +169,11 @@ class ItemPlan:
 
 
 def plan_item(study: Study, item: Item) -> ItemPlan:
-    """Collect what a study knows about an item."""
+    """Collect the facts of a study about an item."""
     cells = tuple(study.cells[item.id])
-    measured = [operand for cell in cells for operand in cell.operands or (cell,)]
+    measured: list[Cell] = []
+    for cell in cells:
+        measured += cell.operands or (cell,)
     runs: dict[str, str] = {}
     readings: dict[str, dict[str, Any]] = {}
     searched: dict[str, dict[str, Any]] = {}
@@ -206,17 +208,21 @@ def plan_item(study: Study, item: Item) -> ItemPlan:
 
 
 def _searched_paths(cell: Cell) -> list[str]:
-    """Return the paths that the search of a cell sets in a run, or shows; an empty list for other cells."""
+    """Return the paths in a run that the search of a cell sets or shows; an empty list for other cells."""
     over = cell.column.over.jobs if cell.column.over else None
     if over is None:
         return []
     request, _ = described(cell.item, cell.row).asks(cell.column)
-    paths = [*(request.grid or {}), *(request.draw.domains if request.draw else ()), over.shows]
-    return [path for path in dict.fromkeys(paths) if path]
+    paths = [*(request.grid or {})]
+    if request.draw:
+        paths += request.draw.domains
+    if over.shows:
+        paths.append(over.shows)
+    return list(dict.fromkeys(paths))
 
 
 def _list_own_sets(study: Study, cells: Iterable[Cell]) -> Mapping[str, Any]:
-    """Return the own sets that cells read, so that a paper with further sets changes no other item."""
+    """Return the user's sets that cells need, so that a paper with further sets changes no other item."""
     prefix = "sets/"
     read = [cell.metric_path.removeprefix(prefix) for cell in cells if cell.metric_path.startswith(prefix)]
     sets: Mapping[str, Any] = only_sets({"sets": study.own_sets}, read)["sets"]
@@ -281,7 +287,7 @@ def _variant_titles(study: Study, item: Item) -> dict[str, str]:
 
 
 def _without_requests(item: Item) -> dict[str, Any]:
-    """Return an item as plain data without what asks for encoders."""
+    """Return an item as plain data without the requests for encoders."""
     document = item.plain()
     document.pop("encoder", None)
     for row in document["rows"]:
@@ -293,7 +299,7 @@ def _without_requests(item: Item) -> dict[str, Any]:
 
 
 def _describe_spread(spread: Spread | None) -> list[float | None] | None:
-    """Return a standard deviation and its degrees of freedom; JSON has no infinite number."""
+    """Return a standard deviation and degrees of freedom; JSON has no infinite number."""
     if spread is None:
         return None
     return [spread.sd, spread.degrees if math.isfinite(spread.degrees) else None]

@@ -1,4 +1,4 @@
-"""The jobs of a study: what each reads and writes, what it is given, and the code that its outputs depend on."""
+"""The jobs of a study: inputs, outputs, payloads, and the modules that the outputs depend on."""
 
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -30,11 +30,11 @@ from replicse.world.files import FILES
 CORPORA = "replicse.data.corpora"
 # The code that judges evaluations, and the code that shows results.
 JUDGES = frozenset({"replicse.spec", "replicse.compile", "replicse.judge", "replicse.registry.suites"})
-SHOWS = frozenset({"replicse.show", "replicse.judge.document", "replicse.registry.suites"})
+SHOWS = frozenset({"replicse.show", "replicse.judge.report.build_report", "replicse.registry.suites"})
 
 
 def list_jobs(study: Study) -> Mapping[tuple[str, str], Job]:
-    """Return every job of a study by its stage and id."""
+    """Return every job of a study by stage and id."""
     jobs: Mapping[tuple[str, str], Job] = study.remember("jobs", _list_jobs)
     return jobs
 
@@ -53,16 +53,16 @@ def _make_job(
 
     Args:
         study: the study.
-        stage: its stage.
-        parts: the parts of its id.
+        stage: the stage.
+        parts: the parts of the id.
         inputs: the files that it reads.
-        payload: what the code of the stage is given.
-        modules: the modules that its outputs depend on, `module` or `module:name`.
+        payload: the data for the code of the stage.
+        modules: the modules that the outputs depend on, `module` or `module:name`.
         settings: the checked data that the payload consists of, which name further modules.
         files: plain data that names the files of the data root that it reads.
         reads_sets: whether it reads evaluation sets of the data root.
         texts: the files of the workflow that it reads.
-        outputs: its outputs, unless they follow from its stage and id.
+        outputs: the outputs; default: computed from stage and id.
     """
     settings = tuple(settings)
     code = frozenset(map(unit_of, {*modules, *modules_of(settings)}))
@@ -155,7 +155,7 @@ class _JobBuilder:
         return self._make("tokenizer", (name,), recipe, modules, corpora, files=recipe)
 
     def _backbone(self, name: str, source: Mapping[str, Any]) -> Job:
-        # An encoder of the user is read again if one of its files has changed.
+        # An encoder of the user is loaded again if a file has changed.
         files = {"encoder": source["folder"]} if is_own_folder(source.get("folder", "")) else {}
         return self._make("backbone", (name,), source, {"replicse.encoder.preparing"}, files=files)
 
@@ -178,11 +178,9 @@ class _JobBuilder:
         initial, stores = study.init_folder(run), study.run_stores[name]
         frozen = [model.folder or "" for model in frozen_models(run)]
         tokenizer = study.tokenizer_file(run.init)
-        needs = (
-            *(self.paths.store(store, STORE) for store in dict.fromkeys(stores)),
-            tokenizer,
-            *(f"{folder}/{ENCODER[0]}" for folder in dict.fromkeys([initial, *frozen]) if folder),
-        )
+        needs = [self.paths.store(store, STORE) for store in dict.fromkeys(stores)]
+        needs.append(tokenizer)
+        needs += [f"{folder}/{ENCODER[0]}" for folder in dict.fromkeys([initial, *frozen]) if folder]
         payload = {
             "run": run.plain(),
             "run_id": name,
@@ -190,7 +188,7 @@ class _JobBuilder:
             "tokenizer": tokenizer,
             "stores": [self.paths.store(store) for store in stores],
         }
-        # The reader of a corpus belongs to its store, but a run asks the format of the corpus for labels.
+        # The reader of a corpus belongs to the store, but a run gets labels from the format of the corpus.
         formats = {source.corpus_format for source in run.sources}
         modules = {"replicse.training.loop", *(kind.__module__ for kind in formats)}
         modules |= {suite_code(run.selection.suite), *self._families(name, *frozen)}
@@ -198,7 +196,7 @@ class _JobBuilder:
         return self._make("train", (name,), payload, modules, (run,), needs, files=files, reads_sets=True)
 
     def _evaluations(self, name: str, encoder: Encoder) -> Iterator[Job]:
-        """Yield a job for each group of suites of an encoder, and one for the checkpoints of its run."""
+        """Yield a job for each group of suites of an encoder, and a job for the checkpoints of the run."""
         weights = () if encoder.source.vectors else (f"{self.study.encoder_folder(encoder)}/{ENCODER[0]}",)
         families = self._families(encoder.source.run or "")
         for group, suites in self.study.groups(name).items():
@@ -225,14 +223,15 @@ class _JobBuilder:
         for name in encoders:
             if name in self.sources:
                 for init in self.study.inits(self.sources[name]):
-                    modules |= {family_code(init.made_family)} if init.made_family else set()
+                    if init.made_family:
+                        modules.add(family_code(init.made_family))
             run = self.study.runs.get(self.run_of_folder.get(name, name))
             if run:
                 modules.add(type(run.head).__module__)
         return modules - {HeadParameters.__module__, ""}
 
     def _describe_encoder(self, encoder: Encoder) -> dict[str, Any]:
-        """Return what an evaluation is given about its encoder."""
+        """Return the description of an encoder in the payload of an evaluation."""
         options: dict[str, Any] = {"pooling": encoder.pooling.spelling}
         if encoder.source.words:
             options["vectors"] = encoder.source.words.plain()
@@ -247,8 +246,12 @@ class _JobBuilder:
         return options
 
     def _describe_suites(self, name: str, suites: list[str]) -> dict[str, Any]:
-        options = {suite: given for suite in suites if (given := self.study.options(suite, [name]))}
-        return {"suite": suites, **({"options": options} if options else {})}
+        options = {}
+        for suite in suites:
+            own = self.study.options(suite, [name])
+            if own:
+                options[suite] = own
+        return {"suite": suites, "options": options} if options else {"suite": suites}
 
     def _count(self) -> Job:
         payload = self.study.count_job()
@@ -280,7 +283,7 @@ def _suite_modules(suites: Iterable[str]) -> set[str]:
 
 
 def _encoder_modules(encoder: Encoder) -> set[str]:
-    """Return the code that opens an encoder and computes its vectors."""
+    """Return the code that loads an encoder and computes vectors."""
     modules = {f"replicse.encoder.{'baselines.word_vectors' if encoder.source.vectors else 'sentence'}"}
     if encoder.postprocess:
         modules.add("replicse.encoder.baselines.fitted")
@@ -300,9 +303,10 @@ def _encoder_settings(encoder: Encoder) -> list[object]:
 
 
 def _list_outcomes(study: Study) -> Iterator[Job]:
-    """Yield the jobs from the evaluations of a study's cells to its report."""
+    """Yield the jobs from the evaluations of cells to the report."""
     paths, items = study.paths, study.items.values()
-    results, tables = [paths.item(item) for item in study.items], [paths.table(item) for item in study.items]
+    results = list(map(paths.item, study.items))
+    tables = list(map(paths.table, study.items))
     figures = [paths.figure(item.id) for item in items if item.figure]
     described = {"config": study.config.whole(), "record": describe_study(study)}
     yield _make_job(study, "study", (), (), described, ())

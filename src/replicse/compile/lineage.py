@@ -1,4 +1,4 @@
-"""What runs are made from: the runs that each run depends on, and where weights come from."""
+"""The lineage of runs: the runs that each run depends on, and the sources of weights."""
 
 from collections.abc import Mapping
 
@@ -24,10 +24,7 @@ def run_dependencies(study: Study) -> dict[str, tuple[str, ...]]:
 
 
 def run_sources(study: Study) -> Mapping[str, Init]:
-    """Return what each run, and each folder of weights, was made from.
-
-    A folder of the data root is given as the place where it is.
-    """
+    """Return the start of each run and of each folder of weights; folders of the data root are full paths."""
     sources = {run: spec.init for run, spec in study.runs.items()}
     for folder, run in checkpoint_runs(study).items():
         sources[folder] = study.runs[run].init
@@ -39,7 +36,7 @@ def run_sources(study: Study) -> Mapping[str, Init]:
 
 
 def _folders(study: Study, run: Run) -> list[str]:
-    """Return the folders of weights that a run reads: its start, frozen models, and encoders that propose words."""
+    """Return the folders of weights that a run needs: its start, frozen models, and encoders that propose words."""
     folders = [study.init_folder(run), *(model.folder or "" for model in frozen_models(run))]
     for source in run.sources:
         for view in source.views:

@@ -1,111 +1,164 @@
-"""The lines of a row: the row as described, its further encoders, its variants, and what each column asks for there."""
+"""The lines of a row: as described, further encoders and variants, with the request of each cell."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import reduce
 
+from replicse.compile.requests import merge_cell_request
 from replicse.compile.study import Study
 from replicse.errors import BadInput
 from replicse.registry.run_specs import PARTS
 from replicse.spec.cell_id import AS_DESCRIBED
 from replicse.spec.columns import AnyColumn
-from replicse.spec.models import EncoderRequest, PlannedRequest, layered
-from replicse.spec.protocols import ON_BACKBONE, Protocol, changed, variants
+from replicse.spec.models import EncoderRequest, PlannedRequest, Vary
+from replicse.spec.protocols import AS_RUN, ON_BACKBONE, Protocol
 from replicse.spec.tables import Item, Row
+
+# Layers of a request, the lowest first.
+Layers = tuple[EncoderRequest, ...]
 
 
 @dataclass(frozen=True)
 class Line:
-    """One row under one protocol: what the row asks for in each column, and the columns that the line is about.
+    """A row under one protocol.
 
-    `file` is that of the protocols of a variant. A quoted line is printed and not run.
+    Args:
+        item: the item.
+        row: the row.
+        protocol: the name of the protocol.
+        layers: the layers of requests by column: the request of the row, and the changes of protocols.
+        about: the ids of the columns that the protocol changes; all columns if the row has its own cells.
+        file: the file of the protocols of a variant.
+        quoted: whether it is printed and not run.
     """
 
     item: Item
     row: Row
     protocol: str
-    requests: Mapping[str, EncoderRequest]
+    layers: Mapping[str, Layers]
     about: frozenset[str]
     file: str = ""
     quoted: bool = False
     _asked: dict[tuple[str, int], tuple[PlannedRequest, str]] = field(default_factory=dict)
 
     def shows(self, column: AnyColumn) -> bool:
-        """Return whether it has a cell in a column: one that it is about, or that is derived from one of these."""
-        columns = [read for _, read in column.reads.values()] if column.kind == "derived" else [column.id]
+        """Return whether it has a cell in a column: one of `about`, or a column derived from one of these."""
+        columns = [column.id]
+        if column.kind == "derived":
+            columns = [read for _, read in column.reads.values()]
         return not self.about.isdisjoint(columns)
 
     def asks(self, column: AnyColumn) -> tuple[PlannedRequest, str]:
-        """Return what its cell asks of the encoder, and one text for all that ask for the same.
-
-        The item's layer is the lowest, then come the column's, the row's, and the cell's own.
-        """
-        row = self.requests[column.id]
-        # Most columns of a line ask for nothing of their own.
-        key = column.id if self._is_special(column) else "", id(row)
+        """Return the request of the cell in a column, and a string that is equal for equal requests."""
+        layers = self.layers[column.id]
+        # Most columns of a line have no request of their own.
+        key = column.id if self._is_special(column) else "", id(layers)
         if key not in self._asked:
-            cell = self.row.cells.get(column.id, EncoderRequest())
-            request = layered(self.item.encoder, column.encoder, row, cell)
+            request = merge_cell_request(self.item, column, layers, self.row)
             self._asked[key] = request, f"{self.item.paper} {request.model_dump_json(exclude_unset=True)}"
         return self._asked[key]
 
-    def where(self, column: AnyColumn) -> str:
-        """Return the place of what its cell asks for."""
+    def location(self, column: AnyColumn) -> str:
+        """Return the place of the request of a cell, for errors."""
         if self.file:
             return f"{self.file}: {self.protocol}: row {self.row.id} of {self.item.id}"
-        where = f"{self.item.file}: row {self.row.id}"
-        where += f", column {column.id}" if self._is_special(column) else ""
-        return where + (f": also.{self.protocol}" if self.protocol in self.row.also else "")
+        location = f"{self.item.file}: row {self.row.id}"
+        if self._is_special(column):
+            location += f", column {column.id}"
+        if self.protocol in self.row.also:
+            location += f": also.{self.protocol}"
+        return location
 
     def _is_special(self, column: AnyColumn) -> bool:
+        """Return whether a column or cell has a request besides the row's."""
         return column.id in self.row.cells or bool(column.encoder.model_fields_set)
 
 
-def lines_of(plan: Study, item: Item, row: Row) -> Iterator[Line]:
-    """Yield the lines of a row: as described, `also`, one for each variant, and one for each crossed backbone."""
+def lines_of(study: Study, item: Item, row: Row) -> Iterator[Line]:
+    """Yield the lines of a row: as described, `also`, each variant, and each crossed backbone."""
     yield described(item, row)
     for name, request in row.also.items():
-        yield _whole(item, row, name, request)
+        yield _whole(item, row, name, (request,))
     if not row.quoted:
-        paper = plan.papers[item.paper]
-        wanted = variants(paper.protocols, item.name, row.id, plan.config.adjudicates(item.id))
+        paper = study.papers[item.paper]
+        wanted = choose_variants(paper.protocols, item.name, row.id, study.config.adjudicates(item.id))
         for name, protocols in wanted.items():
             yield _variant(item, row, name, protocols, f"{paper.folder / 'protocols.yaml'}")
-    if row.id in (plan.config.crossed or {}).get(item.id, ()):
-        for seed in plan.seeds:
-            request = layered(row.encoder).replace(backbone_seed=seed)
-            yield _whole(item, row, f"{ON_BACKBONE}{seed}", request, row.quoted)
+    if row.id in (study.config.crossed or {}).get(item.id, ()):
+        for seed in study.seeds:
+            layers = (row.encoder, PlannedRequest(backbone_seed=seed))
+            yield _whole(item, row, f"{ON_BACKBONE}{seed}", layers, row.quoted)
 
 
 def described(item: Item, row: Row) -> Line:
-    """Return the line of a row as its paper describes it."""
-    return _whole(item, row, AS_DESCRIBED, row.encoder, row.quoted)
+    """Return the line of a row as the paper describes it."""
+    return _whole(item, row, AS_DESCRIBED, (row.encoder,), row.quoted)
 
 
-def _whole(item: Item, row: Row, protocol: str, request: EncoderRequest, quoted: bool = False) -> Line:
+def _whole(item: Item, row: Row, protocol: str, layers: Layers, quoted: bool = False) -> Line:
     columns = frozenset(column.id for column in item.columns)
-    return Line(item, row, protocol, dict.fromkeys(columns, request), columns, quoted=quoted)
+    return Line(item, row, protocol, dict.fromkeys(columns, layers), columns, quoted=quoted)
+
+
+def choose_variants(
+    protocols: Sequence[Protocol], item: str, row: str, adjudicated: bool
+) -> dict[str, list[Protocol]]:
+    """Return the protocols to compile for a row, by the name of the variant.
+
+    Args:
+        protocols: the protocols of the paper.
+        item: the name of the item.
+        row: the id of the row.
+        adjudicated: whether the item is adjudicated; else only the variants that the table shows are compiled.
+
+    Returns:
+        Each protocol by itself, and `as-run` with all protocols of the released code if there are several. A single
+        one equals `as-run`, so it is not compiled twice.
+    """
+    applying = [protocol for protocol in protocols if protocol.applies(item, row)]
+    chosen = {}
+    for protocol in applying:
+        if adjudicated or item in protocol.in_table:
+            chosen[protocol.id] = [protocol]
+    as_run = [protocol for protocol in applying if protocol.as_run]
+    if adjudicated and len(as_run) > 1:
+        chosen[AS_RUN] = as_run
+    return chosen
 
 
 def _variant(item: Item, row: Row, name: str, protocols: Sequence[Protocol], file: str) -> Line:
-    """Return the line of a variant; its other columns are as described, for what is derived from both."""
+    """Return the line of a variant; other columns are as described, because derived columns may need them."""
     measured = [column.id for column in item.columns if column.kind != "derived"]
-    applying = {
-        column: tuple(each for each in protocols if each.applies(item.name, row.id, column))
-        for column in measured
-    }
-    by_protocols = {
-        tuple(one.id for one in each): reduce(changed, each, row.encoder) for each in applying.values()
-    }
-    requests = {column: by_protocols[tuple(one.id for one in each)] for column, each in applying.items()}
-    about = frozenset(column for column in measured if applying[column])
-    line = Line(item, row, name, requests, about, file)
+    # Columns that the same protocols change share their layers.
+    shared: dict[tuple[str, ...], Layers] = {}
+    layers, about = {}, []
+    for column in measured:
+        applying = [each for each in protocols if each.applies(item.name, row.id, column)]
+        names = tuple(protocol.id for protocol in applying)
+        layers[column] = shared.setdefault(names, (row.encoder, *map(_protocol_layer, applying)))
+        if applying:
+            about.append(column)
+    line = Line(item, row, name, layers, frozenset(about), file)
     _check_protocols(line, protocols)
     return line
 
 
+def _protocol_layer(protocol: Protocol) -> EncoderRequest:
+    """Return the change of a protocol as a layer of a request.
+
+    Changes of views and terms are in `vary`, changes of stages of a chain in `stages`, by recipe.
+    """
+    change = protocol.change.entries()
+    vary = {key: change.pop(key) for key in Vary.model_fields if key in change}
+    if vary:
+        change["vary"] = Vary.model_construct(**vary)
+    layer = EncoderRequest.model_construct(**change)
+    if protocol.stages:
+        return PlannedRequest.model_construct(stages=dict.fromkeys(protocol.stages, layer))
+    return layer
+
+
 def _check_protocols(line: Line, protocols: Sequence[Protocol]) -> None:
-    """Refuse a protocol that gives several recipes of a row one corpus, one objective, or the like."""
+    """Check that a protocol does not give several recipes of a row the same corpus, objective or other part."""
     item, row = line.item, line.row
     for protocol in protocols:
         changes = protocol.change.run
@@ -113,12 +166,11 @@ def _check_protocols(line: Line, protocols: Sequence[Protocol]) -> None:
         if not replaced or protocol.stages:
             continue
         as_described = described(item, row)
-        about = [
-            column
-            for column in item.columns
-            if column.id in line.about and protocol.applies(item.name, row.id, column.id)
-        ]
-        recipes = sorted({use for column in about if (use := as_described.asks(column)[0].use)})
+        used = set()
+        for column in item.columns:
+            if column.id in line.about and protocol.applies(item.name, row.id, column.id):
+                used.add(as_described.asks(column)[0].use or "")
+        recipes = sorted(used - {""})
         if len(recipes) > 1:
             raise BadInput(
                 f"{line.file}: {protocol.id} replaces {replaced[0]} in row {row.id} of {item.id}, whose columns train"

@@ -1,4 +1,4 @@
-"""Where everything of a study lies, relative to the working directory."""
+"""The paths of the files of a study, relative to the working directory."""
 
 import shutil
 from collections.abc import Mapping
@@ -11,16 +11,18 @@ from replicse.registry.digests import digest
 from replicse.registry.runs import Init
 from replicse.spec.models import EncoderSource
 
-FROM = ("hub", "revision", "folder", "vectors", "words")  # what names a released encoder
+FROM = ("hub", "revision", "folder", "vectors", "words")  # the keys that identify a released encoder
 
 
 @dataclass(frozen=True)
 class Paths:
-    """Paths of one scale; every function takes an id and returns a relative path as text.
+    """The paths of a scale; a method takes an id and returns a relative path as a string.
 
-    `kept` names a committed study, whose results are next to its report, where no run of a user's own writes. `partial`
-    is what is made of a study that failed before its end: no rule makes or reads it, so none can take it for done.
-    `home` is where a committed study lies that the package contains.
+    Args:
+        scale: the name of the scale.
+        kept: the name of a committed study, whose results are next to its report; no run writes there.
+        partial: whether they are the paths of the report of an unfinished study, which no rule writes or reads.
+        home: the folder of committed studies in the package, with a final slash.
     """
 
     scale: str
@@ -50,38 +52,38 @@ class Paths:
 
     @property
     def data(self) -> str:
-        """Return the data record: where the data root is and what lies in it."""
+        """Return the data record: the data root and the files in it."""
         return f"{self.results}/{DATA}"
 
     @property
     def record(self) -> str:
-        """Return the record of the study that the report prints: scale, seeds, papers."""
+        """Return the record of the study in the report: scale, seeds, papers."""
         return f"{self.results}/{RECORD}"
 
     @property
     def config(self) -> str:
-        """Return the config of the study as it was started, for jobs that plan it again."""
+        """Return the config of the study as it was started, for jobs that load the study."""
         return f"{self.results}/{CONFIG}"
 
     def specification(self, stage: str, job: str) -> str:
-        """Return the specification of a job, which may be the only one of its stage."""
+        """Return the specification of a job; `job` is empty if the stage has one job."""
         return "/".join(filter(None, [self.results, "jobs", stage, job])) + ".json"
 
     def throughput(self, *parts: str) -> str:
-        """Return the folder of what `replicse benchmark` measured, a file per device, or a file in it."""
+        """Return the folder of the measurements of `replicse benchmark`, or the file of a device in it."""
         return "/".join([self.results, "throughput", *parts])
 
-    def judged(self, what: str) -> str:
-        """Return what is drawn from all tables: `claims`, `adjudication`, `audit`, or the values of all `cells`."""
-        return f"{self.results}/{what}.csv"
+    def judged(self, name: str) -> str:
+        """Return the CSV of `claims`, `adjudication`, `audit`, or of the values of all `cells`."""
+        return f"{self.results}/{name}.csv"
 
     @property
     def judgements(self) -> str:
-        """Return claims, adjudication and audit as the report reads them."""
+        """Return the JSON of claims, adjudication and audit for the report."""
         return f"{self.results}/{JUDGEMENTS}"
 
     def tokenizer(self, name: str) -> str:
-        """Return a trained tokenizer's file."""
+        """Return the file of a trained tokenizer."""
         return f"{self.results}/tokenizers/{name}/{TOKENIZER}"
 
     def backbone(self, name: str, *parts: str) -> str:
@@ -93,23 +95,23 @@ class Paths:
         return "/".join([self.results, "stores", store_id, *parts])
 
     def run(self, run_id: str, *parts: str) -> str:
-        """Return the folder of a training run, that of its best or last checkpoint, or a file in it."""
+        """Return the folder of a run, of the best or last checkpoint, or a file in it."""
         return "/".join([self.results, "runs", run_id, *parts])
 
     def state(self, run_id: str) -> str:
-        """Return the folder of a run's resume state: never a declared output."""
+        """Return the folder of the resume state of a run, which is not an output of a job."""
         return f"{self.results}/state/{run_id}"
 
-    def evaluation(self, encoder_id: str, what: str) -> str:
-        """Return a JSON of an encoder: a group of suites, `trajectory`, or `counts`."""
-        return f"{self.results}/encoders/{encoder_id}/{what}.json"
+    def evaluation(self, encoder_id: str, group: str) -> str:
+        """Return an evaluation file of an encoder: of a group of suites, `trajectory` or `counts`."""
+        return f"{self.results}/encoders/{encoder_id}/{group}.json"
 
     def item(self, item: str) -> str:
-        """Return an item's result: all that figures, claims, adjudication and report know of it."""
+        """Return the JSON of the result of an item, for figures, claims, adjudication and report."""
         return f"{self.results}/items/{item}.json"
 
     def table(self, item: str) -> str:
-        """Return an item's tabulated cells."""
+        """Return the CSV of the cells of an item."""
         return f"{self.results}/tables/{item}.csv"
 
     @property
@@ -118,11 +120,11 @@ class Paths:
         return f"{self.home}figures/{self._shown}"
 
     def figure(self, item: str, kind: str = "svg") -> str:
-        """Return a figure's file."""
+        """Return the file of a figure."""
         return f"{self.figures}/{item}.{kind}"
 
     def report(self, kind: str) -> str:
-        """Return a report's file."""
+        """Return a file of the report."""
         return f"{self.reports}/report.{kind}"
 
     def paper(self, key: str) -> str:
@@ -135,28 +137,28 @@ class Paths:
         return f"{self.reports}/{AUDIT}"
 
     def page(self, item: str, kind: str = "html") -> str:
-        """Return the page of one item alone, or its table as LaTeX."""
+        """Return the page of an item, or the table as LaTeX."""
         return f"{self.reports}/{item}.{kind}"
 
     def printed(self, name: str, kind: str) -> str:
-        """Return a table of the report as a file of its own, or the macros of those in LaTeX."""
+        """Return a separate file of a table of the report, or of the LaTeX macros."""
         return f"{self.reports}/tables/{name}.{kind}"
 
 
 def drop_partial(scale: str) -> None:
-    """Remove the report of what there was of a study, once all of it is there."""
+    """Remove the report of an unfinished study after it has finished."""
     partial = Paths(scale, partial=True)
     for folder in (partial.results, partial.figures, Path(partial.report("html")).parent):
         shutil.rmtree(folder, ignore_errors=True)
 
 
 def tokenizer_id(recipe: Mapping[str, Any]) -> str:
-    """Return the name of a trained tokenizer and 8 hexadecimal digits of its recipe."""
+    """Return the name of a trained tokenizer and 8 hexadecimal digits of the recipe's hash."""
     return f"{recipe['name']}-{digest(recipe, 8)}"
 
 
 def backbone_id(source: EncoderSource | Init) -> str:
-    """Return the name of a released encoder and 8 hexadecimal digits of its source."""
+    """Return the name of a released encoder and 8 hexadecimal digits of the source's hash."""
     name = source.hub or source.folder or getattr(source, "vectors", None) or ""
     recipe = {key: entry for key, entry in source.plain().items() if key in FROM}
     return f"{name.rstrip('/').rsplit('/', 1)[-1]}-{digest(recipe, 8)}"

@@ -1,44 +1,47 @@
-"""The runs that recipes describe, as written: with what a request and a protocol change in them."""
+"""The runs that recipes describe, with the changes of requests and protocols, before a scale adjusts them."""
 
-from collections.abc import Iterator, Mapping
-from functools import cached_property
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property, reduce
 from typing import NamedTuple
 
+from replicse.compile.requests import merge_cell_request, merge_requests
+from replicse.errors import BadInput, nearest
+from replicse.registry.frozen import with_frozen
 from replicse.registry.run_specs import AveragedRun, InitSpec, RunSpec
 from replicse.spec.cell_names import CellNames
-from replicse.spec.layers import merged
-from replicse.spec.models import EncoderRequest, layered
+from replicse.spec.layers import merge_layers
+from replicse.spec.models import EncoderRequest, Vary
 from replicse.spec.own_corpora import with_own_corpora
-from replicse.spec.papers import Paper, merge_runs, recipe_layers, recipe_of
+from replicse.spec.papers import Paper
 from replicse.spec.printed import Spread
-from replicse.spec.protocols import varied
 from replicse.spec.record import Record
 from replicse.spec.record_spreads import lent_spreads
 from replicse.spec.scales import Scale
+from replicse.spec.tables import Item, Row
 
-# What may change something in the run of a recipe.
+# The parts of a study that can change something in the run of a recipe.
 Request = EncoderRequest | InitSpec | AveragedRun
-# What a protocol changes in the runs of a chain, by their recipes.
+# The changes of a protocol in the runs of a chain, by their recipes.
 Stages = Mapping[str, EncoderRequest]
 
 
 class Chain(NamedTuple):
-    """What the runs of one chain of training share: the paper whose recipes they name, the place that asks for them."""
+    """A chain of training: the paper with the recipes of the runs, and the location of the request for errors."""
 
     paper: str
-    where: str
+    location: str
     stages: Stages = {}
 
 
 class Written(NamedTuple):
-    """A run as recipes and requests write it, and the part that papers of the workspace write."""
+    """A run as recipes and requests write it, and the part of it that papers of the workspace write."""
 
     run: RunSpec
     own: RunSpec = RunSpec()
 
 
 class Recipes:
-    """Reads the recipes of papers at a scale, each once."""
+    """The recipes of papers at a scale; each is merged once."""
 
     def __init__(self, papers: Mapping[str, Paper], scale: Scale, record: Record) -> None:
         self.papers, self.scale = papers, scale
@@ -46,42 +49,41 @@ class Recipes:
         self._read: dict[tuple[str, str], Written] = {}
 
     def is_own(self, paper: str) -> bool:
-        """Return whether a paper, named by its key, is one of the workspace."""
+        """Return whether the paper with a key is in the workspace."""
         return paper in self.papers and self.papers[paper].own
 
-    def read(self, paper: str, name: str, where: str) -> Written:
+    def read(self, paper: str, name: str, location: str) -> Written:
         """Return the run of a recipe of a paper as it is written."""
         if (paper, name) not in self._read:
-            layers = list(recipe_layers(self.papers, paper, name, where))
-            own = merge_runs(run for home, run in layers if home.own)
-            self._read[paper, name] = Written(merge_runs(run for _, run in layers), own)
+            layers = list(_list_layers(self.papers, paper, name, location))
+            own = _merge_runs(run for home, run in layers if home.own)
+            self._read[paper, name] = Written(_merge_runs(run for _, run in layers), own)
         return self._read[paper, name]
 
     def run(self, use: str, request: Request, chain: Chain, own: bool) -> Written:
-        """Return the run of a recipe, with what a request changes in it, before the scale's adjustments.
+        """Return the run of a recipe with the changes of a request, before the scale's adjustments.
 
         `own` says that the request is written in a paper of the workspace.
         """
-        written = self.read(chain.paper, self.scale.recipe(chain.paper, use), chain.where)
-        # A chain names its recipes with their paper.
+        written = self.read(chain.paper, self.scale.recipe(chain.paper, use), chain.location)
+        # A chain names recipes with their paper.
         stage = chain.stages.get(use.removeprefix(f"{chain.paper}/"))
         changes = [(request, own), (stage, self.is_own(chain.paper))] if stage else [(request, own)]
         for change, is_own in changes:
             if isinstance(change, EncoderRequest) and change.run and chain.paper in self.papers:
                 run = with_own_corpora(change.run, self.papers[chain.paper], self.papers)
                 change = change.replace(run=run)
-            kept = merged(written.own, change.run) if is_own and change.run else written.own
-            written = Written(changed_run(written.run, change, chain.where), kept)
+            kept = merge_layers(written.own, change.run) if is_own and change.run else written.own
+            written = Written(change_run(written.run, change, chain.location), kept)
         return written
 
     def spreads(self, run: RunSpec) -> dict[str, Spread]:
-        """Return the spreads over seeds that a source of the record or a paper has of a run, by metric path."""
-        return {
-            path: spread
-            for other, spreads in self._published
-            if other == run
-            for path, spread in spreads.items()
-        }
+        """Return the published spreads over seeds of a run, from the record or a paper, by metric path."""
+        found: dict[str, Spread] = {}
+        for other, spreads in self._published:
+            if other == run:
+                found.update(spreads)
+        return found
 
     @cached_property
     def _published(self) -> list[tuple[RunSpec, dict[str, Spread]]]:
@@ -101,30 +103,136 @@ class Recipes:
             if item is None or place is None:
                 continue
             row, column = place
-            own = row.cells.get(column.id, EncoderRequest())
-            request = layered(item.encoder, column.encoder, row.encoder, own)
+            request = merge_cell_request(item, column, [row.encoder], row)
             if request.use:
-                where = f"{item.file}: row {row.id}"
-                recipe = recipe_of(self.papers, cell.paper, request.use, where)
-                yield changed_run(recipe, request, where), {item.path(row, column): spread}
+                yield self._merge_run(item, row, request), {item.path(row, column): spread}
 
     def _printed_spreads(self) -> Iterator[tuple[RunSpec, dict[str, Spread]]]:
+        """Yield the run and spreads of each row that prints standard deviations."""
         for paper in self.papers.values():
-            lines = ((item, row) for item in paper.items.values() for row in item.rows)
-            for item, row in lines:
-                spreads = {
-                    item.path(row, column): printed.spread
-                    for column in item.columns
-                    if (printed := paper.reported.get(item.cell_id(row, column))) and printed.spread
-                }
-                request = layered(item.encoder, row.encoder)
-                if spreads and request.use:
-                    where = f"{item.file}: row {row.id}"
-                    recipe = recipe_of(self.papers, paper.key, request.use, where)
-                    yield changed_run(recipe, request, where), spreads
+            for item in paper.items.values():
+                for row in item.rows:
+                    spreads = _list_printed_spreads(paper, item, row)
+                    request = merge_requests(item.encoder, row.encoder)
+                    if spreads and request.use:
+                        yield self._merge_run(item, row, request), spreads
+
+    def _merge_run(self, item: Item, row: Row, request: EncoderRequest) -> RunSpec:
+        location = f"{item.file}: row {row.id}"
+        return change_run(
+            merge_recipe(self.papers, item.paper, request.use or "", location), request, location
+        )
 
 
-def changed_run(run: RunSpec, request: Request, where: str) -> RunSpec:
-    """Return a run with what a request changes in it: its parts, then its views and terms."""
-    changes = request.run
-    return varied(merged(run, changes) if changes else run, getattr(request, "vary", None), where)
+def _list_printed_spreads(paper: Paper, item: Item, row: Row) -> dict[str, Spread]:
+    """Return the spreads that a paper prints in a row, by metric path."""
+    spreads = {}
+    for column in item.columns:
+        printed = paper.reported.get(item.cell_id(row, column))
+        if printed and printed.spread:
+            spreads[item.path(row, column)] = printed.spread
+    return spreads
+
+
+def merge_recipe(papers: Mapping[str, Paper], paper: str, name: str, location: str) -> RunSpec:
+    """Merge the layers of a recipe into a run.
+
+    Args:
+        papers: the papers by key.
+        paper: the key of the paper whose recipe it is, unless the name contains one.
+        name: `recipe` or `other-paper/recipe`.
+        location: the place that errors name.
+
+    Raises:
+        BadInput: if a recipe is unknown or like itself.
+    """
+    return _merge_runs(run for _, run in _list_layers(papers, paper, name, location))
+
+
+def _merge_runs(layers: Iterable[RunSpec]) -> RunSpec:
+    """Merge layers of a run, each over the one before."""
+    return reduce(merge_layers, layers, RunSpec())
+
+
+def _list_layers(
+    papers: Mapping[str, Paper], paper: str, name: str, location: str, below: tuple[str, ...] = ()
+) -> Iterator[tuple[Paper, RunSpec]]:
+    """Yield the layers of a recipe, each with a paper: first the layers of the recipe in `like`."""
+    owner, _, short = name.rpartition("/")
+    home = papers.get(owner or paper)
+    if home is None or short not in home.recipes:
+        recipes = [f"{key}/{entry}" for key, value in papers.items() for entry in value.recipes]
+        if not owner and home is not None:
+            recipes = [*home.recipes]
+        raise BadInput(f'{location}: recipe "{name}" is unknown{nearest(name, recipes)}')
+    full = f"{home.key}/{short}"
+    if full in below:
+        circle = " like ".join((*below, full))
+        raise BadInput(f"{location}: recipe {full} is like itself ({circle}); break the circle")
+    recipe = home.recipes[short]
+    if recipe.init:
+        recipe = recipe.replace(init=recipe.init.of_paper(home.key))
+    recipe = with_own_corpora(recipe, home, papers)
+    recipe = with_frozen(recipe, lambda model: model.of_paper(home.key))
+    if recipe.like:
+        location = f"{home.folder / 'recipes.yaml'}: {short}.like"
+        yield from _list_layers(papers, home.key, recipe.like, location, (*below, full))
+    yield home, recipe.without("like")
+
+
+def sort_recipes(papers: Mapping[str, Paper]) -> Iterator[tuple[Paper, str]]:
+    """Yield every recipe after the one that it is like, so that a mistake is reported where it is."""
+    pending = []
+    for paper in papers.values():
+        for name, recipe in paper.recipes.items():
+            is_full = recipe.like is None or "/" in recipe.like
+            parent = recipe.like if is_full else f"{paper.key}/{recipe.like}"
+            pending.append((paper, name, parent))
+    while pending:
+        waiting = {f"{paper.key}/{name}" for paper, name, _ in pending}
+        ready = [entry for entry in pending if entry[2] not in waiting]
+        blocked = [entry for entry in pending if entry[2] in waiting]
+        if not ready:
+            # A circle: the first recipe of it raises.
+            ready, blocked = pending, []
+        for paper, name, _ in ready:
+            yield paper, name
+        pending = blocked
+
+
+def change_run(run: RunSpec, request: Request, location: str) -> RunSpec:
+    """Change the parts of a run that a request names, then the views and terms."""
+    if request.run:
+        run = merge_layers(run, request.run)
+    return vary_run(run, getattr(request, "vary", None), location)
+
+
+def vary_run(run: RunSpec, vary: Vary | None, location: str) -> RunSpec:
+    """Change the augmentations, the loss terms or both sides of the pairs of a run.
+
+    Raises:
+        BadInput: if the run does not have the term or an augmentation, because the change would seem to have no effect.
+    """
+    if vary is None:
+        return run
+    views, objective = run.views or (), run.objective or ()
+    names = {term.term for term in objective}
+    for name in vary.terms:
+        if name not in names:
+            present = ", ".join(sorted(term.term for term in objective))
+            raise BadInput(f'{location}: term "{name}" is changed, but the run has {present}')
+    if (vary.augment or vary.both_sides) and not any(view.augment for view in views):
+        raise BadInput(f"{location}: an augmentation is changed, but no view of the run has one")
+    if vary.augment:
+        views = tuple(view.augmented(vary.augment, location) for view in views)
+    if vary.both_sides:
+        # With the same seed, a random augmentation would make the two sides equal.
+        augment = next(view.augment for view in views if view.augment)
+        first = views[0].replace(augment=augment.replace(seed=augment.seed + 1))
+        views = (first, *views[1:])
+    terms = []
+    for term in objective:
+        if term.term in vary.terms:
+            term = type(term).of({**term.written(), **vary.terms[term.term]}, location)
+        terms.append(term)
+    return run.replace(views=views, objective=tuple(terms))

@@ -1,18 +1,20 @@
-"""The study of the record: cells whose values others measured, instead of runs of ours."""
+"""The study of the record: cells with values that others measured."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 
 from replicse.compile.paths import Paths
+from replicse.compile.requests import merge_cell_request
 from replicse.compile.selection import load_scales, papers_scale
 from replicse.compile.study import Cell, Study
 from replicse.spec.cell_id import AS_DESCRIBED
 from replicse.spec.cell_names import CellNames, is_measured
 from replicse.spec.columns import AnyColumn
 from replicse.spec.config import Config, by_paper
-from replicse.spec.models import SOURCES, Encoder, EncoderRequest, EncoderSource, layered
+from replicse.spec.models import SOURCES, Encoder, EncoderRequest, EncoderSource
 from replicse.spec.papers import Paper, printed_of
 from replicse.spec.record import Record, Source, SourceReading, SourceSetting
 from replicse.spec.scales import load_scale
@@ -24,9 +26,15 @@ RELEASED = "released"  # the protocol of a checkpoint that the authors published
 
 @dataclass(frozen=True)
 class SourceCell:
-    """One cell as one source measured it in one setting: a cell of a study whose jobs are the readings.
+    """A cell as a source measured it in a setting.
 
-    `trained` says that the values depend on a training seed, stated or not.
+    Args:
+        cell: the cell, whose jobs are the readings.
+        source: the source.
+        source_name: the name of the source.
+        setting_name: the name of the setting.
+        readings: the readings, counted ones first.
+        trained: whether the values depend on a training seed, stated or not.
     """
 
     cell: Cell
@@ -38,7 +46,7 @@ class SourceCell:
 
     @property
     def setting(self) -> SourceSetting:
-        """Return how the source made its values."""
+        """Return the setting of the values."""
         return self.source.settings[self.setting_name]
 
     @property
@@ -53,14 +61,14 @@ class SourceCell:
 
     @property
     def priority(self) -> tuple[bool, int, float, str, str]:
-        """Return the sort key by which sources are ordered: printed setting, most values, finest rounding, name."""
+        """Return the sort key of sources: printed setting, most values, finest rounding, name."""
         printed, count = self.setting.is_printed, len(self.cell.jobs)
         return not printed, -count, self.half_digit, self.source_name, self.setting_name
 
 
 @dataclass(frozen=True)
 class RecordStudy:
-    """The study of the record, and by the name of a cell all of its source cells, the deciding one first."""
+    """The study of the record, and all source cells by the name of their cell, the used one first."""
 
     study: Study
     sources: Mapping[str, Sequence[SourceCell]]
@@ -69,11 +77,17 @@ class RecordStudy:
 def record_study(
     workflow: Path, papers: Mapping[str, Paper], record: Record, only: Collection[str] | None = None
 ) -> RecordStudy:
-    """Return the study of the items whose cells others measured, of `only` some papers when they are named.
+    """Create the study of the items whose cells others measured.
 
-    A cell has the readings of one source: the one with most seeds in the printed setting. Readings of a checkpoint that
-    the authors released are cells of their own when the paper trains the encoder. Cells that ask for the same encoder
-    and metric, in whatever table, share their readings.
+    A cell has the readings of one source: the one with most seeds in the printed setting. If the paper trains the
+    encoder, readings of a checkpoint that the authors released are separate cells. Cells with the same encoder and
+    metric share their readings, also between tables.
+
+    Args:
+        workflow: the folder of papers and scales.
+        papers: the papers by key.
+        record: the record.
+        only: the keys of papers to include; default: all papers.
     """
     scales = load_scales(workflow)
     scale = load_scale(scales[papers_scale(workflow)], scales)
@@ -81,13 +95,14 @@ def record_study(
     sources: dict[str, Sequence[SourceCell]] = {}
     cells: dict[str, list[Cell]] = {}
     keys = papers if only is None else [key for key in papers if key in only]
-    for item in (item for key in keys for item in papers[key].items.values()):
-        measured: dict[str, Sequence[SourceCell]] = {}
-        of_item = list(_cells_of(papers, item, readings, measured))
-        # An item that prints nothing is kept when somebody measured a cell of it by name.
-        if item.id in readings.items or any(several[0].cell.reported for several in measured.values()):
-            cells[item.id] = of_item
-            sources |= measured
+    for key in keys:
+        for item in papers[key].items.values():
+            measured: dict[str, Sequence[SourceCell]] = {}
+            item_cells = list(_list_cells(papers, item, readings, measured))
+            # An item without reported numbers is included if a source names a cell of it.
+            if item.id in readings.items or any(several[0].cell.reported for several in measured.values()):
+                cells[item.id] = item_cells
+                sources |= measured
     study = Study(
         config=Config(scale=scale.name, papers=by_paper(cells), seeds=(0,)),
         workflow=workflow,
@@ -97,7 +112,7 @@ def record_study(
         items={name: papers[name.partition("/")[0]].items[name.partition("/")[2]] for name in cells},
         cells=dict(cells),
     )
-    for source_cell in (each for several in sources.values() for each in several):
+    for source_cell in chain.from_iterable(sources.values()):
         repository = source_cell.source.repository or source_cell.source.thread
         encoder = Encoder(source=EncoderSource(hub=repository, revision=source_cell.source.commit))
         study.encoders.update(dict.fromkeys(source_cell.cell.encoders, encoder))
@@ -105,7 +120,7 @@ def record_study(
 
 
 class _Readings:
-    """The readings of the record by what they are of, an encoder and a metric path; `items` are named by them."""
+    """The readings of the record by encoder and metric path; `items` are the items that they name."""
 
     def __init__(self, papers: Mapping[str, Paper], record: Record) -> None:
         self.record = record
@@ -125,7 +140,7 @@ class _Readings:
             group.setdefault((reading.source, reading.setting), []).append(reading)
 
     def of_cell(self, cell: Cell) -> dict[str, list[SourceCell]]:
-        """Return the source cells of a cell by protocol: as described, and of a released checkpoint."""
+        """Return the source cells of a cell by protocol: as described, and the released checkpoint."""
         if not _is_read(cell.column):
             return {}
         encoder = self._encoder(cell.item, cell.row, cell.column)
@@ -133,10 +148,10 @@ class _Readings:
         for released in (False, True):
             protocol = RELEASED if released and encoder.is_trained else AS_DESCRIBED
             groups = self._groups.get((encoder.key(released), cell.metric_path), {})
-            found.setdefault(protocol, []).extend(
-                _source_cell(replace(cell, protocol=protocol), self.record.sources[source], setting, readings)
-                for (source, setting), readings in groups.items()
-            )
+            cells = found.setdefault(protocol, [])
+            for (source, setting), readings in groups.items():
+                measured = replace(cell, protocol=protocol)
+                cells.append(_source_cell(measured, self.record.sources[source], setting, readings))
         return {protocol: sorted(each, key=_priority) for protocol, each in found.items() if each}
 
     def _encoder(self, item: Item, row: Row, column: AnyColumn) -> "_EncoderOfCell":
@@ -148,7 +163,7 @@ class _Readings:
 
 @dataclass(frozen=True)
 class _EncoderOfCell:
-    """What a cell reads, as text that is equal for equal encoders: as described, and the released checkpoint of it."""
+    """The encoder of a cell as described, and the released checkpoint, as strings that are equal for equal encoders."""
 
     described: str
     released: str
@@ -159,10 +174,10 @@ class _EncoderOfCell:
 
 
 def _encoder_of(item: Item, row: Row, column: AnyColumn) -> _EncoderOfCell:
-    request = _request(item, row, column, row.encoder)
+    request = merge_cell_request(item, column, [row.encoder], row)
     described = _request_key(item, row, request)
     if RELEASED in row.also:
-        checkpoint = _request_key(item, row, _request(item, row, column, row.also[RELEASED]))
+        checkpoint = _request_key(item, row, merge_cell_request(item, column, [row.also[RELEASED]], row))
         return _EncoderOfCell(described, checkpoint, is_trained=True)
     checkpoint = f"{RELEASED} {described}" if request.use else described
     return _EncoderOfCell(described, checkpoint, is_trained=bool(request.use))
@@ -180,25 +195,21 @@ def _priority(measured: SourceCell) -> tuple[bool, int, float, str, str]:
     return measured.priority
 
 
-def _request(item: Item, row: Row, column: AnyColumn, line: EncoderRequest) -> EncoderRequest:
-    return layered(item.encoder, column.encoder, line, row.cells.get(column.id, EncoderRequest()))
-
-
 def _has_own_encoder(row: Row, column: AnyColumn) -> bool:
-    """Return whether the encoder of a cell is not that of its row."""
+    """Return whether the encoder of a cell differs from the encoder of the row."""
     return column.id in row.cells or bool(column.encoder.model_fields_set)
 
 
 def _is_read(column: AnyColumn) -> bool:
-    """Return whether a reading of one run can be in a column: not in one of the maximum or spread over seeds."""
+    """Return whether a column can have a reading of one run; a maximum or spread over seeds cannot."""
     of_runs = column.over is None or column.over.seeds.statistic == "mean"
     return column.kind == "score" and is_measured(column) and of_runs
 
 
-def _cells_of(
+def _list_cells(
     papers: Mapping[str, Paper], item: Item, readings: _Readings, sources: dict[str, Sequence[SourceCell]]
 ) -> Iterator[Cell]:
-    """Yield the cells of an item, those of a row by protocol, and add their source cells to `sources`."""
+    """Yield the cells of an item, row by row and by protocol, and add their source cells to `sources`."""
     for row in item.rows:
         cells: dict[str, list[Cell]] = {AS_DESCRIBED: [], RELEASED: []}
         for column in item.columns:
@@ -228,28 +239,26 @@ def _empty_cell(papers: Mapping[str, Paper], item: Item, row: Row, column: AnyCo
 def _source_cell(
     cell: Cell, source: Source, setting_name: str, readings: Sequence[SourceReading]
 ) -> SourceCell:
-    """Return a cell as a source measured it: its readings by seed, those without a stated seed in their order."""
+    """Return a cell as a source measured it: readings by seed, then readings without a stated seed."""
     is_retrained = source.settings[setting_name].encoder == "retrained"
     ordered = sorted(readings, key=lambda reading: (reading.seed is None, reading.seed or 0))
-    # A checkpoint read twice is still one value: the finest one.
+    # Several readings of one checkpoint are one value: the most precise one.
     counted = ordered if is_retrained else [min(ordered, key=lambda reading: reading.number.half_digit)]
     again = [reading for reading in ordered if reading not in counted]
-    # As the source names it: cells that share readings share the names of their encoders.
+    # Cells that share readings share the names of their encoders, so the source names them.
     first = readings[0]
     _, item, row, column, *_ = first.cell.split("/")
     own = [column] if _has_own_encoder(cell.row, cell.column) else []
     stem = "/".join([first.source, setting_name, item, row, *own])
-    runs = [_run_name(reading, place, len(counted)) for place, reading in enumerate(counted, start=1)]
-    measured = replace(
-        cell,
-        jobs=tuple((f"{stem}{run}",) for run in runs),
-        seeds=tuple(reading.seed for reading in counted),
-    )
+    jobs = []
+    for number, reading in enumerate(counted, start=1):
+        jobs.append((stem + _run_name(reading, number, len(counted)),))
+    measured = replace(cell, jobs=tuple(jobs), seeds=tuple(reading.seed for reading in counted))
     return SourceCell(measured, source, first.source, setting_name, (*counted, *again), is_retrained)
 
 
-def _run_name(reading: SourceReading, place: int, count: int) -> str:
-    """Return the name of the run of a reading: its seed, else its place among several."""
+def _run_name(reading: SourceReading, number: int, count: int) -> str:
+    """Return the name of the run of a reading: the seed, or a number if there are several."""
     if reading.seed is not None:
         return f"/s{reading.seed}"
-    return f"/run-{place}" if count > 1 else ""
+    return f"/run-{number}" if count > 1 else ""

@@ -1,10 +1,11 @@
-"""The selection of a config: its scale and its items."""
+"""Select the scale and the items of a config."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from replicse.checked import read_yaml
 from replicse.compile.lines import described
+from replicse.compile.searches import count_search_jobs, limit_searches
 from replicse.errors import BadInput, check_known, check_names
 from replicse.spec.config import Config, Names, OwnRow
 from replicse.spec.models import EncoderRequest
@@ -15,24 +16,34 @@ from replicse.workspace import is_own, looked_up
 
 
 def load_scales(workflow: Path) -> dict[str, Path]:
-    """Return the file of every scale by name; one of the workspace replaces the workflow's."""
+    """Return the file of every scale by name; a file of the workspace replaces the workflow's."""
     return {path.stem: path for path in looked_up(workflow, "scales/*.yaml")}
 
 
 def papers_scale(workflow: Path) -> str:
-    """Return the name of the scale of the papers' own models and data: the first whose numbers are comparable."""
+    """Return the name of the first scale whose numbers are comparable with the papers'."""
     return next(name for name, file in load_scales(workflow).items() if read_yaml(file).get("comparable"))
 
 
 def chosen_scale(config: Config, workflow: Path, file: str) -> Scale:
-    """Return the scale of a config; BadInput names the nearest one where it is not known."""
+    """Load the scale of a config.
+
+    Raises:
+        BadInput: if it does not exist; names the most similar scale.
+    """
     scales = load_scales(workflow)
     check_known(config.scale, scales, f'{file}: scale is "{config.scale}"')
     return load_scale(scales[config.scale], scales)
 
 
 def chosen_items(config: Config, papers: Mapping[str, Paper], file: str) -> Iterator[Item]:
-    """Yield the items of a config, each with the rows that are asked for; all papers are in their order."""
+    """Yield the items of a config, each with the rows that the config selects or adds.
+
+    Papers are in the order of the config; `all` papers are sorted: the first, then by year and key.
+
+    Raises:
+        BadInput: if the config names a paper, item or row that does not exist.
+    """
     names = [item.id for paper in papers.values() for item in paper.items.values()]
     rows, crossed = config.rows or {}, config.crossed or {}
     check_names(f"{file}: rows", rows, names)
@@ -45,31 +56,36 @@ def chosen_items(config: Config, papers: Mapping[str, Paper], file: str) -> Iter
                 check_names(f"{file}: {key}.{name}", wanted or [""], ids)
             elif twice := next((each for each in wanted if each in ids), ""):
                 raise BadInput(f'{file}: {key}.{name}: the item has a row "{twice}"; name yours otherwise')
-    ordered = sorted(papers, key=lambda key: (not papers[key].about.first, papers[key].about.year, key))
-    chosen: Mapping[str, Names] = dict.fromkeys(ordered, "all") if config.papers == "all" else config.papers
+    chosen: Mapping[str, Names]
+    if config.papers == "all":
+        ordered = sorted(papers, key=lambda key: (not papers[key].about.first, papers[key].about.year, key))
+        chosen = dict.fromkeys(ordered, "all")
+    else:
+        chosen = config.papers
     if not any(chosen.values()):
         raise BadInput(f"{file}: papers asks for no item; name one, or all")
     check_names(f"{file}: papers", chosen, papers)
-    for key, asked in chosen.items():
+    for key, wanted_items in chosen.items():
         items = papers[key].items
-        check_names(f"{file}: papers.{key}", items if asked == "all" else asked, items)
-        for name in items if asked == "all" else asked:
+        item_names = list(items) if wanted_items == "all" else wanted_items
+        check_names(f"{file}: papers.{key}", item_names, items)
+        for name in item_names:
             item = items[name]
             own = rows.get(item.id)
             if isinstance(own, Mapping):
-                yield item.with_own({key: own_row(key, row) for key, row in own.items()}.values())
+                yield item.with_own([own_row(key, row) for key, row in own.items()])
             else:
                 yield item if own is None else item.with_rows(own)
 
 
 def own_row(key: str, row: OwnRow) -> Row:
-    """Return a row of your own as an item has it."""
+    """Return a user's row of the config as a row of an item."""
     request = EncoderRequest.model_construct(**row.without("label").entries())
     return Row(id=key, label=row.label or key, group=OWN, encoder=request)
 
 
 def too_large(items: Iterable[Item], config: Config, scale: Scale) -> list[Item]:
-    """Return the items with a search that is too large for the scale, unless the config names them."""
+    """Return the items whose largest search exceeds the limit of the scale and that the config does not name."""
     most = scale.largest_search
     if most is None:
         return []
@@ -77,13 +93,14 @@ def too_large(items: Iterable[Item], config: Config, scale: Scale) -> list[Item]
 
 
 def largest_search(item: Item, scale: Scale) -> int:
-    """Return how many jobs the largest search of an item has at a scale; 1 where it has none."""
-    # A search without a statistic over its jobs is refused where it is planned.
+    """Return how many jobs the largest search of an item has at a scale; 1 without searches."""
+    # A search in another column raises when it is compiled.
     columns = [column for column in item.columns if column.over and column.over.jobs]
-    requests = (
-        (described(item, row).asks(column)[0], f"{item.file}: row {row.id}")
-        for row in item.rows
-        for column in columns
-    )
-    limited = scale.limiting(is_own(item.file))
-    return max((limited.jobs(request, where) for request, where in requests), default=1)
+    limited = limit_searches(scale, is_own(item.file))
+    largest = 1
+    for row in item.rows:
+        line = described(item, row)
+        for column in columns:
+            jobs = count_search_jobs(limited, line.asks(column)[0], f"{item.file}: row {row.id}")
+            largest = max(largest, jobs)
+    return largest

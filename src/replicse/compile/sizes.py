@@ -1,4 +1,4 @@
-"""Sizes of encoders, as far as they are known without their weights, and what a training takes of memory and disk."""
+"""Sizes of encoders, if known without their weights, and the memory and disk space of a training."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -7,21 +7,21 @@ from replicse.registry.architectures import size_in, size_of
 from replicse.registry.frozen import frozen_models
 from replicse.registry.runs import Init, Run
 
-# Run id or folder of weights -> what it was made from: hub id, fresh encoder, or another run.
+# Run id or folder of weights -> source: hub id, fresh encoder, or another run.
 Sources = Mapping[str, Init]
 # The largest vocabulary of the papers' encoders, that of RoBERTa.
 VOCABULARY = 50_265
 # fp32 weights, their gradients and AdamW's two moments.
 TRAINED_BYTES, FROZEN_BYTES = 16, 4
-# Bytes that a layer keeps of each token and unit of width for the backward pass: counted line by line in the packed
+# Bytes that a layer keeps for the backward pass, per token and unit of width: counted line by line in the packed
 # encoder, with autocast (half precision for products, fp32 for normalisation and sums) and without.
 KEPT_BYTES = {"fp16": 42, "bf16": 42, "fp32": 74, "tf32": 74}
-# How far the estimate may be off, in either direction.
+# The factor by which the estimate may be wrong in either direction.
 UNSURE = 1.3
 
 
 def sizes_of(source: Init, sources: Sources) -> tuple[int, int] | None:
-    """Return layers and width of an encoder; None where it is not known here."""
+    """Return the layers and the width of an encoder; None if they are not known."""
     while source.run:
         source = sources[source.run]
     if source.fresh:
@@ -37,14 +37,14 @@ def layer_parameters(layers: int, hidden: int) -> int:
 
 
 def encoder_parameters(layers: int, hidden: int) -> int:
-    """Return about how many parameters an encoder has, its token embeddings included."""
+    """Return the approximate number of parameters of an encoder with token embeddings."""
     return layer_parameters(layers, hidden) + VOCABULARY * hidden
 
 
 def saved_bytes(run: Run, sources: Sources) -> float | None:
-    """Return about how many bytes of weights a run leaves on the disk; None if the size of its encoder is not known.
+    """Return the approximate bytes of weights of a run on the disk; None if the size of the encoder is not known.
 
-    `best` and `last` are one file if nothing selects, and so is each step of a trajectory by itself.
+    Without selection `best` and `last` are one file. Each step of a trajectory is a file.
     """
     size = sizes_of(run.init, sources)
     if size is None:
@@ -54,17 +54,17 @@ def saved_bytes(run: Run, sources: Sources) -> float | None:
 
 
 def training_bytes(run: Run, sources: Sources, rows: int | None = None) -> float | None:
-    """Return about how many bytes of GPU memory a training step takes.
+    """Return the approximate bytes of GPU memory of a training step.
 
-    Weights with gradients and moments, frozen models, and what the layers keep of each token for the backward pass.
+    Counts weights with gradients and moments, frozen models, and activations kept for the backward pass.
 
     Args:
         run: the run.
-        sources: where weights come from.
-        rows: rows of a chunk that is encoded at a time; the batch if not given.
+        sources: the sources of weights.
+        rows: rows that are encoded at a time; default: the batch.
 
     Returns:
-        Bytes, to about 30%; None if the size of an encoder is not known.
+        Bytes, within about 30%; None if the size of an encoder is not known.
     """
     size = sizes_of(run.init, sources)
     if size is None:
@@ -77,8 +77,12 @@ def training_bytes(run: Run, sources: Sources, rows: int | None = None) -> float
         passes = len(views) + sum(term.passes(count) for term in source.objective)
         tokens = (rows or run.optimisation.batch_size) * passes * run.row_tokens
         largest = max(largest, tokens * layers * hidden * KEPT_BYTES[run.precision])
-    weights = TRAINED_BYTES * encoder_parameters(layers, hidden) * (2 if run.encoders == "two" else 1)
-    weights += FROZEN_BYTES * encoder_parameters(layers, hidden) * (1 if run.momentum else 0)
+    parameters = encoder_parameters(layers, hidden)
+    weights = TRAINED_BYTES * parameters
+    if run.encoders == "two":
+        weights *= 2
+    if run.momentum:
+        weights += FROZEN_BYTES * parameters
     for model in frozen_models(run.terms):
         other = sizes_of(sources[model.folder or ""], sources)
         if other is None:

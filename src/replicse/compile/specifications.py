@@ -1,7 +1,7 @@
-"""The specification of a job: the file that a rule has as its input, and what has changed since a job has finished.
+"""The specifications of jobs, which are inputs of their rules, and the changes since a job has finished.
 
 The workflow writes the specification of each job to `results/<scale>/jobs/<stage>/<id>.json`. A job that has finished
-writes a copy of it next to its outputs. A result is right if its copy equals the specification of today.
+writes a copy of it next to the outputs. A result is right if the copy equals the specification of today.
 """
 
 import json
@@ -40,7 +40,7 @@ class Specifications:
 
     Args:
         study: the study.
-        package: the folder of the package that its jobs run.
+        package: the folder of the package that jobs run.
     """
 
     def __init__(self, study: Study, package: Path = PACKAGE) -> None:
@@ -57,7 +57,7 @@ class Specifications:
         self.outdated: set[Job] = set()
 
     def text(self, job: Job) -> str:
-        """Return the specification of a job as the text of its file."""
+        """Return the specification of a job as a string."""
         head = json.dumps(
             {"stage": job.stage, "id": job.id, "digests": self.digests(job)}, ensure_ascii=False
         )
@@ -80,16 +80,16 @@ class Specifications:
         return digests
 
     def changes(self, job: Job) -> set[str]:
-        """Return what has changed since a job has finished: some of `PARTS`; empty if its result is right.
+        """Return the `PARTS` that have changed since a job has finished; empty if the result is right.
 
         A job whose copy does not exist has not finished; all of it counts as changed.
         """
         return find_changes(read_copy(job.copy), json.loads(self.text(job)))
 
     def changes_of_item(self, item: str, with_table: bool = False) -> set[str]:
-        """Return what has changed since the evaluations of an item were computed, and with it its table.
+        """Return the `PARTS` that have changed since the evaluations of an item, and the table, were computed.
 
-        Results without a copy of their specification were not computed by the workflow, and nothing is said of them.
+        Results without a copy of their specification were not computed by the workflow and are skipped.
         """
         files = list(self.study.evaluation_files(self.study.items[item]))
         files += [self.study.paths.item(item)] if with_table else []
@@ -105,10 +105,10 @@ class Specifications:
         return Path(self.study.paths.specification(job.stage, job.id))
 
     def write(self) -> None:
-        """Write the specifications that have changed, and date each so that Snakemake runs what it must.
+        """Write the specifications that have changed, and date each so that Snakemake runs the outdated jobs.
 
-        The specification of a job whose result is right is dated before its outputs; the specification of any other
-        finished job, after them. A job without a copy runs in any case, because the copy is one of its outputs.
+        The specification of a job whose result is right is dated before the outputs; the specification of any other
+        finished job, after them. A job without a copy runs in any case, because the copy is an output.
         Afterwards, `finished` contains the jobs whose results are right, and `outdated` the others that have results.
         """
         CACHE.mkdir(exist_ok=True)
@@ -122,7 +122,7 @@ class Specifications:
                 self.outdated.add(job)
 
     def _is_finished(self, job: Job, file: Path, text: str) -> bool:
-        """Return whether the result of a job is right, and date its specification accordingly."""
+        """Return whether the result of a job is right, and date the specification accordingly."""
         if not job.copy.is_file():
             return False
         copy, dates = read_copy(job.copy), _dates(job.dated)
@@ -153,7 +153,7 @@ class Specifications:
         return True
 
     def _written(self, file: str) -> Any:
-        """Return what the copy of the job that wrote a file says about the file."""
+        """Return the description of a file in the copy of the job that wrote it."""
         return read_copy(self.maker[file].copy).get("written", {}).get(file)
 
     def _hash_inputs(self, job: Job) -> str:
@@ -170,7 +170,7 @@ class Specifications:
         return hash_code(self._source, names)
 
     def _hash_texts(self, texts: str) -> str:
-        """Return the digest of one file of the workflow, or of everything that judging all papers reads."""
+        """Return the digest of one file of the workflow, or of all files that judging needs."""
         workflow = self.study.workflow
         if texts != "papers":
             files = [workflow / texts] if (workflow / texts).is_file() else []
@@ -185,7 +185,7 @@ class Specifications:
     def _hash_data(self, job: Job) -> str:
         """Return the digest of the data that a job reads.
 
-        Generated data and data of the hub are what the data job writes. Of local data it is the files themselves.
+        Generated data and data of the hub are outputs of the data job; for local data, it is the digest of the files.
         """
         named = list(mappings(job.files))
         files = [Path(file) for file in workspace_files(named)]
@@ -213,22 +213,23 @@ def describe_outdated(changes: Mapping[str, Iterable[str]]) -> Iterator[str]:
     """Yield a sentence for each kind of change that makes items out of date.
 
     Args:
-        changes: what has changed, some of `PARTS`, by item.
+        changes: the `PARTS` that have changed, by item.
     """
     items: dict[str, list[str]] = {}
     for item, changed in changes.items():
-        if what := " and ".join(text for part, text in PARTS.items() if part in changed):
-            items.setdefault(what, []).append(item)
-    for what, names in items.items():
-        verb = "have" if " and " in what else "has"
-        yield f"{some(names)}: out of date, because {what} {verb} changed; replicse run recomputes them"
+        parts = [text for part, text in PARTS.items() if part in changed]
+        if parts:
+            items.setdefault(" and ".join(parts), []).append(item)
+    for parts_text, names in items.items():
+        verb = "have" if " and " in parts_text else "has"
+        yield f"{some(names)}: out of date, because {parts_text} {verb} changed; replicse run recomputes them"
 
 
 def changes_in_folder(folder: Path, items: Iterable[str]) -> dict[str, set[str]]:
-    """Return what has changed since the items of a results folder were computed, without compiling a study.
+    """Return the `PARTS` that have changed since the items of a results folder were computed.
 
-    Compares the copies with the specifications that the last start of the study has written, and with the code of
-    today.
+    It compiles no study: it compares the copies with the specifications that the last start of the study has written,
+    and with the code of today.
 
     Args:
         folder: the results of a scale.
@@ -290,13 +291,11 @@ def read_copy(file: Path) -> dict[str, Any]:
         copy = read_json(file)
     except BadInput:
         return {}
-    valid = isinstance(copy, dict) and isinstance(copy.get("specification"), dict)
-    valid = (
-        valid
-        and isinstance(copy.get("written"), dict)
-        and isinstance(copy["specification"].get("digests"), dict)
-    )
-    return copy if valid else {}
+    if not isinstance(copy, dict) or not isinstance(copy.get("written"), dict):
+        return {}
+    specification = copy.get("specification")
+    is_valid = isinstance(specification, dict) and isinstance(specification.get("digests"), dict)
+    return copy if is_valid else {}
 
 
 def write_copy(file: Path, specification: Mapping[str, Any]) -> None:
@@ -313,14 +312,14 @@ LARGEST_HASHED = 1_000_000
 
 
 def describe_file(file: Path) -> dict[str, Any]:
-    """Return the size of a file and, unless it is large data, its sha256."""
+    """Return the size of a file and, unless it is large data, the sha256."""
     size = file.stat().st_size
     hashed = size <= LARGEST_HASHED or file.suffix == ".json"
     return {"bytes": size} | ({"sha256": sha256_of(file)} if hashed else {})
 
 
 def is_as_written(evaluation: Path) -> bool:
-    """Return whether an evaluation is the file that its job has written."""
+    """Return whether an evaluation is the file that the job has written."""
     written = read_copy(copy_of("evaluate", evaluation)).get("written", {})
     return any(Path(file) == evaluation and _is_unchanged(file, written[file]) for file in written)
 

@@ -11,10 +11,10 @@ from replicse.files import read_json
 from replicse.registry.encoders import Flops, Precision
 from replicse.registry.runs import Run
 
-# How far the hours may be off, in either direction: by a published speed; by that of one shape of a training step,
-# where the steps of other shapes ran at 0.6 to 1.7 times its operations per second.
+# The factor by which hours may be wrong in either direction, with a published speed and with a measured one: steps of
+# other shapes ran at 0.6 to 1.7 times the operations per second of the measured shape.
 PUBLISHED, MEASURED = 2.0, 1.7
-# Precisions that compute at about the same rate, the nearest first.
+# Precisions of about the same speed, the most similar first.
 LIKE: dict[Precision, tuple[Precision, ...]] = {
     "fp32": ("tf32",),
     "tf32": ("fp32",),
@@ -24,7 +24,7 @@ LIKE: dict[Precision, tuple[Precision, ...]] = {
 
 
 class Interval(NamedTuple):
-    """Hours, and the interval that they are expected in."""
+    """Expected hours and their interval."""
 
     low: float
     expected: float
@@ -32,9 +32,14 @@ class Interval(NamedTuple):
 
 
 class Speed(Checked):
-    """Operations per second of a device by precision; `when` they were measured, blank for a published number.
+    """The speed of a device.
 
-    `rates` are rows of training per second by precision, if two were measured; `shapes` is what was measured.
+    Args:
+        device: the name.
+        flops: operations per second by precision.
+        when: the date of the measurement; empty for a published number.
+        rates: rows of training per second by precision, if two were measured.
+        shapes: the shapes of training steps that were measured.
     """
 
     device: Text
@@ -46,27 +51,31 @@ class Speed(Checked):
     shapes: tuple[dict[str, object], ...] = ()
 
     def flops_in(self, precision: Precision) -> float:
-        """Return the operations per second in a precision: the nearest one that is known, else the slowest."""
+        """Return the operations per second in a precision, else in the most similar one, else the slowest."""
         for name in (precision, *LIKE[precision]):
             if name in self.flops:
                 return self.flops[name]
         return min(self.flops.values())
 
     def precisions(self, runs: Iterable[Run]) -> list[str]:
-        """Return how fast half precision is next to fp32, and what to write for runs in the slower of the two.
+        """Return remarks on the speed of half precision, and on runs in the slower precision.
 
-        Nothing if they were not both measured.
+        An empty list if only one precision was measured.
         """
         if len(self.rates) < 2:
             return []
         half = next(name for name in self.rates if name != "fp32")
-        said = f"{half} is {self.rates[half] / self.rates['fp32']:.2f} times as fast as fp32 on {self.device}"
+        remark = (
+            f"{half} is {self.rates[half] / self.rates['fp32']:.2f} times as fast as fp32 on {self.device}"
+        )
         best = max(self.rates, key=lambda name: self.rates[name])
-        slower = any(run.precision != best for run in runs)
-        return [said, f"write precision: {best} in the config to train faster; numbers change"][: 1 + slower]
+        remarks = [remark]
+        if any(run.precision != best for run in runs):
+            remarks.append(f"write precision: {best} in the config to train faster; numbers change")
+        return remarks
 
     def hours(self, operations: float, precision: Precision = "fp32") -> Interval:
-        """Return the hours that so many operations take in a precision."""
+        """Return the hours of operations in a precision."""
         return self.interval(operations / self.flops_in(precision) / 3600)
 
     def interval(self, hours: float) -> Interval:
@@ -75,10 +84,10 @@ class Speed(Checked):
         return Interval(hours / factor, hours, hours * factor)
 
 
-def speeds(plan: Study) -> list[Speed]:
-    """Return what is known of devices: records of `replicse benchmark`, the newest first, then published ones."""
-    stored = [_stored(file) for file in Path(plan.paths.throughput()).glob("*.json")]
-    published = [Speed(device=each.device, flops=each.flops) for each in plan.scale.cost]
+def speeds(study: Study) -> list[Speed]:
+    """Return the known speeds: measurements of `replicse benchmark`, the newest first, then published ones."""
+    stored = [_stored(file) for file in Path(study.paths.throughput()).glob("*.json")]
+    published = [Speed(device=each.device, flops=each.flops) for each in study.scale.cost]
     return [*sorted(stored, key=lambda one: one.when, reverse=True), *published]
 
 
@@ -89,9 +98,17 @@ def _stored(file: Path) -> Speed:
         raise BadInput(f"{error}; delete the file, and let replicse benchmark write it again") from None
 
 
-def speed_of(plan: Study, device: str = "") -> Speed:
-    """Return the speed of a device by a part of its name, of the first without one; BadInput for no such device."""
-    measured = speeds(plan)
+def speed_of(study: Study, device: str = "") -> Speed:
+    """Return the speed of a device.
+
+    Args:
+        study: the study, whose scale and results contain speeds.
+        device: a part of the name; empty for the first known device.
+
+    Raises:
+        BadInput: if no device matches.
+    """
+    measured = speeds(study)
     for one in measured:
         if device.lower() in one.device.lower():
             return one

@@ -1,4 +1,4 @@
-"""The tokenised stores that runs read: a view of a corpus by a tokenizer, up to a length."""
+"""The tokenised stores of runs: a view of a corpus, a tokenizer and a maximum length."""
 
 from typing import Any
 
@@ -9,26 +9,26 @@ from replicse.registry.runs import Run
 
 
 class Stores:
-    """Adds the stores of runs to a study; equal ones are one."""
+    """Adds the stores of runs to a study; equal stores are shared."""
 
-    def __init__(self, plan: Study) -> None:
-        self.plan = plan
+    def __init__(self, study: Study) -> None:
+        self.study = study
         self._names: dict[tuple[str, View, str, int], str] = {}
 
     def of_run(self, run: Run) -> list[str]:
-        """Return the stores of the views of a run's sources, in their order."""
-        tokenizer, length = self.plan.tokenizer_file(run.init), run.optimisation.max_length
-        return [
-            self._store(source.corpus, view.text, tokenizer, length)
-            for source in run.sources
-            for view in source.views
-        ]
+        """Return the names of the stores of the views of a run, in order."""
+        tokenizer, length = self.study.tokenizer_file(run.init), run.optimisation.max_length
+        names = []
+        for source in run.sources:
+            for view in source.views:
+                names.append(self._add_store(source.corpus, view.text, tokenizer, length))
+        return names
 
-    def _store(self, corpus: dict[str, Any], view: View, tokenizer: str, length: int) -> str:
+    def _add_store(self, corpus: dict[str, Any], view: View, tokenizer: str, length: int) -> str:
         key = digest(corpus), view, tokenizer, length
         if key not in self._names:
             spec = {"corpus": corpus, "view": view.plain(), "tokenizer": tokenizer, "max_length": length}
-            what = view.augment.name if view.augment else view.column
-            self._names[key] = f"{corpus['name']}-{what}-{digest(spec)}"
-            self.plan.stores[self._names[key]] = spec
+            text = view.augment.name if view.augment else view.column
+            self._names[key] = f"{corpus['name']}-{text}-{digest(spec)}"
+            self.study.stores[self._names[key]] = spec
         return self._names[key]

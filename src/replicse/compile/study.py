@@ -1,16 +1,17 @@
-"""A compiled study: every cell, run, encoder, store and job, all known at once."""
+"""A compiled study: every cell, run, encoder and store."""
 
 import os
 from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import chain, starmap
+from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple, Self
 
 from replicse.compile.paths import Paths, backbone_id, tokenizer_id
 from replicse.compile.pickles import Remembered
+from replicse.compile.recipes import merge_recipe
 from replicse.errors import BadInput, nearest
 from replicse.registry.artefacts import TOKENIZER
 from replicse.registry.encoders import Checkpoint, Precision
@@ -23,7 +24,7 @@ from replicse.spec.cell_names import CellNames
 from replicse.spec.columns import AnyColumn
 from replicse.spec.config import Config
 from replicse.spec.models import Encoder
-from replicse.spec.papers import Paper, recipe_of
+from replicse.spec.papers import Paper
 from replicse.spec.printed import Reported, Spread
 from replicse.spec.scales import Scale
 from replicse.spec.tables import Item, Row
@@ -31,10 +32,19 @@ from replicse.spec.tables import Item, Row
 
 @dataclass(frozen=True)
 class Cell:
-    """One number of an item under one protocol: where it is read, from which encoders, and what is printed.
+    """A number of an item under a protocol.
 
-    `jobs` holds the encoders of each seed (several in a search), `seeds` the seeds: a lone None where the encoder has
-    none. A derived cell has the cells that its formula reads instead.
+    Args:
+        item: the item.
+        row: the row.
+        column: the column.
+        metric_path: the path of the metric in evaluations; empty for derived and quoted cells.
+        jobs: the encoders of each seed; several in a search.
+        seeds: the seeds; (None,) if the encoder does not depend on one.
+        reported: the reported number.
+        subtracted: the reported number that a difference subtracts.
+        protocol: the protocol.
+        operands: the cells in the formula of a derived cell.
     """
 
     item: Item
@@ -54,16 +64,27 @@ class Cell:
         return self.item.cell_id(self.row, self.column, self.protocol)
 
     @property
+    def is_search(self) -> bool:
+        """Return whether it has several jobs for a seed."""
+        return any(len(group) > 1 for group in self.jobs)
+
+    @property
     def encoders(self) -> tuple[str, ...]:
-        """Return the encoders of all jobs and seeds, each once; those of its operands where the cell is derived."""
-        groups = [group for cell in self.operands for group in cell.jobs] if self.operands else self.jobs
-        return tuple(dict.fromkeys(chain.from_iterable(groups)))
+        """Return the encoders of all jobs and seeds, of the operands if the cell is derived, without duplicates."""
+        names: dict[str, None] = {}
+        for cell in self.operands or (self,):
+            names.update(dict.fromkeys(chain.from_iterable(cell.jobs)))
+        return tuple(names)
 
 
 class Extent(NamedTuple):
-    """How much an item asks for: how many cells, the files that they read, each once, in order, and runs by id.
+    """The extent of an item.
 
-    Chained runs are included; `single` are those that not only a search over hyper-parameters asks for.
+    Args:
+        cells: how many cells it has.
+        files: the evaluation files of the cells, in order, without duplicates.
+        runs: the ids of the runs and of the runs that these depend on.
+        single: the runs that a cell without a search needs.
     """
 
     cells: int
@@ -74,7 +95,33 @@ class Extent(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Study:
-    """A study: every cell, run, encoder and store, each once. Its compiler fills it; then it is `frozen`."""
+    """A study: cells, runs, encoders and stores. The compiler fills it, then it is `frozen`.
+
+    Args:
+        config: the config.
+        workflow: the folder of papers and scales.
+        scale: the scale.
+        papers: all papers by key.
+        paths: the paths of the files.
+        items: the items by id.
+        cells: the cells of each item.
+        runs: the runs by id.
+        encoders: the encoders by id.
+        suites: the suites, and `trajectory`, that are evaluated of each encoder.
+        read: the paths below a suite that cells need, by encoder and suite, if the suite can compute only those.
+        backbones: the sources of released encoders and of folders, by id.
+        tokenizers: the recipes of tokenizers by id.
+        stores: the specifications of stores by id.
+        run_stores: the stores of the views of each run.
+        counted: the metric paths of counts of the data.
+        measured: the published spreads of each run, by metric path.
+        unpinned: artefacts of the hub without a commit.
+        without_pooler: backbones that the scale pre-trains without the pooler that a run keeps.
+        left_out: items with a search that is too large for the scale, unless the config names them.
+        depends: the runs that each run directly depends on.
+        unplanned: the errors of items that could not be compiled.
+        remembered: results of functions of the study by name, see `remember`.
+    """
 
     config: Config
     workflow: Path
@@ -85,36 +132,30 @@ class Study:
     cells: MutableMapping[str, Sequence[Cell]] = field(default_factory=dict)
     runs: MutableMapping[str, Run] = field(default_factory=dict)
     encoders: MutableMapping[str, Encoder] = field(default_factory=dict)
-    # encoder -> what is evaluated of it: suites, and `trajectory`
     suites: dict[str, set[str]] = field(default_factory=dict)
-    # encoder, suite -> what is read below the suite, where a job runs no more than that
     read: dict[tuple[str, str], set[str]] = field(default_factory=dict)
     backbones: dict[str, dict[str, Any]] = field(default_factory=dict)
     tokenizers: dict[str, dict[str, Any]] = field(default_factory=dict)
     stores: dict[str, dict[str, Any]] = field(default_factory=dict)
-    # run -> the stores of its views
     run_stores: dict[str, list[str]] = field(default_factory=dict)
     counted: set[str] = field(default_factory=set)
-    # run -> its published spreads by metric path
     measured: dict[str, dict[str, Spread]] = field(default_factory=dict)
     unpinned: set[str] = field(default_factory=set)
-    # backbones that the scale pre-trains without a pooler, of which a run asks to keep it
     without_pooler: set[str] = field(default_factory=set)
-    # items of the config with a search that is too large for the scale, which nobody asked for by name
     left_out: list[str] = field(default_factory=list)
-    # run -> the runs that it directly depends on
     depends: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    # items that cannot be planned, where that is no reason to stop -> why
     unplanned: dict[str, BadInput] = field(default_factory=dict)
-    # results of functions of the study by name, see `remember`
     remembered: Remembered = field(default_factory=Remembered)
 
     def frozen(self) -> Self:
-        """Return the study as its readers have it: its mappings, sets and lists refuse every change."""
-        kinds: dict[Any, Any] = {MutableMapping: MappingProxyType, set: frozenset, list: tuple}
-        filled = ((name, value, kind) for name, value in vars(self).items() for kind in kinds)
-        made = {name: kinds[kind](value) for name, value, kind in filled if isinstance(value, kind)}
-        return replace(self, **made)
+        """Return a copy of the study with read-only dicts, sets and lists."""
+        read_only: dict[Any, Any] = {MutableMapping: MappingProxyType, set: frozenset, list: tuple}
+        changes = {}
+        for name, value in vars(self).items():
+            for kind, convert in read_only.items():
+                if isinstance(value, kind):
+                    changes[name] = convert(value)
+        return replace(self, **changes)
 
     @property
     def seeds(self) -> tuple[int, ...]:
@@ -123,29 +164,29 @@ class Study:
 
     @property
     def source(self) -> str:
-        """Return where data comes from: embedded, local or hub."""
+        """Return the source of data: embedded, local or hub."""
         return (self.config.data and self.config.data.source) or self.scale.data.source
 
     @property
     def root(self) -> str:
-        """Return the root of a local source; blank where the environment names it."""
+        """Return the root of a local source in the config; empty if the environment names it."""
         return (self.config.data and self.config.data.root) or ""
 
     @property
     def data_root(self) -> Path:
-        """Return the folder that holds a study's data, or is to; `not-named` where a local source has no name."""
+        """Return the folder of the data; `not-named` if neither config nor environment names a local one."""
         if self.source != "local":
             return Path(self.paths.data).parent / "data"
         return Path(self.root or os.environ.get("REPLICSE_DATA") or "not-named")
 
     @property
     def studied(self) -> list[str]:
-        """Return the papers of which the study has an item, in its order."""
+        """Return the keys of the papers with an item in the study, in order."""
         return list(dict.fromkeys(item.paper for item in self.items.values()))
 
     @property
     def left_out_text(self) -> str:
-        """Return why items are left out and how they are asked for; blank where none is."""
+        """Return why items are left out and how to run them; empty if the study contains all items."""
         if not self.left_out:
             return ""
         first, most = self.left_out[0], self.scale.largest_search
@@ -155,22 +196,22 @@ class Study:
         )
 
     def precision(self, paper: str) -> Precision:
-        """Return the precision that a paper's runs are trained in; a run's own takes precedence."""
+        """Return the training precision of a paper's runs; a precision of the run itself has priority."""
         if self.config.precision:
             return self.config.precision
         precision = self.scale.precision
         return precision if precision != "papers" else self.printed_precision(paper) or "fp32"
 
     def printed_precision(self, paper: str) -> Precision | None:
-        """Return the precision that a paper trained in; None where it names none."""
+        """Return the precision that a paper trained in; None if it is not stated."""
         return self.papers[paper].about.precision if paper in self.papers else None
 
     def run_of(self, encoder: str) -> Run | None:
-        """Return the run that an encoder was trained in; None where it was not trained here."""
+        """Return the run of an encoder; None if it is not trained here."""
         return self.runs.get(self.encoders[encoder].source.run or "")
 
     def hyperparameter(self, encoder: str, path: str) -> Any:
-        """Return what is at `section.key`, or `terms.TERM.key`, of the run of an encoder; None for no run."""
+        """Return the value at `section.key` or `terms.TERM.key` of the run of an encoder; None without a run."""
         run = self.run_of(encoder)
         section, *rest = path.split(".")
         if section == "terms" and run:
@@ -181,65 +222,78 @@ class Study:
 
     @cached_property
     def extents(self) -> Mapping[str, Extent]:
-        """Return how much each item asks for."""
+        """Return the extent of each item."""
         return {item: self._extent(cells) for item, cells in self.cells.items()}
 
     def _extent(self, cells: Sequence[Cell]) -> Extent:
-        read = (each for cell in cells for each in cell.operands or (cell,) if each.metric_path)
-        asked = {(encoder, file_of(each.metric_path)): 0 for each in read for encoder in each.encoders}
-        single = [cell for cell in cells if all(len(group) == 1 for group in cell.jobs)]
-        runs, others = (frozenset(self.chain(self.trained_runs(each))) for each in (cells, single))
-        return Extent(len(cells), tuple(starmap(self.paths.evaluation, asked)), runs, others)
+        files: dict[str, None] = {}
+        for cell in cells:
+            for operand in cell.operands or (cell,):
+                if operand.metric_path:
+                    group = file_of(operand.metric_path)
+                    for encoder in operand.encoders:
+                        files[self.paths.evaluation(encoder, group)] = None
+        single = [cell for cell in cells if not cell.is_search]
+        runs = self.chain(self.trained_runs(cells))
+        single_runs = self.chain(self.trained_runs(single))
+        return Extent(len(cells), tuple(files), frozenset(runs), frozenset(single_runs))
 
     def evaluation_files(self, item: Item) -> tuple[str, ...]:
-        """Return the JSON files that an item's cells read, each once, in order."""
+        """Return the evaluation files of the cells of an item, in order, without duplicates."""
         return self.extents[item.id].files
 
     def groups(self, encoder: str) -> dict[str, list[str]]:
-        """Return the suites of an encoder by the evaluation file that holds them."""
+        """Return the suites of an encoder by their group, the name of their evaluation file."""
         groups: dict[str, list[str]] = {}
         for suite in sorted(self.suites.get(encoder, set()) - {"trajectory", "data"}):
             groups.setdefault(file_of(suite), []).append(suite)
         return groups
 
     def options(self, suite: str, encoders: Iterable[str]) -> dict[str, Any]:
-        """Return the options of a suite as plain data for some encoders: what no cell of theirs reads is left out."""
+        """Return the options of a suite for encoders as plain data, without parts that no cell of them needs."""
         options, narrowed = self.scale.options.get(suite, {}), current().suites[suite].narrowed
-        read = [path for encoder in encoders for path in self.read.get((encoder, suite), ())]
-        return narrowed(options, read) if narrowed else options
+        if not narrowed:
+            return options
+        paths: list[str] = []
+        for encoder in encoders:
+            paths += self.read.get((encoder, suite), ())
+        return narrowed(options, paths)
 
     def encoder_folder(self, encoder: Encoder) -> str:
-        """Return the folder that holds an encoder's weights."""
+        """Return the folder of the weights of an encoder."""
         if encoder.source.run:
             return self.paths.run(encoder.source.run, encoder.checkpoint)
         return self.paths.backbone(backbone_id(encoder.source))
 
     def inits(self, init: Init) -> list[Init]:
-        """Return where a run starts, then where each run before it does that it continues."""
+        """Return the start of a run, then the start of each run that it continues."""
         return [init, *(self.inits(self.runs[init.run].init) if init.run else [])]
 
     def tokenizer_file(self, init: Init) -> str:
-        """Return the tokenizer file of a run, followed through the runs it starts from."""
+        """Return the tokenizer file of a run that starts from `init`, through all runs that it continues."""
         init = self.inits(init)[-1]
         if init.fresh:
             return self.paths.tokenizer(tokenizer_id(init.fresh.tokenizer))
         return f"{self.paths.backbone(backbone_id(init))}/{TOKENIZER}"
 
     def init_folder(self, run: Run) -> str:
-        """Return the folder a run's weights start from; empty for a fresh encoder."""
+        """Return the folder of the weights that a run starts from; empty for a fresh encoder."""
         if run.init.run:
             which = run.init.checkpoint or kept_checkpoint(self.runs[run.init.run])
             return self.paths.run(run.init.run, which)
         return "" if run.init.fresh else self.paths.backbone(backbone_id(run.init))
 
     def count_job(self) -> dict[str, Any]:
-        """Return the paths that are counted, the recipes of the corpora among them, and those of runs."""
+        """Return the payload of the count job: metric paths, and the recipes of their corpora and runs."""
         parts = [path.split("/")[1:] for path in sorted(self.counted)]
         named = {name for kind, name, *_ in parts if kind in ("corpus", "overlap", "shared")}
         corpora = {name: self.scale.corpus(name, "data counts") for name in sorted(named)}
         runs = {f"{path[1]}/{path[2]}" for path in parts if path[0] == "parameters" and path[3:]}
-        recipes = {name: recipe_of(self.papers, "", name, "data counts").plain() for name in sorted(runs)}
-        return {"read": sorted(self.counted), "corpora": corpora, **({"recipes": recipes} if recipes else {})}
+        recipes = {name: merge_recipe(self.papers, "", name, "data counts").plain() for name in sorted(runs)}
+        payload: dict[str, Any] = {"read": sorted(self.counted), "corpora": corpora}
+        if recipes:
+            payload["recipes"] = recipes
+        return payload
 
     @cached_property
     def names(self) -> CellNames:
@@ -247,7 +301,7 @@ class Study:
         return CellNames(self.papers)
 
     def remember(self, name: str, compute: Callable[["Study"], Any]) -> Any:
-        """Return the result of a function of the study, which is computed once."""
+        """Return the result of a function of the study, computed once."""
         return self.remembered.get(name, lambda: compute(self))
 
     def run_name(self, encoder: str) -> str:
@@ -261,7 +315,14 @@ class Study:
         return sets
 
     def item(self, name: str) -> Item:
-        """Return an item by `paper/item` or by its target name; BadInput names the nearest one."""
+        """Return an item by id or by target name.
+
+        Args:
+            name: `paper/item` or `paper_item`.
+
+        Raises:
+            BadInput: if the study does not contain it; names the most similar item.
+        """
         for item in self.items.values():
             if name in (item.id, item.target):
                 return item
@@ -270,47 +331,54 @@ class Study:
         raise BadInput(f'no item "{name}" in this study{nearest(name, self.items)}')
 
     def described(self, item: str) -> list[Cell]:
-        """Return the cells of an item as its paper describes them; none where the study leaves the item out."""
+        """Return the cells of an item as the paper describes them; an empty list if the study leaves it out."""
         return [cell for cell in self.cells.get(item, ()) if cell.protocol == AS_DESCRIBED]
 
     def trained_runs(self, cells: Iterable[Cell]) -> set[str]:
-        """Return the runs whose checkpoints some cells evaluate."""
-        encoders = {encoder for cell in cells for encoder in cell.encoders}
-        return {run for encoder in encoders if (run := self.encoders[encoder].source.run)}
+        """Return the runs whose checkpoints cells evaluate."""
+        runs = set()
+        for cell in cells:
+            for encoder in cell.encoders:
+                runs.add(self.run_name(encoder))
+        return runs - {""}
 
     def runs_of(self, item: Item) -> frozenset[str]:
-        """Return the ids of all runs an item needs, chained ones included."""
+        """Return the ids of the runs of an item and of all runs that these depend on."""
         return self.extents[item.id].runs
 
     def searched(self) -> set[str]:
-        """Return the runs that only cells with several jobs per seed ask for: grids and random searches."""
-        extents = self.extents.values()
-        return set().union(*(each.runs for each in extents)).difference(*(each.single for each in extents))
+        """Return the runs that only cells with several jobs per seed need: grids and random searches."""
+        runs: set[str] = set()
+        single: set[str] = set()
+        for extent in self.extents.values():
+            runs |= extent.runs
+            single |= extent.single
+        return runs - single
 
     def chain(self, runs: Iterable[str]) -> set[str]:
         """Return runs and all runs that they depend on."""
         return follow(runs, self.depends)
 
-    def evaluated(self, name: str, what: str) -> dict[str, Any]:
-        """Return what an evaluation file of an encoder says of the encoder; nothing of counts of the data.
+    def evaluated(self, name: str, group: str) -> dict[str, Any]:
+        """Return the description of an encoder in an evaluation file; empty for counts of the data.
 
-        `what` is the group of suites, or `trajectory`.
+        Args:
+            name: the encoder.
+            group: the group of suites, or `trajectory`.
         """
         encoder = self.encoders.get(name)
         if encoder is None or encoder.source.data:
             return {}
-        if what == "trajectory":
+        if group == "trajectory":
             return {"encoder": self.paths.run(encoder.source.name), "pooling": encoder.pooling.spelling}
         folder = "" if encoder.source.vectors else self.encoder_folder(encoder)
-        fitted = encoder.postprocess.plain() if encoder.postprocess else None
-        # Of an encoder's own pooling, as of its longest row, only its folder knows.
-        own = isinstance(encoder.pooling, Own)
-        return {
-            "encoder": folder,
-            "vectors": encoder.source.words.plain() if encoder.source.words else None,
-            **({} if own else {"pooling": encoder.pooling.spelling}),
-            "postprocess": fitted,
-        }
+        description: dict[str, Any] = {"encoder": folder}
+        description["vectors"] = encoder.source.words.plain() if encoder.source.words else None
+        # An encoder's own pooling is defined in the folder, which may not exist yet.
+        if not isinstance(encoder.pooling, Own):
+            description["pooling"] = encoder.pooling.spelling
+        description["postprocess"] = encoder.postprocess.plain() if encoder.postprocess else None
+        return description
 
 
 def follow(runs: Iterable[str], depends: Mapping[str, Iterable[str]]) -> set[str]:
@@ -326,5 +394,5 @@ def follow(runs: Iterable[str], depends: Mapping[str, Iterable[str]]) -> set[str
 
 
 def kept_checkpoint(run: Run) -> Checkpoint:
-    """Return `best` where a run selects by a metric, `last` where it does not."""
+    """Return `best` if a run selects checkpoints by a metric, else `last`."""
     return "best" if run.selection.every else "last"

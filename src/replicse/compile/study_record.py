@@ -1,4 +1,4 @@
-"""The record of a study: what the report says about the study itself."""
+"""The record of a study: the facts about the study in the report."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -9,7 +9,7 @@ from replicse.spec.protocols import ON_BACKBONE
 
 
 def describe_study(study: Study) -> dict[str, Any]:
-    """Return what the report says about a study: its scale, seeds, papers and protocols."""
+    """Return the facts about a study for the report: scale, seeds, papers and protocols."""
     left_out = f"{', '.join(study.left_out)}: {study.left_out_text}" if study.left_out else ""
     return {
         "scale": study.scale.name,

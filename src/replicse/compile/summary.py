@@ -1,10 +1,11 @@
-"""A summary of a study before it runs: how much there is of each item and of all, and what it takes."""
+"""A summary of a study before it runs: size and cost, by item, by paper and in total."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from replicse.compile.cost import Cost, TimeEstimate
+from replicse.compile.discarded import list_discarded
 from replicse.compile.needs import Need, amounts, needs
 from replicse.compile.remarks import remarks
 from replicse.compile.speed import Speed
@@ -14,7 +15,7 @@ from replicse.spec.tables import Item
 
 @dataclass(frozen=True)
 class PartSummary:
-    """How much there is of some items; `searches` are those of their runs that a search over hyper-parameters needs."""
+    """The size of one or more items; `searches` are the runs that only a hyper-parameter search needs."""
 
     name: str
     title: str
@@ -33,9 +34,9 @@ class PartSummary:
 
 @dataclass(frozen=True)
 class Summary:
-    """A study with what its parts take on a device: training its runs, encoding for its evaluations, and downloads.
+    """A study with the cost of the parts on a device: training, encoding for evaluations, and downloads.
 
-    `items` and `papers` have a part each; `released` are the encoders that are downloaded as they are.
+    `items` and `papers` contain a part each; `released` are the encoders that are downloaded and not trained.
     """
 
     study: Study
@@ -53,7 +54,7 @@ class Summary:
     notes: tuple[str, ...]
 
     def plain(self) -> dict[str, Any]:
-        """Return the summary as plain data, without its items and papers."""
+        """Return the summary as plain data, without items and papers."""
         study, (download, disk, _) = self.study, amounts(self.needs)
         return {
             "scale": study.scale.name,
@@ -79,37 +80,47 @@ class Summary:
 
 
 def summary_of(study: Study, device: str = "") -> Summary:
-    """Return the summary of a study on a device, named by a part of its name; without one on the newest measured."""
+    """Summarise a study on a device.
+
+    Args:
+        study: the study.
+        device: a part of the name of a device; empty for the device measured last.
+    """
     cost, searched = Cost(study, device), study.searched()
 
-    def part(name: str, title: str, items: Iterable[Item]) -> PartSummary:
-        items = list(items)
+    def summarise(name: str, title: str, items: Sequence[Item]) -> PartSummary:
+        runs: set[str] = set()
+        files: set[str] = set()
+        for item in items:
+            runs |= study.runs_of(item)
+            files.update(study.evaluation_files(item))
         return PartSummary(
             name,
             title,
-            len(items),
-            sum(study.extents[item.id].cells for item in items),
-            cost.training(runs := set().union(*map(study.runs_of, items))),
-            cost.training(runs & searched),
-            len({file for item in items for file in study.evaluation_files(item)}),
+            items=len(items),
+            cells=sum(study.extents[item.id].cells for item in items),
+            training=cost.training(runs),
+            searches=cost.training(runs & searched),
+            evaluations=len(files),
         )
 
     every = list(study.items.values())
+    papers = []
+    for key in study.studied:
+        own = [item for item in every if item.paper == key]
+        papers.append(summarise(key, study.papers[key].about.title, own))
     return Summary(
         study,
         cost.speed,
-        items=tuple(part(item.id, item.title, [item]) for item in every),
-        papers=tuple(
-            part(key, study.papers[key].about.title, (item for item in every if item.paper == key))
-            for key in study.studied
-        ),
+        items=tuple(summarise(item.id, item.title, [item]) for item in every),
+        papers=tuple(papers),
         training=cost.training(study.runs),
         searched=cost.training(searched),
         not_searched=cost.training(study.runs.keys() - searched),
         released=cost.evaluation([name for name, each in study.encoders.items() if each.source.hub]),
         evaluation=cost.evaluation(study.encoders),
         gpu_bytes=cost.gpu_bytes,
-        result_bytes=cost.saved_bytes(study.runs),
+        result_bytes=cost.saved_bytes(study.runs.keys() - list_discarded(study).keys()),
         needs=tuple(needs(study)),
         notes=tuple(remarks(study)),
     )

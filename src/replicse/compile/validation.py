@@ -1,4 +1,4 @@
-"""What `replicse validate` looks for beyond the models of the files: everything is planned at every scale."""
+"""Validate papers by compiling every item at every scale."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -17,7 +17,20 @@ from replicse.spec.scales import OfAnotherScale, load_scale
 def validate_scales(
     config: Config, papers: Mapping[str, Paper], workflow: Path, file: str
 ) -> dict[str, list[str]]:
-    """Plan all items at all scales; return the scales that an item is not for, by item. BadInput for what cannot be."""
+    """Compile all items at all scales.
+
+    Args:
+        config: the config, for corpora, sets and plug-ins.
+        papers: the papers by key.
+        workflow: the folder of papers and scales.
+        file: the file that errors of the config name.
+
+    Returns:
+        The scales for which an item cannot be compiled because it belongs to another scale, by item.
+
+    Raises:
+        BadInput: names the first other mistake.
+    """
     files = load_scales(workflow)
     scales = [with_additions(load_scale(path, files), papers, config, file, files) for path in files.values()]
     for scale in scales:
@@ -37,16 +50,16 @@ def validate_scales(
     return elsewhere
 
 
-def unchanged_variants(plan: Study) -> Iterator[str]:
-    """Yield a sentence for each protocol that changes nothing in a row: its runs are those of the text."""
-    for item, cells in plan.cells.items():
-        described = {cell.id: cell for cell in plan.described(item)}
-        paper = plan.papers[plan.items[item].paper]
+def unchanged_variants(study: Study) -> Iterator[str]:
+    """Yield a sentence for each protocol whose runs in a row equal those of the text."""
+    for item, cells in study.cells.items():
+        described = {cell.id: cell for cell in study.described(item)}
+        paper = study.papers[study.items[item].paper]
         for protocol in paper.protocols:
             variants = [cell for cell in cells if cell.protocol == protocol.id and cell.jobs]
             for row in dict.fromkeys(cell.row.id for cell in variants):
                 own = [cell for cell in variants if cell.row.id == row]
                 if all(cell.jobs == described[cell.id.described].jobs for cell in own):
                     file = paper.folder / "protocols.yaml"
-                    where = f"row {row} of {item} at scale {plan.scale.name}"
-                    yield f"{file}: {protocol.id} changes nothing in {where}; fix its change or its cells"
+                    location = f"row {row} of {item} at scale {study.scale.name}"
+                    yield f"{file}: {protocol.id} changes nothing in {location}; fix its change or its cells"

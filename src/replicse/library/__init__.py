@@ -1,1 +1,1 @@
-"""What a notebook or another program calls: training, evaluation and verdicts as functions, without a study."""
+"""Train, evaluate and judge from Python, without a study."""

@@ -1,6 +1,7 @@
-"""Encoders of a request: open them, post-process their vectors, and describe how sentences were read."""
+"""Open the encoder of a request and describe how it encodes sentences."""
 
 from collections.abc import Mapping
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +22,10 @@ PRECISIONS = {torch.float32: "fp32", torch.bfloat16: "bf16", torch.float16: "fp1
 
 
 def set_threads(count: int) -> None:
-    """Compute with so many CPU threads; 0 leaves the number as it is.
+    """Set the number of CPU threads of torch; 0 keeps the current number.
 
     Raises:
-        BadInput: the number is negative.
+        BadInput: If the number is negative.
     """
     if count < 0:
         raise BadInput(f"--threads is {count}; expected at least 1, or no --threads for all")
@@ -35,37 +36,51 @@ def set_threads(count: int) -> None:
 def open_requested(
     request: EncoderOptions, device: str | None, folder: str | None = None
 ) -> SentenceEncoder | LibraryEncoder:
-    """Return the sentence encoder of a request, or of another folder that is read in the same way."""
+    """Open the sentence encoder of a request.
+
+    Args:
+        request: The encoder and the options.
+        device: `cpu`, `cuda`, ...; default: the first GPU if there is one.
+        folder: A folder to open with the options of the request; default: the request's encoder.
+
+    Raises:
+        BadInput: If the encoder cannot be opened.
+    """
     return SentenceEncoder.open(
         folder or request.encoder, request.pooling, request.max_length, device, request.engine
     )
 
 
 def open_word_vectors(wanted: Mapping[str, Any], root: Path) -> AverageWordVectors:
-    """Return averaged word vectors from a text file below the data root."""
+    """Load averaged word vectors from a text file below the data root."""
     return AverageWordVectors.open(root, WordVectors.of(wanted, "vectors"))
 
 
 def fit_postprocessing(vectors: Any, wanted: Mapping[str, Any], root: Path) -> FittedVectors:
-    """Return vectors after a post-processing that is fitted on all sentences of a corpus, or on each target.
+    """Post-process vectors with a fit on a corpus or on each task.
 
     Args:
-        vectors: of an encoder, float32 (n, width).
-        wanted: the name of the post-processing, its parameters, and `fit`: a corpus or "target".
-        root: the data root that the corpus is below.
+        vectors: The encoder's vectors, float32 of shape (n, width).
+        wanted: The post-processing as a dict: `name`, parameters, and `fit`, which is a corpus or "target".
+        root: The data root of the corpus.
+
+    Returns:
+        The vectors after post-processing; it is fitted when they are first used.
     """
     postprocess = postprocessing_of(wanted)
     corpus: Any = postprocess.fit
     columns = {} if corpus == "target" else read_corpus(root, corpus)
-    sentences = [line for column in columns.values() for line in column]
-    return FittedVectors(vectors, postprocess, list(dict.fromkeys(sentences)))
+    sentences = dict.fromkeys(chain.from_iterable(columns.values()))
+    return FittedVectors(vectors, postprocess, list(sentences))
 
 
 def describe_reading(source: Any, request: EncoderOptions) -> dict[str, Any]:
-    """Return how an encoder read sentences, for the record of its scores.
+    """Describe how an encoder encoded sentences, for the file of the scores.
 
-    `max_length` is the number of tokens at which rows were cut, None if they were not; `unread` names the weights that
-    were not read and the code that was not run.
+    Returns:
+        A dict with `pooling`, `max_length` (the number of tokens at which sentences were truncated, None if
+            they were not), `tokenizer` (a digest), `engine`, and `unread` (the names of weights that were not
+            loaded and of code that was not run).
     """
     pooling, backbone = getattr(source, "pooling", None), getattr(source, "backbone", source)
     tokenizer = getattr(source, "tokenizer", None)
@@ -80,13 +95,14 @@ def describe_reading(source: Any, request: EncoderOptions) -> dict[str, Any]:
 
 
 def describe_precision(source: Any) -> str:
-    """Return the precision that the vectors of an encoder were computed in; fp32 for averaged word vectors."""
+    """Return the precision of an encoder's vectors; fp32 for word vectors."""
     dtype = getattr(source, "dtype", torch.float32)
     return PRECISIONS.get(dtype, str(dtype).removeprefix("torch."))
 
 
 def name_model(request: EvaluationRequest, source: Any) -> str:
-    """Return a name of the encoder for the files of others: the end of its path or hub id, and the pooling."""
-    place = Path(request.vectors["file"] if request.vectors else request.encoder)
+    """Name an encoder in files for other libraries: path or hub id, pooling."""
+    file = request.vectors["file"] if request.vectors else request.encoder
     pooling = getattr(source, "pooling", None)
-    return "-".join([*place.parts[-2:], pooling.pooling if pooling else "mean"])
+    name = pooling.pooling if pooling else "mean"
+    return "-".join([*Path(file).parts[-2:], name])

@@ -1,4 +1,4 @@
-"""Evaluation as a function: suites on an encoder of any kind, every distinct sentence encoded once."""
+"""Evaluate an encoder of any kind; each distinct sentence is encoded once."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -25,7 +25,7 @@ from replicse.provenance.record import computed, provenance
 from replicse.registry.registry import current
 from replicse.spec.config import use_all_plugins
 
-# A function of sentences to vectors, or an object with `encode`, as of sentence-transformers.
+# A folder or hub id, an encoder, a function from sentences to vectors, or an object with such an `encode`.
 AnyEncoder = str | Path | SentenceEncoder | Callable[[list[str]], Any]
 
 
@@ -39,61 +39,72 @@ def evaluate(
     options: Mapping[str, Mapping[str, Any]] | None = None,
     device: str | None = None,
 ) -> dict[str, Any]:
-    """Evaluate an encoder on one or more suites and return their numbers.
+    """Evaluate an encoder on one or more suites.
 
     Args:
-        encoder: a folder of Hugging Face or sentence-transformers, an id on the hub (`name/model[@revision]`), an
-            `Encoder`, a `SentenceTransformer`, or any function from a list of sentences to an array (n, width).
-        suites: names such as `sts`, `sts-dev`, `transfer`, `geometry`, `spectrum`, `recall`, `mteb`.
-        data: the data root or SentEval folder, or the data record of a study.
-        pooling: how a folder or hub encoder is read: a name (`cls`, `mean`, ...), or a mapping with parameters such as
-            a template. By default a sentence-transformers folder's own pooling, normalisation and longest row, `cls`
-            for any other folder.
-        max_length: tokens that a row is cut at; by default the folder's own, else 512.
-        options: further options by suite, such as `{"sts": {"tasks": ["STS-B"]}}`; of `sets` your own tables,
-            `{"sets": {"NAME": {"file": "/data/rated.csv", "first": ..., "second": ..., "score": ..., "range": ...}}}`.
-        device: cpu, cuda, ...; the first GPU where there is one.
+        encoder: A folder in the format of Hugging Face or sentence-transformers, a hub id
+            (`name/model[@revision]`), an `Encoder`, a `SentenceTransformer`, or a function from a list of n
+            sentences to an array of shape (n, width).
+        suites: Names such as `sts`, `sts-dev`, `transfer`, `geometry`, `spectrum`, `recall`, `mteb`.
+        data: The data root or SentEval folder, or the `data.json` of a study.
+        pooling: How vectors are pooled if `encoder` is a folder or hub id: a name (`cls`, `mean`, ...), or a
+            dict with parameters such as a template. Default: the pooling, normalisation and maximum length in a
+            sentence-transformers folder, `cls` for any other folder.
+        max_length: Tokens at which a sentence is truncated. Default: the folder's own limit, or 512 if it has
+            no limit.
+        options: Options by suite, such as `{"sts": {"tasks": ["STS-B"]}}`. The suite `sets` evaluates your own
+            tables: `{"sets": {"NAME": {"file": "/data/rated.csv", "first": ..., "second": ..., "score": ...,
+            "range": ...}}}`.
+        device: `cpu`, `cuda`, ... Default: the first GPU if there is one.
 
     Returns:
-        `suites` (numbers by suite; correlations, accuracies and recalls x 100), and `failures` (metric path to reason
-        of each number that is None).
+        A dict with `suites`, the nested numbers by suite (correlations, accuracies and recalls are x 100), and
+            `failures`, a dict from the metric path of each missing number to the reason.
 
     Raises:
-        BadInput: an unknown suite or option, or an encoder that cannot be read; MissingData (a BadInput) where a data
-            set is absent; Failed where the encoder gives every sentence one vector.
+        BadInput: If a suite or option is unknown, or the encoder cannot be loaded.
+        MissingData: If a dataset is missing (a kind of BadInput).
+        Failed: If the encoder gives all sentences the same vector.
+
+    Examples:
+        >>> scores = replicse.evaluate("princeton-nlp/unsup-simcse-bert-base-uncased", "sts", "data")
+        >>> scores["suites"]["sts"]["STS-B"]["all"]  # Spearman's correlation x 100
     """
     names = [suites] if isinstance(suites, str) else list(suites)
+    options = options or {}
     if set(names) - current().suites.keys():
         use_all_plugins()
-    for name in (*names, *(options or {})):
-        suite(name, (options or {}).get(name))
+    for name in (*names, *options):
+        suite(name, options.get(name))
     source = open_encoder(encoder, pooling, max_length, device)
     outcome = score_suites(source, names, data_folder(Path(data)), options)
-    return {name: outcome[name] for name in ("suites", "failures")}
+    return {"suites": outcome["suites"], "failures": outcome["failures"]}
 
 
 def evaluate_request(
     request: EvaluationRequest, root: Path, results: Path, device: str | None
 ) -> dict[str, Any]:
-    """Evaluate the encoder of a request and return its scores with how they were made.
+    """Evaluate the encoder of a request and add provenance to the scores.
 
     Args:
-        request: the encoder, how it is read, and its suites.
-        root: the data root.
-        results: the folder for the files of other libraries' suites.
-        device: by default the first GPU if there is one.
+        request: The encoder, the options and the suites.
+        root: The data root.
+        results: The folder for files that other libraries write.
+        device: `cpu`, `cuda`, ... Default: the first GPU if there is one.
 
     Returns:
-        The reading of the encoder, `suites`, `failures`, `pairs` (cosines and gold scores by task) and `provenance`.
+        A dict with the encoder and the options, `suites`, `failures`, `pairs` (cosines and gold scores by task)
+            and `provenance`.
 
     Raises:
-        BadInput: the encoder cannot be read, or an option is wrong; Failed if every sentence has the same vector.
+        BadInput: If the encoder cannot be loaded or an option is wrong.
+        Failed: If the encoder gives all sentences the same vector.
     """
     start = time.monotonic()
-    source: Any = (
-        open_word_vectors(request.vectors, root) if request.vectors else open_requested(request, device)
-    )
-    vectors = fit_postprocessing(source, request.postprocess, root) if request.postprocess else source
+    source = _open_source(request, root, device)
+    vectors = source
+    if request.postprocess:
+        vectors = fit_postprocessing(source, request.postprocess, root)
     facts = {"folder": request.encoder, "results": str(results), "model": name_model(request, source)}
     outcome = score_suites(source, request.suite, root, request.options, facts, vectors, request.encoder)
     result = {
@@ -106,13 +117,19 @@ def evaluate_request(
     return record_result(result, source, start)
 
 
+def _open_source(request: EvaluationRequest, root: Path, device: str | None) -> Any:
+    if request.vectors:
+        return open_word_vectors(request.vectors, root)
+    return open_requested(request, device)
+
+
 def record_result(result: Mapping[str, Any], source: Any, start: float) -> dict[str, Any]:
-    """Return a result with its provenance; word vectors have no device, because they use only the CPU.
+    """Add provenance to a result.
 
     Args:
-        result: what was measured.
-        source: the encoder that it was measured on.
-        start: seconds of `time.monotonic` at which the evaluation began.
+        result: The scores and the description of the encoder.
+        source: The encoder. Word vectors have no device because they use only the CPU.
+        start: The time when the evaluation began, in seconds of `time.monotonic`.
     """
     device = getattr(source, "device", None)
     machine = computed(device or torch.device("cpu"), describe_precision(source))
@@ -127,18 +144,22 @@ def open_encoder(
     max_length: int | None,
     device: str | None,
 ) -> Vectors:
-    """Return the vectors of an encoder of any kind; BadInput if pooling or length is given for one that is open."""
+    """Return the vectors of an encoder of any kind.
+
+    Raises:
+        BadInput: If the encoder cannot be loaded, or pooling or length are given for an encoder that is already
+            open.
+    """
     if isinstance(encoder, str | Path):
         return SentenceEncoder.open(encoder, pooling, max_length, device)
     if pooling or max_length is not None:
-        raise BadInput("pooling and max_length are for a folder or a hub id; an open encoder has its own")
+        raise BadInput("pooling and max_length need a folder or a hub id; an open encoder uses its own")
     if isinstance(encoder, SentenceEncoder):
         return encoder
     encode = getattr(encoder, "encode", encoder)
     if not callable(encode):
-        raise BadInput(
-            f"encoder: {type(encoder).__name__} is no folder, hub id, encoder or function of sentences"
-        )
+        name = type(encoder).__name__
+        raise BadInput(f"encoder is of type {name}; use a folder, a hub id, an encoder or a function")
     return CallableVectors(encode)
 
 
@@ -151,11 +172,21 @@ def score_suites(
     vectors: Vectors | None = None,
     name: str = "encoder",
 ) -> dict[str, Any]:
-    """Return the scores of an encoder on some suites; Failed if it gives every sentence the same vector.
+    """Compute the scores of an encoder on some suites.
 
-    `vectors` are those of the encoder after a post-processing; `facts` are for the suites whose options ask for them.
+    Args:
+        source: The encoder.
+        suites: The names of the suites.
+        root: The data root.
+        options: Options by suite.
+        facts: Values for suites whose options request them, such as the encoder's folder.
+        vectors: The encoder's vectors after post-processing, if there is one.
+        name: The encoder's name in errors.
+
+    Raises:
+        Failed: If the encoder gives all sentences the same vector.
     """
     outcome = run_suites(root, vectors or source, suites, options, facts)
     if reason := getattr(source, "collapsed", str)():
-        raise Failed(f"{name}: {reason}; no score of it would be more than rounding")
+        raise Failed(f"{name}: {reason}; its scores would be rounding errors")
     return outcome

@@ -1,4 +1,4 @@
-"""What was evaluated: digests of an encoder's files, and the prompt before each sentence."""
+"""Digests of an encoder's files and the prompt before each sentence."""
 
 from pathlib import Path
 
@@ -11,31 +11,41 @@ from replicse.registry.artefacts import CONFIG
 from replicse.registry.digests import digest
 
 NO_PROMPT = "none"
-# Files of an encoder that change its vectors, next to weights and tokenizer.
+# Files that change an encoder's vectors, in addition to weights and tokenizer.
 SETTINGS_FILES = (CONFIG, MODULES, SETTINGS, "sentence_bert_config.json")
 
 
 def describe_encoder(folder_or_hub_id: str, reads_modules: bool) -> dict[str, str]:
-    """Return digests of the weights and settings of an encoder, and its prompt.
+    """Return digests of an encoder's weights and settings, and the prompt.
 
     Args:
-        folder_or_hub_id: a folder, or an id on the hub that was downloaded.
-        reads_modules: whether the folder's own modules are read, with their prompt.
+        folder_or_hub_id: A folder, or the id of a downloaded hub encoder.
+        reads_modules: Whether the modules in the folder are used, with their prompt.
     """
     folder = encoder_folder(folder_or_hub_id)
-    places = list(dict.fromkeys([folder, *(module.place for module in list_modules(folder))]))
-    weights = [file for place in places if has_weights(place) for file in weight_files(place)]
-    settings = [place / name for place in places for name in SETTINGS_FILES if (place / name).is_file()]
+    folders = dict.fromkeys([folder])
+    for module in list_modules(folder):
+        folders[module.place] = None
+    weights: list[Path] = []
+    settings: list[Path] = []
+    for place in folders:
+        if has_weights(place):
+            weights += weight_files(place)
+        for name in SETTINGS_FILES:
+            if (place / name).is_file():
+                settings.append(place / name)
     return {
-        "weights": digest([sha256_of(file) for file in weights]),
-        "settings": digest([sha256_of(file) for file in settings]),
+        "weights": digest(list(map(sha256_of, weights))),
+        "settings": digest(list(map(sha256_of, settings))),
         "prompt": _read_prompt(folder) if reads_modules else NO_PROMPT,
     }
 
 
 def _read_prompt(folder: Path) -> str:
-    """Return the prompt that sentence-transformers puts before each sentence by default."""
+    """Return the default prompt of a sentence-transformers folder."""
     file = folder / SETTINGS
-    stated = read_json(file) if file.is_file() else {}
-    name = stated.get("default_prompt_name")
-    return str((stated.get("prompts") or {}).get(name) or NO_PROMPT)
+    if not file.is_file():
+        return NO_PROMPT
+    settings = read_json(file)
+    prompts = settings.get("prompts") or {}
+    return str(prompts.get(settings.get("default_prompt_name")) or NO_PROMPT)

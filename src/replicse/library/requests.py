@@ -1,4 +1,4 @@
-"""What an evaluation is asked for, as plain data that is checked; no torch."""
+"""Requests of evaluations as validated data; does not import torch."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from replicse.registry.encoders import Engine
 
 
 class EncoderOptions(Checked):
-    """An encoder folder or hub id, and how it is read."""
+    """A folder or hub id of an encoder, and how the vectors are computed."""
 
     encoder: str = ""
     pooling: str | dict[str, Any] | None = None
@@ -16,7 +16,10 @@ class EncoderOptions(Checked):
 
 
 class EvaluationRequest(EncoderOptions):
-    """The suites of an encoder and their options; `vectors` are word vectors in place of an encoder."""
+    """The suites of an encoder and their options.
+
+    `vectors` specifies word vectors that replace the encoder.
+    """
 
     suite: tuple[Text, ...] = ()
     options: dict[str, Any] = {}

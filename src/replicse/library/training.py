@@ -1,4 +1,4 @@
-"""Training as a function: a recipe of a paper, or one of your own, on sentences in memory or in a file."""
+"""Train an encoder by a recipe, on sentences in memory or in a file."""
 
 import hashlib
 import json
@@ -12,6 +12,7 @@ from typing import Any
 import torch
 
 from replicse.augment import augment, token_change
+from replicse.compile.recipes import merge_recipe
 from replicse.data.corpora import labels_of, read_corpus
 from replicse.data.store import write_store
 from replicse.encoder.folders import encoder_folder
@@ -31,16 +32,16 @@ from replicse.registry.run_options import View
 from replicse.registry.run_specs import InitSpec, RunSpec
 from replicse.registry.runs import Init, Run
 from replicse.runtime.devices import device_for
-from replicse.spec.layers import merged
+from replicse.spec.layers import merge_layers
 from replicse.spec.models import Recipe
-from replicse.spec.papers import load_papers, recipe_of
+from replicse.spec.papers import load_papers
 from replicse.training.job import TrainJob
 from replicse.training.loop import train as run_training
 from replicse.training.parts import Parts
 from replicse.workspace import workflow_folder
 
 ROLES = ("anchor", "positive", "negative")
-# Sentences, pairs or triplets; columns by name; a text file; or the keys of a corpus as in corpora.yaml.
+# Sentences, pairs or triplets; a dict of columns; a text file; or the keys of a corpus as in corpora.yaml.
 CorpusInput = str | Path | Sequence[str] | Sequence[Sequence[str]] | Mapping[str, Any]
 
 
@@ -60,32 +61,46 @@ def train(
     on_step: Callable[[dict[str, Any]], object] | None = None,
     plugins: Sequence[str] = (),
 ) -> SentenceEncoder:
-    """Train an encoder by a recipe and return it, with the weights that selection kept and the recipe's test pooling.
+    """Train an encoder by a recipe and return it.
 
-    A run that was stopped continues from its last saved state; one that is complete is opened, not trained again.
+    The returned encoder has the selected weights and the recipe's pooling for tests. A stopped run resumes from
+    the last saved state; a complete run is loaded instead of trained again.
 
     Args:
-        recipe: the name of a recipe of a packaged paper or of one in `papers/`, such as `simcse/unsup`; or a mapping
-            with the keys of recipes.yaml, which may name another one by `like`.
-        corpus: sentences (column `text`); pairs or triplets (columns `anchor`, `positive`, `negative`); a mapping of
-            columns by name to lists of equal length; the path of a text file with a sentence a line; or a mapping with
-            `format` and the other keys of a corpus in corpora.yaml, files relative to the working directory.
-        start: the encoder that training starts from, as a folder or an id on the hub (`name/model[@revision]`).
-        out: the folder to write: best/, last/, metrics.json, provenance.json, and the tokenised corpus.
-        data: a folder in the SentEval layout, where the recipe selects its checkpoint on a development set.
-        changes: parts of a run that replace those of the recipe, such as `{"optimisation": {"steps": 500}}`.
-        models: the encoders that names of backbones stand for, released checkpoints and recipes in its terms and
-            augmentations.
-        seed: of the order of the data, dropout, masks and heads.
-        precision: fp32, bf16 (autocast), fp16 with loss scaling or tf32; the last two need a GPU.
-        device: cpu, cuda, cuda:1, ...; the first GPU where there is one.
-        threads: of the CPU; as many as torch has where they are not given.
-        on_step: is called after each step with its `step`, `loss` and `terms`, which holds the loss of each term.
-        plugins: files or folders of the working directory, besides those that its config.yaml names.
+        recipe: The name of a recipe of a packaged paper or of a paper in `papers/`, such as `simcse/unsup`; or
+            a dict with the keys of recipes.yaml, in which `like` names the recipe to start from.
+        corpus: Sentences (column `text`); pairs or triplets (columns `anchor`, `positive`, `negative`); a dict
+            from column names to lists of equal length; the path of a text file with one sentence per line; or a
+            dict with `format` and the other keys of a corpus in corpora.yaml, with files relative to the
+            working directory.
+        start: The encoder from which training starts: a folder or a hub id (`name/model[@revision]`).
+        out: The output folder: `best/`, `last/`, `metrics.json`, `provenance.json`, and the tokenised corpus.
+        data: A folder in the SentEval layout. Required if the recipe selects the checkpoint on a development
+            set.
+        changes: Keys that replace keys of the recipe, such as `{"optimisation": {"steps": 500}}`.
+        models: Folders or hub ids by name, for the backbones, released checkpoints and recipes that the
+            recipe's terms and augmentations use.
+        seed: The seed of the data order, dropout, masks and heads.
+        precision: `fp32`, `bf16` (autocast), `fp16` with loss scaling, or `tf32`; the last two need a GPU.
+        device: `cpu`, `cuda`, `cuda:1`, ... Default: the first GPU if there is one.
+        threads: The number of CPU threads. Default: torch's own number.
+        on_step: Called after each step with a dict of `step`, `loss` and `terms` (the loss of each term).
+        plugins: Files or folders of plug-ins in the working directory, in addition to the plug-ins in its
+            config.yaml.
+
+    Returns:
+        The trained encoder.
 
     Raises:
-        BadInput: what is wrong with recipe, corpus or changes, or `out` holds another run; MissingData (a BadInput)
-            for an absent file; Failed where the training itself fails, such as a loss that is not finite.
+        BadInput: If recipe, corpus or changes are wrong, or `out` contains another run.
+        MissingData: If a file is missing (a kind of BadInput).
+        Failed: If the training fails, for example because the loss is not finite.
+
+    Examples:
+        >>> few = {"optimisation": {"steps": 500}, "selection": {"every": 0}}
+        >>> encoder = replicse.train("simcse/unsup", sentences, "bert-base-uncased", "runs/first", changes=few)
+        >>> encoder(["A sentence.", "Another sentence."]).shape
+        (2, 768)
     """
     out = Path(out)
     written = _run_of(recipe, changes or {}, plugins)
@@ -104,8 +119,8 @@ def train(
     )
     if spec.selection.every and data is None and spec.selection.suite != "sets":
         raise BadInput(
-            f"data is not given, but the recipe selects its checkpoint by {spec.selection.metric}; name a folder in the"
-            ' SentEval layout, or give changes={"selection": {"every": 0}} to keep the last checkpoint'
+            f"data is missing, but the recipe selects its checkpoint by {spec.selection.metric}; specify a folder in"
+            ' the SentEval layout, or use changes={"selection": {"every": 0}} to keep the last checkpoint'
         )
     if _is_complete(out, spec.run_id):
         return _opened(out, spec, device)
@@ -136,10 +151,20 @@ def train_job(
     code: str = "",
     on_step: Callable[[dict[str, Any]], object] | None = None,
 ) -> float | None:
-    """Train the run of a job, write its provenance, and return the seconds it took.
+    """Train the run of a job and write the provenance.
 
-    `root` is the data root, `state` the folder of the resume state, `code` the digest of the run's code. Of several
-    processes the first writes; the others return None.
+    Args:
+        document: The job as JSON-like data.
+        root: The data root.
+        out: The output folder.
+        state: The folder of the state from which training resumes.
+        device: `cpu`, `cuda`, ... Default: the first GPU if there is one.
+        parts: How the batch is split over processes or chunks.
+        code: The digest of the run's code.
+        on_step: Called after each step with the losses.
+
+    Returns:
+        The seconds of the training; None in all processes except the first, which writes.
     """
     begin = time.monotonic()
     job, parts = TrainJob.read(document), parts or Parts()
@@ -149,7 +174,7 @@ def train_job(
     trainer = run_training(job, root, out, state, chosen, machine, **options)
     if parts.processes.rank:
         return None
-    # A step that did not fit into memory was computed in chunks, which those after it have too.
+    # If a step did not fit into memory, it and all later steps were computed in chunks.
     machine |= trainer.model.parts.record()
     facts = {**machine, "resumed_from": [other for other in trainer.machines if other != machine]}
     stores = {store.name: read_json(store / STORE)["sha256"] for store in job.stores}
@@ -160,9 +185,9 @@ def train_job(
 
 
 def _cost(seconds: float) -> dict[str, float]:
-    """Return what this process has cost: seconds, processor seconds, and its largest memory in MiB.
+    """Return seconds, CPU seconds and peak memory (MiB) of this process.
 
-    Snakemake's own record would be that of a job's client where a server runs it.
+    If a job server runs the job, Snakemake's benchmark would measure only the server's client.
     """
     used = resource.getrusage(resource.RUSAGE_SELF)
     return {
@@ -173,32 +198,49 @@ def _cost(seconds: float) -> dict[str, float]:
 
 
 def _run_of(recipe: str | Mapping[str, Any], changes: Mapping[str, Any], plugins: Sequence[str]) -> RunSpec:
-    """Return the run of a recipe with some changes; BadInput where a part is missing, or it has several corpora."""
+    """Return the run of a recipe with changes.
+
+    Raises:
+        BadInput: If a part is missing, or the recipe has several corpora.
+    """
     papers, name = load_papers(workflow_folder(), plugins), recipe
     if isinstance(recipe, Mapping):
         own = Recipe.of(recipe, "recipe")
-        below, name = own.like, "recipe"
-        run = merged(recipe_of(papers, "", below, "recipe.like") if below else RunSpec(), own.without("like"))
+        name, run = "recipe", RunSpec()
+        if own.like:
+            run = merge_recipe(papers, "", own.like, "recipe.like")
+        run = merge_layers(run, own.without("like"))
     else:
-        run = recipe_of(papers, "", recipe, "recipe")
-    run = merged(run, Recipe.of(changes, "changes").without("like"))
-    if part := next((part for part in ("views", "objective") if not getattr(run, part)), ""):
-        raise BadInput(f"{name}: the run has no {part}; give one in changes")
+        run = merge_recipe(papers, "", recipe, "recipe")
+    run = merge_layers(run, Recipe.of(changes, "changes").without("like"))
+    for part in ("views", "objective"):
+        if not getattr(run, part):
+            raise BadInput(f"{name}: the run has no {part}; add it to changes")
     if run.beside:
-        raise BadInput(f"{name}: it trains on several corpora; run it in a study (replicse run)")
+        raise BadInput(f"{name}: the recipe trains on several corpora; run it in a study (replicse run)")
     return run
 
 
 def _init(start: str | Path, folder: Path, spec: InitSpec | None) -> Init:
-    """Return where a run starts, named by the digest of its weights too: another file there makes another run."""
-    digests = [sha256_of(file) for file in weight_files(folder)] if has_weights(folder) else []
-    revision = digests[0] if len(digests) == 1 else digest(digests) if digests else None
-    entries = {"folder": str(start), "revision": revision}
-    return Init.of({**entries, **(spec.kept if spec else {})}, "start")
+    """Return the start of a run, named by the digest of the weights too.
+
+    Other weights in the same folder are another run.
+    """
+    digests = list(map(sha256_of, weight_files(folder))) if has_weights(folder) else []
+    revision = digests[0] if len(digests) == 1 else None
+    if len(digests) > 1:
+        revision = digest(digests)
+    entries: dict[str, Any] = {"folder": str(start), "revision": revision}
+    if spec:
+        entries |= spec.kept
+    return Init.of(entries, "start")
 
 
 def _columns_of(corpus: CorpusInput) -> tuple[dict[str, list[str]], dict[str, Any]]:
-    """Return the columns of a corpus and what names it: how it was read, its rows and their sha256."""
+    """Return the columns of a corpus and the description for the run's name.
+
+    The description has the options of the format, the number of rows, and the SHA-256 of the columns.
+    """
     named: dict[str, Any] = {"name": "corpus"}
     if isinstance(corpus, str | Path):
         file = Path(corpus)
@@ -213,8 +255,8 @@ def _columns_of(corpus: CorpusInput) -> tuple[dict[str, list[str]], dict[str, An
     else:
         lengths = sorted({len(row) for row in corpus})
         if lengths not in ([2], [3]):
-            raise BadInput(f"corpus: rows of {lengths} sentences; expected pairs or triplets, at least one")
-        columns = {role: [row[place] for row in corpus] for place, role in enumerate(ROLES[: lengths[0]])}
+            raise BadInput(f"corpus: rows have {lengths} sentences; expected pairs or triplets, at least one")
+        columns = dict(zip(ROLES, map(list, zip(*corpus, strict=True)), strict=False))
     rows = _checked_rows(columns)
     digest = hashlib.sha256(json.dumps(columns, sort_keys=True).encode()).hexdigest()
     if "label" in columns and "format" not in named:
@@ -223,10 +265,15 @@ def _columns_of(corpus: CorpusInput) -> tuple[dict[str, list[str]], dict[str, An
 
 
 def _checked_rows(columns: Mapping[str, Sequence[Any]]) -> int:
-    """Return how many rows columns have; BadInput for none, for unequal ones, and for a cell that holds no text."""
+    """Return the number of rows of some columns.
+
+    Raises:
+        BadInput: If there are no rows, the columns have different lengths, or a cell is not a string or is
+            empty.
+    """
     lengths = {name: len(values) for name, values in columns.items()}
     if len(set(lengths.values())) != 1 or not max(lengths.values()):
-        raise BadInput(f"corpus: columns of {lengths} rows; expected equally many, at least one")
+        raise BadInput(f"corpus: columns have {lengths} rows; expected the same number, at least 1")
     for name, values in columns.items():
         for row, value in enumerate(values):
             if name != "label" and not (isinstance(value, str) and value.strip()):
@@ -237,8 +284,8 @@ def _checked_rows(columns: Mapping[str, Sequence[Any]]) -> int:
 def _view(view: View, columns: Mapping[str, Any], models: Mapping[str, str]) -> View:
     if view.column not in columns:
         raise BadInput(
-            f'corpus: the recipe reads column "{view.column}"{nearest(view.column, columns)}; give the corpus'
-            " that column, or the recipe other views"
+            f'corpus has no column "{view.column}", which the recipe uses{nearest(view.column, columns)}; add the'
+            " column, or change views"
         )
     return view.reading(partial(_model, models))
 
@@ -249,17 +296,21 @@ def _frozen(models: Mapping[str, str], model: FrozenModel) -> FrozenModel:
 
 def _model(models: Mapping[str, str], name: str) -> str:
     if name not in models:
-        raise BadInput(f'models: no "{name}", which the recipe names; give models={{"{name}": FOLDER}}')
+        raise BadInput(f'models has no "{name}", which the recipe uses; add models={{"{name}": FOLDER}}')
     return models[name]
 
 
 def _is_complete(out: Path, run_id: str) -> bool:
-    """Return whether a folder holds a run that is done; BadInput where it is another one."""
+    """Return whether a folder contains this run, complete.
+
+    Raises:
+        BadInput: If the folder contains another run.
+    """
     if not (out / PROVENANCE).is_file():
         return False
     there = read_json(out / PROVENANCE).get("run_id")
     if there != run_id:
-        raise BadInput(f"{out}: it holds run {there}, and this is {run_id}; name another folder")
+        raise BadInput(f"{out} contains run {there}, not {run_id}; use another folder")
     return True
 
 
@@ -271,14 +322,15 @@ def _opened(out: Path, spec: Run, device: str | None) -> SentenceEncoder:
 
 
 def _stores(out: Path, spec: Run, columns: Mapping[str, Sequence[str]], root: Path) -> list[Path]:
-    """Write each view's tokenised store, equal views once, and return their folders in the order of the views."""
+    """Write the tokenised views, equal views once; return their folders."""
     folders: dict[str, Path] = {}
     length = spec.optimisation.max_length
     for view in spec.views:
         key = json.dumps(view.plain(), sort_keys=True)
         if key in folders:
             continue
-        folders[key] = out / "stores" / f"{len(folders)}-{view.augment.name if view.augment else view.column}"
+        name = view.augment.name if view.augment else view.column
+        folders[key] = out / "stores" / f"{len(folders)}-{name}"
         lines, change = list(columns[view.column]), None
         if view.augment:
             change = token_change(view.augment, out / TOKENIZER)

@@ -1,4 +1,4 @@
-"""Alignment and uniformity of the checkpoints that a run kept along its training."""
+"""Alignment and uniformity of the checkpoints kept during a training."""
 
 import time
 from pathlib import Path
@@ -15,24 +15,24 @@ from replicse.registry.artefacts import METRICS
 
 
 def measure_trajectory(request: EncoderOptions, root: Path, device: str | None) -> dict[str, Any]:
-    """Return alignment and uniformity of each checkpoint that a run kept.
+    """Compute alignment and uniformity of each kept checkpoint of a run.
 
     Args:
-        request: its `encoder` is the folder of the run.
-        root: the data root.
-        device: by default the first GPU if there is one.
+        request: `encoder` is the folder of the run.
+        root: The data root.
+        device: `cpu`, `cuda`, ... Default: the first GPU if there is one.
 
     Raises:
-        BadInput: the run kept no checkpoints.
+        BadInput: If the run kept no checkpoints.
     """
     start = time.monotonic()
     suites: dict[str, Any] = {}
     failures: dict[str, str] = {}
     kept = list_checkpoints(Path(request.encoder))
     vectors = open_requested(request, device, str(kept[0][1]))
-    assert isinstance(vectors, SentenceEncoder)  # a run writes an encoder that an engine reads
+    assert isinstance(vectors, SentenceEncoder)  # a run writes encoders that an engine can load
     for step, folder in kept:
-        # The notebook of the reproducibility study draws a head whenever it loads a checkpoint (methods 1.8).
+        # The notebook of the reproducibility study initialises a new head for each checkpoint (methods 1.8).
         vectors.reload(folder, head_seed=step)
         outcome = run_suites(root, vectors, ["geometry"])
         suites[str(step)] = outcome["suites"]["geometry"]
@@ -48,8 +48,12 @@ def measure_trajectory(request: EncoderOptions, root: Path, device: str | None) 
 
 
 def list_checkpoints(run: Path) -> list[tuple[int, Path]]:
-    """Return step and folder of each kept checkpoint of a run; BadInput if the run kept none."""
+    """Return step and folder of each kept checkpoint of a run.
+
+    Raises:
+        BadInput: If the run kept no checkpoints.
+    """
     kept = run_metrics(run).get("checkpoints")
     if not kept:
-        raise BadInput(f"{run / METRICS}: the run kept no checkpoints; its spec asks for no trajectory")
+        raise BadInput(f"{run / METRICS}: the run kept no checkpoints; set trajectory in its recipe")
     return [(int(name.rpartition("-")[2]), run / name) for name in kept]

@@ -1,4 +1,4 @@
-"""Loss terms, one file each; an objective is their weighted sum."""
+"""Loss terms, one file each. An objective is their weighted sum."""
 
 from replicse.objective.terms import Objective, Step, Term
 

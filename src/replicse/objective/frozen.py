@@ -1,4 +1,4 @@
-"""Frozen models in a term: opened from their folder, on the device of the encoder that is trained."""
+"""Frozen models for loss terms, loaded from a folder onto the device of the trained encoder."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ from torch import Tensor
 from replicse.encoder.architectures import empty_backbone
 from replicse.encoder.backbone import Backbone
 from replicse.encoder.batch import TokenBatch
-from replicse.encoder.heads import stored_head
+from replicse.encoder.heads import load_head
 from replicse.encoder.opening import open_backbone
 from replicse.encoder.pooling import SentencePooling
 from replicse.errors import BadInput
@@ -17,9 +17,16 @@ from replicse.registry.poolings import Cls
 
 
 def open_frozen(model: FrozenModel, trained: Backbone) -> Backbone:
-    """Return the encoder of a frozen model without gradients; BadInput where its tokens are not those of `trained`.
+    """Load the encoder of a frozen model, without gradients.
 
-    Next to one without weights, whose parameters are counted, it has none either.
+    If `trained` is on the meta device because only its parameters are counted, the frozen model has no weights either.
+
+    Args:
+        model: the frozen model, with the folder that the plan has set.
+        trained: the encoder in training; the frozen model must have the same tokens and is moved to its device.
+
+    Raises:
+        BadInput: if the model has no folder, or its tokens differ from the tokens of `trained`.
     """
     if trained.input_embeddings.is_meta:
         return empty_backbone(model.name).requires_grad_(False)
@@ -41,15 +48,24 @@ def open_frozen(model: FrozenModel, trained: Backbone) -> Backbone:
 class FrozenEncoder:
     """A frozen model that encodes sentences, without dropout and without gradients.
 
-    It is no module, so that neither the optimiser nor the resume state knows of it. `width` is that of its vectors.
-    Without a pooling of its own it reads "cls". Raises BadInput for a pooling whose head is not stored.
+    It is not a torch module, so that it gets into neither the optimiser nor the resume state.
+
+    Args:
+        model: the frozen model; its default pooling is "cls".
+        trained: the encoder in training.
+
+    Attributes:
+        width: the size of the sentence vectors.
+
+    Raises:
+        BadInput: if the pooling needs a head and the model's folder contains no head, or as `open_frozen`.
     """
 
     def __init__(self, model: FrozenModel, trained: Backbone) -> None:
         params = model.pooling or Cls(pooling="cls")
         self.backbone = open_frozen(model, trained).eval()
         self.pooling = SentencePooling(params, self.backbone)
-        self.head = stored_head(Path(str(model.folder))) if params.head else None
+        self.head = load_head(Path(str(model.folder))) if params.head else None
         if params.head and self.head is None:
             raise BadInput(f"{model.folder}: no head for pooling {params} is stored there; choose cls")
         if self.head is not None:

@@ -13,24 +13,26 @@ from replicse.registry import terms as parameters
 
 
 class InfoNCE(Term[parameters.InfoNCEParameters]):
-    """Cross-entropy of each anchor against all second views and all hard negatives of the batch.
+    """Cross-entropy of each anchor against all second views and hard negatives of the batch.
 
-    Of `views` (all of the run by default) the first is the anchor, the second its positive; further ones are
-    blocks of hard negatives. Only rows are classified: the loss is not symmetrised, and other anchors are no
-    negatives (methods 1.3).
+    The first of `views` (default: all views of the run) is the anchor and the second the positive; each further view
+    is a block of hard negatives. The loss is not symmetrised, and other anchors are not used as negatives
+    (methods 1.3).
     """
 
     def forward(self, step: Step) -> Tensor:
-        """Return the mean loss over the batch's anchors; over its parts, where it has several."""
+        """Return the mean loss over the anchors, or over the parts if there are several."""
         compared = step.vectors_of(self.params.vector_views(len(step.vectors)))
-        scaled = [self._scaled(vectors) for vectors in compared]
+        if self.params.similarity == "cosine":
+            compared = [F.normalize(vectors, dim=-1) for vectors in compared]
         if self.params.parts == 1:
-            return self._loss(scaled)
-        count = min(self.params.parts, len(scaled[0]))
-        parts = zip(*(vectors.tensor_split(count) for vectors in scaled), strict=True)
-        return torch.stack([self._loss(part) for part in parts]).mean()
+            return self._compute_loss(compared)
+        count = min(self.params.parts, len(compared[0]))
+        split_views = [vectors.tensor_split(count) for vectors in compared]
+        losses = [self._compute_loss(part) for part in zip(*split_views, strict=True)]
+        return torch.stack(losses).mean()
 
-    def _loss(self, compared: Sequence[Tensor]) -> Tensor:
+    def _compute_loss(self, compared: Sequence[Tensor]) -> Tensor:
         params, weight = self.params, self.params.hard_negative_weight
         anchors, positives, *negatives = compared
         blocks = [dot_products(anchors, positives)]
@@ -43,6 +45,3 @@ class InfoNCE(Term[parameters.InfoNCEParameters]):
             blocks.append(logits)
         logits = torch.cat(blocks, dim=1) / params.temperature
         return F.cross_entropy(logits, torch.arange(len(anchors), device=logits.device))
-
-    def _scaled(self, vectors: Tensor) -> Tensor:
-        return F.normalize(vectors, dim=-1) if self.params.similarity == "cosine" else vectors

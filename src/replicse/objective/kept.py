@@ -1,7 +1,9 @@
-"""What terms train, kept next to the encoder that it was trained with."""
+"""Weights of loss terms, saved in the folder of the encoder that was trained with them."""
 
 from collections.abc import Iterable
 from pathlib import Path
+
+from torch import Tensor
 
 from replicse.encoder.stored import read_tensors, save_tensors
 from replicse.errors import BadInput
@@ -11,30 +13,34 @@ WEIGHTS = "terms.safetensors"
 
 
 def save_terms(folder: Path, objectives: Iterable[Objective]) -> None:
-    """Write weights and buffers of the terms into an encoder folder; nothing where there are none."""
-    weights = {
-        f"{name}.{key}": value.detach().cpu().clone()
-        for name, term in named_terms(objectives).items()
-        for key, value in term.state_dict().items()
-    }
+    """Save weights and buffers of the terms in an encoder folder, if there are any."""
+    weights: dict[str, Tensor] = {}
+    for name, term in named_terms(objectives).items():
+        for key, value in term.state_dict().items():
+            weights[f"{name}.{key}"] = value.detach().cpu().clone()
     if weights:
         save_tensors(folder / WEIGHTS, weights)
 
 
 def load_terms(folder: Path, objectives: Iterable[Objective]) -> None:
-    """Give terms the weights that those of their name had in another run; BadInput where none fits."""
-    file, kept = folder / WEIGHTS, 0
+    """Load the weights of terms from the encoder folder of another run, by name.
+
+    Raises:
+        BadInput: if the folder has no weights for any of the terms, or weights that do not fit.
+    """
+    file = folder / WEIGHTS
     stored = read_tensors(file) if file.is_file() else {}
+    loaded = 0
     for name, term in named_terms(objectives).items():
-        own = {
-            key.removeprefix(f"{name}."): value for key, value in stored.items() if key.startswith(f"{name}.")
-        }
+        prefix = f"{name}."
+        weights = {key.removeprefix(prefix): value for key, value in stored.items() if key.startswith(prefix)}
         try:
-            kept += bool(own)
-            term.load_state_dict(own, strict=bool(own))
+            term.load_state_dict(weights, strict=bool(weights))
         except RuntimeError as error:
             raise BadInput(
-                f"{file}: term {name} has other weights ({error}); give it its parameters of then"
+                f"{file}: the weights of term {name} do not fit ({error}); use the parameters it was trained with"
             ) from None
-    if not kept:
-        raise BadInput(f"{folder}: no weights of a term of the run; take init.keep_terms away")
+        if weights:
+            loaded += 1
+    if not loaded:
+        raise BadInput(f"{folder}: no weights for the terms of the run; remove init.keep_terms")

@@ -1,4 +1,4 @@
-"""Losses on labels, through the head of a task: cross-entropy, squared error of a cosine."""
+"""Losses on labels, through the head of a task: cross-entropy and squared error of a cosine."""
 
 from typing import TypeVar
 
@@ -12,10 +12,10 @@ Labelled = TypeVar("Labelled", bound=parameters.LabelledParameters)
 
 
 class LabelledTerm(Term[Labelled]):
-    """A term that compares what a task's head predicts with the labels of the batch."""
+    """A term that compares the predictions of a task's head with the labels of the batch."""
 
-    def predicted(self, step: Step) -> Tensor:
-        """Return what the head makes of the sentences: (rows, classes) logits, or (rows,) ratings."""
+    def predict(self, step: Step) -> Tensor:
+        """Return the output of the head: (rows, classes) logits, or (rows,) ratings."""
         vectors = step.vectors_of(self.params.vector_views(len(step.vectors)))
         return step.model.task_heads[self.params.task](*vectors)
 
@@ -24,13 +24,13 @@ class CrossEntropy(LabelledTerm[parameters.CrossEntropyParameters]):
     """Cross-entropy of a classifier."""
 
     def forward(self, step: Step) -> Tensor:
-        """Return the mean over the batch's rows."""
-        return F.cross_entropy(self.predicted(step), step.labels.long())
+        """Return the mean over the rows of the batch."""
+        return F.cross_entropy(self.predict(step), step.labels.long())
 
 
 class MeanSquaredError(LabelledTerm[parameters.MeanSquaredErrorParameters]):
-    """Squared error of a cosine on the scale of the ratings."""
+    """Squared error of a cosine, scaled to the range of the ratings."""
 
     def forward(self, step: Step) -> Tensor:
-        """Return the mean over the batch's rows."""
-        return F.mse_loss(self.predicted(step), step.labels)
+        """Return the mean over the rows of the batch."""
+        return F.mse_loss(self.predict(step), step.labels)

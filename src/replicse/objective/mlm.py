@@ -1,4 +1,4 @@
-"""Masked language modelling: an auxiliary term (SimCSE appendix D) and the pre-training of compact encoders."""
+"""Masked language modelling, as an auxiliary term (SimCSE appendix D) and to pre-train compact encoders."""
 
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass
@@ -13,35 +13,48 @@ from replicse.encoder.batch import TokenBatch
 from replicse.objective.terms import Model, Step, Term
 from replicse.registry import terms as parameters
 
-MASKED, RANDOM = 0.8, 0.1  # the rest of the chosen tokens stays as it is (Devlin et al. 2019)
+# Shares of the chosen tokens that are masked and replaced; the rest is kept (Devlin et al. 2019).
+MASKED, RANDOM = 0.8, 0.1
 
 
 def choose_positions(batch: TokenBatch, special: Tensor, ratio: float, generator: torch.Generator) -> Tensor:
-    """Return the packed positions chosen for prediction, on the CPU: each non-special token with `ratio`."""
+    """Choose the packed positions to predict, each non-special token with probability `ratio`.
+
+    Args:
+        batch: packed tokens.
+        special: ids of the special tokens, on the CPU.
+        ratio: probability of each token.
+        generator: the source of random numbers, on the CPU.
+
+    Returns:
+        The positions in ascending order, int64, on the CPU.
+    """
     ordinary = ~torch.isin(batch.on_cpu, special)
-    drawn = torch.rand(len(ordinary), generator=generator) < ratio
-    return torch.nonzero(drawn & ordinary).squeeze(1)
+    chosen = torch.rand(len(ordinary), generator=generator) < ratio
+    return torch.nonzero(chosen & ordinary).squeeze(1)
 
 
 def mask_tokens(
     tokens: Tensor, positions: Tensor, mask_id: int, vocabulary: int, generator: torch.Generator
 ) -> Tensor:
-    """Return a copy of `tokens` with 80% of `positions` masked, 10% replaced at random and 10% kept.
+    """Copy `tokens` with 80% of `positions` masked, 10% replaced at random and 10% kept.
 
-    Positions are given and chosen on the CPU: a GPU would have to be waited for to know how many there are.
+    `positions` are on the CPU, because counting them on a GPU would wait for the GPU.
     """
     edited = tokens.clone()
     kind = torch.rand(len(positions), generator=generator)
     random_ids = torch.randint(vocabulary, (len(positions),), generator=generator)
-    swapped = (kind >= MASKED) & (kind < MASKED + RANDOM)
-    places = positions[kind < MASKED], positions[swapped], random_ids[swapped]
-    masked, others, ids = (value.to(tokens.device, non_blocking=True) for value in places)
-    return edited.index_fill_(0, masked, mask_id).index_copy_(0, others, ids)
+    is_replaced = (kind >= MASKED) & (kind < MASKED + RANDOM)
+    device = tokens.device
+    masked = positions[kind < MASKED].to(device, non_blocking=True)
+    replaced = positions[is_replaced].to(device, non_blocking=True)
+    new_ids = random_ids[is_replaced].to(device, non_blocking=True)
+    return edited.index_fill_(0, masked, mask_id).index_copy_(0, replaced, new_ids)
 
 
 @dataclass(frozen=True)
 class Masked:
-    """Masked copies of packed tokens: the edited batch, the chosen positions and the ids that were there."""
+    """A masked copy of packed tokens, with the chosen positions and their original ids."""
 
     batch: TokenBatch
     positions: Tensor
@@ -49,7 +62,17 @@ class Masked:
 
 
 def masked_copy(batch: TokenBatch, backbone: Backbone, ratio: float, generator: torch.Generator) -> Masked:
-    """Return a copy in which a share of the non-special tokens is masked by the 80/10/10 rule."""
+    """Copy a batch with a share of the non-special tokens masked by the 80/10/10 rule.
+
+    Args:
+        batch: packed tokens, on any device.
+        backbone: the encoder, for the ids of its special tokens and its vocabulary size.
+        ratio: the share of tokens to choose.
+        generator: the source of random numbers, on the CPU.
+
+    Returns:
+        The edited batch, the chosen positions (n,) and their original ids (n,), on the device of `batch`.
+    """
     special, vocabulary = backbone.special, backbone.vocabulary
     positions = choose_positions(batch, torch.tensor(astuple(special)), ratio, generator)
     edited = mask_tokens(batch.tokens, positions, special.mask, vocabulary, generator)
@@ -60,9 +83,9 @@ def masked_copy(batch: TokenBatch, backbone: Backbone, ratio: float, generator: 
 class MaskedLanguageModelling(Term[parameters.MaskedLanguageModellingParameters]):
     """Mean cross-entropy at the masked positions of masked copies of all views (methods 1.6).
 
-    `candidates` > 0 replaces the full softmax by one over the batch's own targets and that many random tokens:
-    for pre-training small encoders on a CPU, where the vocabulary would be most of the work. `in_place` repeats a
-    bug of SimCSE's code before November 2021: the contrastive inputs are the masked ones too.
+    If `candidates` is positive, the softmax is over the targets of the batch and that many random tokens instead of
+    the full vocabulary. This is for pre-training small encoders on a CPU, where the full softmax takes most of the
+    time. `in_place` repeats a bug of SimCSE's code before November 2021: the contrastive inputs are masked too.
     """
 
     def __init__(self, parameters: parameters.MaskedLanguageModellingParameters) -> None:
@@ -70,38 +93,38 @@ class MaskedLanguageModelling(Term[parameters.MaskedLanguageModellingParameters]
         self._masked: Masked | None = None
 
     def prepare(self, model: Model) -> None:
-        """Draw a masked-LM head where the run starts from an encoder without one."""
+        """Initialise a masked-LM head if the encoder has none."""
         if not model.backbone.predicts_tokens:
             model.backbone.new_token_head()
 
     def edit(
         self, columns: Sequence[TokenBatch], model: Model, generator: torch.Generator
     ) -> Sequence[TokenBatch]:
-        """Return the masked views where masking is in place; else the views as they are."""
+        """Return the masked views if masking is in place, and the unchanged views otherwise."""
         if not self.params.in_place:
             return columns
         self._masked = self._mask(columns, model, generator)
         ends = np.cumsum([column.rows for column in columns]).tolist()
-        return [
-            self._masked.batch.slice(end - column.rows, end)
-            for end, column in zip(ends, columns, strict=True)
-        ]
+        edited = []
+        for end, column in zip(ends, columns, strict=True):
+            edited.append(self._masked.batch.slice(end - column.rows, end))
+        return edited
 
     def forward(self, step: Step) -> Tensor:
         """Return the mean cross-entropy over the chosen positions of all views."""
-        masked = (
-            self._masked if self.params.in_place else self._mask(step.columns, step.model, step.generator)
-        )
-        assert masked is not None
+        if self.params.in_place:
+            masked = self._masked
+            assert masked is not None
+        else:
+            masked = self._mask(step.columns, step.model, step.generator)
         if len(masked.positions) == 0:
             return masked.batch.tokens.new_zeros((), dtype=torch.float32)
         backbone, targets, shortlist = step.model.backbone, masked.targets, None
         states = backbone(masked.batch).last[masked.positions]
         if self.params.candidates:
             drawn = torch.randint(backbone.vocabulary, (self.params.candidates,), generator=step.generator)
-            shortlist, places = torch.unique(
-                torch.cat([targets, drawn.to(targets.device)]), return_inverse=True
-            )
+            candidates = torch.cat([targets, drawn.to(targets.device)])
+            shortlist, places = torch.unique(candidates, return_inverse=True)
             targets = places[: len(targets)]
         return F.cross_entropy(backbone.token_logits(states, shortlist).float(), targets)
 

@@ -1,4 +1,4 @@
-"""Similarities between sentence vectors, in fp32 whatever the precision of the run."""
+"""Similarities between sentence vectors, computed in fp32 for every precision of the run."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,11 +10,11 @@ from torch import Tensor
 
 @contextmanager
 def full_precision(device: torch.device) -> Iterator[None]:
-    """Switch autocast and TF32 off in the block.
+    """Disable autocast and TF32 in a `with` block.
 
-    A temperature of 0.05 multiplies the rounding of a cosine by 20. The authors' code calls torch's CosineSimilarity,
-    which autocast computes in fp32 (docs of torch.amp, "CUDA Ops that can autocast to float32"); a matrix product of
-    the same vectors would be in half precision.
+    A temperature of 0.05 multiplies the rounding error of a cosine by 20. The authors' code uses torch's
+    CosineSimilarity, which autocast computes in fp32 (docs of torch.amp, "CUDA Ops that can autocast to float32"). A
+    matrix product of the same vectors would use half precision.
     """
     before = torch.get_float32_matmul_precision()
     torch.set_float32_matmul_precision("highest")
@@ -26,27 +26,27 @@ def full_precision(device: torch.device) -> Iterator[None]:
 
 
 def dot_products(first: Tensor, second: Tensor) -> Tensor:
-    """Return the dot product of each row of one matrix with each row of the other, in fp32.
+    """Compute the dot product of each row of `first` with each row of `second`, in fp32.
 
     Args:
         first: sentence vectors, (rows, width), float32 or float64.
         second: sentence vectors, (others, width).
 
     Returns:
-        The products, (rows, others), in the type of the vectors.
+        The products, (rows, others), in the dtype of the vectors.
     """
     with full_precision(first.device):
         return first @ second.T
 
 
 def cosines(first: Tensor, second: Tensor) -> Tensor:
-    """Return the cosine of each row of one matrix with each row of the other, in fp32.
+    """Compute the cosine of each row of `first` with each row of `second`, in fp32.
 
     Args:
         first: sentence vectors, (rows, width), float32 or float64.
         second: sentence vectors, (others, width).
 
     Returns:
-        The cosines, (rows, others), in the type of the vectors.
+        The cosines, (rows, others), in the dtype of the vectors.
     """
     return dot_products(F.normalize(first, dim=-1), F.normalize(second, dim=-1))

@@ -1,8 +1,9 @@
-"""What every loss term sees and how an objective is composed of them."""
+"""Loss terms: the step that a term reads, and the objective as a weighted sum of terms."""
 
 import inspect
 import os
 import traceback
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -23,10 +24,14 @@ Parameters = TypeVar("Parameters", bound=TermParameters)
 
 
 class Model(Protocol):
-    """What a term may ask of the model in training.
+    """The part of the model in training that terms may use.
 
-    `head` is what sentence vectors of `backbone` pass through where their pooling has one; they are of `width` numbers.
-    A batch has `batch_size` rows, the last one of an epoch perhaps fewer.
+    Attributes:
+        backbone: the encoder in training.
+        head: the head that is applied to sentence vectors of `backbone` if their pooling uses one.
+        task_heads: heads of labelled tasks by name.
+        batch_size: rows of a batch; the last batch of an epoch may have fewer.
+        width: size of the sentence vectors.
     """
 
     backbone: Backbone
@@ -36,18 +41,25 @@ class Model(Protocol):
     width: int
 
     def momentum_vectors(self, batch: TokenBatch, pooling: SentencePooling) -> Tensor:
-        """Return what the momentum encoder makes of a batch, (rows, width), without gradients."""
+        """Encode a batch with the momentum encoder: (rows, width), without gradients."""
 
 
 @dataclass(frozen=True)
 class Step:
-    """One training step: what a term may look at.
+    """The inputs of the loss terms at one training step.
 
-    `vectors` holds one (rows, hidden) tensor per view, float32, or None where no term reads it; `columns` the
-    packed tokens of the views; `generator` draws every random choice a term makes; `given_labels` the (rows,) labels
-    of the batch, None where the corpus has none; `poolings` how each view is read. It is the 0-based `step` of so many
-    `steps`. `pooled` holds the vectors of encoded views before head and dropout. What is put in `scalars` by name is
-    kept in the history of the run, next to the loss of each term.
+    Attributes:
+        vectors: a (rows, width) tensor for each view, float32, or None if no term reads the view.
+        columns: the packed tokens of each view.
+        model: the model in training.
+        generator: the source of all random numbers of the terms, on the CPU.
+        given_labels: the (rows,) labels of the batch, or None if the corpus has no labels.
+        poolings: the pooling of each view.
+        step: the 0-based number of the step.
+        steps: the number of steps of the training.
+        pooled: the (rows, hidden) vectors of encoded views before head and dropout, by view, float32.
+        scalars: scalar tensors by name, to which a term can add; they are kept in the history of the run, next to the
+            loss of each term.
     """
 
     vectors: Sequence[Tensor | None]
@@ -63,12 +75,12 @@ class Step:
 
     @property
     def progress(self) -> float:
-        """Return the share of the training that is done, from 0 up to 1: for temperatures and margins that change."""
+        """Return the completed share of the training, from 0 to 1, e.g. for a temperature that changes."""
         return self.step / self.steps
 
     @property
     def labels(self) -> Tensor:
-        """Return the (rows,) labels of the batch; BadInput where the corpus has none."""
+        """Return the (rows,) labels of the batch; raise BadInput if the corpus has no labels."""
         if self.given_labels is None:
             raise BadInput(
                 "a loss term reads labels, but the corpus has none; name a corpus of format labelled, and say so in"
@@ -77,22 +89,40 @@ class Step:
         return self.given_labels
 
     def vectors_of(self, views: Iterable[int]) -> list[Tensor]:
-        """Return the vectors of some views; BadInput where one is not encoded, as no term said that it reads it."""
-        return [_encoded(dict(enumerate(self.vectors)).get(view), view, len(self.vectors)) for view in views]
+        """Return the sentence vectors of some views.
+
+        Args:
+            views: 0-based numbers of the views.
+
+        Returns:
+            A (rows, width) tensor for each view, float32.
+
+        Raises:
+            BadInput: if a view is not encoded, because it is not in any term's `vector_views`.
+        """
+        by_view = dict(enumerate(self.vectors))
+        return [_require_encoded(by_view.get(view), view, len(self.vectors)) for view in views]
 
     def pooled_of(self, views: Iterable[int]) -> list[Tensor]:
-        """Return the vectors of some views before the head, (rows, hidden), float32; BadInput as `vectors_of`."""
-        return [_encoded(self.pooled.get(view), view, len(self.vectors)) for view in views]
+        """Return the vectors of some views before the head, (rows, hidden), float32.
+
+        Raises BadInput as `vectors_of`.
+        """
+        return [_require_encoded(self.pooled.get(view), view, len(self.vectors)) for view in views]
 
     def momentum_vectors(self, view: int) -> Tensor:
-        """Return the vectors of a view by the run's momentum encoder, (rows, width), float32, without gradients.
+        """Encode a view with the momentum encoder of the run.
 
-        Raises BadInput where the run has none: a term that reads it says so in `momentum_views`.
+        Returns:
+            The vectors, (rows, width), float32, without gradients.
+
+        Raises:
+            BadInput: if the run has no momentum encoder, because the view is not in any term's `momentum_views`.
         """
         return self.model.momentum_vectors(self.columns[view], self.poolings[view])
 
 
-def _encoded(vectors: Tensor | None, view: int, count: int) -> Tensor:
+def _require_encoded(vectors: Tensor | None, view: int, count: int) -> Tensor:
     if vectors is not None:
         return vectors
     if view < count:
@@ -104,10 +134,14 @@ def _encoded(vectors: Tensor | None, view: int, count: int) -> Tensor:
 
 
 class Term(nn.Module, Generic[Parameters]):
-    """A loss term, made from its checked parameters: returns a scalar for a step.
+    """Base class of loss terms: a module that returns a scalar loss for a step.
 
-    It may hold weights of its own: they are trained with the encoder, and kept next to it for a run that starts there.
-    Its buffers are saved and resumed, but keep their shape: one that fills up is made at its full size in `prepare`.
+    A term may have weights. They are trained with the encoder and saved next to it, so that another run can start
+    from them. Buffers are saved in the resume state too, but must keep their shape: create a buffer that fills up at
+    its full size in `prepare`.
+
+    Args:
+        parameters: the validated parameters of the term; `self.params` are their values at the current step.
     """
 
     def __init__(self, parameters: Parameters) -> None:
@@ -115,16 +149,25 @@ class Term(nn.Module, Generic[Parameters]):
         self.params = parameters
 
     def prepare(self, model: Model) -> None:
-        """Take from the untrained model what the term starts from; most terms need nothing."""
+        """Initialise the term from the untrained model; most terms do not need it."""
 
     def edit(
         self, columns: Sequence[TokenBatch], model: Model, generator: torch.Generator
     ) -> Sequence[TokenBatch]:
-        """Return the views that are encoded; most terms leave them as they are."""
+        """Change the views before they are encoded; most terms return them unchanged.
+
+        Args:
+            columns: the packed tokens of each view.
+            model: the model in training.
+            generator: the source of all random numbers, on the CPU.
+
+        Returns:
+            The views to encode, as many as `columns` and with the same rows.
+        """
         return columns
 
     def forward(self, step: Step) -> Tensor:
-        """Return the scalar loss of the step."""
+        """Return the loss of the step, a scalar tensor of a floating-point dtype."""
         raise NotImplementedError
 
 
@@ -133,100 +176,117 @@ class Objective(nn.Module):
 
     def __init__(self, terms: Sequence[TermParameters]) -> None:
         super().__init__()
-        # A list of modules is a sequence of them to all but its type.
+        # The type of a ModuleList does not say that it is a sequence of terms.
         self.terms = cast("Sequence[Term[Any]]", nn.ModuleList(make_term(term) for term in terms))
-        self._parameters_by_name = {name: term.params for name, term in named_terms([self]).items()}
-        self._texts = {name: term_text(name, term) for name, term in named_terms([self]).items()}
+        self._parameters_by_name: dict[str, TermParameters] = {}
+        self._texts: dict[str, str] = {}
+        for name, term in named_terms([self]).items():
+            self._parameters_by_name[name] = term.params
+            self._texts[name] = term_text(name, term)
 
     def prepare(self, model: Model) -> None:
-        """Let every term take from the untrained model what it starts from."""
+        """Initialise all terms from the untrained model."""
         for name, term in named_terms([self]).items():
-            with _failing_in(name, term, "prepare"):
+            with _name_term_in_errors(name, term, "prepare"):
                 term.prepare(model)
 
     def vector_views(self, count: int) -> list[int]:
-        """Return which of `count` views some term reads as vectors, in order."""
-        return sorted({view for term in self.terms for view in term.params.vector_views(count)})
+        """Return the views, out of `count`, whose vectors are used by any term, in ascending order."""
+        views: set[int] = set()
+        for term in self.terms:
+            views.update(term.params.vector_views(count))
+        return sorted(views)
 
     def edit(
         self, columns: Sequence[TokenBatch], model: Model, generator: torch.Generator
     ) -> Sequence[TokenBatch]:
-        """Return the views as the terms leave them before they are encoded."""
+        """Return the views to encode, after each term has edited them in turn."""
         for name, term in named_terms([self]).items():
-            with _failing_in(name, term, "edit"):
+            with _name_term_in_errors(name, term, "edit"):
                 columns = term.edit(columns, model, generator)
         return columns
 
     def forward(self, step: Step) -> Tensor:
-        """Return the weighted sum of the terms' losses, and note each of them in the step.
+        """Return the weighted sum of the terms' losses, and add each loss to `step.scalars`.
 
-        Raises BadInput, with term, step and file, for an error in a term, and for a loss that is no scalar tensor.
+        Raises:
+            BadInput: with term, step and file, if the code of a term fails or returns anything but a scalar tensor.
         """
         losses, weighted = {}, []
         for name, term in named_terms([self]).items():
-            with _failing_in(name, term, f"step {step.step + 1}"):
+            with _name_term_in_errors(name, term, f"step {step.step + 1}"):
                 term.params = self._parameters_by_name[name].at(step.step, step.steps)
-                losses[name] = _loss(term(step))
+                losses[name] = _check_loss(term(step))
                 _check_scalars(step.scalars)
                 weighted.append(term.params.weight_at(step.step, step.steps) * losses[name])
         step.scalars.update(losses)
         return sum(weighted)
 
     def named(self, losses: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """Return the losses of the terms among some scalars, by the term's name with the file of a plug-in."""
+        """Return the losses of the terms by the names that errors use; other scalars are left out."""
         return {text: losses[name] for name, text in self._texts.items()}
 
 
 def named_terms(objectives: Iterable[Objective]) -> dict[str, Term[Any]]:
-    """Return the terms of objectives by name; a second one of a name has a 2 after it."""
+    """Return the terms of objectives by name; the second term of the same name gets the suffix -2."""
     named: dict[str, Term[Any]] = {}
-    for term in (term for objective in objectives for term in objective.terms):
-        name = term.params.term
-        count = sum(name == other.params.term for other in named.values())
-        named[f"{name}-{count + 1}" if count else name] = term
+    counts: Counter[str] = Counter()
+    for objective in objectives:
+        for term in objective.terms:
+            name = term.params.term
+            counts[name] += 1
+            named[f"{name}-{counts[name]}" if counts[name] > 1 else name] = term
     return named
 
 
 def term_text(name: str, term: Term[Any]) -> str:
-    """Return a term as an error names it: `term far-apart (plugins/far_apart.py)`; no file for one of the package."""
-    code = term.function if isinstance(term, Loss) else type(term)
+    """Return the name of a term for errors, with its file if it is a plug-in.
+
+    For example `term far-apart (plugins/far_apart.py)`.
+    """
+    code = _code_of(term)
     file = None if code.__module__.startswith("replicse.") else inspect.getsourcefile(code)
-    return f"term {name} ({_from_here(file)})" if file else f"term {name}"
+    return f"term {name} ({_relative_path(file)})" if file else f"term {name}"
+
+
+def _code_of(term: Term[Any]) -> Callable[..., Any]:
+    """Return the function or class that implements a term."""
+    return term.function if isinstance(term, Loss) else type(term)
 
 
 @contextmanager
-def _failing_in(name: str, term: Term[Any], where: str) -> Iterator[None]:
-    """Raise as BadInput what goes wrong in the code of a term: it would go wrong again in each further try.
+def _name_term_in_errors(name: str, term: Term[Any], location: str) -> Iterator[None]:
+    """Raise errors of a term's code as BadInput, because another try would fail in the same way.
 
-    A machine that has run out of memory may have some at the next try.
+    Errors for lack of memory are not changed: another try may succeed.
     """
     try:
         yield
     except (MemoryError, torch.OutOfMemoryError, Failed):
         raise
     except BadInput as error:
-        raise type(error)(f"{term_text(name, term)}, {where}: {error}") from error
+        raise type(error)(f"{term_text(name, term)}, {location}: {error}") from error
     except Exception as error:
-        if "allocate memory" in str(error):  # what torch raises on a CPU is a RuntimeError
+        if "allocate memory" in str(error):  # on a CPU torch raises a RuntimeError
             raise
-        own = Path(
-            inspect.getsourcefile(term.function if isinstance(term, Loss) else type(term)) or ""
-        ).parent
+        folder = Path(inspect.getsourcefile(_code_of(term)) or "").parent
         frames = traceback.extract_tb(error.__traceback__)
-        lines = [each for each in frames if Path(each.filename).is_relative_to(own)]
-        line = f" ({_from_here(lines[-1].filename)}:{lines[-1].lineno})" if lines else ""
+        frames_of_term = [frame for frame in frames if Path(frame.filename).is_relative_to(folder)]
+        line = ""
+        if frames_of_term:
+            line = f" ({_relative_path(frames_of_term[-1].filename)}:{frames_of_term[-1].lineno})"
         problem = f"{type(error).__name__}: {one_line(error)}"
-        raise BadInput(f"term {name}, {where}: {problem}{line}; fix the term") from error
+        raise BadInput(f"term {name}, {location}: {problem}{line}; fix the term") from error
 
 
-def _from_here(file: str) -> str:
-    """Return a file as it is from the working directory, or in full if it is elsewhere."""
+def _relative_path(file: str) -> str:
+    """Return the path of a file relative to the working directory, or unchanged if it is elsewhere."""
     inside = Path(file).is_relative_to(Path.cwd())
     return os.path.relpath(file) if inside else file
 
 
 def _check_scalars(scalars: Mapping[str, object]) -> None:
-    """Raise ValueError for what a term puts among the scalars of a step and is none."""
+    """Raise ValueError if the scalars of a step contain anything but scalar tensors."""
     for name, value in scalars.items():
         if not isinstance(value, Tensor) or value.ndim:
             shown = tuple(value.shape) if isinstance(value, Tensor) else repr(value)
@@ -235,8 +295,8 @@ def _check_scalars(scalars: Mapping[str, object]) -> None:
             )
 
 
-def _loss(loss: object) -> Tensor:
-    """Return the loss of a term; ValueError if it is no scalar tensor of a floating type."""
+def _check_loss(loss: object) -> Tensor:
+    """Return the loss of a term; raise ValueError if it is not a scalar tensor of a floating-point dtype."""
     if not isinstance(loss, Tensor):
         raise ValueError(f"the loss is {loss!r}; return a scalar tensor")
     if loss.ndim or not loss.is_floating_point():
@@ -248,7 +308,7 @@ def _loss(loss: object) -> Tensor:
 
 
 class Loss(Term[TermParameters]):
-    """A term that is a function of step and parameters, without weights of its own."""
+    """A term that calls a function of step and parameters and has no weights."""
 
     def __init__(
         self, parameters: TermParameters, function: Callable[[Step, TermParameters], Tensor]
@@ -257,11 +317,13 @@ class Loss(Term[TermParameters]):
         self.function = function
 
     def forward(self, step: Step) -> Tensor:
-        """Return what the function returns."""
+        """Return the loss that the function computes."""
         return self.function(step, self.params)
 
 
 def make_term(parameters: TermParameters) -> Term[Any]:
-    """Return the loss that parameters describe: a class of their own, or a function of step and parameters."""
-    made = parameters.made_by()
-    return made(parameters) if isinstance(made, type) else Loss(parameters, made)
+    """Create the term for validated parameters, from their class or their function of step and parameters."""
+    implementation = parameters.made_by()
+    if isinstance(implementation, type):
+        return implementation(parameters)
+    return Loss(parameters, implementation)

@@ -1,5 +1,6 @@
-"""What a paper file may name, and the parameters each of it takes: checked models with one registry line each.
+"""The names that a paper's files may use, and the parameters of each.
 
-Nothing here imports torch: `spec` reads it to check papers and to plan, the other rooms to know what they
-are asked for. A new loss term, augmentation, corpus format or suite is its code in its room and one entry here.
+Each name is a validated model that is registered by defining the class. Nothing here imports torch: `spec` uses
+the registry to validate papers and to plan, the other rooms read their options from it. A new loss term,
+augmentation, corpus format or suite is the code in the room and an entry here.
 """

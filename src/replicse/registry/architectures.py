@@ -1,4 +1,4 @@
-"""Sizes of encoders: of the released ones that the papers start from or generate with, and of a folder's."""
+"""Sizes of encoders, by the name of a released encoder or from a folder."""
 
 import re
 from pathlib import Path
@@ -7,7 +7,7 @@ from typing import Any
 from replicse.files import read_json
 from replicse.registry.artefacts import CONFIG
 
-# What config.json of bert-base-uncased, roberta-base and their kin says.
+# From config.json of bert-base-uncased, roberta-base and similar encoders.
 _BERT = {"family": "bert", "vocabulary": 30522, "positions": 512, "token_types": 2}
 _ROBERTA = {"family": "roberta", "vocabulary": 50265, "positions": 514, "token_types": 1, "pad_id": 1}
 _BASE = {"hidden": 768, "layers": 12, "heads": 12, "intermediate": 3072}
@@ -20,35 +20,54 @@ ARCHITECTURES: dict[str, dict[str, Any]] = {
     "distilbert-base": {**_BERT, **_BASE, "family": "distilbert", "layers": 6, "token_types": 0},
     "distilroberta-base": {**_ROBERTA, **_BASE, "layers": 6},
 }
-# Of the same size as the base encoders, without weights or counts of their own here.
+# Encoders of the same size as BERT-base.
 AS_BASE = ("mpnet-base", "llm-embedder")
-# The smaller BERTs of Google name theirs: bert_uncased_L-4_H-256_A-4.
+# Google's smaller BERTs have their size in the name: bert_uncased_L-4_H-256_A-4.
 NAMED = re.compile(r"_l-(\d+)_h-(\d+)_")
-# How the families of transformers name layers and width in config.json.
+# The keys for layers and width in config.json, by family of transformers.
 LAYERS = ("num_hidden_layers", "n_layers", "n_layer", "num_layers")
 WIDTHS = ("hidden_size", "dim", "n_embd", "d_model")
 
 
 def size_of(hub: str) -> tuple[int, int] | None:
-    """Return layers and width of a hub encoder, by the size in its name; None for no such."""
+    """Return layers and width of a hub encoder from the name, or None."""
     name = hub.rpartition("/")[2].lower()
-    if said := NAMED.search(name):
-        return int(said[1]), int(said[2])
+    if match := NAMED.search(name):
+        return int(match[1]), int(match[2])
     near = [key for key in (*ARCHITECTURES, *AS_BASE) if key in name]
-    sizes = ARCHITECTURES.get(max(near, key=len), _BASE) if near else None
-    return (sizes["layers"], sizes["hidden"]) if sizes else None
+    if not near:
+        return None
+    sizes = ARCHITECTURES.get(max(near, key=len), _BASE)
+    return sizes["layers"], sizes["hidden"]
 
 
 def size_in(folder: Path) -> tuple[int, int] | None:
-    """Return layers and width that config.json of an encoder's folder says; None where it is absent or says none."""
-    config = read_json(folder / CONFIG) if (folder / CONFIG).is_file() else None
-    said = config if isinstance(config, dict) else {}
-    layers, width = (next((said[key] for key in keys if key in said), None) for keys in (LAYERS, WIDTHS))
+    """Return layers and width from config.json of a folder.
+
+    Returns None if the file does not exist or has no such keys.
+    """
+    if not (folder / CONFIG).is_file():
+        return None
+    config = read_json(folder / CONFIG)
+    if not isinstance(config, dict):
+        return None
+    layers, width = _first_of(config, LAYERS), _first_of(config, WIDTHS)
     return (layers, width) if isinstance(layers, int) and isinstance(width, int) else None
 
 
+def _first_of(config: dict[str, Any], keys: tuple[str, ...]) -> Any:
+    """Return the value of the first key that a dict contains, or None."""
+    for key in keys:
+        if key in config:
+            return config[key]
+    return None
+
+
 def weight_bytes(hub: str) -> int | None:
-    """Return about how many bytes the fp32 weights of a hub encoder have; None where its name holds no size."""
+    """Return the approximate bytes of a hub encoder's fp32 weights.
+
+    Returns None if the name does not contain a known size.
+    """
     size = size_of(hub)
     if size is None:
         return None

@@ -1,4 +1,7 @@
-"""Text augmentations and their parameters; each turns the lines of a corpus into the lines of one more view."""
+"""Text augmentations and their parameters.
+
+An augmentation turns the lines of a corpus into the lines of another view.
+"""
 
 from typing import Annotated, ClassVar, Literal, Self
 
@@ -13,10 +16,10 @@ Part = Annotated[Number, Field(gt=0, le=1)]
 
 
 class AugmentationParameters(Entry):
-    """What every augmentation has; its code is the function of its name in `home`.
+    """Base of augmentations; the code is the function of this name in `home`.
 
-    It is given the lines of a column, or where `of_tokens` the ids of each tokenised line, and where
-    `sees_tokenizer` the tokenizer with them.
+    The function gets the lines of a column; with `of_tokens` the token ids of each line, and with
+    `sees_tokenizer` the tokenizer too.
     """
 
     key: ClassVar[str] = "name"
@@ -27,9 +30,11 @@ class AugmentationParameters(Entry):
 
 
 class Mined(AugmentationParameters):
-    """Another line of the column for every line, a hard negative, by its rank among those that an encoder finds near.
+    """A hard negative for each line: another line of the column.
 
-    The encoder is named as a frozen model of a term is; it is trained first, and the view is a store that waits for it.
+    An encoder ranks the lines by similarity, and a random line is chosen with a rank between the two numbers of
+    `rank`. The encoder is specified like the frozen model of a term. It is trained first, and the view is built
+    when it is ready.
     """
 
     home: ClassVar[str] = "replicse.augment.mining"
@@ -45,7 +50,10 @@ class Mined(AugmentationParameters):
 
 
 class Crop(AugmentationParameters):
-    """A contiguous part of every line: whole words (SimCSE) or characters (the reproducibility study)."""
+    """A contiguous part of each line.
+
+    The unit is a word (SimCSE) or a character (the reproducibility study).
+    """
 
     home: ClassVar[str] = "replicse.augment.words"
     name: Literal["crop"]
@@ -55,7 +63,10 @@ class Crop(AugmentationParameters):
 
 
 class Deletion(AugmentationParameters):
-    """Random words deleted; `keep-floor` deletes slightly more (the reproducibility study)."""
+    """Delete random words.
+
+    `keep-floor` deletes slightly more words (the reproducibility study).
+    """
 
     home: ClassVar[str] = "replicse.augment.words"
     name: Literal["deletion"]
@@ -64,14 +75,17 @@ class Deletion(AugmentationParameters):
 
 
 class DeleteOneWord(AugmentationParameters):
-    """One random word deleted."""
+    """Delete one random word."""
 
     home: ClassVar[str] = "replicse.augment.words"
     name: Literal["delete-one-word"]
 
 
 class FromThesaurus(AugmentationParameters):
-    """What augmentations with synonyms share: WordNet, or a paraphrase file below the data root."""
+    """Base of augmentations with synonyms.
+
+    The thesaurus is WordNet, or a paraphrase file below the data root.
+    """
 
     source: Literal["wordnet", "ppdb"] = "wordnet"
     file: DataFile | None = None
@@ -79,15 +93,15 @@ class FromThesaurus(AugmentationParameters):
     @model_validator(mode="after")
     def _has_its_file(self) -> Self:
         if (self.source == "ppdb") != (self.file is not None):
-            raise ValueError("a file below the data root with source ppdb, and with no other source")
+            raise ValueError("a file below the data root if source is ppdb, and only then")
         return self
 
 
 class Synonym(FromThesaurus):
-    """Words replaced by synonyms: a number of them, or a rate (nlpaug).
+    """Replace a number of words, or a share of them (nlpaug), by synonyms.
 
-    `tagger` is NLTK's perceptron (where it is not given: with WordNet), or the part of speech with most entries in
-    the thesaurus (with PPDB).
+    `tagger` is NLTK's perceptron (the default with WordNet), or the most frequent part of speech in the
+    thesaurus (the default with PPDB).
     """
 
     home: ClassVar[str] = "replicse.augment.synonyms"
@@ -100,7 +114,11 @@ class Synonym(FromThesaurus):
 
 
 class EasyDataAugmentation(FromThesaurus):
-    """One random operation of EDA, letter case and punctuation kept, or taken away first as in its reference code."""
+    """Apply one random operation of EDA.
+
+    By default letter case and punctuation are kept; `cleaning: reference` removes them first, like the
+    reference code.
+    """
 
     home: ClassVar[str] = "replicse.augment.eda"
     name: Literal["eda"]
@@ -109,7 +127,7 @@ class EasyDataAugmentation(FromThesaurus):
 
 
 class NextSentence(AugmentationParameters):
-    """One of the `reach` following lines (SimCSE Table 2)."""
+    """One of the next `reach` lines (SimCSE Table 2)."""
 
     home: ClassVar[str] = "replicse.augment.neighbours"
     name: Literal["next-sentence"]
@@ -117,7 +135,10 @@ class NextSentence(AugmentationParameters):
 
 
 class Proposing(AugmentationParameters):
-    """What augmentations by a frozen masked-LM share: its name in a paper, its folder once planned."""
+    """Base of augmentations with a frozen masked language model.
+
+    A paper names the `backbone`; in a planned study `encoder` is the folder.
+    """
 
     home: ClassVar[str] = "replicse.augment.masked_lm"
     ratio: Part
@@ -128,7 +149,7 @@ class Proposing(AugmentationParameters):
 
 
 class MaskedLm(Proposing):
-    """Word pieces replaced by a masked-LM's proposals."""
+    """Replace word pieces by the predictions of a masked language model."""
 
     name: Literal["masked-lm"]
 

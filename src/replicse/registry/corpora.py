@@ -1,4 +1,4 @@
-"""Formats of training corpora, the keys of each, and the columns they give."""
+"""Formats of training corpora, the keys of each, and their columns."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -12,42 +12,45 @@ from replicse.errors import check_known
 from replicse.registry.entries import Entry
 
 StsName = Literal["STS12", "STS13", "STS14", "STS15", "STS16", "STS-B", "SICK-R"]
-SIMCSE_DATA = "princeton-nlp/datasets-for-simcse"  # where the data source `hub` has its files from
+SIMCSE_DATA = "princeton-nlp/datasets-for-simcse"  # the files of the data source `hub`
 STS_TASKS: tuple[str, ...] = get_args(StsName)
-STS_DEV_TASKS = ("STS-B", "SICK-R")  # the others have a test split only
+STS_DEV_TASKS = ("STS-B", "SICK-R")  # the other tasks have only a test split
 NliLabel = Literal["entailment", "neutral", "contradiction"]
 TABLE_KINDS = (".csv", ".tsv", ".jsonl", ".parquet")
 NLI_LABELS: tuple[str, ...] = get_args(NliLabel)
 
 
 def _below(file: str) -> str:
-    """Return a relative path that stays below the data root."""
+    """Return a relative path; ValueError if it may leave the data root."""
     if PurePosixPath(file).is_absolute() or ".." in PurePosixPath(file).parts:
         raise ValueError("a file below the data root: no absolute path, no ..")
     return file
 
 
 def _table(file: str) -> str:
-    """Return the path of a table of a kind that is read."""
+    """Return the path of a table; UserMessage if the format is not supported."""
     if PurePosixPath(file).suffix.lower() not in TABLE_KINDS:
-        raise UserMessage(f'"{file}" is no table; name a file that ends in {", ".join(TABLE_KINDS)}')
+        raise UserMessage(f'"{file}" is not a table; use a file that ends in {", ".join(TABLE_KINDS)}')
     return file
 
 
 DataFile = Annotated[Text, AfterValidator(_below)]
-# Of one's own, absolute or from the folder in which a study runs.
+# A user's file: an absolute path, or a path relative to the folder in which a study runs.
 TableFile = Annotated[Text, AfterValidator(_table)]
 
 
 class Sample(Checked):
-    """Random rows of a corpus, in file order."""
+    """A random sample of the rows of a corpus, in file order."""
 
     rows: Count
     seed: Annotated[Whole, Field(ge=0)]
 
 
 class Kept(Checked):
-    """The rows of a corpus that are kept, and how many are expected; `about`, give or take a tenth."""
+    """The rows of a corpus to keep, and the expected number of rows.
+
+    With `about` the number may differ by a tenth.
+    """
 
     limit: Count | None = None
     sample: Sample | None = None
@@ -64,10 +67,10 @@ class Kept(Checked):
 
 
 class CorpusFormat(Entry, Kept):
-    """What every corpus may have: its symbolic name, the rows that are kept, and how many are expected.
+    """Base of corpus formats: the name, the rows to keep, the expected rows.
 
-    Its reader is the function of its name in `home`; `has_labels` says that it yields a label last, `in_workspace`
-    that its file lies in the working directory and not below the data root.
+    The reader is the function of this name in `home`. `has_labels` is set if the last value of a row is a
+    label, `in_workspace` if the file is in the working directory and not below the data root.
     """
 
     key: ClassVar[str] = "format"
@@ -79,48 +82,55 @@ class CorpusFormat(Entry, Kept):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Return the names of the columns that a view may read."""
+        """Return the names of the columns that a view may use."""
         return ("anchor", "positive")
 
     @classmethod
     def labelled(cls, recipe: Mapping[str, Any]) -> bool:
-        """Return whether the reader yields a label last, of a corpus by its recipe, or columns in memory have one."""
+        """Return whether the rows of a corpus with this recipe have labels.
+
+        Columns in memory are labelled if the recipe says `labelled`.
+        """
         return cls.has_labels or bool(recipe.get("labelled"))
 
     @classmethod
     def characters(cls, recipe: Mapping[str, Any]) -> float:
-        """Return about how many characters a text of such a corpus has; infinity where its recipe does not say it."""
+        """Return the approximate number of characters per text.
+
+        It is infinite if the recipe does not specify it.
+        """
         return math.inf
 
     def pinned(self, commit: Callable[[str], str | None]) -> Self:
-        """Return the corpus with what it reads of the hub at a commit, where one is known."""
+        """Return the corpus with the commits of the hub datasets, if known."""
         return self
 
     def origin(self, root: Path) -> tuple[str, str]:
-        """Return where the rows come from, and what to do where they are not as many as expected."""
+        """Return the source of the rows, and the remedy if some are missing."""
         files = getattr(self, "files", None) or [getattr(self, "file", self.format)]
         return " and ".join(str(root / file) for file in files), "put the complete file there"
 
 
 class OneFile(CorpusFormat):
-    """A corpus in one file below the data root."""
+    """Base of corpora in one file below the data root."""
 
     file: DataFile
 
 
 class OneColumn(CorpusFormat):
-    """A corpus of single sentences."""
+    """Base of corpora of single sentences."""
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Return the one column."""
+        """Return the column `text`."""
         return ("text",)
 
 
 class Lines(OneColumn, OneFile):
-    """One sentence a line; blank ones, and those outside `min_words` to `max_words`, are dropped.
+    """One sentence per line.
 
-    With `as_written` every line is a row with its spaces as they are, a blank one a single space.
+    Empty lines are skipped, and lines with fewer than `min_words` or more than `max_words` words. With
+    `as_written` every line is a row with the spaces unchanged; an empty line becomes a single space.
     """
 
     format: Literal["lines"]
@@ -131,7 +141,7 @@ class Lines(OneColumn, OneFile):
     @model_validator(mode="after")
     def _keeps_all_or_some(self) -> Self:
         if self.as_written and (self.min_words or self.max_words):
-            raise ValueError("as_written without min_words and max_words, which drop lines")
+            raise ValueError("as_written without min_words and max_words, which skip lines")
         return self
 
     @model_validator(mode="after")
@@ -139,7 +149,7 @@ class Lines(OneColumn, OneFile):
         kind = PurePosixPath(self.file.removesuffix(".gz")).suffix
         if kind in (".csv", ".tsv", ".json", ".jsonl", ".parquet"):
             raise UserMessage(
-                f'format lines reads every line of "{self.file}" as a sentence; name a format for {kind} files'
+                f'format lines uses every line of "{self.file}" as a sentence; choose a format for {kind} files'
             )
         return self
 
@@ -151,12 +161,15 @@ class Triples(OneFile):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Return the three roles; a file may leave the last out."""
+        """Return the three roles; a file may omit the last."""
         return ("anchor", "positive", "negative")
 
 
 class Nli(CorpusFormat):
-    """JSON lines of labelled pairs, by premise: the first hypothesis of each wanted class."""
+    """JSON lines of labelled pairs, grouped by premise.
+
+    A row is a premise with the first hypothesis of each requested class.
+    """
 
     format: Literal["nli"]
     files: Annotated[tuple[DataFile, ...], Field(min_length=1)]
@@ -171,7 +184,10 @@ class Nli(CorpusFormat):
 
 
 class NliPairs(CorpusFormat):
-    """JSON lines of labelled pairs: premise and hypothesis of every line with one of the labels."""
+    """JSON lines of labelled pairs.
+
+    A row is the premise and the hypothesis of a line with one of the labels.
+    """
 
     format: Literal["nli-pairs"]
     files: Annotated[tuple[DataFile, ...], Field(min_length=1)]
@@ -179,19 +195,19 @@ class NliPairs(CorpusFormat):
 
 
 class Pairs(OneFile):
-    """Two sentences a line, a tab between them."""
+    """Two sentences per line, separated by a tab."""
 
     format: Literal["pairs"]
 
 
 class Captions(OneFile):
-    """All pairs of captions of one image."""
+    """All pairs of captions of the same image."""
 
     format: Literal["captions"]
 
 
 class StsSentences(OneColumn):
-    """The sentences of a similarity set."""
+    """The sentences of an STS dataset."""
 
     format: Literal["sts-sentences"]
     task: StsName
@@ -200,12 +216,15 @@ class StsSentences(OneColumn):
     @model_validator(mode="after")
     def _has_the_split(self) -> Self:
         if self.split != "test" and self.task not in STS_DEV_TASKS:
-            raise ValueError(f"split test; {self.task} has no other")
+            raise ValueError(f"split test, because {self.task} has only this split")
         return self
 
 
 class Part(Checked):
-    """A part of labelled rows, so that no sentence is on both sides: `train`, or a `held_out` share of them."""
+    """A part of labelled rows: `train`, or `held-out` with a share of them.
+
+    The parts are split so that no sentence is in both.
+    """
 
     keep: Literal["train", "held-out"]
     share: Annotated[Rate, Field(gt=0)] = 0.1
@@ -213,10 +232,11 @@ class Part(Checked):
 
 
 class Labelled(OneFile):
-    """Sentences with a number: a tab-separated file whose header names one or two columns of text and the label's.
+    """Sentences with a number, in a tab-separated file with a header.
 
-    The columns are `first` and `second` here. `quoted` reads quotes as Python's csv module does, as the code does that
-    2-Tier SimCSE was written in.
+    `sentences` are the headings of one or two text columns, `label` is the heading of the label. The columns
+    are called `first` and `second` here. `quoted` parses quotes like Python's csv module, as the code of 2-Tier
+    SimCSE does.
     """
 
     has_labels: ClassVar[bool] = True
@@ -228,16 +248,16 @@ class Labelled(OneFile):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Return `first` and, where there are pairs, `second`."""
+        """Return `first` and, for pairs, `second`."""
         return ("first", "second")[: len(self.sentences)]
 
 
 class HubPart(Checked):
-    """Rows of a data set of the hub: one split of one of its configurations, as its card names them.
+    """Rows of a hub dataset: one split of one configuration.
 
-    `files` names data files instead, where there is no card, or it leaves them out. `revision` is what the commit is
-    looked up of; the planner puts the commit of hub.lock.yaml in its place. `licence` and `bytes`, what is downloaded,
-    are given to the user and are part of no name.
+    `files` specifies data files if the dataset has no card or the card does not list them. `revision` is the
+    branch, tag or commit to use; the planner replaces it with the commit in hub.lock.yaml. `licence` and
+    `bytes` (the size of the download) are shown to the user and are not part of any id.
     """
 
     path: Text
@@ -254,17 +274,18 @@ HubColumn = Literal[
     "class",
 ]  # fmt: skip
 Classes = dict[Literal["positive", "negative", "neutral"], Text]
-# What each map reads; any columns where it is not named.
+# The columns that a map needs; other maps accept any columns.
 MAP_READS = {"by-premise": ("premise", "hypothesis", "label"), "caption-pairs": ("captions",)}
 
 
 class HubDataset(CorpusFormat):
-    """Rows of one or several parts of data sets of the hub, read by the library `datasets`.
+    """Rows of one or several hub datasets, read by the library `datasets`.
 
-    `columns` says what each column of the hub is here. `labels` names the numbers of the label; rows of other numbers
-    (SNLI's -1, where annotators did not agree) are dropped, and with `keep` those of other labels. A `map` makes rows
-    of them: `by-premise` as the format nli does, of the labels in `classes`; `caption-pairs` all pairs of a list of
-    captions; `lines` every text by itself; `lists` a row for each place of lists that are equally long.
+    `columns` maps the names of the hub's columns to ours. `labels` lists the names of the label's numbers; rows
+    with other numbers (SNLI's -1 if annotators did not agree) are skipped. `keep` restricts the rows to some
+    labels. A `map` builds rows: `by-premise` like the format nli, with the labels in `classes`; `caption-pairs`
+    all pairs of a list of captions; `lines` one row per text; `lists` one row per position of lists of equal
+    length.
     """
 
     home: ClassVar[str] = "replicse.data.hub_datasets"
@@ -281,24 +302,24 @@ class HubDataset(CorpusFormat):
         roles = sorted(self.read.values())
         wanted = sorted(MAP_READS.get(self.map or "", set(roles)))
         if roles != wanted:
-            raise ValueError(f"columns that are {', '.join(wanted)}, each once")
+            raise ValueError(f"the columns {', '.join(wanted)}, each once")
         if bool(self.labels) != ("label" in roles):
-            raise ValueError("labels next to a column that is the label, and only there")
+            raise ValueError("labels if and only if a column is the label")
         classes = self.classes.values() if self.map == "by-premise" else ()
         for label in (*self.keep, *classes):
             check_known(label, self.labels, f'no label is named "{label}"', UserMessage)
         return self
 
     def pinned(self, commit: Callable[[str], str | None]) -> Self:
-        """Return the corpus with each part at the commit of its data set, where one is known."""
-        parts = [
-            part.model_copy(update={"revision": commit(part.path) or part.revision}) for part in self.parts
-        ]
+        """Return the corpus with the commit of each part's dataset, if known."""
+        parts = []
+        for part in self.parts:
+            parts.append(part.model_copy(update={"revision": commit(part.path) or part.revision}))
         return self.model_copy(update={"parts": tuple(parts)})
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Return the columns that the map makes, or those that are read."""
+        """Return the columns of the map's rows, or the columns that are read."""
         match self.map:
             case "by-premise":
                 return ("anchor", *self.classes)
@@ -309,8 +330,8 @@ class HubDataset(CorpusFormat):
         return tuple(column for column in self.read.values() if column != "label")
 
     def origin(self, root: Path) -> tuple[str, str]:
-        """Return the data sets of the hub."""
-        return " and ".join(dict.fromkeys(part.path for part in self.parts)), "look at its commit"
+        """Return the names of the hub datasets."""
+        return " and ".join(dict.fromkeys(part.path for part in self.parts)), "check its commit"
 
 
 Corpus = CorpusFormat

@@ -1,4 +1,4 @@
-"""Where the files of data come from."""
+"""The sources of downloaded data files."""
 
 from typing import Annotated
 
@@ -8,10 +8,10 @@ from replicse.checked import Checked, Count, Text
 
 
 class Download(Checked):
-    """Where a file below the data root comes from: an address, its licence, and what must be there.
+    """The source of a file below the data root: address, licence, checks.
 
-    `bytes` and `sha256` are those of what lies at the address, `member` the file wanted of a zip archive. `by_hand`
-    says why a program cannot fetch it.
+    `bytes` and `sha256` are of the downloaded file, `member` is the required file of a zip archive. `by_hand`
+    explains why the file must be downloaded manually.
     """
 
     address: Text

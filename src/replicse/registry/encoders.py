@@ -1,4 +1,4 @@
-"""Heads, engines, architectures and post-processings: what turns a sentence into a vector."""
+"""Heads, engines, architectures and post-processing of encoders."""
 
 from collections.abc import Mapping
 from functools import cache
@@ -17,20 +17,20 @@ from replicse.registry.registry import current
 MAX_LENGTH = 512  # SentEval does not truncate (methods 2.1); 512 is where the position embeddings of BERT end
 Engine = Literal["auto", "packed", "transformers"]
 ENGINES: tuple[str, ...] = get_args(Engine)
-# Families of the packed engine; all others go through `transformers`.
+# The families of the packed engine; other families use `transformers`.
 PACKED = ("bert", "roberta", "distilbert")
-# Further families -> module and function that registers their classes with `transformers`: plug-ins bring them.
+# Plug-ins add families: the name, and the `module:function` that registers the classes with `transformers`.
 FAMILIES: dict[str, str] = {}
-# tf32: fp32 products of a GPU in TF32.
+# tf32: fp32, with matrix products in TF32 on a GPU.
 Precision = Literal["fp32", "tf32", "bf16", "fp16"]
 
 
 def _by_precision(value: object) -> object:
-    """Return a number as that of fp32."""
+    """Return a dict by precision; a single number is for fp32."""
     return value if isinstance(value, Mapping) else {"fp32": value}
 
 
-# Operations per second of a device, by precision; a number is that of fp32.
+# Operations per second of a device by precision; a single number is for fp32.
 Flops = Annotated[dict[Precision, Positive], BeforeValidator(_by_precision), Field(min_length=1)]
 Checkpoint = Literal["best", "last"]
 CHECKPOINTS: tuple[str, ...] = get_args(Checkpoint)
@@ -38,9 +38,10 @@ Scaling = Literal["sigmoid", "steep-sigmoid", "linear", "relu", "absolute"]
 
 
 class Standout(Checked):
-    """Adaptive dropout (Ba and Frey 2013): a unit is kept with probability sigmoid(alpha x + beta).
+    """Adaptive dropout (Ba and Frey 2013).
 
-    x is what the unit puts in its activation function, so the weights are those of its layer.
+    A unit is kept with probability sigmoid(alpha x + beta). x is the input of the unit's activation function,
+    so the dropout shares the weights of the layer.
     """
 
     alpha: Number = 1
@@ -48,9 +49,10 @@ class Standout(Checked):
 
 
 class HeadParameters(NamedEntry):
-    """What every head of sentence vectors has: `implementation` names its class, a `SentenceHead` with weights.
+    """Base of all heads of sentence vectors.
 
-    It is made by `class(settings, hidden, generator)`, and kept with an encoder that is trained with it.
+    `implementation` is a subclass of `SentenceHead`, created by `class(settings, hidden, generator)`. A head is
+    saved with the encoder that is trained with it.
     """
 
     key: ClassVar[str] = "kind"
@@ -58,12 +60,15 @@ class HeadParameters(NamedEntry):
 
     @model_serializer(mode="wrap")
     def _spelt(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Return a mapping, as ids of runs have it."""
+        """Return a dict, which ids of runs contain."""
         return serialise(self)
 
 
 class MlpHead(HeadParameters):
-    """SimCSE's head: a linear layer and tanh; with `standout`, adaptive dropout of what comes out."""
+    """SimCSE's head: a linear layer and tanh.
+
+    `standout` applies adaptive dropout to the output.
+    """
 
     implementation: ClassVar[str] = "replicse.encoder.heads:Mlp"
 
@@ -72,12 +77,12 @@ class MlpHead(HeadParameters):
 
 
 class ProjectorHead(HeadParameters):
-    """Linear layers with batch normalisation after each (DiffCSE appendix A; Barlow Twins and VICReg).
+    """Linear layers with batch normalisation (DiffCSE, Barlow Twins, VICReg).
 
-    `width` is that of the layers between, twice the encoder's where it is not given; `output` that of the last one,
-    the encoder's where it is not given; `final_norm` normalises what comes out, without weights of its own.
-    In training `statistics` are those of all rows of all views (as DiffCSE projects them), or of each view by itself
-    (as the reference codes of Barlow Twins and VICReg do).
+    `width` is the width of the inner layers (default: twice the encoder's), `output` the width of the last
+    layer (default: the encoder's). `final_norm` normalises the output without learned weights. `statistics` are
+    computed over all rows of all views in training (DiffCSE appendix A), or for each view separately (the
+    reference code of Barlow Twins and VICReg).
     """
 
     implementation: ClassVar[str] = "replicse.encoder.heads:Projector"
@@ -93,15 +98,22 @@ Head = HeadParameters
 
 
 def can_keep(wanted: Head, stored: Head) -> bool:
-    """Return whether a wanted head can continue with the weights of a stored one: adaptive dropout has none."""
-    one, other = (
-        head.replace(standout=None) if isinstance(head, MlpHead) else head for head in (wanted, stored)
-    )
-    return one == other
+    """Return whether a head can continue with the weights of a stored head.
+
+    Adaptive dropout has no weights, so it may differ.
+    """
+    return _without_standout(wanted) == _without_standout(stored)
+
+
+def _without_standout(head: Head) -> Head:
+    return head.replace(standout=None) if isinstance(head, MlpHead) else head
 
 
 class ClassifierHead(Checked):
-    """A linear layer on the vectors of one sentence or, side by side, of two; one class is a logit of yes."""
+    """A linear layer on the vectors of one sentence, or of two, concatenated.
+
+    With one class the output is the logit of "yes".
+    """
 
     kind: Literal["classifier"]
     classes: Count
@@ -109,37 +121,45 @@ class ClassifierHead(Checked):
 
 
 class SimilarityHead(Checked):
-    """The cosine of two sentences on the scale of human ratings, 0 to 5 (2-Tier SimCSE, Table 1; methods 5).
+    """The cosine of two sentences on the scale of human ratings, 0 to 5.
 
-    `sigmoid` is 5 sigmoid(cos), `steep-sigmoid` 5 sigmoid(5 cos), `linear` 5 (cos + 1) / 2, `relu` 5 max(0, cos),
-    `absolute` 5 |cos|. The paper names five scalings, and its text lost them all but the sigmoid: ours are a choice.
+    `sigmoid` is 5 sigmoid(cos), `steep-sigmoid` 5 sigmoid(5 cos), `linear` 5 (cos + 1) / 2, `relu` 5 max(0,
+    cos), `absolute` 5 |cos|. The paper (2-Tier SimCSE, Table 1; methods 5) mentions five scalings but gives
+    only the formula of the sigmoid; we chose the others.
     """
 
     kind: Literal["similarity"]
     scaling: Scaling = "sigmoid"
 
 
-# What turns sentence vectors into the prediction of a labelled task, told apart by `kind`.
+# A head that predicts the label of a task from sentence vectors.
 TaskHead = Annotated[ClassifierHead | SimilarityHead, Field(discriminator="kind")]
 
 
 @cache
 def _families() -> tuple[str, ...]:
-    """Return the families of `transformers` by its folders: to import it takes longer than to plan a study."""
+    """Return the families of `transformers` from the folder names.
+
+    Importing `transformers` would take longer than planning a study.
+    """
     package = find_spec("transformers")
     homes = (package and package.submodule_search_locations) or ()
-    return tuple(each.parent.name for home in homes for each in Path(home, "models").glob("*/__init__.py"))
+    names: list[str] = []
+    for home in homes:
+        names += [file.parent.name for file in Path(home, "models").glob("*/__init__.py")]
+    return tuple(names)
 
 
 def has_family(name: str, brought: Mapping[str, str]) -> bool:
-    """Return whether the packed engine or `transformers` has a family, or it is among those that are brought."""
+    """Return whether the packed engine, transformers or a plug-in has it."""
     return name in (*PACKED, *brought) or name.replace("-", "_") in _families()
 
 
 def _family(value: str) -> str:
     brought = current().families
     if not has_family(value, brought):
-        near = nearest(value, (*brought, *(name.replace("_", "-") for name in _families())))
+        names = [name.replace("_", "-") for name in _families()]
+        near = nearest(value, (*brought, *names))
         raise UserMessage(f'neither transformers nor a plug-in has a family "{value}"{near}')
     return value
 
@@ -148,9 +168,10 @@ Family = Annotated[Id, AfterValidator(_family)]
 
 
 class Architecture(Checked):
-    """The sizes of an encoder that is trained from random weights, of any family that transformers or a plug-in has.
+    """The sizes of an encoder that is trained from random weights.
 
-    `config` holds further keys of the family's own configuration, as {relative_attention: true} for deberta-v2.
+    The family may be any family of `transformers` or a plug-in. `config` has further keys of the family's
+    configuration, such as {relative_attention: true} for deberta-v2.
     """
 
     family: Family = "bert"
@@ -163,11 +184,10 @@ class Architecture(Checked):
 
 
 class PostprocessingParameters(Entry):
-    """What every post-processing has: what it is fitted on, and the parameters of its fit that may change a number.
+    """Base of all post-processings: the data for the fit, and the parameters.
 
-    `fit` is the name of a corpus of a scale, paper or config, or "target": each task's own sentences. A job has the
-    recipe of the corpus in place of its name.
-    `implementation` names module and class.
+    `fit` is the name of a corpus of a scale, paper or config, or "target", the sentences of each task. In a job
+    it is the recipe of the corpus. `implementation` is `module:class`.
     """
 
     key: ClassVar[str] = "name"
@@ -181,21 +201,21 @@ class PostprocessingParameters(Entry):
 
 
 class CentringParameters(PostprocessingParameters):
-    """The mean of the vectors taken away."""
+    """Subtract the mean of the vectors."""
 
     implementation: ClassVar[str] = "replicse.encoder.baselines.postprocess:Centring"
     name: Literal["centring"]
 
 
 class WhiteningParameters(PostprocessingParameters):
-    """Whitening (Su et al. 2021), a closed form."""
+    """Whitening in closed form (Su et al. 2021)."""
 
     implementation: ClassVar[str] = "replicse.encoder.baselines.postprocess:Whitening"
     name: Literal["whitening"]
 
 
 class FlowParameters(PostprocessingParameters):
-    """BERT-flow (Li et al. 2020), trained by likelihood."""
+    """BERT-flow, trained by maximum likelihood (Li et al. 2020)."""
 
     implementation: ClassVar[str] = "replicse.encoder.baselines.postprocess:Flow"
     name: Literal["flow"]

@@ -1,6 +1,6 @@
-"""Frozen models: encoders that a term reads and nothing trains, by their name until the plan puts their folder."""
+"""Frozen models: encoders that terms use and never train."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Self
 
 from pydantic import (
@@ -19,11 +19,12 @@ BY_NAME = "{backbone: NAME}, {released: NAME} or {use: RECIPE}"
 
 
 class FrozenModel(Checked):
-    """An encoder that a term reads and never trains: a field of this type is all that a term has to declare.
+    """An encoder that a term uses and never trains.
 
-    It is named as a backbone or a released checkpoint of the scale, or by `use` as the end of another recipe's run of
-    the same seed. `pooling` and `checkpoint` are those that it was trained with or released for, where they are not
-    given. Resolved it is a `folder`, which is written as its text alone where nothing is next to it.
+    A term declares it with a field of this type. A file specifies it as a `backbone` or a `released` checkpoint
+    of the scale, or by `use`: the last checkpoint of another recipe's run with the same seed. The defaults of
+    `pooling` and `checkpoint` are the ones with which it was trained or released. The compiler replaces the
+    name with a `folder`, which is written as a plain string if no other key is set.
     """
 
     backbone: Id | None = None
@@ -53,7 +54,8 @@ class FrozenModel(Checked):
     @model_serializer(mode="wrap")
     def _as_text(self, handler: SerializerFunctionWrapHandler) -> Any:
         values = handler(self)
-        alone = set(values) == {"folder"} and "/" in values["folder"]  # other text would be read as a name
+        # A string without a slash would be parsed as a name.
+        alone = set(values) == {"folder"} and "/" in values["folder"]
         return values["folder"] if alone else values
 
     @property
@@ -62,12 +64,12 @@ class FrozenModel(Checked):
         return self.backbone or self.released or self.use or self.folder or ""
 
     def of_paper(self, paper: str) -> Self:
-        """Return the model with its recipe named by the paper that names it, not by the one that asks for it."""
+        """Return the model with the recipe prefixed by the paper that names it."""
         return self.replace(use=f"{paper}/{self.use}") if self.use and "/" not in self.use else self
 
 
 def frozen_models(part: object) -> list[FrozenModel]:
-    """Return the frozen models of checked data such as a term, wherever they are in it."""
+    """Return the frozen models anywhere in validated data such as a term."""
     models: list[FrozenModel] = []
 
     def note(model: FrozenModel) -> FrozenModel:
@@ -79,20 +81,32 @@ def frozen_models(part: object) -> list[FrozenModel]:
 
 
 def with_frozen(part: Any, change: Callable[[FrozenModel], FrozenModel]) -> Any:
-    """Return checked data with each of its frozen models changed; the same object where it has none."""
+    """Return validated data with each frozen model changed.
+
+    Returns the same object if it contains no frozen model.
+    """
     if isinstance(part, FrozenModel):
         return change(part)
     if isinstance(part, Checked):
-        changed = {
-            key: new
-            for key, old in vars(part).items()
-            if isinstance(old, (Checked, tuple, dict)) and (new := with_frozen(old, change)) is not old
-        }
+        changed = _changed_values(vars(part), change)
         return part.replace(**changed) if changed else part
     if isinstance(part, tuple):
-        each = tuple(with_frozen(old, change) for old in part)
-        return each if any(new is not old for new, old in zip(each, part, strict=True)) else part
+        changed = _changed_values(dict(enumerate(part)), change)
+        return tuple(changed.get(place, old) for place, old in enumerate(part)) if changed else part
     if isinstance(part, dict):
-        both = {key: with_frozen(old, change) for key, old in part.items()}
-        return both if any(both[key] is not part[key] for key in part) else part
+        changed = _changed_values(part, change)
+        return {**part, **changed} if changed else part
     return part
+
+
+def _changed_values(
+    values: Mapping[Any, Any], change: Callable[[FrozenModel], FrozenModel]
+) -> dict[Any, Any]:
+    """Return the values that contain a changed frozen model, by key."""
+    changed = {}
+    for key, old in values.items():
+        if isinstance(old, (Checked, tuple, dict)):
+            new = with_frozen(old, change)
+            if new is not old:
+                changed[key] = new
+    return changed

@@ -1,11 +1,13 @@
-"""Plug-ins: papers' methods, files of a workspace and installed packages that bring terms, augmentations, suites, ...
+"""Load plug-ins of papers, workspaces and installed packages.
 
-A plug-in is the file `method.py` of a paper's folder, a Python file, a folder with `__init__.py`, or an entry point of
-the group `replicse.plugins`. It brings the entries that its modules define, the suites in its table `SUITES` and the
-families of encoders in its table `FAMILIES`. All of it is one unit: a change to it runs again what uses anything of it.
+A plug-in is the file `method.py` of a paper's folder, a Python file, a folder with `__init__.py`, or an entry
+point of the group `replicse.plugins`. It adds the entries that the modules define, the suites in the dict
+`SUITES` and the families of encoders in the dict `FAMILIES`. It is versioned as one unit: a change to any line
+re-runs everything that uses it.
 
-The modules of a paper's folder are those of the package `papers.<paper>`: `papers.mine.method`, and others
-next to it that it names. All papers' methods are in use whenever any plug-ins are: no config and no job names them.
+The modules of a paper's folder belong to the package `papers.<paper>`: `papers.mine.method`, and the modules
+that it imports from there. The methods of all papers are loaded with any plug-ins, so configs and jobs do not
+list them.
 """
 
 import hashlib
@@ -41,18 +43,18 @@ GONE = "put it back, or take it out of plugins in config.yaml and what uses it o
 
 @dataclass(frozen=True)
 class Plugin:
-    """A plug-in: as a config names it, its package or module, its file or folder, and the sha256 of its bytes."""
+    """A plug-in: the name in a config, module, file or folder, and SHA-256."""
 
     name: str
     module: str
-    place: Path = field(compare=False)  # a paper's folder may be in several copies of a workflow
+    place: Path = field(compare=False)  # several copies of a workflow may contain the same folder of a paper
     sha256: str
-    imported: str  # the module that is imported, which of a package may be one inside
+    imported: str  # the module to import; may be a submodule of the package
     version: str = ""
 
     @property
     def installed(self) -> bool:
-        """Return whether it belongs to a package of this Python, and not to a workspace."""
+        """Return whether it belongs to an installed package."""
         return bool(self.version)
 
     @property
@@ -62,31 +64,37 @@ class Plugin:
 
     @property
     def file(self) -> Path:
-        """Return the file that is imported of a plug-in that no package of this Python has."""
+        """Return the file to import if the plug-in is not an installed package."""
         if self.place.is_file():
             return self.place
         return self.place / ("method.py" if self.method else "__init__.py")
 
     def record(self) -> dict[str, str]:
-        """Return what a provenance says of it."""
+        """Return the description for a provenance file."""
         version = {"version": self.version} if self.version else {}
         return {"name": self.name, "sha256": self.sha256, **version}
 
 
 def use_plugins(names: Iterable[str], workflow: Path | None = None) -> None:
-    """Have in use the registry of the package, the papers' methods and some plug-ins, and nothing of any other.
+    """Load the package's registry, the papers' methods and some plug-ins.
 
-    A file that has changed is read again. The papers are those of the package, of a workflow (that of this process if
-    none is given) and of the workspace.
-    BadInput for a plug-in that is not there or cannot be imported, that brings a name which exists, or whose entries
-    name code that is not there; the registry in use stays.
+    All other plug-ins are unloaded, and changed files are imported again.
+
+    Args:
+        names: The names of the plug-ins.
+        workflow: The workflow whose papers' methods are loaded, after the package's papers and before the
+            workspace's; default: the workflow of this process.
+
+    Raises:
+        BadInput: If a plug-in does not exist or cannot be imported, adds a name that already exists, or has an
+            entry whose code does not exist. The current registry does not change.
     """
     before, wanted = current().plugins, _wanted(names, workflow or workflow_folder())
-    # As in a job whose server has them: to import and check ten papers' methods takes 0.1 s.
+    # Importing and checking the methods of ten papers takes 0.1 s, which a job of a job server can skip.
     if [vars(plugin) for plugin in before.values()] == [vars(plugin) for plugin in wanted.values()]:
         return
     _forget(before, wanted)
-    # Of all before the first is imported: what is forgotten again has a plug-in's name.
+    # Check all plug-ins before the first import, because _forget would also remove other modules of the same name.
     for plugin in wanted.values():
         if not plugin.installed and not plugin.method:
             check_module(plugin.place)
@@ -106,46 +114,57 @@ def installed_plugins() -> list[str]:
 
 
 def plugins_of(code: Iterable[str]) -> list[str]:
-    """Return the names of the plug-ins that some code (`module` or `module:name`) is of, but for papers' methods."""
+    """Return the names of the plug-ins that define some code.
+
+    Args:
+        code: `module` or `module:name` of each piece of code. Papers' methods are skipped.
+    """
     known = current().plugins
     used = {known[unit] for unit in map(_unit, code) if unit in known}
     return sorted(plugin.name for plugin in used if not plugin.method)
 
 
 def unit_of(code: str) -> str:
-    """Return what a digest takes for a piece of code: of a plug-in all of it."""
+    """Return the code to digest: for code of a plug-in, the entire plug-in."""
     return _unit(code) if _unit(code) in current().plugins else code
 
 
 def suite_code(suite: str) -> str:
-    """Return the module of a suite; the plug-in if a plug-in defines it."""
+    """Return the module of a suite, or the plug-in that defines it."""
     return current().homes.get(("SUITES", suite)) or current().suites[suite].module
 
 
 def family_code(family: str) -> str:
-    """Return the plug-in whose code a family of encoders is; blank where no plug-in has brought it."""
+    """Return the plug-in that defines a family of encoders, or ""."""
     return current().homes.get(("FAMILIES", family), "")
 
 
 def plugin_places() -> dict[str, Path]:
-    """Return file or folder of each plug-in in use by its package or module."""
+    """Return the file or folder of each loaded plug-in, by module."""
     return {module: plugin.place for module, plugin in current().plugins.items()}
 
 
 def recorded_plugins() -> list[dict[str, str]]:
-    """Return the records of the plug-ins in use, but for the methods of this workflow, which are of its commit."""
+    """Return the records of the loaded plug-ins.
+
+    Methods of this workflow are skipped, because the commit already identifies them.
+    """
     home = packaged("workflow").resolve()
     return [plugin.record() for plugin in current().plugins.values() if not plugin.place.is_relative_to(home)]
 
 
 def _unit(code: str) -> str:
-    """Return the package or module that would be the plug-in which some code is of."""
+    """Return the package or module that would be the plug-in of some code."""
     names = code.partition(":")[0].split(".")
     return ".".join(names[: 2 if names[0] == METHODS else 1])
 
 
 def _wanted(names: Iterable[str], workflow: Path) -> dict[str, Plugin]:
-    """Return the papers' methods and the plug-ins of some names by package or module; BadInput where two are alike."""
+    """Return the papers' methods and the named plug-ins by module.
+
+    Raises:
+        BadInput: If two plug-ins are the same module.
+    """
     wanted = {plugin.module: plugin for plugin in _methods(workflow)}
     for plugin in map(_plugin, dict.fromkeys(names)):
         other = wanted.setdefault(plugin.module, plugin)
@@ -157,30 +176,31 @@ def _wanted(names: Iterable[str], workflow: Path) -> dict[str, Plugin]:
 
 
 def _methods(workflow: Path) -> Iterator[Plugin]:
-    """Yield the methods of the papers of the package, of a workflow and of the workspace; of one key the last."""
+    """Yield the methods of all papers; for equal keys the last one."""
     homes = (packaged("workflow"), workflow)
     files = chain.from_iterable(looked_up(home, f"{METHODS}/*/method.py") for home in homes)
     folders = {file.parent.name: file.parent for file in files}
     for key, folder in folders.items():
         if not key.isidentifier():
             raise BadInput(
-                f"{folder}: a paper with a method.py needs a key that is a name of a module; let a letter be its first"
+                f"{folder}: the paper has a method.py, so its key must be a module name; start the key with a letter"
+                " and use letters, digits and _"
             )
         module, place = f"{METHODS}.{key}", folder.resolve()
         yield Plugin(f"{METHODS}/{key}", module, place, _sha256(folder, "*.py"), f"{module}.method")
 
 
 def _plugin(name: str) -> Plugin:
-    """Return the plug-in of a name; BadInput where there is none."""
+    """Return the plug-in with a name; BadInput if it is not a plug-in."""
     if name.startswith(INSTALLED):
         return _of_package(name)
     place = below(Path(), name, "a plug-in's file or folder of the workspace")
     if not place.exists():
         raise MissingData(f'plug-in "{name}": no such file or folder; {GONE}')
     if not (place.suffix == ".py" if place.is_file() else (place / "__init__.py").is_file()):
-        raise BadInput(f'plug-in "{name}": expected a file of Python, or a folder with __init__.py')
+        raise BadInput(f'plug-in "{name}": expected a Python file, or a folder with __init__.py')
     if not place.stem.isidentifier():
-        raise BadInput(f'plug-in "{name}": "{place.stem}" is no name of a module; use letters, digits and _')
+        raise BadInput(f'plug-in "{name}": "{place.stem}" is not a module name; use letters, digits and _')
     return Plugin(name, place.stem, place, _sha256(place), place.stem)
 
 
@@ -196,7 +216,7 @@ def _of_package(name: str) -> Plugin:
 
 
 def _sha256(place: Path, pattern: str = "**/*") -> str:
-    """Return the sha256 of a file, or over names and contents of a package's files of some pattern."""
+    """Return the SHA-256 of a file, or of names and contents in a folder."""
     if place.is_file():
         return hashlib.sha256(place.read_bytes()).hexdigest()
     digest = hashlib.sha256()
@@ -207,7 +227,7 @@ def _sha256(place: Path, pattern: str = "**/*") -> str:
 
 
 def _joined(registry: Registry, plugin: Plugin) -> Registry:
-    """Return a registry with what a plug-in brings."""
+    """Return a registry with the entries of a plug-in added."""
     with _placed(plugin):
         _import(plugin)
         suites, families = _tables(plugin, registry)
@@ -220,7 +240,7 @@ def _joined(registry: Registry, plugin: Plugin) -> Registry:
 
 @contextmanager
 def _placed(plugin: Plugin) -> Iterator[None]:
-    """Raise as BadInput, with file and line of the plug-in, what goes wrong in the block."""
+    """Turn errors in the block into BadInput with the plug-in's file and line."""
     try:
         yield
     except (Exception, SystemExit) as error:
@@ -232,33 +252,33 @@ def _placed(plugin: Plugin) -> Iterator[None]:
 
 
 def _modules(plugin: Plugin) -> dict[str, ModuleType]:
-    """Return the modules of a plug-in that are imported, by name."""
+    """Return the imported modules of a plug-in by name."""
     inside = f"{plugin.module}."
     return {name: each for name, each in list(sys.modules.items()) if f"{name}.".startswith(inside)}
 
 
 def _tables(plugin: Plugin, registry: Registry) -> Iterator[dict[str, Any]]:
-    """Yield suites and families of a plug-in; UserMessage for what is no such table, and for a name that exists."""
+    """Yield the suites and the families of a plug-in; UserMessage if wrong."""
     for table, package, what, exists in (
         ("SUITES", SUITES, "suite", lambda name: name in registry.suites or name in OTHERS),
         ("FAMILIES", FAMILIES, "family", lambda name: has_family(name, registry.families)),
     ):
         given = getattr(sys.modules[plugin.imported], table, {})
         if given is package:
-            raise UserMessage(f"it imports {table}; give it a table {table} of its own")
+            raise UserMessage(f"it imports {table} of the package; define a new dict {table} instead")
         if not isinstance(given, dict):
-            raise UserMessage(f"{table} is no mapping of names; give it one, or another name")
+            raise UserMessage(f"{table} is not a dict from names to code; make it a dict, or rename it")
         for name in filter(exists, given):
-            raise UserMessage(f'there is a {what} "{name}" already; choose another name')
+            raise UserMessage(f'the {what} "{name}" already exists; choose another name')
         yield given
 
 
 def check_module(place: Path) -> None:
-    """Raise BadInput where Python has another module of the name of a plug-in's file or folder."""
+    """Raise BadInput if another Python module has the name of a plug-in."""
     other = find_spec(place.stem)
     own = place if place.is_file() else place / "__init__.py"
     if other and (not other.origin or Path(other.origin).resolve() != own.resolve()):
-        raise BadInput(f"{place}: Python has a module {place.stem} already; rename the plug-in")
+        raise BadInput(f"{place}: a Python module {place.stem} already exists; rename the plug-in")
 
 
 def _import(plugin: Plugin) -> None:
@@ -267,7 +287,7 @@ def _import(plugin: Plugin) -> None:
         return
     if plugin.method:
         _make_package(plugin)
-    if plugin.imported not in sys.modules:  # where its tests have imported it, it is there
+    if plugin.imported not in sys.modules:  # tests of a plug-in may have imported it already
         file = plugin.file.resolve()
         loader = _FromSource(plugin.imported, str(file))
         spec = spec_from_file_location(plugin.imported, file, loader=loader)
@@ -279,19 +299,22 @@ def _import(plugin: Plugin) -> None:
 
 
 class _FromSource(SourceFileLoader):
-    """Compiles a module each time: Python tells what it keeps compiled from a changed file by size and second alone."""
+    """Compile a module from the source at each import.
+
+    Python recognises a changed file only by the size and the second of the change.
+    """
 
     def get_code(self, fullname: str) -> CodeType:
         return self.source_to_code(self.get_data(self.path), self.path)
 
 
 def _compile_what_is_in(folder: Path) -> None:
-    """Have the modules of a folder imported from their sources."""
+    """Import the modules of a folder from their sources."""
     sys.path_importer_cache[str(folder)] = FileFinder(str(folder), (_FromSource, SOURCE_SUFFIXES))
 
 
 def _make_package(plugin: Plugin) -> None:
-    """Have the folder of a paper as the package of its modules."""
+    """Register the folder of a paper as the package of the modules."""
     _compile_what_is_in(plugin.place)
     for name, places in ((METHODS, []), (plugin.module, [str(plugin.place)])):
         package = sys.modules.setdefault(name, ModuleType(name))
@@ -299,7 +322,7 @@ def _make_package(plugin: Plugin) -> None:
 
 
 def _forget(plugins: Mapping[str, Plugin], others: Mapping[str, Plugin]) -> None:
-    """Forget the modules of the plug-ins of a workspace that are not among others as they are."""
+    """Remove the modules of a workspace's plug-ins, unless `others` has them."""
     for plugin in plugins.values():
         if others.get(plugin.module) != plugin and not plugin.installed:
             for name in _modules(plugin):
@@ -309,15 +332,19 @@ def _forget(plugins: Mapping[str, Plugin], others: Mapping[str, Plugin]) -> None
 def _without_code(
     plugin: Plugin, registry: Registry, suites: Mapping[str, Suite], families: Mapping[str, str]
 ) -> Iterator[str]:
-    """Yield a sentence for each of what a plug-in brings whose code is not there; torch and that code stay unread."""
-    entries = (entry for known in registry.entries.values() for entry in known.values())
-    own = (entry for entry in entries if _unit(entry.__module__) == plugin.module)
-    named = {entry.__qualname__: entry.implementation for entry in own}
-    named |= {f'suite "{name}"': f"{suite.module}:evaluate" for name, suite in suites.items()}
-    named |= {f'family "{name}"': code for name, code in families.items()}
+    """Yield an error for each entry, suite or family without existing code."""
+    named: dict[str, str] = {}
+    for known in registry.entries.values():
+        for entry in known.values():
+            if _unit(entry.__module__) == plugin.module:
+                named[entry.__qualname__] = entry.implementation
+    for name, suite in suites.items():
+        named[f'suite "{name}"'] = f"{suite.module}:evaluate"
+    for name, code in families.items():
+        named[f'family "{name}"'] = code
     for what, code in named.items():
         if not _is_there(code, plugin):
-            yield f'{what} names the code "{code}", which is not there; define it, or give implementation'
+            yield f'the code "{code}" of {what} does not exist; define it, or set implementation'
 
 
 def _is_there(code: str, plugin: Plugin) -> bool:
@@ -327,18 +354,22 @@ def _is_there(code: str, plugin: Plugin) -> bool:
     places = {plugin.module: plugin.place, "replicse": PACKAGE}
     unit = _unit(code)
     if unit not in places:
-        return True  # of another package: who uses it says so
+        return True  # the code of another package is checked when it is used
     path = places[unit].parents[unit.count(".")].joinpath(*module.split("."))
-    file = next((file for file in (path.with_suffix(".py"), path / "__init__.py") if file.is_file()), None)
-    if file is None:
+    file = path.with_suffix(".py")
+    if not file.is_file():
+        file = path / "__init__.py"
+    if not file.is_file():
         return False
     table = symtable.symtable(file.read_text(encoding="utf-8"), str(file), "exec")
-    symbols = (each for each in table.get_symbols() if each.is_assigned() or each.is_imported())
-    return name in (symbol.get_name() for symbol in symbols)
+    for symbol in table.get_symbols():
+        if symbol.get_name() == name and (symbol.is_assigned() or symbol.is_imported()):
+            return True
+    return False
 
 
 def _line_of(error: BaseException, plugin: Plugin) -> str:
-    """Return file and line of a plug-in that an error comes from; the plug-in alone where it has no such line."""
+    """Return file and line of a plug-in's error, or the plug-in's path."""
     if isinstance(error, SyntaxError):
         return f"{error.filename}:{error.lineno}"
     frames = traceback.extract_tb(error.__traceback__)

@@ -1,4 +1,4 @@
-"""Poolings: how one vector of a sentence is read from an encoder's hidden states, in training and at test time."""
+"""Poolings: how a sentence vector is computed from hidden states."""
 
 import json
 import re
@@ -9,9 +9,9 @@ from pydantic import AfterValidator, model_validator
 from replicse.checked import Count, Text, UserMessage
 from replicse.registry.entries import NamedEntry
 
-ENDS = ".?\"'"  # of a sentence, as PromptBERT's evaluation has them
-PLACES = re.compile(r"\{(\w*)\}")  # what a template has filled in
-# Poolers of SimCSE's evaluation.py by our names (methods 1.2); its `cls` is the state after the head, our cls-head.
+ENDS = ".?\"'"  # the last characters of a complete sentence in PromptBERT's evaluation
+PLACES = re.compile(r"\{(\w*)\}")  # the placeholders of a template
+# Poolers of SimCSE's evaluation.py and our names (methods 1.2); `cls` there is the vector after the head, our cls-head.
 OF_SIMCSE = {
     "cls_before_pooler": "cls",
     "avg": "mean",
@@ -21,22 +21,22 @@ OF_SIMCSE = {
 
 
 def ended(sentence: str) -> str:
-    """Return a sentence with a full stop, where it has no end."""
+    """Append a full stop to a sentence that does not end with one."""
     return f"{sentence}." if sentence and sentence[-1] not in ENDS else sentence
 
 
 class PoolingParameters(NamedEntry):
-    """What every pooling has; a name alone stands for one without parameters.
+    """Base of all poolings; a file may write a pooling as the name alone.
 
-    `states` are the hidden states that it reads, 0 being the embeddings, and `tokens` whether all tokens of them or
-    position 0 alone. `implementation` names the function that makes vectors of them.
+    `states` are the hidden states that it uses (0: the embeddings); `tokens` is whether it uses all tokens or
+    only position 0. `implementation` is the function that computes the vectors.
 
-    `head` applies a head to the vector: the run's own one, or one that is drawn at random. `template` is a text that
-    every sentence is put in, at "{text}"; "{mask}" is the tokenizer's mask. `denoise` subtracts the vector of the
-    template alone, its tokens at the positions that they have around the sentence (PromptBERT, Jiang et al. 2022).
-    `from-zero` counts these from 0 where rows begin at another position (RoBERTa: 2), as the released code does;
-    `unshifted` does too, without room for a sentence. `full_stop` ends a sentence without an end by a full stop,
-    at test time.
+    `head` applies a head to the vector: the run's own head, or a randomly initialised one. `template` is a text
+    around each sentence, which replaces "{text}"; "{mask}" is the mask token. `denoise` subtracts the vector of
+    the template without a sentence, the tokens at the positions that they have around the sentence (PromptBERT,
+    Jiang et al. 2022). `from-zero` counts these positions from 0 even if the first position is another one
+    (RoBERTa: 2), as the released code does; `unshifted` too, without leaving positions for the sentence.
+    `full_stop` appends a full stop to sentences without one, at test time.
     """
 
     key: ClassVar[str] = "pooling"
@@ -54,43 +54,50 @@ class PoolingParameters(NamedEntry):
         places = PLACES.findall(self.template or "{text}")
         if places.count("text") != 1 or places.count("mask") > 1 or set(places) - {"text", "mask"}:
             raise UserMessage(
-                f'template is "{self.template}"; expected one {{text}} in it, and one {{mask}} at most'
+                f'template is "{self.template}"; expected {{text}} once, and {{mask}} at most once'
             )
         if self.denoise and not self.template:
             raise UserMessage(
-                f"denoise is {str(self.denoise).lower()}, but there is no template whose vector could be subtracted"
+                f"denoise is {str(self.denoise).lower()}, but there is no template to subtract; add template"
             )
         return self
 
     @classmethod
     def _spelt_out(cls, value: object) -> object:
-        """Return the parameters that a name stands for; UserMessage with our name for another spelling or project's."""
+        """Return the dict of a name.
+
+        Raises:
+            UserMessage: If no pooling has this name; names of SimCSE's code and other spellings are recognised
+                in the error.
+        """
         if isinstance(value, str) and value not in cls.known():
             word = value.strip().casefold()
             ours = OF_SIMCSE.get(word, word.replace("_", "-").replace(" ", "-"))
             if ours in cls.known():
-                origin = ", SimCSE's word" if word in OF_SIMCSE else ""
+                origin = ", which is a name in SimCSE's code" if word in OF_SIMCSE else ""
                 raise UserMessage(f'no pooling is named "{value}"{origin}; did you mean "{ours}"?')
         return super()._spelt_out(value)
 
     def __repr__(self) -> str:
-        """Return the spelling as errors show it."""
+        """Return the pooling as errors show it."""
         return json.dumps(self.spelling, ensure_ascii=False)
 
     def __str__(self) -> str:
-        """Return the name, and the parameters that are not usual."""
-        given = self.spelling
-        own = [] if isinstance(given, str) else [f"{key} {value}" for key, value in given.items()][1:]
+        """Return the name and the parameters that are not defaults."""
+        spelling = self.spelling
+        if isinstance(spelling, str):
+            return self.pooling
+        own = [f"{key} {value}" for key, value in spelling.items()][1:]
         return f"{self.pooling} ({', '.join(own)})" if own else self.pooling
 
     @property
     def added(self) -> int:
-        """Return about how many tokens the template adds to a sentence: its words and marks."""
+        """Return about how many tokens the template adds: words and marks."""
         return len(re.findall(r"\w+|[^\w\s]", PLACES.sub("", self.template or "")))
 
     @property
     def padded_to(self) -> int:
-        """Return the length to which every row is filled up with padding that the pooling reads; 0 for none."""
+        """Return the length to which the pooling pads each row; 0 if it does not."""
         return getattr(self, "pad_to", None) or 0
 
     def text(self, sentence: str) -> str:
@@ -98,28 +105,31 @@ class PoolingParameters(NamedEntry):
         return ended(sentence) if self.full_stop else sentence
 
     def untrainable(self) -> str:
-        """Return what a training would need instead; blank where one can read vectors through it."""
+        """Return what a training would need instead; "" if it can use the pooling."""
         if self.head == "random":
-            return "a pooling whose head a training can move: one drawn at random is none"
-        return "no full_stop: a training reads tokens, not text" if self.full_stop else ""
+            return "a pooling with a trained head; random-head is only for tests"
+        return "no full_stop, because a training uses tokens and not text" if self.full_stop else ""
 
 
 class FirstToken(PoolingParameters):
-    """What the poolings of position 0 share."""
+    """Base of the poolings of position 0."""
 
     implementation: ClassVar[str] = "replicse.encoder.pooling:first_token"
     tokens: ClassVar[bool] = False
 
 
 class Own(PoolingParameters):
-    """The pooling, length and normalisation that an encoder's folder declares itself; `cls` where it declares none."""
+    """The pooling, maximum length and normalisation of the encoder's folder.
+
+    It is `cls` if the folder does not specify a pooling.
+    """
 
     implementation: ClassVar[str] = "replicse.encoder.pooling:first_token"
     pooling: Literal["own"]
 
     def untrainable(self) -> str:
         """Return what a training would need instead."""
-        return "a pooling by its name: what a folder declares is known when it is read"
+        return "the name of a pooling; the pooling of a folder is not known before it is loaded"
 
 
 class Cls(FirstToken):
@@ -132,13 +142,16 @@ class Cls(FirstToken):
     def _has_one_name(self) -> Self:
         if self.head:
             raise UserMessage(
-                f"head is {self.head}; this pooling after a head is named cls-head or random-head"
+                f"head is {self.head}, but pooling cls has no head; use cls-head or random-head"
             )
         return self
 
 
 class ClsHead(FirstToken):
-    """The same after the run's head (SimCSE, methods 1.2)."""
+    """The last hidden state of the first token after the run's head.
+
+    SimCSE trains with it (methods 1.2).
+    """
 
     implementation: ClassVar[str] = FirstToken.implementation
     pooling: Literal["cls-head"]
@@ -146,7 +159,10 @@ class ClsHead(FirstToken):
 
 
 class RandomHead(FirstToken):
-    """The same after a head that no training has seen (the reproducibility study, methods 1.8)."""
+    """The last hidden state of the first token after an untrained head.
+
+    The reproducibility study uses it (methods 1.8).
+    """
 
     implementation: ClassVar[str] = FirstToken.implementation
     pooling: Literal["random-head"]
@@ -154,10 +170,10 @@ class RandomHead(FirstToken):
 
 
 class Average(PoolingParameters):
-    """What the means over all tokens share, special ones included.
+    """Base of the means over all tokens, including special tokens.
 
-    `pad_to` fills every row up to so many tokens with padding, which counts in the mean and to which no token attends
-    (Mirror-BERT as coded); a longer row is cut at test time and refused in training.
+    `pad_to` pads each row to this number of tokens. The padding counts in the mean, but no token attends to it
+    (Mirror-BERT's code). Longer rows are truncated at test time and are an error in training.
     """
 
     pad_to: Count | None = None
@@ -165,7 +181,9 @@ class Average(PoolingParameters):
     @model_validator(mode="after")
     def _is_padded_alone(self) -> Self:
         if self.pad_to and self.template:
-            raise UserMessage(f"pad_to is {self.pad_to}, but a template is not padded; leave one of them out")
+            raise UserMessage(
+                f"pad_to is {self.pad_to}, but rows with a template are not padded; remove one of them"
+            )
         return self
 
 
@@ -176,7 +194,7 @@ class Mean(Average):
 
 
 class FirstLast(Average):
-    """The mean over all tokens of the first layer's output and the last one's."""
+    """The mean over all tokens of the outputs of the first and the last layer."""
 
     implementation: ClassVar[str] = "replicse.encoder.pooling:mean"
     states: ClassVar[tuple[int, ...]] = (1, -1)
@@ -184,7 +202,10 @@ class FirstLast(Average):
 
 
 class FirstLast0(Average):
-    """The mean over all tokens of the embeddings and the last layer's output, as SimCSE's code has it."""
+    """The mean over all tokens of the embeddings and the last layer's output.
+
+    SimCSE's code computes it.
+    """
 
     implementation: ClassVar[str] = "replicse.encoder.pooling:mean"
     states: ClassVar[tuple[int, ...]] = (0, -1)
@@ -192,7 +213,7 @@ class FirstLast0(Average):
 
 
 class LastTwo(Average):
-    """The mean over all tokens of the last two layers' outputs."""
+    """The mean over all tokens of the outputs of the last two layers."""
 
     implementation: ClassVar[str] = "replicse.encoder.pooling:mean"
     states: ClassVar[tuple[int, ...]] = (-2, -1)
@@ -200,13 +221,16 @@ class LastTwo(Average):
 
 
 class LastToken(PoolingParameters):
-    """The last hidden state of the last token, which is the one that has seen all of them in a causal model."""
+    """The last hidden state of the last token.
+
+    In a causal model only the last token attends to all tokens.
+    """
 
     pooling: Literal["last-token"]
 
 
 class Mask(PoolingParameters):
-    """The last hidden state of the template's mask (PromptBERT)."""
+    """The last hidden state of the template's mask token (PromptBERT)."""
 
     pooling: Literal["mask"]
     template: Text
@@ -215,7 +239,7 @@ class Mask(PoolingParameters):
     def _has_its_mask(self) -> Self:
         if "{mask}" not in self.template:
             raise UserMessage(
-                f'template is "{self.template}"; expected a {{mask}} in it, which the pooling reads'
+                f'template is "{self.template}"; expected {{mask}} in it, because the pooling uses its vector'
             )
         return self
 

@@ -1,4 +1,4 @@
-"""How a run trains: schedules of rates and weights, optimisers, orders of rows."""
+"""Schedules of rates and weights, optimisers, and orders of rows."""
 
 import math
 from typing import ClassVar, Literal
@@ -8,27 +8,33 @@ from replicse.registry.entries import NamedEntry
 
 
 class ScheduleParameters(NamedEntry):
-    """What every schedule has: its code is `function(step, steps, parameters)`, a factor at a 0-based step of so many.
+    """Base of all schedules; the code is `function(step, steps, parameters)`.
 
-    The learning rate follows one after its warm-up, and so may the weight of a term.
+    It returns a factor for the 0-based step `step` of `steps`. The learning rate follows a schedule after its
+    warm-up, and so may the weight of a term.
     """
 
     key: ClassVar[str] = "schedule"
     schedule: str
 
     def factor(self, step: int, steps: int) -> float:
-        """Return the factor at a 0-based step."""
+        """Return the factor at a 0-based step.
+
+        Args:
+            step: The 0-based step.
+            steps: The number of steps of the training.
+        """
         return float(self.made_by()(step, steps, self))
 
 
 class LinearSchedule(ScheduleParameters):
-    """From 1 linearly to 0, which the step after the last would have."""
+    """Decreases linearly from 1; the step after the last would have 0."""
 
     schedule: Literal["linear"]
 
 
 def linear(step: int, steps: int, parameters: LinearSchedule) -> float:
-    """Return the share of the steps that are left."""
+    """Return the share of the steps that remain."""
     return (steps - step) / steps
 
 
@@ -44,22 +50,26 @@ def none(step: int, steps: int, parameters: ConstantSchedule) -> float:
 
 
 class CosineSchedule(ScheduleParameters):
-    """From 1 by half a cosine to `floor` (Loshchilov and Hutter 2017, without restarts)."""
+    """Half a cosine from 1 to `floor`, without restarts.
+
+    Loshchilov and Hutter (2017).
+    """
 
     schedule: Literal["cosine"]
     floor: Rate = 0
 
 
 def cosine(step: int, steps: int, parameters: CosineSchedule) -> float:
-    """Return the factor, which the step after the last would have at the floor."""
+    """Return the factor; the step after the last would have the floor."""
     return parameters.floor + (1 - parameters.floor) * (1 + math.cos(math.pi * step / steps)) / 2
 
 
 class OptimiserParameters(NamedEntry):
-    """What every optimiser has: its code is `function(groups, parameters)`, which returns one of torch.
+    """Base of optimisers; the code is `function(groups, parameters)`.
 
-    `groups` are those of torch: `params`, `lr` and `weight_decay` of each; the loop sets `lr` before each step. With
-    `closure` a step is given a function that computes loss and gradients of the batch again (SAM).
+    It returns a torch optimiser. `groups` are torch's parameter groups with `params`, `lr` and `weight_decay`;
+    the training loop sets `lr` before each step. With `closure` a step gets a function that computes loss and
+    gradients of the batch again (SAM).
     """
 
     key: ClassVar[str] = "optimiser"
@@ -69,7 +79,7 @@ class OptimiserParameters(NamedEntry):
 
 
 class AdamWParameters(OptimiserParameters):
-    """AdamW as SimCSE trains with it (Loshchilov and Hutter 2019; methods 1.4)."""
+    """AdamW with SimCSE's defaults (Loshchilov and Hutter 2019; methods 1.4)."""
 
     optimiser: Literal["adamw"]
     betas: tuple[Rate, Rate] = (0.9, 0.999)
@@ -77,10 +87,11 @@ class AdamWParameters(OptimiserParameters):
 
 
 class OrderParameters(NamedEntry):
-    """What every order of rows has: its code is `function(data, epoch, random, parameters)`.
+    """Base of orders; the code is `function(data, epoch, random, parameters)`.
 
-    It returns the row numbers of an epoch, as many as the data have; batches are read of them in turn. `data` has
-    `rows`, `batch_size`, `labels` and `columns` of tokens; `random` is numpy's generator of seed and epoch.
+    It returns the row numbers of an epoch, as many as the dataset has rows; batches are consecutive parts of
+    them. `data` has `rows`, `batch_size`, `labels` and `columns` of tokens; `random` is a numpy generator
+    seeded by seed and epoch.
     """
 
     key: ClassVar[str] = "order"
@@ -93,7 +104,7 @@ class OrderParameters(NamedEntry):
 
 
 class ShuffledOrder(OrderParameters):
-    """A fresh permutation in each epoch."""
+    """A new permutation in each epoch."""
 
     order: Literal["shuffled"]
 
@@ -105,27 +116,33 @@ class SequentialOrder(OrderParameters):
 
 
 class AscendingOrder(OrderParameters):
-    """A curriculum: rows by their label, or by the tokens of the first view, the lowest first."""
+    """A curriculum: rows in ascending order of label or length.
+
+    The length is the number of tokens of the first view.
+    """
 
     order: Literal["ascending"]
     by: Literal["label", "length"]
 
     def reads_labels(self) -> bool:
-        """Return whether it is by label."""
+        """Return whether rows are ordered by label."""
         return self.by == "label"
 
 
 class BalancedOrder(OrderParameters):
-    """Labels in turn: rows of a rare one come again, of a frequent one some are left out."""
+    """Cycles through the labels.
+
+    Rows of a rare label are repeated, and some rows of a frequent label are skipped.
+    """
 
     order: Literal["balanced"]
 
     def reads_labels(self) -> bool:
-        """Return that it does."""
+        """Return True."""
         return True
 
 
 class DistinctOrder(OrderParameters):
-    """A permutation without a text twice in a batch, while other rows are left."""
+    """A permutation with distinct texts in each batch while other rows remain."""
 
     order: Literal["distinct"]

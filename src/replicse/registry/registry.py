@@ -1,4 +1,7 @@
-"""The registry: what a paper's files may name, read from what modules hold; a process has one in use."""
+"""The registry: all names that a paper's files may use.
+
+Entries are collected from modules; a process uses one registry at a time.
+"""
 
 import inspect
 from collections.abc import Iterable, Iterator, Mapping
@@ -17,10 +20,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Registry:
-    """What may be named: entries by their base and name, suites and families by name; it never changes.
+    """Entries by base and name, suites and families by name; immutable.
 
-    `plugins` holds by package or module the plug-ins that brought some of it, `homes` which of them a suite or a family
-    is of, by table and name; blank for this package.
+    `plugins` has the plug-ins that added entries, by module. `homes` has the module of the plug-in of each
+    suite or family, by table and name; it is "" for this package.
     """
 
     entries: Mapping[type[Entry], Mapping[str, type[Entry]]] = field(default_factory=dict)
@@ -33,7 +36,7 @@ class Registry:
     @classmethod
     @cache
     def of_package(cls) -> Self:
-        """Return the registry of this package alone."""
+        """Return the registry of this package, without plug-ins."""
         from replicse.registry import (
             augmentations,
             corpora,
@@ -51,9 +54,10 @@ class Registry:
     def joined(
         self, home: str, modules: Iterable[ModuleType], suites: Mapping[str, Any], families: Mapping[str, str]
     ) -> Self:
-        """Return the registry with the entries that modules define, and more suites and families.
+        """Return the registry with the entries, suites and families of modules.
 
-        BadInput for an entry whose name another one has.
+        Raises:
+            BadInput: If the name of an entry already exists.
         """
         entries = {base: dict(known) for base, known in self.entries.items()}
         for entry in _entries_in(modules):
@@ -61,9 +65,10 @@ class Registry:
             if other is not entry:
                 raise BadInput(
                     f"{inspect.getsourcefile(entry)}:{inspect.getsourcelines(entry)[1]}: {entry.__qualname__}: the"
-                    f' {entry.key} "{entry.entry_name()}" is that of {other.__qualname__}; choose another name'
+                    f' {entry.key} "{entry.entry_name()}" already exists ({other.__qualname__}); choose another name'
                 )
-        homes = {("SUITES", name): home for name in suites} | {("FAMILIES", name): home for name in families}
+        homes = dict.fromkeys((("SUITES", name) for name in suites), home)
+        homes |= dict.fromkeys((("FAMILIES", name) for name in families), home)
         return type(self)(
             MappingProxyType({base: MappingProxyType(known) for base, known in entries.items()}),
             MappingProxyType({**self.suites, **suites}),
@@ -73,7 +78,7 @@ class Registry:
 
 
 def current() -> Registry:
-    """Return the registry in use: that of this package alone until plug-ins are known."""
+    """Return the registry in use; without plug-ins it is the package's own."""
     return Registry.in_use or Registry.of_package()
 
 

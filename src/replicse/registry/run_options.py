@@ -1,4 +1,4 @@
-"""The options of a run, as written and as definite: dropout, pooling, optimisation, selection, views and the like."""
+"""Options of a run: dropout, pooling, optimisation, selection, views, ..."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -26,11 +26,12 @@ from replicse.registry.suites import HeadsOptions
 
 
 class DropoutRates(Checked):
-    """Dropout of a run. SimCSE Table 3 sets both rates of the encoder to p (methods 1.7).
+    """Dropout of a run.
 
-    `pooled` is that of sentence vectors after their pooling (2-Tier SimCSE, methods 5); `heads` that of entire heads of
-    attention (drophead, Zhou et al. 2020), which the packed engine has. `schedule: curriculum` raises all rates from 0
-    to what they are: at step t of T by the factor 1 - exp(-gamma t / T) (Morerio et al. 2017).
+    `hidden` and `attention` are the encoder's rates; SimCSE Table 3 sets both to p (methods 1.7). `pooled` is
+    the rate for sentence vectors after pooling (2-Tier SimCSE, methods 5); `heads` the rate for entire
+    attention heads (drophead, Zhou et al. 2020), which only the packed engine supports. `schedule: curriculum`
+    multiplies all rates at step t of T by 1 - exp(-gamma t / T) (Morerio et al. 2017).
     """
 
     hidden: Rate = 0.1
@@ -43,18 +44,22 @@ class DropoutRates(Checked):
 
     @property
     def drawn(self) -> bool:
-        """Return whether anything is dropped, so that two passes of one text differ."""
+        """Return whether any rate is above 0, so that two passes of a text differ."""
         return any((self.hidden, self.attention, self.pooled, self.heads))
 
     def factor(self, progress: float) -> float:
-        """Return the share of the rates at some progress of the training, from 0 at its start to 1."""
+        """Return the factor of the rates.
+
+        Args:
+            progress: The progress of the training, from 0 to 1.
+        """
         return 1.0 if self.schedule == "constant" else 1 - math.exp(-self.gamma * progress)
 
 
 class PoolingChoice(Checked):
-    """How a sentence vector is read from the encoder in training and at test time.
+    """The pooling in training and at test time.
 
-    `selection` is how the checkpoint is selected by it, as at test time unless another way is given.
+    `selection` is the pooling for the selection of the checkpoint; default: `test`.
     """
 
     train: TrainingPooling = ClsHead(pooling="cls-head")
@@ -63,16 +68,18 @@ class PoolingChoice(Checked):
 
 
 class Optimisation(Checked):
-    """AdamW with linear decay and no warm-up, as SimCSE's scripts run it (methods 1.4), or as the parts say.
+    """The optimiser, the learning rate, the number of steps and the batches.
 
-    `decay` is the schedule of the learning rate after a `warmup` share of the steps, in which it rises from 0. `rates`
-    are learning rates of parts other than `learning_rate`: the encoder, the heads, what terms train. The last layer has
-    that of the encoder, each one below it, and the embeddings below all, `layer_decay` times that of the next.
+    The defaults are SimCSE's scripts: AdamW with linear decay and no warm-up (methods 1.4). `decay` is the
+    schedule of the learning rate after the warm-up; `warmup` is a share of the steps in which the rate rises
+    from 0. `rates` are other learning rates for the encoder, the heads, or the parameters of terms. The last
+    layer has the encoder's rate; each lower layer, and the embeddings below all layers, has `layer_decay` times
+    the rate of the layer above.
 
-    A run ends after its `epochs` or `steps`, whichever come first. Without epochs (null) it makes all its steps, in as
-    many epochs as they take; a layer of a recipe that gives `steps` and no `epochs` means this. With no steps (0) the
-    start is evaluated. A step reads `accumulate` batches, and its gradient is the mean of theirs: each batch has a loss
-    of its own, so that in-batch negatives are those of `batch_size` rows.
+    A run ends after `epochs` or `steps`, whichever comes first. If `epochs` is null it runs all `steps`, in as
+    many epochs as needed; a layer of a recipe with `steps` but without `epochs` means this. With `steps: 0` the
+    start is evaluated. A step uses `accumulate` batches, and the gradient is the mean of their gradients: each
+    batch has its own loss, so the in-batch negatives come from `batch_size` rows.
     """
 
     batch_size: Annotated[Count, Field(ge=2)] = 64
@@ -91,11 +98,16 @@ class Optimisation(Checked):
 
     @property
     def rows_per_step(self) -> int:
-        """Return the rows that a step reads."""
+        """Return the number of rows per step."""
         return self.batch_size * self.accumulate
 
     def last_step(self, rows: int | None, sources: int = 1) -> int | None:
-        """Return the steps of a run by the rows of its first source; None if neither these nor `steps` are known."""
+        """Return the number of steps of a run, or None if it is not known.
+
+        Args:
+            rows: The number of rows of the first source, if known.
+            sources: The number of sources, which steps use in turn.
+        """
         if rows is None or self.epochs is None:
             return self.steps
         steps = self.epochs * math.ceil(rows / self.rows_per_step) * sources
@@ -103,12 +115,12 @@ class Optimisation(Checked):
 
 
 class SelectionRule(Checked):
-    """Which checkpoint is best: the metric on a development set, read every `every` steps (0: never).
+    """The rule for the best checkpoint: a metric, computed every few steps.
 
-    As in the released code of SimCSE the last step is read only where it is a multiple of `every`; `at_end` reads it
-    in any case. Where nothing was read, the last checkpoint is the best. `keeps: lowest` takes the checkpoint with the
-    lowest score, as a script does whose `greater_is_better` is false by mistake. A run ends after `patience` readings
-    in a row that are no better than the best before them.
+    It is computed every `every` steps; with `every: 0` it is not, and the last checkpoint is the best. As in
+    SimCSE's released code the last step counts only if it is a multiple of `every`; `at_end` always includes
+    it. `keeps: lowest` selects the lowest score, like a script whose `greater_is_better` is false by mistake. A
+    run ends after `patience` consecutive scores that are not better than the best score.
     """
 
     metric: str = "sts-dev/STS-B/all"
@@ -116,7 +128,7 @@ class SelectionRule(Checked):
     at_end: bool = False
     patience: Count | None = None
     keeps: Literal["highest", "lowest"] = "highest"
-    # What the plan puts here from the scale's options: the labelled development set of a task head, or the options of
+    # Set by the compiler from the scale's options: the labelled development set of a task head, or the options of
     # another suite.
     data: Labelled | None = None
     options: dict[str, Any] = Field(default_factory=dict)
@@ -125,47 +137,54 @@ class SelectionRule(Checked):
     def _is_selectable(self) -> Self:
         if not any(fnmatchcase(self.metric, path) for path in selectable(self.suite)):
             near = nearest(self.metric, selectable())
-            raise UserMessage(f'metric is "{self.metric}", no number to select by{near}')
+            raise UserMessage(f'metric is "{self.metric}", which cannot select a checkpoint{near}')
         return self
 
     def prefers(self, value: float, kept: float) -> bool:
-        """Return whether a checkpoint with a score takes the place of the one that was kept so far."""
+        """Return whether a score is better than the best score so far."""
         return value < kept if self.keeps == "lowest" else value > kept
 
     @property
     def suite(self) -> str:
-        """Return the name of the suite that the metric is of."""
+        """Return the suite of the metric."""
         return self.metric.partition("/")[0]
 
     @property
     def task(self) -> str:
-        """Return the task that the suite's options name, scored through its head; blank for a suite without heads."""
+        """Return the task whose head computes the metric; "" without heads."""
         options = current().suites[self.suite].options
         return self.metric.split("/")[1] if issubclass(options, HeadsOptions) else ""
 
 
 def selectable(only: str = "") -> tuple[str, ...]:
-    """Return the patterns of the numbers of an encoder without a folder, of all suites or one alone.
+    """Return the metric patterns that can select a checkpoint.
 
-    Of a suite with `selects` they are the numbers of these names.
+    These are the numbers that need no folder of the encoder, or the numbers in the suite's `selects`.
+
+    Args:
+        only: The name of a suite; default: all suites.
     """
-    return tuple(
-        f"{name}/{path}"
-        for name, suite in current().suites.items()
-        if only in ("", name)
-        if suite.selects or "folder" not in suite.options.model_fields
-        for path, limits in suite.metrics.items()
-        if (path.rpartition("/")[2] in suite.selects if suite.selects else limits)
-    )
+    patterns: list[str] = []
+    for name, suite in current().suites.items():
+        if only not in ("", name):
+            continue
+        if not suite.selects and "folder" in suite.options.model_fields:
+            continue
+        for path, limits in suite.metrics.items():
+            is_selectable = path.rpartition("/")[2] in suite.selects if suite.selects else limits
+            if is_selectable:
+                patterns.append(f"{name}/{path}")
+    return tuple(patterns)
 
 
 class Freeze(Checked):
-    """Weights of the encoder that are not trained; their dropout stays on, and networks of terms are trained.
+    """Weights of the encoder that are not trained.
 
-    `encoder` is all of it but its masked-LM head: what `init.family` has added is trained, or where `but` is given, as
-    [prefix, bias], the weights with one of these words in their names. The name alone stands for {encoder: true}.
-    `embeddings` are the embedding layer with its normalisation, `layers` the first and the last frozen layer, counted
-    from 0, negative ones from after the last: [0, -2] are all but the last.
+    Their dropout stays on, and the networks of terms are trained. `encoder` freezes all weights except the
+    masked-LM head and the weights that `init.family` adds; with `but`, for example [prefix, bias], all weights
+    except those with one of these words in their names. A file may write {encoder: true} as `encoder`.
+    `embeddings` freezes the embedding layer and the normalisation. `layers` is the first and the last frozen
+    layer, counted from 0; negative numbers count from the end: [0, -2] is all but the last.
     """
 
     embeddings: bool = False
@@ -179,21 +198,33 @@ class Freeze(Checked):
         return {"encoder": True} if value == "encoder" else value
 
     def numbers(self, count: int) -> range:
-        """Return the frozen ones of so many layers; BadInput where there are no such."""
+        """Return the numbers of the frozen layers.
+
+        Args:
+            count: The number of layers of the encoder.
+
+        Raises:
+            BadInput: If the encoder does not have these layers.
+        """
         if self.layers is None:
             return range(0)
-        first, last = (layer + count if layer < 0 else layer for layer in self.layers)
+        first, last = self.layers
+        if first < 0:
+            first += count
+        if last < 0:
+            last += count
         if not 0 <= first <= last < count:
             raise BadInput(f"freeze.layers is {list(self.layers)}; the encoder has layers 0 to {count - 1}")
         return range(first, last + 1)
 
 
 class Momentum(Checked):
-    """A momentum encoder, which follows the trained one: before each step decay * itself + (1 - decay) * the other.
+    """A momentum encoder: a moving average of the trained encoder.
 
-    It starts from the weights that the run starts from, or from random ones (as ESimCSE's code does). Its head is an
-    average too, or the one that is trained. Terms read its vectors (`TermParameters.momentum_views`). With a `schedule`
-    1 - decay follows it: `cosine` is that of BYOL (Grill et al. 2020, section 3.2), from decay to 1.
+    Before each step its weights become decay * its own + (1 - decay) * the trained ones. It starts from the
+    run's start, or from random weights (ESimCSE's code). The head is an average too, or the trained head. Terms
+    use the vectors (`TermParameters.momentum_views`). With a `schedule` 1 - decay follows the schedule:
+    `cosine` is BYOL's, from decay to 1 (Grill et al. 2020, section 3.2).
     """
 
     decay: Rate
@@ -202,14 +233,18 @@ class Momentum(Checked):
     head: Literal["averaged", "trained"] = "averaged"
 
     def decay_at(self, step: int, steps: int) -> float:
-        """Return the decay before a 0-based step of so many."""
+        """Return the decay before a 0-based step."""
         if self.schedule is None:
             return self.decay
         return 1 - (1 - self.decay) * self.schedule.factor(step, steps)
 
 
 class Trajectory(Checked):
-    """Steps whose checkpoints are kept for a figure: 0, every, 2 every, ... until (0: none), `then` some later ones."""
+    """Steps whose checkpoints are kept for a figure.
+
+    The steps are 0, every, 2 every, ... until `until`, and the steps in `then`. With `every: 0` no checkpoint
+    is kept.
+    """
 
     every: Annotated[Whole, Field(ge=0)] = 0
     until: Annotated[Whole, Field(ge=0)] = 0
@@ -220,20 +255,23 @@ class Trajectory(Checked):
         return tuple(sorted({*range(0, self.until + 1, self.every), *self.then})) if self.every else ()
 
     def joined(self, other: "Trajectory") -> "Trajectory":
-        """Return a trajectory that holds the steps of both."""
+        """Return a trajectory with the steps of both."""
         longer = max(self, other, key=lambda each: (each.until, each.every))
         regular = Trajectory(every=longer.every, until=longer.until)
-        others = {*self.steps(), *other.steps()} - {*regular.steps()}
+        others = {*self.steps(), *other.steps()}.difference(regular.steps())
         return regular.replace(then=tuple(sorted(others)))
 
     def within(self, last: float) -> "Trajectory":
-        """Return the trajectory of a run that ends with a step."""
+        """Return the trajectory of a run that ends at a step."""
         then = tuple(step for step in self.then if step <= last)
         return Trajectory(every=self.every, until=int(min(self.until, last)), then=then)
 
 
 class View(Checked):
-    """One column of the corpus, augmented or as it is; `pooling` reads its vectors in the place of the run's."""
+    """A column of the corpus, optionally augmented.
+
+    `pooling` replaces the run's pooling for this view.
+    """
 
     column: Id
     augment: Augmentation | None = None
@@ -241,25 +279,38 @@ class View(Checked):
 
     @property
     def text(self) -> Self:
-        """Return what of it is in its store: all but how it is read."""
+        """Return the view without the pooling, which is not part of the store."""
         return self.replace(pooling=None) if self.pooling else self
 
     def reading(self, folder_of: Callable[[str], str]) -> Self:
-        """Return the view with the folder of the masked-LM that its augmentation names, if it does."""
+        """Return the view with the folder of the augmentation's masked LM.
+
+        Args:
+            folder_of: Returns the folder of a backbone.
+        """
         name = getattr(self.augment, "backbone", None)
         if self.augment is None or name is None:
             return self
         return self.replace(augment=self.augment.replace(backbone=None, encoder=folder_of(name)))
 
     def augmented(self, changes: Mapping[str, Any], where: str) -> Self:
-        """Return the view with other parameters of its augmentation, if it has one; BadInput for a mistake in them."""
+        """Return the view with changed parameters of the augmentation.
+
+        A view without an augmentation is returned unchanged.
+
+        Raises:
+            BadInput: If a parameter is wrong.
+        """
         if not self.augment or not changes:
             return self
         return self.replace(augment=augmentation_of({**self.augment.written(), **changes}, where))
 
 
 class RunOptions(Checked):
-    """How a run trains, whatever it trains on. `head` is what a pooling with a head applies."""
+    """The options of a run that do not depend on the data.
+
+    `head` is the head that poolings with a head apply.
+    """
 
     encoders: Literal["shared", "two"] = "shared"
     dropout: DropoutRates = DropoutRates()

@@ -1,6 +1,7 @@
-"""A training as it is written: corpora, backbones and models by their names in a scale, and parts that may be absent.
+"""Trainings as people write them: names of a scale and optional parts.
 
-What recipes, scales, protocols and requests hold. A layer is merged over another one; `runs.Run` is what it comes to.
+Recipes, scales, protocols and requests contain them. A layer is merged over another one; the result is a
+`runs.Run`.
 """
 
 from collections.abc import Mapping
@@ -16,7 +17,7 @@ from replicse.registry.run_options import RunOptions, View
 from replicse.registry.runs import Run
 from replicse.registry.terms import Term
 
-# What no run can do without.
+# The required parts of a run.
 PARTS = ("init", "corpus", "views", "objective")
 Part = TypeVar("Part")
 
@@ -31,15 +32,16 @@ def _name_of(kind: str) -> BeforeValidator:
 
 
 def _by_name(part: Term | View, what: str) -> None:
-    if folder := next((model.folder for model in frozen_models(part) if model.folder), ""):
-        raise UserMessage(f'{what} names the folder "{folder}"; expected {BY_NAME}')
+    for model in frozen_models(part):
+        if model.folder:
+            raise UserMessage(f'{what} names the folder "{model.folder}"; expected {BY_NAME}')
 
 
 def _views_by_name(views: tuple[View, ...]) -> tuple[View, ...]:
     for view in views:
         _by_name(view, f"the view of {view.column}")
         if getattr(view.augment, "encoder", None):
-            raise UserMessage("expected the masked-LM of an augmentation by name: backbone: NAME")
+            raise UserMessage("expected the name of the masked LM of an augmentation: backbone: NAME")
     return views
 
 
@@ -51,7 +53,7 @@ def _terms_by_name(terms: tuple[Term, ...]) -> tuple[Term, ...]:
 
 def _given(part: Part | None, name: str, where: str) -> Part:
     if part is None:
-        raise BadInput(f"{where}: the run has no {name}; its recipe must give one")
+        raise BadInput(f"{where}: the run has no {name}; add it to its recipe")
     return part
 
 
@@ -61,7 +63,7 @@ NamedTerms = Annotated[tuple[Term, ...], Field(min_length=1), AfterValidator(_te
 
 
 class FreshSpec(Checked):
-    """Random weights of an architecture, a tokenizer of the scale, and how token embeddings start."""
+    """Random weights, a tokenizer of the scale, initial token embeddings."""
 
     architecture: Architecture
     tokenizer: Annotated[Id, _name_of("a tokenizer")]
@@ -69,9 +71,10 @@ class FreshSpec(Checked):
 
 
 class AveragedRun(Checked):
-    """Runs of a recipe that an average contains: of the run's own seed, or of `seeds` on the backbone of that seed.
+    """The runs of a recipe that are part of an average.
 
-    `run` changes something in them; `checkpoint` is the one that they keep unless it is given.
+    Their seed is the run's own seed, or they use `seeds` on the backbone of each seed. `run` changes their
+    options; `checkpoint` is the checkpoint to average (default: the one that they keep).
     """
 
     use: Text
@@ -81,15 +84,16 @@ class AveragedRun(Checked):
 
 
 class InitSpec(Checked):
-    """Where weights come from: exactly one source.
+    """The source of the initial weights; exactly one.
 
-    A `backbone` of the scale; `use`, the end of another recipe's run of the same seed, with what `run` changes in it; a
-    `hub` artefact; a `folder`, absolute or from the workspace; or `fresh`, nothing. `checkpoint` is that of the other
-    run, the one it keeps unless it is given; `keep_head` continues with the heads that it saved, with a backbone's own
-    pooler too; otherwise heads start again (methods 1.2). `keep_terms` continues with what terms of the
-    same names trained there. `family` makes of the weights an encoder of another architecture, whose further weights
-    are drawn, with `config` in its configuration. `average` is the mean of the weights of several runs (Wortsman et al.
-    2022, model soups); optimisation.steps 0 evaluates it as it is.
+    The source is a `backbone` of the scale; `use`, the last checkpoint of another recipe's run with the same
+    seed, which `run` may change; a `hub` artefact; a `folder`, absolute or relative to the workspace; `fresh`,
+    random weights; or `average`, the mean of the weights of several runs (Wortsman et al. 2022, model soups),
+    which optimisation.steps 0 evaluates unchanged.
+    `checkpoint` is the checkpoint of the other run (default: the one that it keeps). `keep_head` keeps the
+    saved heads, including a backbone's own pooler; by default heads are initialised again (methods 1.2).
+    `keep_terms` keeps the parameters of terms with the same names. `family` converts the encoder to another
+    architecture, with randomly initialised additional weights and with `config` in the configuration.
     """
 
     backbone: Id | None = None
@@ -111,12 +115,12 @@ class InitSpec(Checked):
 
     @property
     def name(self) -> str:
-        """Return what an error calls it."""
+        """Return the name in errors."""
         return self.use or self.backbone or "an average"
 
     @property
     def kept(self) -> dict[str, Any]:
-        """Return what a run makes of the weights, whatever they come from."""
+        """Return the options that do not depend on the source of the weights."""
         return {key: getattr(self, key) for key in ("keep_head", "keep_terms", "family", "config")}
 
     @model_validator(mode="after")
@@ -124,11 +128,11 @@ class InitSpec(Checked):
         if self.fresh is not None and any(self.kept.values()):
             raise ValueError("keep_head, keep_terms and family only with use or backbone")
         if self.average and self.keep_terms:
-            raise ValueError("keep_terms only with use: weights of terms are not averaged")
+            raise ValueError("keep_terms only with use, because weights of terms are not averaged")
         return self
 
     def of_paper(self, paper: str) -> Self:
-        """Return the start with recipes named by the paper that writes it, not by the one that asks for it."""
+        """Return the start with the recipes prefixed by the paper that names them."""
 
         def named(use: str) -> str:
             return use if "/" in use else f"{paper}/{use}"
@@ -136,12 +140,13 @@ class InitSpec(Checked):
         if self.use:
             return self.replace(use=named(self.use))
         if self.average:
-            return self.replace(average=tuple(each.replace(use=named(each.use)) for each in self.average))
+            average = [run.replace(use=named(run.use)) for run in self.average]
+            return self.replace(average=tuple(average))
         return self
 
 
 class SourceSpec(Checked):
-    """What a run trains on: a corpus of the scale, the views of it, and the objective on them."""
+    """A corpus of the scale, the views, and the objective on them."""
 
     corpus: CorpusName
     views: NamedViews
@@ -149,10 +154,10 @@ class SourceSpec(Checked):
 
 
 class RunSpec(RunOptions):
-    """One training run, or any part of one: what a recipe does not give comes from the recipe below it.
+    """A training run or parts of it; missing parts come from the recipe below.
 
-    `beside` holds further sources: each step reads a batch of one source, all in turn, and an epoch has passed when
-    the first was read once.
+    `beside` has further sources: each step uses a batch of one source, in turn, and an epoch ends when all rows
+    of the first source were used.
     """
 
     init: InitSpec | None = None
@@ -164,18 +169,22 @@ class RunSpec(RunOptions):
     @model_validator(mode="before")
     @classmethod
     def _steps_alone(cls, value: Any) -> Any:
-        """Let steps that are given without epochs replace the epochs of the layers below."""
+        """Let steps without epochs replace the epochs of the layers below."""
         options = value.get("optimisation") if isinstance(value, Mapping) else None
         if not isinstance(options, Mapping) or options.get("steps") is None or "epochs" in options:
             return value
         return {**value, "optimisation": {**options, "epochs": None}}
 
     def start(self, where: str) -> InitSpec:
-        """Return where it starts; BadInput where that is not given."""
+        """Return the source of the weights; BadInput if it is missing."""
         return _given(self.init, "init", where)
 
     def sources(self, where: str) -> tuple[SourceSpec, ...]:
-        """Return what it trains on, its own corpus first; BadInput where a part of it is not given."""
+        """Return the sources, its own corpus first.
+
+        Raises:
+            BadInput: If corpus, views or objective are missing.
+        """
         own = SourceSpec.model_construct(
             corpus=_given(self.corpus, "corpus", where),
             views=_given(self.views, "views", where),
@@ -184,7 +193,15 @@ class RunSpec(RunOptions):
         return (own, *self.beside)
 
     def definite(self, where: str, **parts: Any) -> Run:
-        """Return the run with the definite parts that are given; BadInput for what it must also have."""
+        """Return the run with names replaced by definite parts.
+
+        Args:
+            where: The location in errors.
+            parts: The definite parts by key.
+
+        Raises:
+            BadInput: If a required part is missing.
+        """
         return Run.of({**self.entries(), **parts}, where)
 
 

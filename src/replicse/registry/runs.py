@@ -1,10 +1,11 @@
-"""A definite run: what `compile` makes of a `RunSpec`, what jobs carry and training reads.
+"""Definite runs: the compiler creates them, jobs and trainings use them.
 
-A run is named by the hash of everything that changes a number. What equals its default is left out of the name, so
-that two spellings of one run share it and a field that is added later with a default renames nothing.
+The id of a run is the hash of everything that changes a number. Values that equal their defaults are not part
+of it, so that two spellings of a run have the same id, and new fields with defaults do not change any id.
 """
 
 from functools import cached_property
+from itertools import chain
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
@@ -18,14 +19,14 @@ from replicse.registry.poolings import Pooling
 from replicse.registry.run_options import RunOptions, Trajectory, View
 from replicse.registry.terms import LabelledParameters, Term
 
-# Share of max_length that a sentence fills: Wikipedia sentences at 32 word pieces average about 24.
+# Mean sentence length as a share of max_length: Wikipedia sentences average about 24 of 32 word pieces.
 FILLED = 0.75
-# Characters of English prose a word piece: chunks of two sentences of Wikipedia have 295 characters and 65 pieces.
+# Characters per word piece of English prose: two sentences of Wikipedia have 295 characters and 65 word pieces.
 CHARACTERS = 4.5
 
 
 class Fresh(Checked):
-    """Random weights of an architecture, a tokenizer's recipe, and how token embeddings start."""
+    """Random weights, a tokenizer's recipe, and initial token embeddings."""
 
     architecture: Architecture
     tokenizer: dict[str, Any]
@@ -33,12 +34,13 @@ class Fresh(Checked):
 
 
 class Init(Checked):
-    """Where weights come from: a hub artefact, a folder below the data root, the id of a run, or `fresh`, nothing.
+    """The source of the initial weights.
 
-    `checkpoint` is that of the other run, the one it keeps unless it is given; `keep_head` continues with the heads
-    that were saved there, `keep_terms` with what its terms of the same names trained. The weights become those of
-    another `family` where one is given, with further keys of its configuration in `config`. With `average` they are the
-    mean of the run's weights and those of these folders.
+    It is a hub artefact, a folder below the data root, the id of a run, or `fresh`, random weights.
+    `checkpoint` is the checkpoint of the other run (default: the one that it keeps). `keep_head` keeps the
+    heads that were saved there, `keep_terms` the parameters of terms with the same names. `family` converts the
+    weights to another architecture, with `config` in the configuration. With `average` they are the mean of the
+    run's weights and the weights in these folders.
     """
 
     fresh: Fresh | None = None
@@ -58,12 +60,12 @@ class Init(Checked):
 
     @property
     def made_family(self) -> str | None:
-        """Return the family that it gives an encoder; None where the encoder has one already."""
+        """Return the family of a new or converted encoder, otherwise None."""
         return self.fresh.architecture.family if self.fresh else self.family
 
 
 class RunSource(Checked):
-    """What a run trains on: a corpus as its recipe with its name in the scale, views of it, an objective on them."""
+    """A corpus (the recipe, and the name in the scale), views and objective."""
 
     corpus: dict[str, Any]
     views: Annotated[tuple[View, ...], Field(min_length=1)]
@@ -71,16 +73,16 @@ class RunSource(Checked):
 
     @property
     def corpus_format(self) -> type[CorpusFormat]:
-        """Return the format of its corpus; what all share where the corpus names none."""
+        """Return the format of the corpus; the base if it specifies none."""
         return CorpusFormat.known().get(str(self.corpus.get("format")), CorpusFormat)
 
     @property
     def labelled(self) -> bool:
-        """Return whether its corpus has labels."""
+        """Return whether the corpus has labels."""
         return self.corpus_format.labelled(self.corpus)
 
     def unfit(self, term: Term) -> str:
-        """Return what a term needs of the source besides; blank where nothing is missing."""
+        """Return what a term needs and the source does not have, or ""."""
         if missing := term.missing():
             return f"term {term.term} with {missing}"
         beyond = [view for view in term.named_views() if view >= len(self.views)]
@@ -92,10 +94,11 @@ class RunSource(Checked):
 
 
 class Run(RunOptions, RunSource):
-    """One training run. Two tables that ask for equal runs share one folder.
+    """A training run. Tables that need equal runs share one.
 
-    `beside` holds further sources: each step reads a batch of one source, all in turn, and an epoch has passed when
-    the first was read once. The trajectory is not part of the name: keeping checkpoints changes no number.
+    `beside` has further sources: each step uses a batch of one source, in turn, and an epoch ends when all rows
+    of the first source were used. The trajectory is not part of the id, because keeping checkpoints does not
+    change numbers.
     """
 
     init: Init
@@ -105,17 +108,24 @@ class Run(RunOptions, RunSource):
 
     @model_validator(mode="after")
     def _is_consistent(self) -> Self:
-        unfit = (source.unfit(term) for source in self.sources for term in source.objective)
-        problem = next(filter(None, unfit), "") or self._unfit_heads() or self._unfit_momentum()
+        problem = self._unfit_terms() or self._unfit_heads() or self._unfit_momentum()
         problem = problem or self._unfit_precision()
         if self.optimisation.epochs is None and self.optimisation.steps is None:
-            problem = "optimisation.steps where optimisation.epochs is null"
+            problem = "optimisation.steps if optimisation.epochs is null"
         if problem:
             raise ValueError(problem)
         return self
 
+    def _unfit_terms(self) -> str:
+        """Return what a term needs and the source does not have, or ""."""
+        for source in self.sources:
+            for term in source.objective:
+                if problem := source.unfit(term):
+                    return problem
+        return ""
+
     def _unfit_heads(self) -> str:
-        """Return which head the run lacks that it selects by or gives parameters for; blank where none is missing."""
+        """Return what selection, head, order or freeze need and lack, or ""."""
         task, data = self.selection.task, self.selection.data
         if task and task not in self.heads and not (data and len(data.sentences) == 2):
             return f"a head of task {task} to select by; the terms train {sorted(self.heads)}"
@@ -128,17 +138,19 @@ class Run(RunOptions, RunSource):
         return "engine transformers for init.family" if self.init.family and self.engine == "packed" else ""
 
     def _unfit_momentum(self) -> str:
-        """Return what the momentum encoder and the terms that read it lack; blank where they fit."""
-        names = [term.term for source in self.sources for term in source.objective
-                 if term.momentum_views(len(source.views))]  # fmt: skip
+        """Return what the momentum encoder or the terms that use it need, or ""."""
+        names = []
+        for source in self.sources:
+            count = len(source.views)
+            names += [term.term for term in source.objective if term.momentum_views(count)]
         if names and not self.momentum:
-            return f"momentum: {{decay: ...}} for term {names[0]}, which reads a momentum encoder"
+            return f"momentum: {{decay: ...}} for term {names[0]}, which uses a momentum encoder"
         if self.momentum and not names:
-            return f"no momentum, which none of {', '.join(term.term for term in self.terms)} reads"
+            return f"no momentum, because no term uses it ({', '.join(term.term for term in self.terms)})"
         return "encoders shared with momentum" if self.momentum and self.encoders == "two" else ""
 
     def _unfit_precision(self) -> str:
-        """Return which precisions the optimiser can be used with; blank where that of the run is one."""
+        """Return the precisions that the optimiser supports, or "" if it fits."""
         optimiser = self.optimisation.optimiser
         if self.precision == "fp16" and optimiser.closure:
             return (
@@ -149,44 +161,52 @@ class Run(RunOptions, RunSource):
 
     @property
     def sources(self) -> tuple[RunSource, ...]:
-        """Return what the run trains on, its own corpus first."""
+        """Return the sources of the run, its own corpus first."""
         return (self, *self.beside)
 
     @cached_property
     def terms(self) -> tuple[Term, ...]:
         """Return the terms of all sources."""
-        return tuple(term for source in self.sources for term in source.objective)
+        return tuple(chain.from_iterable(source.objective for source in self.sources))
 
     @property
     def row_tokens(self) -> float:
-        """Return about how many tokens a text of it has: a share of the longest, fewer where its corpus says so."""
+        """Return the approximate number of tokens per text.
+
+        It is a share of the maximum length, or less if the corpus specifies the number of characters.
+        """
         characters = self.corpus_format.characters(self.corpus)
         return min(self.optimisation.max_length * FILLED, characters / CHARACTERS)
 
     def poolings(self, source: RunSource) -> tuple[Pooling, ...]:
-        """Return how the vectors of each view of a source are read in training."""
+        """Return the pooling of each view of a source in training."""
         return tuple(view.pooling or self.pooling.train for view in source.views)
 
     @property
     def trains_head(self) -> bool:
-        """Return whether vectors of some view pass through the head in training."""
-        return any(pooling.head for source in self.sources for pooling in self.poolings(source))
+        """Return whether vectors of a view pass through the head in training."""
+        poolings = chain.from_iterable(map(self.poolings, self.sources))
+        return any(pooling.head for pooling in poolings)
 
     @property
     def heads(self) -> dict[str, TaskHead]:
-        """Return the parameters of the heads that the terms train, by task."""
-        return {
-            term.task: head
-            for term in self.terms
-            if isinstance(term, LabelledParameters) and (head := term.task_head())
-        }
+        """Return the heads that the terms train, by task."""
+        heads: dict[str, TaskHead] = {}
+        for term in self.terms:
+            head = term.task_head() if isinstance(term, LabelledParameters) else None
+            if isinstance(term, LabelledParameters) and head:
+                heads[term.task] = head
+        return heads
 
     def canonical(self) -> dict[str, Any]:
-        """Return the plain data that names the run: nothing else is hashed."""
+        """Return the data whose hash is the id of the run."""
         return {key: entry for key, entry in self.plain().items() if key != "trajectory"}
 
     @cached_property
     def run_id(self) -> str:
-        """Return a readable prefix and 12 hexadecimal digits; safe as a path and as a wildcard."""
+        """Return a readable prefix and 12 hexadecimal digits.
+
+        It is safe in paths and wildcards.
+        """
         terms = "-".join(term.term for term in self.objective)
         return f"{terms}-s{self.seed}-{digest(self.canonical())}"

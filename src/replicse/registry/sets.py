@@ -1,4 +1,7 @@
-"""Evaluation sets of your own: a table of scored pairs or of labelled sentences, by the headings of its columns."""
+"""Your own evaluation datasets: scored pairs or labelled sentences.
+
+Each is a table with a header.
+"""
 
 from typing import Annotated, Literal, Self
 
@@ -8,17 +11,15 @@ from replicse.checked import Checked, Id, Number, Text, UserMessage
 from replicse.registry.corpora import TableFile
 
 SET_SPLITS = ("train", "dev", "test")
-# What a set of each kind must say, and what it may say beside it.
+# The required keys of each kind of dataset, and the optional key.
 KINDS = {("first", "second", "score", "range"): "subset", ("text", "label"): "split"}
-
-
-# What a suite gives in addition to the numbers of sets.
+# Names that the results of a suite use for other data.
 RESERVED = ("failures", "pairs")
 
 
 def _name(name: str) -> str:
     if name in RESERVED:
-        raise UserMessage(f'no set can be named "{name}"; choose another name')
+        raise UserMessage(f'the name "{name}" is reserved; choose another name for the set')
     return name
 
 
@@ -26,10 +27,11 @@ SetName = Annotated[Id, AfterValidator(_name)]
 
 
 class EvaluationSet(Checked):
-    """A table, and what its headings are: those of pairs with scores, or those of labels.
+    """A table, and the headings of the columns: pairs with scores, or labels.
 
-    Scores lie in `range`, both ends included; `subset` names the parts that are correlated by themselves as well.
-    `split` says of labelled sentences which are `train`, `dev` and `test`; without it they are cross-validated.
+    Scores are in `range`, including both ends. `subset` is the heading of subsets that are also correlated
+    separately. `split` is the heading of the split of labelled sentences (`train`, `dev` or `test`); without it
+    they are cross-validated.
     """
 
     format: Literal["table"] = "table"
@@ -56,22 +58,20 @@ class EvaluationSet(Checked):
 
     @property
     def has_pairs(self) -> bool:
-        """Return whether it holds pairs with scores, not labelled sentences."""
+        """Return whether it has pairs with scores, not labelled sentences."""
         return self.score is not None
 
     @property
     def metrics(self) -> str:
-        """Return in words what an evaluation on it yields."""
-        return (
-            "spearman and pearson, each all, mean and wmean"
-            if self.has_pairs
-            else "accuracy and dev_accuracy"
-        )
+        """Return the names of the metrics, as text."""
+        if self.has_pairs:
+            return "spearman and pearson, each all, mean and wmean"
+        return "accuracy and dev_accuracy"
 
     def yields(self, metric: str) -> bool:
-        """Return whether an evaluation on it yields what some evaluation set has at a path."""
+        """Return whether the evaluation of this kind of dataset has a metric."""
         return metric in ("n", "file", "sha256") or ("/" in metric) == self.has_pairs
 
     def recipe(self) -> dict[str, object]:
-        """Return plain data of it that names its format, as that of a corpus does."""
+        """Return the data with the format, like the recipe of a corpus."""
         return {"format": self.format, **self.plain()}

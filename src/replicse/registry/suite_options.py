@@ -1,4 +1,4 @@
-"""What may be asked of evaluation suites: the options of each, checked."""
+"""The options of each evaluation suite."""
 
 from importlib.util import find_spec
 from typing import Annotated, Literal, get_args
@@ -14,10 +14,10 @@ from replicse.registry.sets import EvaluationSet, SetName
 
 TransferName = Literal["MR", "CR", "SUBJ", "MPQA", "SST2", "TREC", "MRPC"]
 TRANSFER_TASKS: tuple[str, ...] = get_args(TransferName)
-# What SentEval cross-validates has one split; TREC and MRPC have no development set.
+# Tasks that SentEval cross-validates have one split; TREC and MRPC have no development set.
 TRANSFER_SPLITS = {**dict.fromkeys(TRANSFER_TASKS, ("all",)), "SST2": ("train", "dev", "test")}
 TRANSFER_SPLITS |= dict.fromkeys(("TREC", "MRPC"), ("train", "test"))
-# How else an encoder may be read and scored than its paper does.
+# Other ways to pool and score an encoder than the paper's.
 VARIANTS = {
     "cls": "[CLS] as it is",
     "cls-head": "[CLS] through the stored head or pooler",
@@ -45,60 +45,61 @@ VARIANTS = {
 
 
 class SuiteOptions(Checked):
-    """The options of a suite: none, unless a class below says which."""
+    """Base of the options of a suite; without a subclass it has none."""
 
     def downloads(self) -> str:
-        """Return which datasets a library of the suite downloads while it runs; blank for none.
+        """Return which datasets the suite's library downloads during a run, or "".
 
-        A suite whose module has a function `fetch` of its options is fetched before.
+        If the module of a suite has a function `fetch`, it is called with the options before the run.
         """
         return ""
 
     def download_bytes(self) -> int | None:
-        """Return about how many bytes they have; None if it is not known."""
+        """Return the approximate size of the downloads; None if unknown."""
         return None
 
     def extra(self) -> str:
-        """Return the extra of this package that the suite needs, named like what it installs; blank for none."""
+        """Return the optional dependency that the suite needs, or ""."""
         return ""
 
 
 class StsOptions(SuiteOptions):
-    """The similarity tasks to run; all of the split where none are named."""
+    """The STS tasks to run; default: all tasks of the split."""
 
     tasks: Annotated[tuple[StsName, ...], Field(min_length=1)] | None = None
 
 
 class TransferOptions(SuiteOptions):
-    """The transfer tasks to run; all seven where none are named."""
+    """The transfer tasks to run; default: all seven."""
 
     tasks: Annotated[tuple[TransferName, ...], Field(min_length=1)] | None = None
 
 
 class QueryOptions(SuiteOptions):
-    """Queries by name, for a suite that has a corpus of its own."""
+    """Queries by name, for a suite with its own corpus."""
 
     queries: Annotated[dict[Id, Text], Field(min_length=1)]
 
 
 class RetrievalOptions(QueryOptions):
-    """Queries by name, and the corpus that is searched."""
+    """Queries by name, and the corpus to search."""
 
     corpus: Corpus
 
 
 def _of_mteb(name: str) -> str:
-    check_known(name, categories(), f'"{name}" is no task of MTEB on texts', UserMessage)
+    check_known(name, categories(), f'"{name}" is not a text task of MTEB', UserMessage)
     return name
 
 
 class MtebOptions(SuiteOptions):
-    """The tasks of MTEB to run, the 56 of Muennighoff et al. where none are named, and where their data are.
+    """The MTEB tasks to run, and the source of their datasets.
 
-    `hub`: each at the commit that the library pins; `local`: those that are in the SentEval layout of the data root;
-    `miniature`: each is replaced by the miniature of its category, made of the data root. `results` is the folder
-    of the library's own result files, `model` the name that they give the encoder. `precision: tf32` encodes in TF32 on
-    GPUs from Ampere on, about three times as fast; the result says which precision was used.
+    The default is the 56 tasks of Muennighoff et al. The source of `data` is `hub`, each dataset at the commit
+    that the library pins; `local`, the datasets in the SentEval layout of the data root; or `miniature`, a
+    small dataset of the same category for each task, built from the data root. `results` is the folder of the
+    library's own result files, `model` the encoder's name in them. `precision: tf32` encodes in TF32 on GPUs
+    since Ampere, about three times as fast; the result contains the precision.
     """
 
     tasks: Annotated[tuple[Annotated[str, AfterValidator(_of_mteb)], ...], Field(min_length=1)] | None = None
@@ -108,11 +109,11 @@ class MtebOptions(SuiteOptions):
     model: str = ""
 
     def downloads(self) -> str:
-        """Return them if they are those of the hub."""
+        """Return the number of datasets if they come from the hub."""
         return f"datasets of MTEB, {several(len(self.names), 'task')}" if self.data == "hub" else ""
 
     def download_bytes(self) -> int | None:
-        """Return the bytes of the texts of the tasks; None if one is not of the 56."""
+        """Return the bytes of the tasks' texts; None if a task is not of the 56."""
         return text_bytes(self.names)
 
     @property
@@ -121,23 +122,26 @@ class MtebOptions(SuiteOptions):
         return self.tasks or MTEB_NAMES
 
     def extra(self) -> str:
-        """Return the library, but for miniatures."""
+        """Return the library, unless the datasets are miniatures."""
         return "" if self.data == "miniature" else "mteb"
 
 
 class SetsOptions(SuiteOptions):
-    """Evaluation sets of your own by name."""
+    """Your own evaluation datasets by name."""
 
     sets: Annotated[dict[SetName, EvaluationSet], Field(min_length=1)]
 
 
 def _of_variants(name: str) -> str:
-    check_known(name, VARIANTS, f'"{name}" is no variant of an evaluation', UserMessage)
+    check_known(name, VARIANTS, f'"{name}" is not a variant of an evaluation', UserMessage)
     return name
 
 
 class VariantsOptions(SuiteOptions):
-    """The variants to score, all where none are named, and the encoder's folder, which the job names."""
+    """The variants to score (default: all), and the encoder's folder.
+
+    The job sets the folder.
+    """
 
     variants: (
         Annotated[tuple[Annotated[str, AfterValidator(_of_variants)], ...], Field(min_length=1)] | None
@@ -146,20 +150,23 @@ class VariantsOptions(SuiteOptions):
 
 
 class TrainingOptions(SuiteOptions):
-    """The folder of the checkpoint whose run is asked; blank where the encoder is no checkpoint."""
+    """The folder of the checkpoint; empty if the encoder is not a checkpoint."""
 
     folder: str = ""
 
 
 class HeadsOptions(SuiteOptions):
-    """The labelled sets by task, and the folder that holds the heads of the encoder, which the job names."""
+    """The labelled datasets by task, and the folder of the encoder's heads.
+
+    The job sets the folder.
+    """
 
     tasks: Annotated[dict[Id, Labelled], Field(min_length=1)]
     folder: str = ""
 
 
 def to_install(name: str, options: SuiteOptions) -> str:
-    """Return a sentence on the extra that a suite needs and this machine lacks; blank where there is none."""
+    """Return how to install a suite's missing dependency, or ""."""
     extra = options.extra()
     if not extra or find_spec(extra):
         return ""

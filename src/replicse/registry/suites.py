@@ -1,4 +1,4 @@
-"""Evaluation suites: what each yields, where its numbers lie, and what a study has to know to run it."""
+"""Evaluation suites: metrics, their ranges, and what a study must know."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -47,19 +47,19 @@ NEIGHBOURS = 3  # ranks that a retrieval shows (SimCSE Table 8, DiffCSE Table 9)
 
 @dataclass(frozen=True)
 class Suite:
-    """One suite: its module (`sentences` and `evaluate`), the file that it shares, and what it yields.
+    """A suite: the module (`sentences` and `evaluate`), file and metrics.
 
-    Suites of one `group` share a job and a file, so that a suite more runs no other group again. `fixed` options are
-    always given; of its `options` the job gives `folder`, that of the encoder, `results`, a folder next to what is
-    written, and `model`, a name of the encoder. `named_by` is the option whose keys a `*` of the metrics stands for;
-    `listed` gives what it stands for where no option does. `narrowed` gives, of options and of metric paths that are
-    read, the options of a job that runs no more than these ask for.
-    A run may select its best checkpoint by the metrics whose last name is in `selects`, where these are given.
+    Suites of the same `group` share a job and a file, so that an additional suite does not re-run other groups.
+    `fixed` are options that are always set. The job sets three `options` if they exist: `folder` (the
+    encoder's), `results` (a folder next to the output) and `model` (a name of the encoder). `named_by` is the
+    option whose keys replace `*` in metrics; `listed` returns these keys if no option has them. `narrowed`
+    takes options and metric paths and returns the options of a job that computes only these metrics.
+    `selects` lists the metrics (by the last part of their names) that can select a run's best checkpoint.
 
-    `split` is what a paper calls the data, `aggregations` are names of metrics that differ in how subsets are joined.
-    `averages` are means of other metrics; of one mapping, the numbers in `rising` never fall in this order.
-    `encodes` says of which counts below data/, how many times each, the sentences are encoded; `memory` in MB and
-    `hours` are what a job may take at the papers' scale.
+    `split` is the paper's name of the data. `aggregations` are metrics that differ in how subsets are
+    aggregated. `averages` are means of other metrics; the numbers in `rising` never decrease in this order
+    within a dict. `encodes` maps paths of counts below data/ to how often their sentences are encoded. `memory`
+    (MB) and `hours` are the limits of a job at the papers' scale.
     """
 
     module: str
@@ -80,18 +80,26 @@ class Suite:
     hours: int = 1
 
     def name_in(self, path: str) -> str:
-        """Return what is in a metric path where the metrics have a `*`."""
+        """Return the part of a metric path that matches `*` in the metrics."""
         return path.split("/")[1 + next(iter(self.metrics)).split("/").index("*")]
 
 
-# What several entries share.
+# Shared by several suites.
 _BOUNDS = ("low", "high")
 _RANKS = tuple(str(rank) for rank in range(1, NEIGHBOURS + 1))
 _ON_TEST = {"splits": ("test",)}
 _GEOMETRY = {"alignment": Range(0, 4), "uniformity": Range(-8, 0), "n_positive": COUNT, "n_sentences": COUNT}
+
+
+def _of_each(tasks: Iterable[str], metric: str) -> tuple[str, ...]:
+    """Return a metric of each task."""
+    return tuple(f"{task}/{metric}" for task in tasks)
+
+
+_STS_AVERAGES = {name: _of_each(STS_TASKS, metric) for name, metric in AVERAGES.items()}
 _TRANSFER_AVERAGES = {
-    name: tuple(f"{task}/{metric}" for task in TRANSFER_TASKS)
-    for name, metric in (("avg", "accuracy"), ("dev_avg", "dev_accuracy"))
+    "avg": _of_each(TRANSFER_TASKS, "accuracy"),
+    "dev_avg": _of_each(TRANSFER_TASKS, "dev_accuracy"),
 }
 _MTEB_AVERAGES = {f"average/{name}": tasks for name, tasks in {**MTEB_TASKS, "all": MTEB_NAMES}.items()}
 _sts = partial(
@@ -127,24 +135,28 @@ _transfer = partial(
 
 
 def _only_tasks(options: Mapping[str, Any], read: Iterable[str]) -> dict[str, Any]:
-    """Return the options of MTEB with the tasks that are read, alone or in an average; without them for all 56."""
-    tasks = {task for path in read for task in _MTEB_AVERAGES.get(path, (path,))}
-    unsaid = "tasks" in options or tasks == set(MTEB_NAMES)
-    return {**options, **({} if unsaid else {"tasks": sorted(tasks)})}
+    """Return the options of MTEB with the tasks that are used, or all."""
+    tasks: set[str] = set()
+    for path in read:
+        tasks.update(_MTEB_AVERAGES.get(path, (path,)))
+    if "tasks" in options or tasks == set(MTEB_NAMES):
+        return {**options}
+    return {**options, "tasks": sorted(tasks)}
 
 
 def _only_variants(options: Mapping[str, Any], read: Iterable[str]) -> dict[str, Any]:
-    """Return the options with the variants that are read; without them for all of them."""
+    """Return the options with the variants that are used, or all."""
     named = {path.partition("/")[0] for path in read}
     wanted = [name for name in VARIANTS if name in named]
-    return {**options, **({"variants": wanted} if 0 < len(wanted) < len(VARIANTS) else {})}
+    if 0 < len(wanted) < len(VARIANTS):
+        return {**options, "variants": wanted}
+    return {**options}
 
 
 def only_sets(options: Mapping[str, Any], read: Iterable[str]) -> dict[str, Any]:
-    """Return the sets that are read."""
-    return {
-        "sets": {name: options["sets"][name] for name in sorted({path.partition("/")[0] for path in read})}
-    }
+    """Return the options with the datasets that are used."""
+    names = {path.partition("/")[0] for path in read}
+    return {"sets": {name: options["sets"][name] for name in sorted(names)}}
 
 
 def _correlations(tasks: tuple[str, ...]) -> Metrics:
@@ -157,7 +169,7 @@ SUITES: dict[str, Suite] = {
         {**_correlations(STS_TASKS), **metrics_in(CORRELATION, AVERAGES)},
         {"split": "test"},
         split="test",
-        averages={name: tuple(f"{task}/{key}" for task in STS_TASKS) for name, key in AVERAGES.items()},
+        averages=_STS_AVERAGES,
         encodes={"data/sts/*/test": 2},
     ),
     "sts-dev": _sts(_correlations(STS_DEV_TASKS), {"split": "dev"}, split="dev", selects=AGGREGATIONS),
@@ -179,7 +191,7 @@ SUITES: dict[str, Suite] = {
     "geometry-test": Suite("replicse.evaluation.geometry", "fast", _GEOMETRY, _ON_TEST),
     "density": _density(),
     "density-test": _density(_ON_TEST),
-    # In bins narrow enough for encoders whose cosines are all close to 1.
+    # Narrow bins, for encoders whose cosines are all close to 1.
     "density-test-fine": _density({**_ON_TEST, "bins": 1000}),
     "retrieval": _retrieval(options=RetrievalOptions),
     "retrieval-stsb": _retrieval(
@@ -197,7 +209,7 @@ SUITES: dict[str, Suite] = {
     ),
     "transfer": _transfer({"setting": "test"}, split="test"),
     "transfer-dev": _transfer({"setting": "fast"}, split="dev", selects=("dev_accuracy", "dev_avg")),
-    # It holds chunks of corpora of millions of documents, and goes on task by task where it was stopped.
+    # Needs memory for chunks of corpora of millions of documents; a stopped run resumes at the next task.
     "mteb": Suite(
         "replicse.evaluation.mteb",
         "mteb",
@@ -239,7 +251,7 @@ SUITES: dict[str, Suite] = {
         selects=("accuracy", "pearson"),
     ),
 }
-# What is no suite of an encoder: numbers counted from the data or an architecture, and the checkpoints of a training.
+# Metrics without a suite: counts of the data or of an architecture, and the checkpoints of a training.
 COUNTED: Metrics = {
     **metrics_in(COUNT, ("sts",), STS_TASKS, ("test",)),
     **metrics_in(COUNT, ("sts",), STS_DEV_TASKS, ("train", "dev")),
@@ -254,7 +266,7 @@ OTHERS = {"data": COUNTED, "trajectory": {f"*/{metric}": limits for metric, limi
 
 
 def groups() -> dict[str, list[Suite]]:
-    """Return the suites by the evaluation file that they share."""
+    """Return the suites by group; a group shares an evaluation file."""
     by_group: dict[str, list[Suite]] = {}
     for suite in current().suites.values():
         by_group.setdefault(suite.group, []).append(suite)
@@ -262,28 +274,28 @@ def groups() -> dict[str, list[Suite]]:
 
 
 def metrics_of(name: str) -> Metrics:
-    """Return what is below the first part of a metric path; nothing for an unknown one."""
+    """Return the metrics below the name of a suite; empty if it is unknown."""
     suite = current().suites.get(name)
     return suite.metrics if suite else OTHERS.get(name, {})
 
 
 def known_paths() -> Iterator[str]:
-    """Yield every metric path there is; a `*` stands for a step, a query, a corpus, a set or a task."""
-    return (f"{name}/{path}" for name in (*current().suites, *OTHERS) for path in metrics_of(name))
+    """Yield every metric path, with `*` for steps, queries, corpora etc."""
+    for name in (*current().suites, *OTHERS):
+        for path in metrics_of(name):
+            yield f"{name}/{path}"
 
 
 def listed_paths() -> Iterator[str]:
-    """Yield the metric paths that a `*` stands for where a list says it: the tasks of MTEB."""
-    return (
-        f"{name}/{each}"
-        for name, suite in current().suites.items()
-        if suite.listed
-        for each in suite.listed()
-    )
+    """Yield the metric paths of listed names: the tasks of MTEB."""
+    for name, suite in current().suites.items():
+        if suite.listed:
+            for path in suite.listed():
+                yield f"{name}/{path}"
 
 
 def _metric(path: str) -> str | None:
-    """Return which of the metrics of its suite a path is, as it is or by a `*`; None for none."""
+    """Return the metric of a suite that matches a path, or None."""
     name, _, rest = path.partition("/")
     metrics = metrics_of(name)
     if rest in metrics:
@@ -292,35 +304,46 @@ def _metric(path: str) -> str | None:
     listed = suite.listed if suite else None
     if listed and rest not in listed():
         return None
-    patterns = (each for each in metrics if "*" in each and each.count("/") == rest.count("/"))
-    return next((each for each in patterns if fnmatchcase(rest, each)), None)
+    for pattern in metrics:
+        is_pattern = "*" in pattern and pattern.count("/") == rest.count("/")
+        if is_pattern and fnmatchcase(rest, pattern):
+            return pattern
+    return None
 
 
 def is_metric(path: str) -> bool:
-    """Return whether some suite yields a metric path."""
+    """Return whether a suite computes a metric path."""
     return _metric(path) is not None
 
 
 def is_percentage(path: str) -> bool:
-    """Return whether what is at a metric path is a correlation, an accuracy, a recall or an overlap x 100."""
+    """Return whether a metric is a correlation, accuracy or the like, x 100."""
     return range_of(path) in (CORRELATION, PERCENTAGE)
 
 
 def unit_of(path: str) -> str:
-    """Return the unit of a metric path: `points` (x 100), `count`, `1` for none; blank where there is no number."""
+    """Return the unit of a metric: `points` (x 100), `count`, `1`, or "".
+
+    It is "" if the metric is not a number.
+    """
     limits = range_of(path)
     if limits is None:
         return ""
-    return "points" if is_percentage(path) else "count" if limits.whole else "1"
+    if is_percentage(path):
+        return "points"
+    return "count" if limits.whole else "1"
 
 
 def range_of(path: str) -> Range | None:
-    """Return where the number at a metric path lies; None where a sentence is, or nothing that a suite yields."""
+    """Return the range of a metric; None for sentences and unknown paths."""
     metric = _metric(path)
     return metrics_of(path.partition("/")[0])[metric] if metric else None
 
 
 def file_of(path: str) -> str:
-    """Return the name of the evaluation file that holds a metric path: a group, `trajectory` or `counts`."""
+    """Return the name of the evaluation file with a metric path.
+
+    It is a group of suites, `trajectory` or `counts`.
+    """
     suite = path.partition("/")[0]
     return {"data": "counts", "trajectory": "trajectory"}.get(suite) or current().suites[suite].group

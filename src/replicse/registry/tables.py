@@ -1,4 +1,4 @@
-"""A corpus of your own: a table."""
+"""Your own corpus in a table."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,10 +15,10 @@ TABLE_COLUMNS = (
 
 
 class Table(CorpusFormat):
-    """A table of your own with a header: sentences, or pairs and triplets by the headings of their roles.
+    """Your own table with a header: sentences, pairs or triplets.
 
-    `label` is the heading of a number: a class, a grade or a score. `at` says by scale which rows are kept there,
-    instead of what is said next to it.
+    The keys of the roles specify the headings of their columns. `label` is the heading of a number: a class, a
+    grade or a score. `at` specifies by scale which rows are used there, instead of the keys next to it.
     """
 
     in_workspace: ClassVar[bool] = True
@@ -37,7 +37,7 @@ class Table(CorpusFormat):
     def _has_its_headings(self) -> Self:
         if self.columns not in TABLE_COLUMNS:
             raise ValueError(
-                "the heading of text, or those of anchor, positive and perhaps negative, or of first and second"
+                "the heading of text; or of anchor, positive and perhaps negative; or of first and second"
             )
         return self
 
@@ -49,19 +49,19 @@ class Table(CorpusFormat):
 
     @property
     def headings(self) -> tuple[str, ...]:
-        """Return the heading of each column in the file, that of the label last."""
+        """Return the heading of each column in the file, the label's last."""
         return tuple(getattr(self, role) for role in (*self.columns, *["label"] * bool(self.label)))
 
     @classmethod
     def labelled(cls, recipe: Mapping[str, Any]) -> bool:
-        """Return whether a heading of labels is given."""
+        """Return whether a heading of labels is specified."""
         return bool(recipe.get("label"))
 
     def at_scale(self, scale: str) -> Self:
-        """Return the corpus with the rows that are kept at a scale."""
+        """Return the corpus with the rows that a scale uses."""
         kept = self.at.get(scale)
         return self.replace(at={}, **(dict(kept) if kept else {}))
 
     def origin(self, root: Path) -> tuple[str, str]:
-        """Return the file, which is your own."""
-        return self.file, "fix the file, or the rows that are expected"
+        """Return the file, and how to fix it."""
+        return self.file, "fix the file, or the expected rows"

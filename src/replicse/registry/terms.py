@@ -1,4 +1,4 @@
-"""Loss terms: their parameters, the views they read, and the passes through the encoder that they cost."""
+"""Loss terms: parameters, views, and the passes that they cost."""
 
 from collections.abc import Iterable, Sequence
 from typing import Annotated, ClassVar, Literal, Self
@@ -17,12 +17,12 @@ Weight = Annotated[Number, Field(ge=0)]
 
 
 class TermParameters(Entry):
-    """What every term has: its name and its weight in the objective, which follows a `schedule` where one is given.
+    """Base of all terms: a name and a weight, which may follow a `schedule`.
 
-    Other numbers of the term follow those of `schedules`, by key: `{temperature: cosine}`.
-    `implementation` names module and class of the loss. A term is asked which views it reads as vectors, how many
-    rows' worth of passes through an encoder of the run's size it adds, and how many through its frozen models: the
-    fields of type `FrozenModel`.
+    Other numbers of the term follow `schedules` by key: `{temperature: cosine}`. `implementation` is
+    `module:class` of the loss. The methods specify which views the term uses as vectors, and how many
+    additional passes per row it needs through an encoder of the run's size and through the frozen models (its
+    fields of type `FrozenModel`).
     """
 
     key: ClassVar[str] = "term"
@@ -40,54 +40,71 @@ class TermParameters(Entry):
         return self
 
     def at(self, step: int, steps: int) -> Self:
-        """Return the parameters at a 0-based step of so many; BadInput if a schedule leads to a value out of range."""
+        """Return the parameters at a step.
+
+        Args:
+            step: The 0-based step.
+            steps: The number of steps of the training.
+
+        Raises:
+            BadInput: If a schedule leads to a value out of range.
+        """
         if not self.schedules:
             return self
         values = {key: getattr(self, key) * each.factor(step, steps) for key, each in self.schedules.items()}
         return self.of({**self.written(), **values}, f"schedules of term {self.term} at step {step + 1}")
 
     def weight_at(self, step: int, steps: int) -> float:
-        """Return the weight at a 0-based step of so many."""
+        """Return the weight at a 0-based step."""
         return float(self.weight) * (self.schedule.factor(step, steps) if self.schedule else 1)
 
     def vector_views(self, count: int) -> Sequence[int]:
-        """Return which of `count` views the term reads as sentence vectors."""
+        """Return which of `count` views the term uses as sentence vectors."""
         return range(count)
 
     def named_views(self) -> Iterable[int]:
-        """Return the views that the parameters name, which the run must have."""
+        """Return the views that the parameters name; the run must have them."""
         return ()
 
     def momentum_views(self, count: int) -> Sequence[int]:
-        """Return which of `count` views the term reads as vectors of the run's momentum encoder; most read none."""
+        """Return which of `count` views it uses from the momentum encoder.
+
+        Most terms use none.
+        """
         return ()
 
     def passes(self, count: int) -> float:
-        """Return the passes of one row through an encoder of the run's size, beyond those of its vectors."""
+        """Return the passes per row through an encoder of the run's size.
+
+        The passes that compute the vectors are not included.
+        """
         return 0
 
     def frozen_passes(self, count: int) -> float:
-        """Return the passes of one row through each of its frozen models: the views it reads, if nothing else."""
+        """Return the passes per row through each frozen model.
+
+        The default is one for each view.
+        """
         return len(self.vector_views(count))
 
     def missing(self) -> str:
-        """Return what a complete term must be given besides; blank where nothing is missing."""
+        """Return what must be added to the parameters, or "" if complete."""
         return ""
 
     def task_head(self) -> TaskHead | None:
-        """Return what predicts the labels of the corpus, for a term that compares them with a prediction."""
+        """Return the head that predicts labels, if the term has one."""
         return None
 
     def reads_labels(self) -> bool:
-        """Return whether the term reads the labels of the corpus, which then must have some."""
+        """Return whether the term needs labels in the corpus."""
         return self.task_head() is not None
 
 
 class InfoNCEParameters(TermParameters):
     """InfoNCE with in-batch and hard negatives (SimCSE Eq. 1, 5 and 8).
 
-    Of a batch in several `parts` each compares its own rows alone, and the loss is the mean of theirs: so do devices
-    that do not gather their vectors, and steps of gradient accumulation.
+    With several `parts` the batch is split, each part compares only its own rows, and the loss is the mean over
+    parts: the same as devices that do not gather their vectors, or steps of gradient accumulation.
     """
 
     implementation: ClassVar[str] = "replicse.objective.infonce:InfoNCE"
@@ -99,28 +116,31 @@ class InfoNCEParameters(TermParameters):
     views: Annotated[tuple[Annotated[Whole, Field(ge=0)], ...], Field(min_length=2)] | None = None
 
     def vector_views(self, count: int) -> Sequence[int]:
-        """Return the views that are compared."""
+        """Return the views to compare."""
         return range(count) if self.views is None else self.views
 
     def named_views(self) -> Iterable[int]:
-        """Return the views that are compared: the first two if none is named."""
+        """Return the views to compare; default: the first two."""
         return self.views or (0, 1)
 
 
 class TwoViews(TermParameters):
-    """What the terms that compare two views share: they read the first two of the run."""
+    """Base of the terms that compare the first two views."""
 
     def vector_views(self, count: int) -> Sequence[int]:
         """Return the first two views."""
         return (0, 1)
 
     def named_views(self) -> Iterable[int]:
-        """Return the two views: a run with one lacks what the term compares it with."""
+        """Return the two views, which the run must have."""
         return (0, 1)
 
 
 class MaskedLanguageModellingParameters(TermParameters):
-    """Masked language modelling: SimCSE's auxiliary loss (appendix D) and the pre-training of compact encoders."""
+    """Masked language modelling.
+
+    It is SimCSE's auxiliary loss (appendix D) and the pre-training of compact encoders.
+    """
 
     implementation: ClassVar[str] = "replicse.objective.mlm:MaskedLanguageModelling"
     term: Literal["mlm"]
@@ -129,30 +149,30 @@ class MaskedLanguageModellingParameters(TermParameters):
     in_place: bool = False
 
     def vector_views(self, count: int) -> Sequence[int]:
-        """Return no view: tokens are read, not vectors."""
+        """Return no view: the term uses tokens, not vectors."""
         return ()
 
     def passes(self, count: int) -> float:
-        """Return one pass for each view: all of them are encoded once more, masked."""
+        """Return one pass per view, because each is encoded again with masks."""
         return count
 
 
 class LabelledParameters(TermParameters):
-    """What the terms on labels share: the task whose head they train."""
+    """Base of the terms with labels: the task whose head they train."""
 
     task: Id
 
     def named_views(self) -> Iterable[int]:
-        """Return the sentences that are read: the first views."""
+        """Return the views of the sentences, which come first."""
         return self.vector_views(0)
 
     def vector_views(self, count: int) -> Sequence[int]:
-        """Return as many of the first views as the head reads sentences."""
+        """Return the first views, as many as the head has input sentences."""
         return range(getattr(self.task_head(), "sentences", 2))
 
 
 class ClassifierParameters(LabelledParameters):
-    """What the terms of a classifier share: its classes and how many sentences it reads."""
+    """Base of the terms of a classifier: the number of classes and sentences."""
 
     classes: Whole
     sentences: Literal[1, 2]
@@ -163,7 +183,10 @@ class ClassifierParameters(LabelledParameters):
 
 
 class CrossEntropyParameters(ClassifierParameters):
-    """Cross-entropy of a classifier with a label in 0 to `classes` - 1 (2-Tier SimCSE, sentiment; methods 5)."""
+    """Cross-entropy of a classifier; labels are 0 to `classes` - 1.
+
+    2-Tier SimCSE uses it for sentiment (methods 5).
+    """
 
     implementation: ClassVar[str] = "replicse.objective.labelled:CrossEntropy"
     term: Literal["cross-entropy"]
@@ -172,7 +195,10 @@ class CrossEntropyParameters(ClassifierParameters):
 
 
 class MeanSquaredErrorParameters(LabelledParameters):
-    """Squared error of a scaled cosine against human ratings from 0 to 5 (2-Tier SimCSE, Table 1)."""
+    """Squared error of a scaled cosine and human ratings from 0 to 5.
+
+    2-Tier SimCSE, Table 1.
+    """
 
     implementation: ClassVar[str] = "replicse.objective.labelled:MeanSquaredError"
     term: Literal["mean-squared-error"]

@@ -1,17 +1,35 @@
-"""Ctrl-C that is pressed twice: the first ends a process, and the second does not disturb how it ends."""
+"""Handle Ctrl-C: quiet at start-up; the first ends a process, more do not.
 
+The program `python -m replicse.runtime.interrupts MODULE ARGUMENT...` runs a module. Until the module calls
+`interrupt_once`, Ctrl-C ends it without a traceback.
+"""
+
+import runpy
 import signal
+import sys
 from types import FrameType
 
 
-def interrupt_once() -> None:
-    """Let the first Ctrl-C of this process raise KeyboardInterrupt, and further ones do nothing.
+def interrupt_once(*signals: int) -> None:
+    """Raise KeyboardInterrupt for the first Ctrl-C and ignore further ones.
 
-    A handler, unlike SIG_IGN, is not inherited by the processes that are started afterwards.
+    Unlike SIG_IGN, a handler is not inherited by processes that are started later.
+
+    Args:
+        signals: Signals with the same effect as Ctrl-C, such as SIGTERM.
     """
+    numbers = (signal.SIGINT, *signals)
 
-    def stop(number: int, frame: FrameType | None) -> None:
-        signal.signal(signal.SIGINT, lambda *_: None)
+    def stop(_: int, frame: FrameType | None) -> None:
+        for number in numbers:
+            signal.signal(number, lambda *_: None)
         raise KeyboardInterrupt
 
-    signal.signal(signal.SIGINT, stop)
+    for number in numbers:
+        signal.signal(number, stop)
+
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    del sys.argv[0]
+    runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)

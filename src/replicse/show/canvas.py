@@ -1,4 +1,4 @@
-"""What every drawing begins with: an empty figure as wide as a column of a paper, and its inks."""
+"""Create empty figures of a paper's column width; define the text colours."""
 
 from typing import TYPE_CHECKING
 
@@ -10,7 +10,10 @@ COLUMN = 3.35
 
 
 def canvas(height: float) -> "Figure":
-    """Return an empty figure of a height in inches, with a renderer that measures its texts."""
+    """Create an empty figure.
+
+    `height` is in inches. Its canvas can measure texts.
+    """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 

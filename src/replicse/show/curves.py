@@ -1,4 +1,4 @@
-"""Figures of curves: singular values, densities of the cosine."""
+"""Draw curves: singular values, densities of cosine similarity."""
 
 import textwrap
 from collections.abc import Sequence
@@ -17,7 +17,10 @@ LEAST_SPAN = 0.2  # of the cosines on an axis
 
 
 def spectrum(records: "DataFrame") -> "Figure":
-    """Draw singular values, the largest scaled to 1, one line per encoder. Records: encoder, index, value."""
+    """Draw singular values relative to the largest, a line per encoder.
+
+    Records have the columns encoder, index and value.
+    """
     figure = canvas(2.4)
     axes = figure.subplots()
     looks = method_looks(records["encoder"].unique())
@@ -30,10 +33,11 @@ def spectrum(records: "DataFrame") -> "Figure":
 
 
 def density(records: "DataFrame", own_scales: bool = False) -> "Figure":
-    """Draw the density of cosine similarity by rating group, one panel of ridges per encoder.
+    """Draw the density of cosine similarity by group of ratings.
 
-    Records: encoder, group (from the lowest rating to the highest), cosine, density. With `own_scales` each panel
-    spans the cosines of its own encoder and says so, as in a figure whose encoders have little in common.
+    Args:
+        records: Columns encoder, group (from the lowest rating to the highest), cosine and density.
+        own_scales: Whether the axis of each panel spans only the cosines of its encoder; the panel then says so.
     """
     groups = records["group"].unique()
     # Only the cosines that occur are shown: no pair of most encoders is anywhere near -1.
@@ -57,7 +61,7 @@ def density(records: "DataFrame", own_scales: bool = False) -> "Figure":
 
 
 def _own_span(records: "DataFrame") -> "DataFrame":
-    """Return one encoder's densities from its lowest cosine to its highest, fine bins averaged to at most SPAN_BINS."""
+    """Restrict densities to the encoder's cosines; merge fine bins."""
     seen = records["cosine"][records["density"] > 0]
     part = records[records["cosine"].between(seen.min(), seen.max())]
     bins = part["cosine"].rank(method="dense").sub(1)
@@ -68,7 +72,7 @@ def _own_span(records: "DataFrame") -> "DataFrame":
 
 
 def _ridges(axes: "Axes", records: "DataFrame", groups: Sequence[str], colour: str) -> None:
-    """Draw one filled curve per group, the lowest rating at the bottom, each a little over the one above."""
+    """Draw a filled curve for each group, the lowest rating at the bottom."""
     highest = records["density"].max() or 1
     for place, group in reversed(list(enumerate(groups))):
         curve = records[records["group"] == group]

@@ -1,4 +1,4 @@
-"""The report of a study: Markdown, LaTeX and HTML."""
+"""Write the report of a study as Markdown, LaTeX and HTML."""
 
 import logging
 import time
@@ -9,8 +9,8 @@ from pathlib import Path
 from replicse.compile.job import DRAWINGS
 from replicse.errors import BadInput, MissingData
 from replicse.files import link, read_text, write_text
-from replicse.judge.methods import Methods
-from replicse.judge.report import Report
+from replicse.judge.report.methods import Methods
+from replicse.judge.report.report_types import Report
 from replicse.registry.artefacts import HTML, MACROS, MARKDOWN, TEX
 from replicse.show.content.contents import Document, Surroundings, make_document
 from replicse.show.content.texts import paragraphs
@@ -31,7 +31,7 @@ log = logging.getLogger(__name__)
 
 
 def whole_document(report: Report, around: Surroundings) -> Document:
-    """Return a report as a document: its findings, the pages that are drawn from all items, and its papers."""
+    """Build the document of a report."""
     candidates = (
         record_page(report),
         incomplete_page(report),
@@ -48,11 +48,18 @@ def whole_document(report: Report, around: Surroundings) -> Document:
 
 
 def write_report(folder: Path, report: Document, drawings: Mapping[str, Path] | None = None) -> list[Path]:
-    """Write report.md, report.tex, report.html, a page per paper and the tables.
+    """Write the report, an HTML page for each paper, and the tables.
 
-    Returns what was written. report.html holds the findings, what is drawn from all items, and links to the papers.
-    `drawings` are the paths of drawn figures by item id, without a suffix. Raises MissingData for a figure that is not
-    there.
+    Args:
+        folder: Folder of the report.
+        report: The document.
+        drawings: Paths of the drawn figures without a suffix, by item id.
+
+    Returns:
+        The paths of all written files.
+
+    Raises:
+        MissingData: If a drawn figure does not exist.
     """
     start = time.monotonic()
     items = [entry.item for section in report.sections for entry in section.entries]
@@ -61,7 +68,9 @@ def write_report(folder: Path, report: Document, drawings: Mapping[str, Path] | 
         _check_drawing(item, stem)
 
     def pictures(address: Callable[[Path], str]) -> dict[str, str]:
-        return {item.item: address(drawings[item.item]) if item.item in drawings else "" for item in items}
+        found = dict.fromkeys((item.item for item in items), "")
+        found.update((name, address(stem)) for name, stem in drawings.items() if name in found)
+        return found
 
     addresses = pictures(html.data_address)
     beside = {page.file: html.page(report, page, addresses) for page in report.pages if page.file}
@@ -71,7 +80,7 @@ def write_report(folder: Path, report: Document, drawings: Mapping[str, Path] | 
     written += write_tables(folder / "tables", report)
     write_text(folder / MARKDOWN, markdown.document(report, pictures(partial(_relative, folder, "svg"))))
     write_text(folder / TEX, latex.document(report, pictures(partial(_relative, folder, "pdf"))))
-    # report.html comes last: where it is, all is.
+    # Write report.html last: if it exists, the report is complete.
     for name, text in {**beside, HTML: html.document(report)}.items():
         write_text(folder / name, text)
     seconds = time.monotonic() - start
@@ -82,7 +91,7 @@ def write_report(folder: Path, report: Document, drawings: Mapping[str, Path] | 
 
 
 def write_tables(folder: Path, report: Document) -> list[Path]:
-    r"""Write each item as `<paper>/<item>.tex` to \input (its macros in macros.tex) and .md; return the paths."""
+    r"""Write each table as `<paper>/<item>.tex` and .md, and macros.tex."""
     written = [folder / MACROS]
     write_text(written[0], latex.macros())
     for entry in (entry for section in report.sections for entry in section.entries):
@@ -94,7 +103,7 @@ def write_tables(folder: Path, report: Document) -> list[Path]:
 
 
 def write_page(out: Path, report: Report, drawing: Path | None) -> None:
-    """Write the one item of a report alone as HTML, what the report says of it, and its table as LaTeX."""
+    """Write a report with one item as a page of HTML, and its table as LaTeX."""
     (item,) = report.items
     if drawing:
         _check_drawing(item.item, drawing)
@@ -106,7 +115,7 @@ def write_page(out: Path, report: Report, drawing: Path | None) -> None:
 
 
 def write_methods(out: Path, methods: Methods) -> None:
-    """Write the page of methods by study as HTML, and as Markdown next to it."""
+    """Write the page "Methods by study" as HTML and Markdown."""
     text, studies, table = (
         paragraphs("methods", methods.shared.label),
         study_lines(methods),

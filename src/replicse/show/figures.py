@@ -1,4 +1,4 @@
-"""Figures from tidy data, each as SVG, PNG and PDF with reproducible bytes, and its data next to it as CSV."""
+"""Draw figures from tidy data as SVG, PNG and PDF with a CSV."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -31,11 +31,21 @@ class NothingToDraw(BadInput):
 
 
 def draw(kind: str, records: Records, stem: Path, title: str = "") -> list[Path]:
-    """Draw tidy records and return the files written: `stem` with .svg, .png, .pdf and .csv.
+    """Draw tidy records and write the figure and its data.
 
-    The columns of each kind are described in its function. The title names the scale, such as `micro: not comparable`;
-    the files carry it as theirs, and the figure shows none: a paper has a caption. Raises BadInput for an unknown kind
-    and NothingToDraw for no records.
+    Args:
+        kind: A key of DRAWERS; its function describes the columns of the records.
+        records: The tidy data.
+        stem: Path of the files without a suffix.
+        title: Title in the metadata of the files, such as `micro: not comparable`. The figure shows no title, because a
+            paper has a caption.
+
+    Returns:
+        The written files: `stem` with .svg, .png, .pdf and .csv.
+
+    Raises:
+        BadInput: If the kind is unknown.
+        NothingToDraw: If there are no records.
     """
     if kind not in DRAWERS:
         raise BadInput(f'figure "{kind}" is unknown{nearest(kind, DRAWERS)}')
@@ -48,7 +58,7 @@ def draw(kind: str, records: Records, stem: Path, title: str = "") -> list[Path]
 
 
 def frame(records: Records) -> "DataFrame":
-    """Return records as a table whose numbers are floats, NaN where one is missing."""
+    """Convert records to a DataFrame with float columns."""
     from pandas import DataFrame
 
     table = DataFrame(records)

@@ -1,4 +1,4 @@
-"""How figures look: one colour and one marker for a method, panels, legends."""
+"""Styles of figures: the colour and marker of each method, panels, legends."""
 
 import re
 import textwrap
@@ -17,17 +17,17 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# Okabe and Ito's palette, told apart by colour-blind readers; lines differ in marker and dashes too.
+# Palette of Okabe and Ito for colour-blind readers; lines also differ in markers and dashes.
 BLACK = "#000000"
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", BLACK, "#999999")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 DASHES = ("-", (0, (5, 1.5)), (0, (2.5, 1.2)), (0, (6, 1.5, 1.5, 1.5)))
 FILLS = ("full", "left", "bottom", "right")
-# Characters of a panel's title, and of the name of a row, in a line.
+# Characters in a line of a panel's title and of a row's name.
 TITLE, LABEL = 24, 27
-# Inches of a line of a legend.
+# Height of a line of a legend in inches.
 LINE = 0.15
-# Panels share an axis where each of them fills at least this part of it.
+# Panels share an axis if each fills at least this part of it.
 LEAST_SHARE = 0.2
 ONE_SEED: dict[str, Any] = {
     "color": COLOURS[0],
@@ -41,7 +41,17 @@ ONE_SEED: dict[str, Any] = {
 def panel_grid(
     count: int, most: int, height: tuple[float, float], **shared: Any
 ) -> "tuple[Figure, list[Axes], int]":
-    """Return a figure of some panels, at most so many in a row, and its columns; `height` is fixed and of a row."""
+    """Create a figure with panels.
+
+    Args:
+        count: Number of panels.
+        most: Largest number of panels in a row.
+        height: Height in inches of the margins, and of a row.
+        shared: Options of `Figure.subplots`, such as sharex.
+
+    Returns:
+        The figure, its panels and the number of columns.
+    """
     columns = min(most, count)
     rows = -(-count // columns)
     figure = canvas(height[0] + height[1] * rows)
@@ -52,14 +62,14 @@ def panel_grid(
 
 
 def fill_one_axis(parts: Sequence[np.ndarray]) -> bool:
-    """Return whether the values of every panel fill enough of one axis for all; a single value always does."""
+    """Return whether panels can share an axis: each has one value or fills LEAST_SHARE of the axis."""
     spans = [np.nanmax(part) - np.nanmin(part) for part in parts]
     whole = max(map(np.nanmax, parts)) - min(map(np.nanmin, parts))
     return all(span >= LEAST_SHARE * whole or not span for span in spans)
 
 
 def row_names(rows: Iterable[str]) -> tuple[list[str], float]:
-    """Return the names of rows in lines that leave room for the axes, and the height of a row in inches."""
+    """Wrap the names of rows, and return them with the height of a row in inches."""
     names = [textwrap.fill(row, LABEL) for row in rows]
     return names, 0.07 + 0.11 * max(name.count("\n") + 1 for name in names)
 
@@ -110,7 +120,7 @@ def _methods() -> Sequence[str]:
 def _line_style(place: int, again: int) -> dict[str, Any]:
     return {
         "color": COLOURS[place % len(COLOURS)],
-        # A colour that comes round again comes with another marker, so that single points differ too.
+        # If colours repeat, markers differ, so that single points can be distinguished.
         "marker": MARKERS[(place + place // len(COLOURS)) % len(MARKERS)],
         "linestyle": DASHES[(place + place // len(COLOURS) + again) % len(DASHES)],
         "fillstyle": FILLS[again % len(FILLS)],
@@ -118,16 +128,17 @@ def _line_style(place: int, again: int) -> dict[str, Any]:
 
 
 def handle(**style: Any) -> Any:
-    """Return an entry of a legend."""
+    """Create an entry of a legend."""
     from matplotlib.lines import Line2D
 
     return Line2D([], [], **style)
 
 
 def put_legend(figure: "Figure", handles: list[Any], columns: int) -> None:
-    """Put a legend below the axes, in at most so many columns and in as many as the figure is wide enough for.
+    """Put a legend below the axes.
 
-    The figure has room for two lines of it, and grows by the others.
+    The legend has at most `columns` columns, and fewer if the figure is too narrow. Two lines fit into the figure; it
+    grows for each further line.
     """
     for most in range(columns, 0, -1):
         legend = figure.legend(handles=handles, loc="outside lower left", ncols=most)

@@ -1,4 +1,4 @@
-"""Figures in the plane of alignment and uniformity, of a column's width: paths over training, encoders by score."""
+"""Draw alignment against uniformity: paths during training, and encoders by score."""
 
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 from replicse.show.looks import ONE_SEED, fill_one_axis, handle, method_looks, panel_grid, put_legend
 
-Path = tuple[np.ndarray, int]  # places by checkpoint; how many of them are steps of training
+Path = tuple[np.ndarray, int]  # coordinates of checkpoints, and how many of them are training steps
 PALE = "#b9c2ca"
 SMALL = 6.5
 MOST_NAMES, MOST_LABELS, NARROW_TITLE = 3, 6, 20
@@ -26,12 +26,14 @@ CHOSEN: dict[str, Any] = {"linestyle": (0, (1, 1.5)), "linewidth": 0.8, "marker"
 
 
 def trajectory(records: "DataFrame") -> "Figure":
-    """Draw alignment against uniformity over training, one line per method with arrows along it, its name next to it.
+    """Draw alignment against uniformity during training, with a line and its name for each method.
 
-    Narrow panels have no room for more than MOST_NAMES names; the key has them.
+    Arrows show the direction of training. If there are several panels and more than MOST_NAMES methods, the names are
+    in the legend.
 
-    Records, in the order of training: method, step, alignment, uniformity, source (reported or reproduced), selected
-    (not blank: the checkpoint that was selected, no further step), seed (blank: the mean over seeds).
+    Records have, in the order of training, the columns method, step, alignment, uniformity, source (reported or
+    reproduced), selected (not empty for the selected checkpoint, which is not a further step) and seed (empty for the
+    mean over seeds).
     """
     looks = method_looks(records["method"].unique())
     figure, panels = _panels_by_source(records, beside=True)
@@ -64,12 +66,13 @@ def trajectory(records: "DataFrame") -> "Figure":
 
 
 def scatter(records: "DataFrame") -> "Figure":
-    """Draw encoders in the plane of alignment and uniformity, coloured by score, each next to its name and score.
+    """Draw encoders by alignment and uniformity, coloured by their score.
 
-    Of more than MOST_LABELS encoders only numbers are next to the points, with a key below.
+    Each point is labelled with its name and score, or, if there are more than MOST_LABELS encoders, with a number that
+    the legend explains.
 
-    Records: label, alignment, uniformity, score (None where missing), metric (of the score), source, seeds: where they
-    are too few for an interval, the place of each, uniformity and alignment.
+    Records have the columns label, alignment, uniformity, score (None if missing), metric (of the score), source, and
+    seeds: (uniformity, alignment) of each seed if they are too few for an interval.
     """
     from matplotlib import colormaps
 
@@ -105,34 +108,36 @@ def scatter(records: "DataFrame") -> "Figure":
 
 
 def _in_brackets(scores: Any) -> str:
-    """Return one or several scores in brackets, to follow a name; nothing where every score is missing."""
+    """Format scores in brackets to follow a name; "" if all scores are missing."""
     known = ", ".join(f"{score:.1f}" for score in np.ravel(scores) if not np.isnan(score))
     return known and f" ({known})"
 
 
 ONE_PLACE: dict[str, Any] = {**ONE_SEED, "color": QUIET, "markersize": 2.5, "markeredgewidth": 0.6}
-# Where a label may stand beside its point, the nearest first: how far away, and which end of it is nearest.
+# Possible positions of a label around its point, nearest first: distance, and the corner next to the point.
 NEAR = 9
 SIDES = {"left": 0, "bottom": 0, "center": 0.5, "right": 1, "top": 1}
 SPOTS = [
     {
-        "position": (reach * x, reach * y),
-        "ha": ("right", "center", "left")[1 + round(x)],
-        "va": ("top", "center", "bottom")[1 + round(y)],
+        "position": (reach * np.cos(angle), reach * np.sin(angle)),
+        "ha": ("right", "center", "left")[1 + round(np.cos(angle))],
+        "va": ("top", "center", "bottom")[1 + round(np.sin(angle))],
     }
     for reach in (5, 8, 12, 20, 30, 45, 60, 80)
-    for x, y in ((np.cos(angle), np.sin(angle)) for angle in np.radians(range(0, 360, 45)))
+    for angle in np.radians(range(0, 360, 45))
 ]
 
 
 def _panels_by_source(records: "DataFrame", beside: bool) -> "tuple[Figure, list[tuple[Axes, DataFrame]]]":
-    """Return a figure with one plane per source, on shared axes where the shapes stay readable.
+    """Create a figure with one panel for each source, with shared axes if all panels stay readable.
 
-    Two share a row, which leaves little room for names, or each has the width of the column.
+    With `beside`, two panels are next to each other; otherwise each has the width of the column.
     """
     parts = list(records.groupby("source", sort=False))
     narrow = beside and len(parts) > 1
-    shared = all(fill_one_axis([part[name].to_numpy() for _, part in parts]) for name in PLANE)
+    shared = True
+    for name in PLANE:
+        shared = shared and fill_one_axis([part[name].to_numpy() for _, part in parts])
     heights = (1.0, 1.8) if narrow else (0.7, 2.0)
     figure, grid, columns = panel_grid(len(parts), 1 + narrow, heights, sharex=shared, sharey=shared)
     for place, (axes, (source, _)) in enumerate(zip(grid, parts, strict=True)):
@@ -148,9 +153,9 @@ def _panels_by_source(records: "DataFrame", beside: bool) -> "tuple[Figure, list
 
 
 def _path(axes: "Axes", path: np.ndarray, look: Mapping[str, Any], steps: int) -> None:
-    """Draw one method's way through the plane: the first checkpoint hollow, the last one large.
+    """Draw the path of a method: the first checkpoint is hollow, the last is large.
 
-    The way from the last of `steps` to the selected checkpoint, which may lie before it, is dotted.
+    The line from the last of `steps` to the selected checkpoint is dotted.
     """
     axes.plot(*path[:steps].T, **{**look, "markersize": 2.2, "linewidth": 1.0, "zorder": 3})
     axes.plot(*path[steps - 1 :].T, **{**look, **CHOSEN})
@@ -160,28 +165,29 @@ def _path(axes: "Axes", path: np.ndarray, look: Mapping[str, Any], steps: int) -
 
 
 def _seed_path(axes: "Axes", path: np.ndarray, look: Mapping[str, Any]) -> None:
-    """Draw one seed's way, thin under the mean's, and its last place."""
+    """Draw the path of a seed as a thin line below the mean's, and its last checkpoint."""
     axes.plot(*path.T, **{**look, **THIN, "marker": ""})
     axes.plot(*path[-1:].T, **{**look, **THIN, "markersize": 2.5, "markerfacecolor": "none"})
 
 
 def _put_key(figure: "Figure", records: "DataFrame", paths: Sequence[Path], keyed: Mapping[str, Any]) -> None:
-    """Put below the axes what the marks of a trajectory mean, and the looks of methods without a name at their line."""
+    """Put a legend of a trajectory's marks below the axes, with the methods not named in the panels."""
     ends: dict[str, Any] = {"color": QUIET, "linestyle": "", "marker": "o"}
     first = handle(label="first checkpoint", markerfacecolor="white", markersize=5, **ends)
     chosen = handle(label="to the selected checkpoint", color=QUIET, **CHOSEN)
-    handles = [
-        *(handle(label=method, **look) for method, look in keyed.items()),
-        *[first] * any(len(path) > 1 for path, _ in paths),
-        handle(label="selected checkpoint", markeredgecolor=INK, markersize=5.5, **ends),
-        *[chosen] * any(steps < len(path) for path, steps in paths),
-        *[handle(label="one seed", color=QUIET, **THIN)] * records["seed"].any(),
-    ]
+    handles = [handle(label=method, **look) for method, look in keyed.items()]
+    if any(len(path) > 1 for path, _ in paths):
+        handles.append(first)
+    handles.append(handle(label="selected checkpoint", markeredgecolor=INK, markersize=5.5, **ends))
+    if any(steps < len(path) for path, steps in paths):
+        handles.append(chosen)
+    if records["seed"].any():
+        handles.append(handle(label="one seed", color=QUIET, **THIN))
     put_legend(figure, handles, columns=4)
 
 
 def _along(axes: "Axes", path: np.ndarray) -> np.ndarray:
-    """Return points along a path, in pixels, some pixels apart."""
+    """Return points along a path in pixels, about three pixels apart."""
     corners = axes.transData.transform(path)
     covered = np.cumsum([0, *np.hypot(*np.diff(corners, axis=0).T)])
     wanted = np.linspace(0, covered[-1], 1 + int(covered[-1] // 3))
@@ -189,12 +195,12 @@ def _along(axes: "Axes", path: np.ndarray) -> np.ndarray:
 
 
 def _shares(way: np.ndarray, shares: Iterable[float]) -> list[int]:
-    """Return which points of a way are at shares of its length."""
+    """Return the indices of the points at fractions of a path's length."""
     return [round(share * (len(way) - 1)) for share in shares]
 
 
 def _arrows(axes: "Axes", way: np.ndarray, colour: str) -> None:
-    """Draw arrowheads that point from the start of a way to its end."""
+    """Draw arrowheads along a path, in its direction."""
     shape: dict[str, Any] = {"arrowstyle": "-|>", "color": colour, "lw": 0, "mutation_scale": 10}
     for place in filter(None, _shares(way, (0.35, 0.7))):
         start, end = axes.transData.inverted().transform(way[[place - 1, place]])
@@ -204,10 +210,15 @@ def _arrows(axes: "Axes", way: np.ndarray, colour: str) -> None:
 def _put_labels(
     axes: "Axes", labels: Sequence[tuple[str, str, np.ndarray, np.ndarray]], others: np.ndarray
 ) -> None:
-    """Write each label next to one of its places, where it hides least; a line leads to one that is apart.
+    """Put each label next to its curve or point at the position where it hides least.
 
-    `labels` holds a text, the colour that it is a darker shade of, its places, and all that is drawn of it, in pixels:
-    labels of others stay away from that.
+    If the position is not near, a line connects label and point.
+
+    Args:
+        axes: The panel.
+        labels: For each label its text, its colour (a darker shade is used), the possible points, and all drawn points
+            of its curve, in pixels; other labels keep away from the latter.
+        others: Further points that labels should not hide, in pixels.
     """
     from matplotlib.colors import to_rgb
     from matplotlib.patheffects import withStroke
@@ -215,11 +226,14 @@ def _put_labels(
     pixel, to_data = axes.figure.dpi / 72, axes.transData.inverted()
     taken = [_boxes(others, pixel)]
     for text, colour, places, own in labels:
-        drawn = [_boxes(each, (1.5 if each is own else 5) * pixel) for *_, each in labels]
+        drawn = []
+        for *_, each in labels:
+            distance = 1.5 if each is own else 5
+            drawn.append(_boxes(each, distance * pixel))
         first, dark = tuple(to_data.transform(places[0])), tuple(0.6 * part for part in to_rgb(colour))
         label = axes.annotate(text, first, (0, 0), textcoords="offset points", fontsize=SMALL, color=dark)
         label.set(in_layout=False, path_effects=[withStroke(linewidth=1.5, foreground="white")], zorder=5)
-        # The same in every spot; to measure it takes a millisecond.
+        # Measured once, because it takes a millisecond and does not depend on the position.
         size = np.array(label.get_window_extent().size)
         spots = [(place, spot, _box(place, spot, size, pixel)) for place in places for spot in SPOTS]
         hidden, within = np.concatenate([*taken, *drawn]), np.array(axes.bbox.extents)
@@ -234,23 +248,23 @@ def _put_labels(
 
 
 def _boxes(points: np.ndarray, reach: float) -> np.ndarray:
-    """Return the box around each point, one a row."""
+    """Return a box around each point, one in each row."""
     return np.hstack([points - reach, points + reach])
 
 
 def _box(place: np.ndarray, spot: Mapping[str, Any], size: np.ndarray, pixel: float) -> np.ndarray:
-    """Return the box of a text of a size whose spot is next to a place, all in pixels."""
+    """Return the box of a text at a position next to a point, in pixels."""
     corner = place + np.array(spot["position"]) * pixel - size * [SIDES[spot["ha"]], SIDES[spot["va"]]]
     return np.concatenate([corner, corner + size])
 
 
 def _crowding(box: np.ndarray, within: np.ndarray, taken: np.ndarray, spot: Mapping[str, Any]) -> float:
-    """Return how much a label's box hides or leaves its axes, and a little more where it is far."""
+    """Return the cost of a label's position: hidden area, area outside the axes, and distance."""
     outside = np.prod(box[2:] - box[:2]) - _overlaps(box, within[None])
     return outside * 3 + _overlaps(box, taken) + np.hypot(*spot["position"])
 
 
 def _overlaps(box: np.ndarray, others: np.ndarray) -> float:
-    """Return the area that a box shares with others, one a row."""
+    """Return the area that a box shares with other boxes, one in each row."""
     shared = np.minimum(box[2:], others[:, 2:]) - np.maximum(box[:2], others[:, :2])
     return float(np.sum(np.prod(np.clip(shared, 0, None), axis=1)))

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from itertools import cycle, pairwise
 from typing import TYPE_CHECKING, Any
 
-from replicse.judge.others import SourceResult
-from replicse.judge.report import JudgedItem
+from replicse.judge.report.report_types import JudgedItem
+from replicse.judge.verdicts.others import SourceResult
 from replicse.printable import number
 from replicse.registry.suites import is_percentage
 from replicse.show.canvas import INK, QUIET, canvas

@@ -1,6 +1,6 @@
-"""Protocols: named ways of running a paper that differ from its text, as overrides on what a row asks for."""
+"""Protocols: named variants of a paper that differ from the text, as changes of a row's request."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
@@ -12,16 +12,16 @@ from replicse.registry.encoders import Checkpoint
 from replicse.registry.poolings import Pooling
 from replicse.registry.run_specs import RunSpec
 from replicse.spec.cell_id import AS_DESCRIBED
-from replicse.spec.models import EncoderRequest, PlannedRequest, Vary, layered
+from replicse.spec.models import Vary
 from replicse.spec.tables import Item
 
 AS_RUN = "as-run"
-# A row under every seed, all on the backbone of one seed; the seed stands behind it.
+# The prefix of protocols that run every seed of a row on the backbone of one seed, which follows it.
 ON_BACKBONE = "on-backbone-"
 
 
 class Change(Vary):
-    """What a protocol changes: in the run, in its views and terms, or in how the encoder is read."""
+    """The change of a protocol: in the run, in views and terms, or in checkpoint and pooling."""
 
     run: RunSpec | None = None
     checkpoint: Checkpoint | None = None
@@ -29,12 +29,12 @@ class Change(Vary):
 
 
 class Protocol(Checked):
-    """One variant: the cells it may explain, what it changes, and where that difference is seen.
+    """A variant of a paper.
 
-    `cells` names rows of items, or single cells of them as `row/column`. `stages` names recipes: the change is made
-    in the runs of these, wherever they come in a chain of training; without it in the last run, which is evaluated.
-    `as_run` says that the released code did so; the protocol `as-run` joins all of them. `in_table` names items
-    that show the variant below their rows; elsewhere it is planned only where an item is adjudicated.
+    `cells` names the rows that it may explain, by item, or single cells as `row/column`. `evidence` is the place of the
+    difference. `stages` names recipes: their runs in a chain of training are changed; by default the last run, which is
+    evaluated. `as_run` means that the released code runs the variant; the protocol `as-run` combines all of these.
+    `in_table` names items that show the variant below their rows; other items run it only if they are adjudicated.
     """
 
     id: Id
@@ -53,7 +53,7 @@ class Protocol(Checked):
         return self
 
     def applies(self, item: str, row: str, column: str = "") -> bool:
-        """Return whether the variant may explain a cell of an item, or without a column any cell of the row."""
+        """Return whether the variant may explain a cell of an item; without a column, any cell of the row."""
         named = self.cells.get(item, ())
         if named == "all" or row in named or f"{row}/{column}" in named:
             return True
@@ -63,79 +63,28 @@ class Protocol(Checked):
 def load_protocols(
     file: Path, items: Mapping[str, Item], recipes: Collection[str] = ()
 ) -> tuple[Protocol, ...]:
-    """Return the protocols of a paper; none without a file. BadInput names an unknown item, row, column or recipe."""
+    """Load the protocols of a paper; an empty tuple if the file does not exist.
+
+    Args:
+        file: `protocols.yaml`.
+        items: the items of the paper by name.
+        recipes: the names of the recipes.
+
+    Raises:
+        BadInput: if a protocol names an item, row, column or recipe that does not exist.
+    """
     protocols = tuple(checked_entries(file, Protocol))
     for protocol in protocols:
         if protocol.id in (AS_DESCRIBED, AS_RUN):
             raise BadInput(f'{file}: protocol "{protocol.id}" is a reserved name; choose another id')
         if not protocol.change.model_fields_set:
             raise BadInput(f"{file}: {protocol.id}.change is empty; a variant changes something")
-        where = f"{file}: {protocol.id}"
-        check_names(f"{where}.cells", protocol.cells, items)
+        location = f"{file}: {protocol.id}"
+        check_names(f"{location}.cells", protocol.cells, items)
         for item, rows in protocol.cells.items():
             lines = [row.id for row in items[item].rows]
             cells = [*lines, *(f"{row}/{column.id}" for row in lines for column in items[item].columns)]
-            check_names(f"{where}.cells.{item}", () if rows == "all" else rows, cells)
-        check_names(f"{where}.stages", protocol.stages, recipes)
-        check_names(f"{where}.in_table", protocol.in_table, protocol.cells)
+            check_names(f"{location}.cells.{item}", () if rows == "all" else rows, cells)
+        check_names(f"{location}.stages", protocol.stages, recipes)
+        check_names(f"{location}.in_table", protocol.in_table, protocol.cells)
     return protocols
-
-
-def variants(
-    protocols: Sequence[Protocol], item: str, row: str, adjudicated: bool
-) -> dict[str, list[Protocol]]:
-    """Return the protocols to plan for a row by the name of the variant; `as-run` joins those of the released code.
-
-    An item that is not adjudicated keeps only the variants it shows in its table. A single variant of the
-    released code is `as-run` already, so it is not planned twice.
-    """
-    applying = [protocol for protocol in protocols if protocol.applies(item, row)]
-    wanted = [protocol for protocol in applying if adjudicated or item in protocol.in_table]
-    planned = {protocol.id: [protocol] for protocol in wanted}
-    as_run = [protocol for protocol in applying if protocol.as_run]
-    return planned | ({AS_RUN: as_run} if adjudicated and len(as_run) > 1 else {})
-
-
-def changed(request: EncoderRequest, protocol: Protocol) -> PlannedRequest:
-    """Return what a row asks for under a protocol.
-
-    What changes views and terms is kept under `vary`, what changes stages of a chain under `stages`, by recipe.
-    """
-    change = protocol.change.entries()
-    vary = {key: change.pop(key) for key in Vary.model_fields if key in change}
-    if vary:
-        change["vary"] = Vary.model_construct(**vary)
-    layer = EncoderRequest.model_construct(**change)
-    if protocol.stages:
-        layer = PlannedRequest.model_construct(stages=dict.fromkeys(protocol.stages, layer))
-    return layered(request, layer)
-
-
-def varied(run: RunSpec, vary: Vary | None, where: str) -> RunSpec:
-    """Return a run with its augmentations, its loss terms or both sides of its pairs changed.
-
-    Raises BadInput where there is nothing to change: a term or an augmentation that the run does not have would read
-    as an effect of zero.
-    """
-    if vary is None:
-        return run
-    views, objective = run.views or (), run.objective or ()
-    absent = next((name for name in vary.terms if name not in {term.term for term in objective}), None)
-    if absent:
-        present = ", ".join(sorted(term.term for term in objective))
-        raise BadInput(f'{where}: term "{absent}" is changed, but the run has {present}')
-    augment = next((view.augment for view in views if view.augment), None)
-    if (vary.augment or vary.both_sides) and augment is None:
-        raise BadInput(f"{where}: an augmentation is changed, but no view of the run has one")
-    if vary.augment:
-        views = tuple(view.augmented(vary.augment, where) for view in views)
-    if vary.both_sides:
-        # The two sides are drawn apart, or a random augmentation would make them equal.
-        augment = next(view.augment for view in views if view.augment)
-        first = views[0].replace(augment=augment.replace(seed=augment.seed + 1))
-        views = (first, *views[1:])
-    changed_terms = (
-        type(term).of({**term.written(), **vary.terms[term.term]}, where) if term.term in vary.terms else term
-        for term in objective
-    )
-    return run.replace(views=views, objective=tuple(changed_terms))

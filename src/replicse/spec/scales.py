@@ -1,8 +1,6 @@
-"""Scales: what the symbolic names of the papers (bert-base, wiki, one epoch) stand for."""
+"""Scales: the definitions of the papers' symbolic names (bert-base, wiki, one epoch)."""
 
-import itertools
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -15,18 +13,12 @@ from replicse.registry.corpora import Corpus, DataFile, HubDataset
 from replicse.registry.downloads import Download
 from replicse.registry.encoders import Precision, WordVectors
 from replicse.registry.registry import current
-from replicse.registry.run_specs import RunSpec
 from replicse.registry.sets import EvaluationSet
 from replicse.registry.suites import SuiteOptions
-from replicse.spec.layers import mappings, merged, named_files
+from replicse.spec.layers import mappings, merge_layers, named_files
 from replicse.spec.lock import Lock
-from replicse.spec.models import (
-    Draw,
-    EncoderRequest,
-    Grid,
-)
+from replicse.spec.models import Grid
 from replicse.spec.scale_entries import (
-    HEAD_WIDTHS,
     Adjust,
     BackboneSource,
     DataSource,
@@ -40,7 +32,7 @@ WORKSPACE = Path("scales")  # the folder of the workspace's own scales
 
 
 class OfAnotherScale(BadInput):
-    """A name is an entry of a scale of the workspace: no mistake, but what needs it is not for this scale."""
+    """Raised for a name that only a scale of the workspace defines: the item belongs to that scale."""
 
 
 def _as_list(value: object) -> object:
@@ -48,16 +40,15 @@ def _as_list(value: object) -> object:
 
 
 class Scale(Checked):
-    """One scale: backbones, tokenizers, corpora, and how runs are adjusted to its size.
+    """A scale: backbones, tokenizers, corpora, and the adjustments of runs to the size.
 
-    Rules of `adjust` leave as it is what a paper of the workspace writes, and `grids` and `draws` do not limit its
-    searches, unless a scale of the workspace gives these keys.
+    `adjust` does not change values that a paper of the workspace writes, and `grids` and `draws` do not limit the
+    searches, unless a scale of the workspace sets these keys.
 
-    `cost` is one device or several, the usual one first.
-    `weights` is the size in bytes of hub encoders whose name does not say it, or that hold more than an encoder.
-    `precision: papers` trains each paper's runs in the precision of that paper, fp32 where it tells none. A grid tries
-    the values of `grids` only; of a search whose jobs are drawn, the first `draws` are run. An item with a search of
-    more jobs than `largest_search` is left out of a study that does not name it.
+    `cost` is a device or several, the default first. `weights` is the size in bytes of encoders of the hub whose size
+    does not follow from their name. `precision: papers` trains the runs of each paper in the precision of the paper, by
+    default fp32. A grid tries the values in `grids` only; of a random search the first `draws` jobs are run. An item
+    with a search of more jobs than `largest_search` is left out of a study that does not name it.
     """
 
     name: Id
@@ -91,21 +82,42 @@ class Scale(Checked):
 
     @property
     def file(self) -> Path:
-        """Return the file that the scale was read from."""
+        """Return the file of the scale."""
         return self._file
 
+    @property
+    def workspace_keys(self) -> frozenset[str]:
+        """Return the keys that a file of the workspace sets, in this scale or in one that it extends."""
+        return self._own
+
     def suite_options(self, name: str) -> SuiteOptions:
-        """Return the options of a suite; BadInput where they lack what it cannot do without."""
+        """Return the options of a suite.
+
+        Raises:
+            BadInput: if a required option is missing.
+        """
         return current().suites[name].options.of(self.options.get(name, {}), f"{self.file}: options.{name}")
 
-    def check_name(self, where: str, suite: str, name: str, metric: str) -> None:
-        """Refuse a name that the options of a suite lack, and a metric of the other kind of evaluation set."""
+    def check_name(self, location: str, suite: str, name: str, metric: str) -> None:
+        """Check that the options of a suite contain a name, and that an evaluation set has the metric.
+
+        Args:
+            location: the place that errors name.
+            suite: the suite.
+            name: the name of a task or set in the options.
+            metric: the metric of the cell.
+
+        Raises:
+            BadInput: if it does not.
+        """
         entry = current().suites[suite]
         names = self.options.get(suite, {}).get(entry.named_by, {})
         home = "papers and config" if suite == "sets" else self.file
-        check_known(name, names, f'{where}: no "{name}" is among the {entry.named_by} of {home}')
-        if suite == "sets" and not (wanted := EvaluationSet.of(names[name], where)).yields(metric):
-            raise BadInput(f'{where}: set "{name}" yields {wanted.metrics}, no {metric}; read one of these')
+        check_known(name, names, f'{location}: no "{name}" is among the {entry.named_by} of {home}')
+        if suite == "sets" and not (wanted := EvaluationSet.of(names[name], location)).yields(metric):
+            raise BadInput(
+                f'{location}: set "{name}" yields {wanted.metrics}, no {metric}; read one of these'
+            )
 
     @field_validator("options")
     @classmethod
@@ -123,11 +135,11 @@ class Scale(Checked):
         """A smaller scale never gets a verdict on a paper."""
         trained = next((name for name, backbone in self.backbones.items() if backbone.run), None)
         if self.comparable and (self.data.source == "embedded" or trained):
-            what = (
-                f"backbones.{trained} is pre-trained by the scale" if trained else "data.source is embedded"
-            )
+            reason = "data.source is embedded"
+            if trained:
+                reason = f"backbones.{trained} is pre-trained by the scale"
             raise UserMessage(
-                f"comparable: true, but {what}; only the papers' own encoders and data get a verdict"
+                f"comparable: true, but {reason}; only the papers' own encoders and data get a verdict"
             )
         return self
 
@@ -147,45 +159,52 @@ class Scale(Checked):
             check_known(name, files, f'downloads: no corpus reads the file "{name}"', UserMessage)
         return self
 
-    def corpus(self, name: str, where: str) -> dict[str, Any]:
-        """Return the recipe of a corpus under its symbolic name; its expected rows are no part of it."""
-        recipe = self.named("corpora", name, where).plain()
+    def corpus(self, name: str, location: str) -> dict[str, Any]:
+        """Return the recipe of a corpus under the symbolic name, without expected rows."""
+        recipe = self.named("corpora", name, location).plain()
         kept = {key: entry for key, entry in recipe.items() if key not in ("rows", "about")}
         return {"name": name.rpartition("/")[2], **kept}
 
     def expected(self, recipe: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the recipe of a corpus with the rows that a job is to find: they are part of no name."""
+        """Return the recipe of a corpus with expected rows, which are not part of the id of a run."""
         keys = [key for key in self.corpora if key.rpartition("/")[2] == recipe["name"]]
-        if len(keys) > 1:  # of several papers
+        if len(keys) > 1:  # corpora of several papers
             keys = [key for key in keys if self.corpus(key, "corpora") == recipe]
         return {**recipe, **self.corpora[keys[0]].plain()}
 
     def pinned(self, lock: Lock) -> Self:
-        """Return the scale with the corpora of the hub at the commits of a lock."""
+        """Return the scale with datasets of the hub at the commits of a lock."""
         return self.model_copy(
             update={kind: _pinned(getattr(self, kind), lock) for kind in ("corpora", "options")}
         )
 
     def rows(self, name: str) -> int | None:
-        """Return the rows a corpus is expected to have, where the scale says so."""
+        """Return the expected number of rows of a corpus; None if the scale does not state it."""
         return self.corpora[name].rows if name in self.corpora else None
 
-    def tokenizer(self, name: str, where: str) -> dict[str, Any]:
-        """Return the recipe of a tokenizer, its corpus resolved."""
-        recipe = {"lowercase": True, **self.named("tokenizers", name, where).plain()}
+    def tokenizer(self, name: str, location: str) -> dict[str, Any]:
+        """Return the recipe of a tokenizer with the recipe of the corpus."""
+        recipe = {"lowercase": True, **self.named("tokenizers", name, location).plain()}
         if "corpus" in recipe:
-            recipe["corpus"] = self.corpus(recipe["corpus"], where)
+            recipe["corpus"] = self.corpus(recipe["corpus"], location)
         return {"name": name, **recipe}
 
-    def named(self, kind: str, name: str, where: str) -> Any:
-        """Return an entry of backbones, corpora, tokenizers, released or vectors.
+    def named(self, kind: str, name: str, location: str) -> Any:
+        """Return an entry of the scale.
 
-        Raises BadInput with the nearest name; OfAnotherScale where scales of the workspace alone have an entry.
+        Args:
+            kind: `backbones`, `corpora`, `tokenizers`, `released` or `vectors`.
+            name: the name.
+            location: the place that errors name.
+
+        Raises:
+            OfAnotherScale: if only scales of the workspace have the entry.
+            BadInput: if no scale has it; names the most similar one.
         """
         entries = getattr(self, kind)
         if name in entries:
             return entries[name]
-        missing = f'{where}: {kind} of {self.file} hold no "{name}"'
+        missing = f'{location}: {kind} of {self.file} hold no "{name}"'
         others = {key: load_scale(file, self._files) for key, file in self._files.items()}
         homes = [key for key, other in others.items() if name in getattr(other, kind)]
         if homes and all(self._files[key].parent == WORKSPACE for key in homes):
@@ -193,78 +212,12 @@ class Scale(Checked):
         raise BadInput(f"{missing}{nearest(name, entries)}")
 
     def recipe(self, paper: str, name: str) -> str:
-        """Return the name of a paper's recipe, or of the one that replaces it at this scale."""
+        """Return the name of the recipe that replaces a paper's recipe at this scale, by default the same name."""
         return self.recipes.get(name if "/" in name else f"{paper}/{name}", name)
-
-    def limiting(self, own: bool) -> Self:
-        """Return the scale with the limits of searches that it sets a paper, of the workspace if `own`."""
-        lifted: dict[str, Any] = {"grids": {}, "draws": None} if own else {}
-        return self.model_copy(update={key: none for key, none in lifted.items() if key not in self._own})
-
-    def searched(self, request: EncoderRequest, where: str) -> list[dict[str, Any]]:
-        """Return what each job of an encoder's search sets in its run, by path; one job that sets nothing without one.
-
-        A grid keeps the values of `grids`, in the paper's order; of a draw the first jobs are run, `draws` of them.
-        """
-        grid, draw = request.grid or {}, request.draw
-        if grid and draw:
-            raise BadInput(f"{where}: the encoder has a grid and a draw; keep one")
-        if draw:
-            # The domains of several layers are checked together.
-            return Draw.of(draw.written(), f"{where}: draw").drawn(self.draws)
-        tried = [self.tried(name, values, where) for name, values in grid.items()]
-        return [dict(zip(grid, values, strict=True)) for values in itertools.product(*tried)]
-
-    def jobs(self, request: EncoderRequest, where: str) -> int:
-        """Return how many jobs an encoder's search has; 1 without one."""
-        if draw := request.draw:
-            return min(draw.jobs, self.draws or draw.jobs)
-        grid = request.grid or {}
-        return math.prod(len(self.tried(name, values, where)) for name, values in grid.items())
-
-    def tried(self, name: str, values: Sequence[Any], where: str) -> list[Any]:
-        """Return the values of a grid that are tried at this scale."""
-        wanted = self.grids.get(name, values)
-        kept = [value for value in values if value in wanted]
-        if not kept:
-            raise BadInput(
-                f"{where}: {self.file} tries {list(wanted)} of the grid {name}, but it has {list(values)};"
-                " give the grid one of the scale's values, or the scale one of the grid's"
-            )
-        return kept
-
-    def adjusted(self, run: RunSpec, own: RunSpec, where: str) -> RunSpec:
-        """Return a run at this scale: factors, bounds, fixed values of `adjust` in order; BadInput for a mistake.
-
-        `own` is the part of the run that papers of the workspace write.
-        """
-        for rule in self.adjust:
-            section, _, key = rule.path.partition(".")
-            if getattr(run, section) is None:
-                continue  # a run without momentum gets none
-            own_part = getattr(own, section) if section in own.model_fields_set else None
-            if own_part and key in own_part.model_fields_set and "adjust" not in self._own:
-                continue
-            part = getattr(run, section) if section in run.model_fields_set else None
-            old = part.entries().get(key) if part else None
-            if rule.path in HEAD_WIDTHS and old is None:
-                continue
-            if rule.factor is not None and old is not None:
-                new = float(format(old * rule.factor, ".12g"))
-            elif rule.at_most is not None:
-                new = rule.at_most if old is None else min(int(old), rule.at_most)
-            elif "set" in rule.model_fields_set:
-                new = rule.set
-            else:
-                continue
-            kind = type(getattr(run, section))
-            changed = {**(part.written() if part else {}), key: new}
-            run = run.replace(**{section: kind.of(changed, f"{where}: {section}")})
-        return run
 
 
 def _pinned(value: Any, lock: Lock) -> Any:
-    """Return corpora, or plain data that may hold some, with those of the hub at the commits of a lock."""
+    """Return corpora, or plain data that may contain corpora, with datasets of the hub at the commits of a lock."""
     if isinstance(value, Corpus):
         return value.pinned(lock.revision)
     if not isinstance(value, Mapping):
@@ -275,7 +228,15 @@ def _pinned(value: Any, lock: Lock) -> Any:
 
 
 def load_scale(path: Path, files: Mapping[str, Path] | None = None) -> Scale:
-    """Return the scale in a YAML file, laid over the one that it extends: one of `files`, else of its folder."""
+    """Load a scale from a YAML file, merged over the scale that it extends.
+
+    Args:
+        path: the file.
+        files: the files of all scales by name; default: the scales in the same folder.
+
+    Raises:
+        BadInput: if the file is not valid; names file and key.
+    """
     beside = files or {file.stem: file for file in sorted(path.parent.glob("*.yaml"))}
     document, own = _document(path, beside, (path.stem,))
     scale = Scale.of(document, str(path))
@@ -288,12 +249,16 @@ def load_scale(path: Path, files: Mapping[str, Path] | None = None) -> Scale:
 
 
 def _document(path: Path, files: Mapping[str, Path], above: tuple[str, ...]) -> tuple[Any, frozenset[str]]:
-    """Return a scale's file merged over the one that it extends, and the keys that files of the workspace give.
+    """Return a scale's document merged over the one that it extends, and the keys that files of the workspace set.
 
-    `above` are the scales that extend this one.
+    Args:
+        path: the file.
+        files: the files of all scales by name.
+        above: the scales that extend this one.
     """
     document = read_yaml(path)
-    own = frozenset(document) if isinstance(document, dict) and path.parent == WORKSPACE else frozenset()
+    is_own = isinstance(document, dict) and path.parent == WORKSPACE
+    own = frozenset(document) if is_own else frozenset()
     if not isinstance(document, dict) or "extends" not in document:
         return document, own
     base = document.pop("extends")
@@ -302,4 +267,4 @@ def _document(path: Path, files: Mapping[str, Path], above: tuple[str, ...]) -> 
         near = nearest(base, others) if isinstance(base, str) else ""
         raise BadInput(f"{path}: extends is {excerpt(base)}, which is no other scale{near}")
     below, keys = _document(files[base], files, (*above, base))
-    return merged(below, document), own | keys
+    return merge_layers(below, document), own | keys

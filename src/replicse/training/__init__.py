@@ -1,1 +1,1 @@
-"""The training loop, its state and its data order."""
+"""The training loop, its resume state and the order of its data."""

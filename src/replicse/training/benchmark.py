@@ -1,4 +1,4 @@
-"""How fast this machine trains: the steps of a run, with random weights and made-up sentences."""
+"""Training speed of this machine: steps of a run, with random weights and generated sentences."""
 
 import contextlib
 import random
@@ -24,23 +24,24 @@ from replicse.training.job import TrainJob
 from replicse.training.loop import Trainer
 
 VOCABULARY, WARM_UP = 30_522, 3
-# Bytes that a CPU keeps of each token, layer and unit of width for the backward pass, about; and the share of the
-# memory that they may take. A GPU that is too small says so itself.
+# Approximate memory of activations on a CPU, in bytes per token, layer and hidden unit, and the share of the memory
+# that they may use. A GPU with too little memory raises an error.
 KEPT_BYTES, MEMORY_SHARE = 68, 0.25
+# Number of generated sentences.
 TEXTS = 4096
-# Layers and width of an encoder.
+# Layers and hidden size of an encoder.
 Size = tuple[int, int]
 
 
 class Enough(Exception):
-    """The time is spent."""
+    """Raised when the time limit is reached."""
 
 
 @dataclass
 class Timed(Trainer):
-    """A trainer that notes when each step was done and keeps nothing.
+    """A trainer that records the time of each step and saves nothing.
 
-    To know that it was done a GPU is waited for, which takes time itself: a `Throughput` waits twice.
+    It waits for the GPU after each step, which takes time. `Throughput` waits only twice.
     """
 
     seconds: float = 120.0
@@ -57,27 +58,39 @@ class Timed(Trainer):
 
 @dataclass
 class Throughput(Timed):
-    """A trainer that notes when the warm-up and when the last step was done, and how many steps are between."""
+    """A trainer that records the time after the warm-up and after the last step.
+
+    Attributes:
+        measured: the number of steps between the two times.
+    """
 
     measured: int = 0
 
     def _visit(self, step: int, loss: torch.Tensor | None) -> None:
-        ended = bool(self.times) and time.perf_counter() - self.times[0] > self.seconds
+        is_late = bool(self.times) and time.perf_counter() - self.times[0] > self.seconds
         if step == WARM_UP:
             self.times.append(waited_for(self.device))
-        elif step == self.steps or (ended and step > WARM_UP + 2):
+        elif step == self.steps or (is_late and step > WARM_UP + 2):
             self.times.append(waited_for(self.device))
             self.measured = step - WARM_UP
             if step < self.steps:
                 raise Enough
 
     def _tell(self, *_: Any) -> None:
-        """Tell nothing: to read the loss waits for a GPU too."""
+        """Do nothing, because reading the loss waits for the GPU."""
 
 
 @dataclass
 class Bench:
-    """What is measured with: a folder for scratch files, the device, and how long it may take."""
+    """Measures the training speed of runs on a device.
+
+    Attributes:
+        work: a folder for temporary files.
+        device: the device.
+        steps: the number of steps to measure.
+        seconds: the time limit of a measurement.
+        memory_gib: the memory of the machine, used to limit the batch size on a CPU.
+    """
 
     work: Path
     device: torch.device
@@ -89,12 +102,12 @@ class Bench:
         self.tokenizer = made_up_tokenizer(self.work, VOCABULARY)
 
     def rate(self, run: Run, size: Size, frozen: Sequence[Size]) -> float:
-        """Return rows per second of a run's steps, timed between two synchronisations after the warm-up.
+        """Measure the rows per second of a run, between two synchronisations after the warm-up.
 
         Args:
-            run: the run, whose objective, views, batch size and precision the steps have.
-            size: layers and width of its encoder.
-            frozen: layers and width of each of its frozen models.
+            run: the run, for its objective, views, batch size and precision.
+            size: layers and hidden size of the encoder.
+            frozen: layers and hidden size of each frozen model.
 
         Raises:
             BadInput: if fewer than two steps were measured.
@@ -103,9 +116,10 @@ class Bench:
         texts = self.texts(length, min(TEXTS, 8 * rows))
         store = self.work / "store"
         write_store(store, texts, self.tokenizer, length, {})
-        like, stores = self._like(run, size, rows, frozen), [store] * len(run.views or ())
+        stores = [store] * len(run.views or ())
+        imitation = self._imitate(run, size, rows, frozen)
         timed = Throughput(
-            TrainJob(like, "benchmark", None, self.tokenizer, stores),
+            TrainJob(imitation, "benchmark", None, self.tokenizer, stores),
             self.work, self.work / "out", self.work / "state", self.device,
             save_every_seconds=float("inf"), seconds=self.seconds,
         )  # fmt: skip
@@ -116,14 +130,14 @@ class Bench:
         return rows * timed.measured / (timed.times[1] - timed.times[0])
 
     def fitting(self, run: Run, size: Size) -> int:
-        """Return the rows of a batch, or as many as the memory of a CPU holds; the speed hardly depends on them."""
+        """Return the batch size, on a CPU limited by its memory; the speed hardly depends on it."""
         rows = run.optimisation.batch_size
         row = KEPT_BYTES * size[0] * size[1] * run.optimisation.max_length * len(run.views)
         most = max(2, int(MEMORY_SHARE * self.memory_gib * 2**30 / row))
         return rows if self.device.type != "cpu" else min(rows, most)
 
-    def _like(self, run: Run, size: Size, rows: int, frozen: Sequence[Size]) -> Run:
-        """Return a run like another, from random weights, on made-up sentences, without selection."""
+    def _imitate(self, run: Run, size: Size, rows: int, frozen: Sequence[Size]) -> Run:
+        """Return a copy of a run that starts from random weights, on generated sentences, without selection."""
         models = (self._frozen(*each) for each in frozen)
         fresh = {"architecture": architecture_of(*size).plain(), "tokenizer": {"kind": "made up"}}
         steps = WARM_UP + self.steps
@@ -146,18 +160,22 @@ class Bench:
         return FrozenModel(folder=str(folder))
 
     def texts(self, length: int, count: int, seed: int = 0) -> list[str]:
-        """Return sentences that fill a length as those of Wikipedia fill 32: to three quarters on average."""
-        drawn = random.Random(seed)
-        longest = round((2 * FILLED - 1) * length), length
+        """Return random sentences of three quarters of a length in tokens on average.
+
+        Sentences of Wikipedia fill 32 tokens to the same share.
+        """
+        generator = random.Random(seed)
+        shortest = round((2 * FILLED - 1) * length)
         words = range(VOCABULARY - len(WORDPIECE_SPECIAL))
-        return [
-            " ".join(f"w{word}" for word in drawn.choices(words, k=max(1, drawn.randint(*longest) - 2)))
-            for _ in range(count)
-        ]
+        texts = []
+        for _ in range(count):
+            tokens = max(1, generator.randint(shortest, length) - 2)
+            texts.append(" ".join(f"w{word}" for word in generator.choices(words, k=tokens)))
+        return texts
 
 
 def made_up_tokenizer(folder: Path, size: int) -> Path:
-    """Write a tokenizer of so many tokens, the words w0, w1, ... after the special ones; return its file."""
+    """Write a tokenizer of `size` tokens, the special tokens and the words w0, w1, ...; return its file."""
     words = [*WORDPIECE_SPECIAL, *(f"w{number}" for number in range(size - len(WORDPIECE_SPECIAL)))]
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "vocab.txt").write_text("".join(f"{word}\n" for word in words))
@@ -166,7 +184,7 @@ def made_up_tokenizer(folder: Path, size: int) -> Path:
 
 
 def architecture_of(layers: int, hidden: int) -> Architecture:
-    """Return a BERT of a size with heads of 64."""
+    """Return the architecture of a BERT with attention heads of size 64."""
     return Architecture(
         layers=layers, hidden=hidden, heads=max(1, hidden // 64), intermediate=4 * hidden, positions=512
     )

@@ -1,4 +1,4 @@
-"""Numbers that need no weights: sizes of sets, rows and overlap of corpora, parameters of architectures."""
+"""Counts that need no weights: dataset sizes, rows and overlap of corpora, parameters of architectures."""
 
 import functools
 import re
@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from replicse.data.corpora import read_corpus
-from replicse.data.sts import load_sts
+from replicse.data.sts import StsSubset, load_sts
 from replicse.data.transfer import load_transfer
 from replicse.encoder.architectures import empty_backbone
 from replicse.encoder.heads import make_head
@@ -31,11 +31,20 @@ def count(
     corpora: Mapping[str, Corpus | Mapping[str, Any]],
     recipes: Mapping[str, RunSpec] = MappingProxyType({}),
 ) -> dict[str, Any]:
-    """Return `{"suites": {"data": ...}, "failures": ...}` for paths such as `data/sts/STS12/test`.
+    """Count at paths such as `data/sts/STS12/test`.
 
-    Paths are `data/` and one of the registry's COUNTED; what cannot be counted is None, with the sentence that says
-    why under `failures`. `recipes` holds, by `paper/recipe`, the runs whose trained parameters are counted. BadInput
-    for any other path.
+    Args:
+        root: the folder of the datasets.
+        wanted: the paths, each `data/` and a pattern of the registry's COUNTED.
+        corpora: corpora by name.
+        recipes: the runs whose trained parameters can be counted, by `paper/recipe`.
+
+    Returns:
+        `{"suites": {"data": ...}, "failures": ...}`, nested by the parts of the paths. A count that fails is None, and
+        `failures` has the reason by path.
+
+    Raises:
+        BadInput: for any other path.
     """
     numbers: dict[str, Any] = {}
     failures: dict[str, str] = {}
@@ -46,54 +55,62 @@ def count(
         return read_corpus(root, corpora[name])
 
     for path in sorted(wanted):
-        first, *parts = path.split("/")
-        if first != "data" or not is_metric(path):
+        prefix, *parts = path.split("/")
+        if prefix != "data" or not is_metric(path):
             raise BadInput(f'"{path}" is not counted{nearest(path, [f"data/{name}" for name in COUNTED])}')
         node = numbers
         for part in parts[:-1]:
             node = node.setdefault(part, {})
         try:
-            node[parts[-1]] = _counted(root, read, parts, recipes)
+            node[parts[-1]] = _count(root, read, parts, recipes)
         except BadInput as error:
-            node[parts[-1]], failures[path] = None, str(error)
+            node[parts[-1]] = None
+            failures[path] = str(error)
     return {"suites": {"data": numbers}, "failures": failures}
 
 
-def _compared(first: Iterable[str], second: Iterable[str]) -> Iterator[tuple[str, ...]]:
-    """Yield pairs by letters and digits alone: one copy of a set is tokenised and in small letters, another not."""
-    for pair in zip(first, second, strict=True):
-        yield tuple(re.sub(r"[\W_]+", "", text.casefold()) for text in pair)
+def _normalise_pairs(first: Iterable[str], second: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Yield pairs of texts reduced to letters and digits in lower case.
+
+    Copies of a dataset differ in tokenisation and capitals.
+    """
+    for one, other in zip(first, second, strict=True):
+        yield _normalise(one), _normalise(other)
 
 
-def _parameters(name: str, what: str) -> int:
-    """Return the parameters of an architecture without its masked-LM head, perhaps with BERT's pooler."""
+def _normalise(text: str) -> str:
+    return re.sub(r"[\W_]+", "", text.casefold())
+
+
+def _count_architecture(name: str, variant: str) -> int:
+    """Return the number of parameters of an architecture without masked-LM head, with BERT's pooler if requested."""
     backbone = empty_backbone(name)
     backbone.drop_token_head()
-    pooler = backbone.hidden * (backbone.hidden + 1) if what == "with-pooler" else 0
+    pooler = backbone.hidden * (backbone.hidden + 1) if variant == "with-pooler" else 0
     return sum(parameter.numel() for parameter in backbone.parameters()) + pooler
 
 
-def _trained(run: RunSpec) -> int:
-    """Return how many parameters a run trains: encoder, heads, and the networks of its terms that are not frozen."""
+def _count_trained(run: RunSpec) -> int:
+    """Return the number of parameters that a run trains: encoder, heads, and networks of terms that are not frozen."""
     backbone = empty_backbone(run.start("parameters").backbone or "")
     with torch.device("meta"):
         head = make_head(run.head, backbone.hidden)
         model = SentenceModel(backbone, head, run.encoders == "two", run.dropout)
         objective = Objective(run.objective or ())
         objective.prepare(model)
-    moved = {*model.trained(), *objective.parameters()} - {*backbone.token_head_parameters()}
-    return sum(parameter.numel() for parameter in moved if parameter.requires_grad)
+    trained = {*model.trained_parameters(), *objective.parameters()} - {*backbone.token_head_parameters()}
+    return sum(parameter.numel() for parameter in trained if parameter.requires_grad)
 
 
-def _counted(
+def _count(
     root: Path, read: Callable[[str], Columns], parts: list[str], recipes: Mapping[str, RunSpec]
 ) -> float:
-    """Return the number at a path below `data/`."""
+    """Return the count at a path below `data/`."""
     match parts:
         case ["parameters", paper, recipe, "trained"]:
-            return _trained(recipes[f"{paper}/{recipe}"])
-        case ["parameters", name, what]:
-            return _parameters(name, what)
+            return _count_trained(recipes[f"{paper}/{recipe}"])
+        case ["parameters", name, variant]:
+            return _count_architecture(name, variant)
         case ["sts", task, split]:
             return sum(len(subset.gold) for subset in load_sts(root, task, split))
         case ["transfer", task, split]:
@@ -101,13 +118,21 @@ def _counted(
         case ["corpus", name, "rows"]:
             return len(next(iter(read(name).values())))
         case ["shared", name, task, split]:
-            columns = read(name)
-            corpus_pairs = set(_compared(columns.get("first", []), columns.get("second", [])))
-            pairs = (pair for one in load_sts(root, task, split) for pair in _compared(one.first, one.second))
-            return sum(pair in corpus_pairs or pair[::-1] in corpus_pairs for pair in pairs)
+            return _count_shared(read(name), load_sts(root, task, split))
         case [_, name]:
             sides = list(read(name).values())
             if len(sides) < 2:
                 raise BadInput(f"corpus {name} has one column; the overlap of two is asked for")
             return lexical_overlap(*sides[:2])
     raise ValueError(f"nothing is counted at {'/'.join(parts)}")
+
+
+def _count_shared(columns: Columns, subsets: Iterable[StsSubset]) -> int:
+    """Return the number of STS pairs that a corpus contains, in either order."""
+    corpus_pairs = set(_normalise_pairs(columns.get("first", []), columns.get("second", [])))
+    shared = 0
+    for subset in subsets:
+        for first, second in _normalise_pairs(subset.first, subset.second):
+            if (first, second) in corpus_pairs or (second, first) in corpus_pairs:
+                shared += 1
+    return shared

@@ -17,9 +17,19 @@ SHUFFLED = ShuffledOrder(order="shuffled")
 
 
 class TrainingData:
-    """Memory-mapped view columns read in a seeded order, by default a fresh permutation each epoch; last batch kept.
+    """The batches of a source, from memory-mapped columns of tokens in a seeded order.
 
-    A step reads `accumulate` batches at once.
+    The last batch of an epoch may be smaller. A step reads `accumulate` batches at once.
+
+    Args:
+        stores: the folder of each view's column; all columns have the same rows.
+        batch_size: rows of a batch.
+        seed: seed of the order.
+        order: the order of rows, by default a new permutation in each epoch.
+        accumulate: batches of a step.
+
+    Raises:
+        BadInput: if the columns are empty or have different numbers of rows.
     """
 
     def __init__(
@@ -39,11 +49,15 @@ class TrainingData:
         self.batch_size, self.seed, self.order = batch_size, seed, order
         self.rows_per_step = batch_size * accumulate
         self.labels = self.columns[0].labels
-        # A column used twice is read and packed once.
-        self.distinct = [list(map(str, stores)).index(str(store)) for store in stores]
+        # For each view the first view with the same store: it is read and packed once.
+        names = [str(store) for store in stores]
+        self.distinct = [names.index(name) for name in names]
 
     def batches(self, start: int, steps: int) -> Iterator[tuple[list[TokenBatch], Tensor | None]]:
-        """Yield the view columns and labels of steps `start` .. `steps` - 1; a resumed run sees the same batches."""
+        """Yield the columns of the views and the (rows,) labels of the steps from `start` to `steps` - 1.
+
+        A resumed run gets the same batches.
+        """
         per_epoch = math.ceil(self.rows / self.rows_per_step)
         for epoch in range(start // per_epoch, math.ceil(steps / per_epoch)):
             random = np.random.default_rng([self.seed, epoch])
@@ -60,21 +74,22 @@ class TrainingData:
                 yield self._columns(rows), labels
 
     def _columns(self, chosen: np.ndarray) -> list[TokenBatch]:
-        packed = {
-            index: TokenBatch.from_rows([self.columns[index].row(int(row)) for row in chosen])
-            for index in set(self.distinct)
-        }
+        """Pack some rows of each view; views with the same store share one object."""
+        packed: dict[int, TokenBatch] = {}
+        for index in set(self.distinct):
+            rows = [self.columns[index].row(int(row)) for row in chosen]
+            packed[index] = TokenBatch.from_rows(rows)
         return [packed[index] for index in self.distinct]
 
 
-def in_turn(
+def alternate_sources(
     sources: Sequence[TrainingData], start: int, steps: int
 ) -> Iterator[tuple[int, list[TokenBatch], Tensor | None]]:
-    """Yield place of the source, view columns and labels of each step: one batch of each source in turn."""
+    """Yield a step of each source in turn: the number of the source, the columns of its views and the labels."""
     count = len(sources)
-    each = [
-        source.batches(len(range(place, start, count)), len(range(place, steps, count)))
-        for place, source in enumerate(sources)
-    ]
+    iterators = []
+    for place, source in enumerate(sources):
+        steps_before = len(range(place, start, count))
+        iterators.append(source.batches(steps_before, len(range(place, steps, count))))
     for step in range(start, steps):
-        yield step % count, *next(each[step % count])
+        yield step % count, *next(iterators[step % count])

@@ -1,4 +1,4 @@
-"""A training job: the run, and the files that it depends on."""
+"""A training job: a run and its files."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,7 +20,15 @@ class _JobDocument(Checked):
 
 @dataclass
 class TrainJob:
-    """A run's spec and the files it depends on, as the plan wrote them."""
+    """A run and its files, as the plan wrote them.
+
+    Attributes:
+        spec: the run.
+        run_id: the id of the run.
+        init: the folder of the encoder that the run starts from, or None for random weights.
+        tokenizer: the tokenizer file.
+        stores: the token store of each view of each source.
+    """
 
     spec: Run
     run_id: str
@@ -30,7 +38,7 @@ class TrainJob:
 
     @classmethod
     def read(cls, job: Mapping[str, Any]) -> "TrainJob":
-        """Return the job that the plan wrote; BadInput says what is wrong with it."""
+        """Parse a job that the plan wrote; raise BadInput if it is not valid."""
         document = _JobDocument.of(job, "job")
         init = Path(document.init) if document.init else None
         stores = [Path(store) for store in document.stores]

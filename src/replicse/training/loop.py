@@ -1,10 +1,10 @@
-"""The training loop: one for every objective, resumable, with selection on a development set."""
+"""The training loop for every objective, resumable, with selection on a development set."""
 
 import logging
 import math
 import time
 from collections.abc import Callable
-from dataclasses import astuple, dataclass, field
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,54 +12,59 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from replicse.data.store import open_store
 from replicse.encoder.batch import TokenBatch
-from replicse.encoder.folders import check_folder, record_folder
+from replicse.encoder.folders import check_folder
 from replicse.encoder.products import matrix_products
-from replicse.encoder.sentence import SentenceEncoder
-from replicse.encoder.task_heads import save_task_heads
 from replicse.errors import BadInput, Failed
 from replicse.files import link_equal, write_json
-from replicse.objective import Step
-from replicse.objective.kept import load_terms, save_terms
+from replicse.objective.kept import load_terms
 from replicse.registry.artefacts import METRICS, WEIGHTS
-from replicse.registry.encoders import CHECKPOINTS
-from replicse.registry.procedures import ScheduleParameters
-from replicse.registry.run_options import Freeze
 from replicse.runtime.devices import device_for
 from replicse.runtime.memory import freed_memory_kept
 from replicse.runtime.progress import Progress
-from replicse.training.data import in_turn
+from replicse.training.checkpoints import Checkpoints
+from replicse.training.data import alternate_sources
+from replicse.training.gradients import StepGradients, move_columns
 from replicse.training.guards import Guard
 from replicse.training.job import TrainJob
 from replicse.training.memory import ChunkSize
 from replicse.training.model import open_model
-from replicse.training.optimiser import moved, rate_groups
+from replicse.training.optimiser import count_updated_parameters, group_by_rate, learning_rate_factor
 from replicse.training.parts import Parts
-from replicse.training.ppmi import ppmi_embeddings
-from replicse.training.precision import autocast_to, check_precision
-from replicse.training.selection import selection_of
-from replicse.training.sources import TrainingSource, sources_of
-from replicse.training.state import BrokenState, RunState, StopSignal
+from replicse.training.ppmi import set_ppmi_embeddings
+from replicse.training.precision import check_precision
+from replicse.training.sources import TrainingSource, open_sources
+from replicse.training.state import (
+    SAVE_EVERY_SECONDS,
+    BrokenState,
+    RunState,
+    StopSignal,
+    pause_between_saves,
+)
 
 log = logging.getLogger(__name__)
 
-SAVE_EVERY_SECONDS = 120.0
-# Where that takes more than this share of the time (large encoder, slow disk) it is done less often, a tenth at least.
-SAVE_SHARE, SAVE_LEAST = 0.02, 10
-# A terminal's line and the heartbeat are renewed so often; to read a loss stalls a GPU.
+# Interval between updates of the terminal's line and the heartbeat. Reading a loss stalls a GPU.
 TELL_EVERY_SECONDS = {"cpu": 1.0, "cuda": 10.0}
-LOSSES = 50  # kept in the history of a run without selection
+# Number of losses in the history of a run without selection.
+LOSSES = 50
 
 
 @dataclass
 class Trainer:
-    """One training run from its first step, or from its last saved state, to its checkpoints on disk.
+    """One training run, from its first step or its last saved state to its checkpoints on disk.
 
-    `parts` says how batches are split; of several processes the first evaluates and writes.
-    `machine` is what `provenance.computed` says of this one; `machines` are all that the run was trained on.
-    `code` is the digest of the code that the run's numbers come from: a state that other code saved is no start.
-    `on_step` is given what the history would hold of each step.
+    Attributes:
+        job: the run and its files.
+        data_root: the folder of the evaluation sets, for selection.
+        out: the folder of the results: `best`, `last`, `trajectory` and the metrics.
+        state_folder: the folder of the resume state.
+        device: the device to train on.
+        machine: the record of this machine from `provenance.computed`; `machines` are all that trained the run.
+        save_every_seconds: the interval between saved states.
+        parts: how batches are split. Of several processes, only the first evaluates and writes.
+        code: the digest of the code that the run's numbers depend on. A state saved by other code is not used.
+        on_step: called after each step with a dict of step and losses, as in the history.
     """
 
     job: TrainJob
@@ -82,107 +87,128 @@ class Trainer:
             raise Failed(f"{self.job.run_id}: {error}") from None
         if self.job.init and spec.init.run:
             check_folder(self.job.init, spec.init.run)
-        self.model = open_model(spec, self.job.init, self.job.tokenizer)
-        if spec.init.fresh and spec.init.fresh.embeddings == "ppmi":
-            self._set_embeddings()
-        self.model.to(self.device)
-        self.model.parts, self.first = self.parts, self.parts.processes.rank == 0
-        self.sources = sources_of(self.job, self.model)
-        self.objectives = nn.ModuleList(source.objective for source in self.sources).to(self.device)
-        if spec.init.keep_terms and self.job.init:
-            load_terms(self.job.init, [source.objective for source in self.sources])
-        # Networks that terms have copied from the encoder are trained whole.
-        self.model.freeze(spec.freeze)
-        options, count = spec.optimisation, len(self.sources)
-        self.steps = options.last_step(self.sources[0].data.rows, count) or 0
+        self._open_model()
+        options = spec.optimisation
+        self.steps = options.last_step(self.sources[0].data.rows, len(self.sources)) or 0
         # In the order in which the norms of their gradients are summed.
-        self.parameters = [*self.model.trained(), *self.objectives.parameters()]
-        groups = rate_groups(self.model, self.objectives.parameters(), options)
+        self.parameters = [*self.model.trained_parameters(), *self.objectives.parameters()]
+        groups = group_by_rate(self.model, self.objectives.parameters(), options)
         self.optimiser = options.optimiser.made_by()(groups, options.optimiser)
         self.generator = torch.Generator().manual_seed(spec.seed)
         # Only fp16 needs loss scaling: bf16 has the range of fp32 (methods 1.4).
         self.scaler = torch.amp.GradScaler(self.device.type, enabled=spec.precision == "fp16")
+        self.step_gradients = StepGradients(
+            job=self.job,
+            model=self.model,
+            parameters=self.parameters,
+            optimiser=self.optimiser,
+            scaler=self.scaler,
+            generator=self.generator,
+            processes=self.parts.processes,
+            device=self.device,
+            steps=self.steps,
+        )
         self.guard = Guard(self.job.run_id, self.device, self.scaler.is_enabled())
         self.chunk_size = ChunkSize(self.job.run_id, self.model, self.objectives, self.generator, self.device)
+        self.checkpoints = Checkpoints(self.job, self.model, self.sources, self.data_root, self.out)
         self.history: list[dict[str, Any]] = []
         self.best: dict[str, Any] | None = None
         self.machines, self.progress = [self.machine], Progress()
-        parts: dict[str, Any] = {"model": self.model, "objective": self.objectives}
-        parts |= {"optimiser": self.optimiser, "scaler": self.scaler}
-        self.state = RunState(self.state_folder, parts, self.generator, self.code, self.device)
-        self.selection: Callable[[SentenceEncoder], float | None] | None = None
-        self.scalars: dict[str, Tensor] = {}
+        stateful: dict[str, Any] = {"model": self.model, "objective": self.objectives}
+        stateful |= {"optimiser": self.optimiser, "scaler": self.scaler}
+        self.state = RunState(self.state_folder, stateful, self.generator, self.code, self.device)
 
-    def _set_embeddings(self) -> None:
-        """Start token embeddings from co-occurrence counts of the first view, where a token occurs in it."""
-        backbone, seed = self.model.backbone, self.job.spec.seed
-        special, table = set(astuple(backbone.special)), backbone.input_embeddings
-        rows, width = table.shape
-        ppmi = torch.from_numpy(ppmi_embeddings(open_store(self.job.stores[0]), rows, width, special, seed))
-        with torch.no_grad():
-            table.copy_(torch.where(ppmi.isnan(), table, ppmi))
+    def _open_model(self) -> None:
+        """Set `model`, `sources` and `objectives`, with the weights that the run starts from."""
+        spec = self.job.spec
+        self.model = open_model(spec, self.job.init, self.job.tokenizer)
+        if spec.init.fresh and spec.init.fresh.embeddings == "ppmi":
+            set_ppmi_embeddings(self.model.backbone, self.job.stores[0], spec.seed)
+        self.model.to(self.device)
+        self.model.parts, self.first = self.parts, self.parts.processes.rank == 0
+        self.sources = open_sources(self.job, self.model)
+        self.objectives = nn.ModuleList(source.objective for source in self.sources).to(self.device)
+        if spec.init.keep_terms and self.job.init:
+            load_terms(self.job.init, [source.objective for source in self.sources])
+        # After the terms are prepared: networks that they copied from the encoder are trained completely.
+        self.model.freeze(spec.freeze)
 
     def run(self) -> None:
-        """Train to the end and write best, last, metrics and trajectory below `out`."""
-        start, step = time.monotonic(), 0
+        """Train to the end and write `best`, `last`, metrics and trajectory below `out`."""
+        start = time.monotonic()
         with StopSignal() as stop, freed_memory_kept():
-            step = self._resume()
-            self.parts.processes.agree(step)
-            first, last_report, saved = step, time.monotonic(), time.monotonic()
-            pause = self.save_every_seconds
-            if step == 0:
-                self._visit(0, loss=None)
-            batches = in_turn([source.data for source in self.sources], step, self.steps)
-            for place, columns, labels in batches:
-                if self._is_settled():
-                    break
-                loss, norm = self._update(step, self.sources[place], columns, labels)
-                step += 1
-                self.guard.see(step, loss, norm)
-                self.guard.see_terms(step, self.sources[place].objective.named(self.scalars))
-                if self.device.type == "cpu":
-                    self.guard.check(step, loss)
-                self._visit(step, loss)
-                if self.on_step:
-                    self.on_step({"step": step, **self._losses(loss)})
-                now = time.monotonic()
-                stop.asked = self.parts.processes.any(stop.asked)
-                if self.first and (stop.asked or now - saved > pause):
-                    self.guard.check(step, loss)
-                    self.state.save(
-                        step=step,
-                        history=self.history,
-                        best=self.best,
-                        machines=self.machines,
-                        skipped=self.guard.skipped,
-                        chunks=self.chunk_size.changes,
-                    )
-                    saved = time.monotonic()
-                    pause = pause_between_saves(saved - now, self.save_every_seconds)
-                if stop.asked:
-                    self.parts.processes.any(True)  # no one leaves before the first has saved
-                    stop.leave_if_asked(step, self.steps)
-                if step == self.steps or now - last_report > TELL_EVERY_SECONDS.get(self.device.type, 10.0):
-                    last_report = now
-                    self._tell(step, loss, (step - first) / max(now - start, 1e-9))
+            first = self._resume()
+            self.parts.processes.check_same_step(first)
+            step = self._train(first, start, stop)
         if self.first:
             self._finish(step, time.monotonic() - start, step - first)
+
+    def _train(self, first: int, start: float, stop: StopSignal) -> int:
+        """Train from a step on; return the last step, which selection with patience can end early."""
+        step, last_report, saved = first, time.monotonic(), time.monotonic()
+        pause = self.save_every_seconds
+        if step == 0:
+            self._visit(0, loss=None)
+        for place, columns, labels in alternate_sources(
+            [source.data for source in self.sources], step, self.steps
+        ):
+            if self._is_settled():
+                break
+            source = self.sources[place]
+            loss, norm = self._update(step, source, columns, labels)
+            step += 1
+            self._guard_step(step, source, loss, norm)
+            self._visit(step, loss)
+            if self.on_step:
+                self.on_step({"step": step, **self._losses(loss)})
+            now = time.monotonic()
+            stop.requested = self.parts.processes.any(stop.requested)
+            if self.first and (stop.requested or now - saved > pause):
+                self._save_state(step, loss)
+                saved = time.monotonic()
+                pause = pause_between_saves(saved - now, self.save_every_seconds)
+            if stop.requested:
+                self.parts.processes.any(True)  # wait until the first process has saved the state
+                stop.raise_if_requested(step, self.steps)
+            if step == self.steps or now - last_report > TELL_EVERY_SECONDS.get(self.device.type, 10.0):
+                last_report = now
+                self._tell(step, loss, (step - first) / max(now - start, 1e-9))
+        return step
+
+    def _guard_step(self, step: int, source: TrainingSource, loss: Tensor, norm: Tensor) -> None:
+        """Note the loss of a step; on a CPU, where reading it costs nothing, raise Failed if it is not finite."""
+        self.guard.see(step, loss, norm)
+        self.guard.see_terms(step, source.objective.named(self.step_gradients.scalars))
+        if self.device.type == "cpu":
+            self.guard.check(step, loss)
+
+    def _save_state(self, step: int, loss: Tensor) -> None:
+        self.guard.check(step, loss)
+        self.state.save(
+            step=step,
+            history=self.history,
+            best=self.best,
+            machines=self.machines,
+            skipped=self.guard.skipped,
+            chunks=self.chunk_size.changes,
+        )
 
     def _update(
         self, step: int, source: TrainingSource, columns: list[TokenBatch], labels: Tensor | None
     ) -> tuple[Tensor, Tensor]:
-        """Change the weights by one batch; return its loss and the norm of its gradients before they are clipped."""
+        """Update the weights for one step; return the loss and the norm of the gradients before clipping."""
         options = self.job.spec.optimisation
         self.model.train()
         if self.job.spec.dropout.schedule != "constant":
             self.model.set_progress(step / self.steps)
         self.model.follow(step, self.steps)
-        labels = None if labels is None else labels.to(self.device, non_blocking=True)
-        gradients = matrix_products(self.job.spec.precision)(self._gradients)
-        gradients = partial(gradients, step, source, self._moved(columns), labels)
-        gradients = partial(self.chunk_size.compute, step, columns[0].rows, gradients)
+        if labels is not None:
+            labels = labels.to(self.device, non_blocking=True)
+        compute = matrix_products(self.job.spec.precision)(self.step_gradients.compute)
+        compute_step = partial(compute, step, source, move_columns(columns, self.device), labels)
+        gradients = partial(self.chunk_size.compute, step, columns[0].rows, compute_step)
         loss, norm = gradients()
-        factor = schedule(step, self.steps, options.warmup, options.decay)
+        factor = learning_rate_factor(step, self.steps, options.warmup, options.decay)
         for group in self.optimiser.param_groups:
             group["lr"] = group["rate"] * factor
         closures = [lambda: gradients()[0]] if options.optimiser.closure else []
@@ -190,74 +216,22 @@ class Trainer:
         self.scaler.update()
         return loss, norm
 
-    def _gradients(
-        self, step: int, source: TrainingSource, columns: list[TokenBatch], labels: Tensor | None
-    ) -> tuple[Tensor, Tensor]:
-        """Compute the clipped gradients of a step; return its loss and their norm before they are clipped.
-
-        Both are those of the mean over the batches that the step accumulates.
-        """
-        size, rows = self.job.spec.optimisation.batch_size, columns[0].rows
-        losses, scalars = [], list[dict[str, Tensor]]()
-        self.optimiser.zero_grad()
-        for start in range(0, rows, size):
-            # A column that is read twice stays one object.
-            batch = {id(column): column.slice(start, start + size) for column in columns}
-            own_labels = None if labels is None else labels[start : start + size]
-            loss = self._loss(step, source, [batch[id(column)] for column in columns], own_labels)
-            self.scaler.scale(loss / math.ceil(rows / size)).backward()
-            losses.append(loss.detach())
-            scalars.append(self.scalars)
-        for name in self.scalars:
-            values = [each[name].double() for each in scalars if name in each]
-            self.scalars[name] = torch.stack(values).mean()
-        self.parts.processes.mean_gradients(self.parameters)
-        self.scaler.unscale_(self.optimiser)
-        norm = torch.nn.utils.clip_grad_norm_(self.parameters, self.job.spec.optimisation.clip)
-        return torch.stack(losses).mean(), norm
-
-    def _loss(
-        self, step: int, source: TrainingSource, columns: list[TokenBatch], labels: Tensor | None
-    ) -> Tensor:
-        """Return the loss of a batch, and keep those of its terms; BadInput if it depends on no trained weight."""
-        edited = source.objective.edit(columns, self.model, self.generator)
-        with autocast_to(self.job.spec.precision, self.device):
-            pooled: dict[int, Tensor] = {}
-            vectors = self.model.vectors(edited, source.poolings, source.repeated, source.encoded, pooled)
-            parts = vectors, edited, self.model, self.generator, labels, source.poolings
-            seen = Step(*parts, step, self.steps, pooled)
-            loss = source.objective(seen)
-        self.scalars = {name: value.detach() for name, value in seen.scalars.items()}
-        if not loss.requires_grad:
-            problem = "no weight is left to train; take something out of freeze"
-            if self.job.spec.freeze == Freeze():
-                terms = " and ".join(source.objective.named(self.scalars))
-                problem = f"the loss of {terms} depends on no trained weight; compute it from step.vectors_of"
-            raise BadInput(f"{self.job.run_id}: {problem}")
-        return loss
-
-    def _moved(self, columns: list[TokenBatch]) -> list[TokenBatch]:
-        moved = {id(column): column.to(self.device) for column in columns}
-        return [moved[id(column)] for column in columns]
-
     def _visit(self, step: int, loss: Tensor | None) -> None:
-        """Measure and keep what the spec asks for after `step` updates; the first of several processes does."""
+        """Evaluate and save what the spec requests after `step` updates; only the first process does it."""
         if not self.first:
             return
         spec = self.job.spec
         if step in spec.trajectory.steps():
-            self._save_encoder(f"trajectory/step-{step}")
-        every = spec.selection.every
-        at_end = spec.selection.at_end and step == self.steps
-        if loss is None or (step % (every or math.ceil(self.steps / LOSSES)) and not at_end):
+            self.checkpoints.save(f"trajectory/step-{step}")
+        if loss is None or not self._is_noted(step):
             return
         self.guard.check(step, loss)
         losses = self._losses(loss)
-        if not every:
+        if not spec.selection.every:
             self.history.append({"step": step, **losses})
             return
-        value = self._dev_score()
-        if reason := self.vectors.collapsed():
+        value = self.checkpoints.score()
+        if reason := self.checkpoints.collapse():
             raise Failed(
                 f"{self.job.run_id}: {reason} at step {step}; change the objective or lower the rate"
             )
@@ -267,42 +241,35 @@ class Trainer:
             self.best = {"step": step, "dev": value}
             self.state.save_best(step)
 
+    def _is_noted(self, step: int) -> bool:
+        """Return whether a step gets an entry in the history."""
+        rule = self.job.spec.selection
+        if rule.at_end and step == self.steps:
+            return True
+        return step % (rule.every or math.ceil(self.steps / LOSSES)) == 0
+
     def _losses(self, loss: Tensor) -> dict[str, Any]:
-        losses = {"loss": float(loss), "terms": {name: float(each) for name, each in self.scalars.items()}}
-        return losses | ({"skipped": self.guard.skipped} if self.guard.scaled else {})
+        """Return the loss of a step and of each term as floats, as in the history."""
+        terms = {name: float(value) for name, value in self.step_gradients.scalars.items()}
+        losses: dict[str, Any] = {"loss": float(loss), "terms": terms}
+        if self.guard.scaled:
+            losses["skipped"] = self.guard.skipped
+        return losses
 
     def _is_settled(self) -> bool:
-        """Return whether the last readings, as many as the patience, are no better than the best; all processes ask."""
+        """Return whether the last `patience` development scores are no better than the best.
+
+        The result is the same in all processes.
+        """
         patience = self.job.spec.selection.patience
         if not patience:
             return False
-        since = [
-            each
-            for each in self.history
-            if "dev" in each and each["step"] > (self.best or {"step": 0})["step"]
-        ]
-        return self.parts.processes.any(len(since) >= patience)
-
-    def _save_encoder(self, name: str) -> None:
-        # A head that no objective trained is noise: the next run of a chain must draw its own.
-        encoded = any(source.encoded for source in self.sources)
-        trained = encoded and self.job.spec.trains_head
-        self.model.backbone.save(self.out / name, self.model.head if trained else None)
-        save_task_heads(self.out / name, self.model.task_heads)
-        if name in CHECKPOINTS:
-            save_terms(self.out / name, [source.objective for source in self.sources])
-        record_folder(self.out / name, self.job.run_id, name)
-
-    def _dev_score(self) -> float | None:
-        if self.selection is None:
-            spec = self.job.spec
-            model = self.model
-            self.selection = selection_of(self.data_root, spec.selection, dict(model.task_heads.items()))
-            pooling = spec.pooling.selection or spec.pooling.test
-            self.vectors = SentenceEncoder(model.backbone, model.head, self.job.tokenizer, pooling)
-        return self.selection(self.vectors)
+        best_step = self.best["step"] if self.best else 0
+        later = [entry for entry in self.history if "dev" in entry and entry["step"] > best_step]
+        return self.parts.processes.any(len(later) >= patience)
 
     def _resume(self) -> int:
+        """Load the saved state, if there is one; return the number of steps that are done."""
         progress = self.state.load()
         if progress is None:
             return 0
@@ -320,58 +287,58 @@ class Trainer:
         self.progress.tell(step=step, steps=self.steps, loss=float(loss), rate=rate, left=left)
 
     def _finish(self, step: int, seconds: float, done: int) -> None:
-        spec = self.job.spec
         self.model.eval()
-        self._save_encoder("last")
+        self.checkpoints.save("last")
         if self.best is not None:
             self.state.load_best(self.best["step"])
-        self._save_encoder("best")
+        self.checkpoints.save("best")
         if self.best is None or self.best["step"] == step:
             link_equal(self.out / "last" / WEIGHTS, self.out / "best" / WEIGHTS)
-        kept = [f"trajectory/step-{each}" for each in spec.trajectory.steps() if each <= step]
-        rate = done * spec.optimisation.rows_per_step / seconds if done else None
-        write_json(
-            self.out / METRICS,
-            {
-                "steps": step,
-                "rows": sum(source.data.rows for source in self.sources),
-                "parameters": moved(self.optimiser),
-                "skipped": self.guard.skipped,
-                **({"out_of_memory": self.chunk_size.changes} if self.chunk_size.changes else {}),
-                "history": self.history,
-                "best": self.best,
-                "checkpoints": kept,
-                "seconds": round(seconds, 3),
-                "sentences_per_second": rate and round(rate, 1),
-                "device": str(self.device),
-                "precision": spec.precision,
-                "threads": torch.get_num_threads(),
-            },
-        )
+        write_json(self.out / METRICS, self._metrics(step, seconds, done))
         self.state.remove()
+
+    def _metrics(self, step: int, seconds: float, done: int) -> dict[str, Any]:
+        """Return the content of the run's metrics file; `done` is the number of steps since it was resumed."""
+        spec = self.job.spec
+        rate = done * spec.optimisation.rows_per_step / seconds if done else None
+        metrics: dict[str, Any] = {
+            "steps": step,
+            "rows": sum(source.data.rows for source in self.sources),
+            "parameters": count_updated_parameters(self.optimiser),
+            "skipped": self.guard.skipped,
+        }
+        if self.chunk_size.changes:
+            metrics["out_of_memory"] = self.chunk_size.changes
+        return metrics | {
+            "history": self.history,
+            "best": self.best,
+            "checkpoints": [f"trajectory/step-{each}" for each in spec.trajectory.steps() if each <= step],
+            "seconds": round(seconds, 3),
+            "sentences_per_second": rate and round(rate, 1),
+            "device": str(self.device),
+            "precision": spec.precision,
+            "threads": torch.get_num_threads(),
+        }
 
 
 def train(*arguments: Any, **options: Any) -> Trainer:
-    """Return the trainer of these arguments at the end of its run, started again where its saved state is broken."""
+    """Train a run, and start it again if its saved state is broken.
+
+    Args:
+        arguments: the arguments of `Trainer`.
+        options: the keyword arguments of `Trainer`.
+
+    Returns:
+        The trainer, at the end of the run.
+    """
     trainer = Trainer(*arguments, **options)
     try:
         trainer.run()
     except BrokenState as error:
         log.warning("event=begun-again reason=%s", error)
         trainer.state.remove()
-        if trainer.parts.processes.count > 1:  # the others may be elsewhere
+        if trainer.parts.processes.count > 1:  # other processes may be at another step
             raise
         trainer = Trainer(*arguments, **options)
         trainer.run()
     return trainer
-
-
-def pause_between_saves(spent: float, every: float = SAVE_EVERY_SECONDS) -> float:
-    """Return how many seconds pass until the next state is saved: `every`, or more where saving is slow."""
-    return max(every, min(spent / SAVE_SHARE, SAVE_LEAST * every))
-
-
-def schedule(step: int, steps: int, warmup: float, decay: ScheduleParameters) -> float:
-    """Return the learning-rate factor of a 0-based step: linear warm-up share, then a schedule of the steps left."""
-    rising = math.ceil(warmup * steps)
-    return step / rising if step < rising else decay.factor(step - rising, max(1, steps - rising))

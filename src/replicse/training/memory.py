@@ -1,4 +1,4 @@
-"""A step that does not fit into the memory of a GPU is computed again in smaller chunks."""
+"""Out of memory on a GPU: the step is computed again in smaller chunks."""
 
 import gc
 import logging
@@ -17,10 +17,12 @@ Result = TypeVar("Result")
 
 
 class ChunkSize:
-    """Halves the chunks of a run when a step runs out of memory, and computes that step again.
+    """Halves the chunk size of a run when a step runs out of memory, and computes the step again.
 
-    The gradient is that of the whole batch, whatever the chunk (replicse.training.parts). `changes` lists the steps
-    that did not fit, with the rows of a chunk since then.
+    The gradient does not depend on the chunk size (replicse.training.parts).
+
+    Attributes:
+        changes: the 1-based steps that ran out of memory, each with the new chunk size in rows.
     """
 
     def __init__(
@@ -36,21 +38,28 @@ class ChunkSize:
         self.changes: list[dict[str, int]] = []
 
     def compute(self, step: int, rows: int, gradients: Callable[[], Result]) -> Result:
-        """Return what `gradients` returns for a batch of so many rows, in smaller chunks if memory ends.
+        """Call `gradients`, again with smaller chunks if it runs out of memory, and return its result.
 
-        Raises Failed if a single row does not fit, or if several processes train the run: the others would wait.
+        Args:
+            step: the 0-based step.
+            rows: the rows of the batch.
+            gradients: a function that computes the gradients of the step.
+
+        Raises:
+            Failed: if a single row does not fit, or if several processes train the run, because the other processes
+                would wait for the repeated step.
         """
         while True:
-            restore = self._state()
+            restore = self._save_random_state()
             try:
                 return gradients()
             except torch.OutOfMemoryError as error:
                 message = str(error).partition("\n")[0]
-            # After the except block: the error's frames keep the tensors of the step.
-            self._halve(step, rows, message)
+            # Outside of the except block, because the frames of the error keep the tensors of the step.
+            self._halve_chunks(step, rows, message)
             restore()
 
-    def _halve(self, step: int, rows: int, message: str) -> None:
+    def _halve_chunks(self, step: int, rows: int, message: str) -> None:
         parts = self.model.parts
         chunk = min(parts.chunk or rows, rows)
         if chunk == 1 or parts.processes.count > 1:
@@ -66,16 +75,16 @@ class ChunkSize:
         if self.device.type == "cuda":
             torch.cuda.empty_cache()
 
-    def _state(self) -> Callable[[], None]:
-        """Return what sets generators and buffers back to what they are now."""
+    def _save_random_state(self) -> Callable[[], None]:
+        """Return a function that restores the present state of generators and buffers."""
         on_gpu = self.device.type == "cuda"
-        drawn, random = self.generator.get_state(), torch.get_rng_state()
+        generator_state, random_state = self.generator.get_state(), torch.get_rng_state()
         random_device = torch.cuda.get_rng_state(self.device) if on_gpu else None
-        buffers = [(one, one.clone()) for module in (self.model, self.terms) for one in module.buffers()]
+        buffers = [(buffer, buffer.clone()) for buffer in (*self.model.buffers(), *self.terms.buffers())]
 
         def restore() -> None:
-            self.generator.set_state(drawn)
-            torch.set_rng_state(random)
+            self.generator.set_state(generator_state)
+            torch.set_rng_state(random_state)
             if random_device is not None:
                 torch.cuda.set_rng_state(random_device, self.device)
             with torch.no_grad():

@@ -1,4 +1,4 @@
-"""The momentum encoder: an exponential moving average of the encoder that is trained (He et al. 2020; ESimCSE)."""
+"""The momentum encoder: an exponential moving average of the encoder in training (He et al. 2020; ESimCSE)."""
 
 import copy
 from typing import Self
@@ -15,10 +15,15 @@ from replicse.registry.run_options import Momentum
 
 
 class MomentumEncoder(nn.Module):
-    """A copy of an encoder that follows it, without gradients and without dropout.
+    """A moving average of an encoder, without gradients and without dropout.
 
-    It is a part of the model, so that the resume state holds it; every process of a run has the same one and encodes
-    complete batches with it.
+    It is a submodule of the model, so that the resume state contains it. Every process of a run has an equal copy and
+    encodes complete batches with it.
+
+    Args:
+        settings: the decay, and whether it starts from random weights and averages the head too.
+        backbone: the encoder in training.
+        head: the sentence head in training.
     """
 
     def __init__(self, settings: Momentum, backbone: Backbone, head: SentenceHead) -> None:
@@ -30,26 +35,44 @@ class MomentumEncoder(nn.Module):
         self.requires_grad_(False).eval()
 
     def train(self, mode: bool = True) -> Self:
-        """Stay as in evaluation: keys have no dropout."""
+        """Stay in evaluation mode, without dropout."""
         return super().train(False)
 
     @torch.no_grad()
     def follow(self, backbone: Backbone, head: SentenceHead, step: int, steps: int) -> None:
-        """Become decay * itself + (1 - decay) * the trained encoder; statistics of a head are copied."""
-        average = get_ema_multi_avg_fn(self.settings.decay_at(step, steps))
-        pairs = [(self.backbone, backbone)] + ([(self.head, head)] if self.head is not None else [])
-        for own, trained in pairs:
-            average(list(own.parameters()), list(trained.parameters()), 0)
-            for buffer, current in zip(own.buffers(), trained.buffers(), strict=True):
+        """Set the weights to decay * weights + (1 - decay) * trained weights, and copy the buffers.
+
+        Args:
+            backbone: the encoder in training.
+            head: the sentence head in training.
+            step: the 0-based step.
+            steps: the number of steps of the run.
+        """
+        update_average = get_ema_multi_avg_fn(self.settings.decay_at(step, steps))
+        pairs: list[tuple[nn.Module, nn.Module]] = [(self.backbone, backbone)]
+        if self.head is not None:
+            pairs.append((self.head, head))
+        for averaged, trained in pairs:
+            update_average(list(averaged.parameters()), list(trained.parameters()), 0)
+            for buffer, current in zip(averaged.buffers(), trained.buffers(), strict=True):
                 buffer.copy_(current)
 
     @torch.no_grad()
     def vectors(self, batch: TokenBatch, pooling: SentencePooling, head: SentenceHead) -> Tensor:
-        """Return the sentence vectors of a batch, (rows, width), float32; `head` is the one that is trained."""
+        """Return the sentence vectors of a batch, (rows, width), float32.
+
+        Args:
+            batch: packed tokens.
+            pooling: the pooling of the vectors.
+            head: the sentence head in training, used in evaluation mode if the head is not averaged.
+        """
         vectors = pooling(self.backbone, batch)
-        if pooling.params.head:
-            head, training = head if self.head is None else self.head, head.training
-            head.eval()
-            vectors = head(vectors)
-            head.train(training and self.head is None)
+        if not pooling.params.head:
+            return vectors.float()
+        if self.head is not None:
+            return self.head(vectors).float()
+        training = head.training
+        head.eval()
+        vectors = head(vectors)
+        head.train(training)
         return vectors.float()

@@ -1,5 +1,6 @@
-"""The optimiser of a run, its learning rates by part and layer, and the numbers that it moved."""
+"""The optimiser of a run, and its learning rates by part, layer and step."""
 
+import math
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -7,42 +8,82 @@ from typing import Any
 import torch
 from torch import nn
 
-from replicse.registry.procedures import AdamWParameters
+from replicse.registry.procedures import AdamWParameters, ScheduleParameters
 from replicse.registry.run_options import Optimisation
 from replicse.training.model import SentenceModel
 
 
 def adamw(groups: Sequence[dict[str, Any]], parameters: AdamWParameters) -> torch.optim.Optimizer:
-    """Return torch's AdamW, in its fused kernel; parameters without a gradient are left alone."""
+    """Create torch's fused AdamW, which does not update parameters without a gradient.
+
+    Args:
+        groups: the parameter groups, each with its learning rate and weight decay.
+        parameters: betas and epsilon.
+    """
     return torch.optim.AdamW(groups, betas=parameters.betas, eps=parameters.epsilon, fused=True)
 
 
-def rate_groups(
+def group_by_rate(
     model: SentenceModel, terms: Iterable[nn.Parameter], options: Optimisation
 ) -> list[dict[str, Any]]:
-    """Return the trained parameters of a model and those of terms in groups of one learning rate, `rate`."""
-    part, decay = options.rates.get, options.layer_decay
-    terms, every = list(terms), options.learning_rate
-    rates = dict.fromkeys(terms, part("terms", every))
-    for head in (model.head, model.task_heads, *(model.second or ())[1:]):
-        rates |= dict.fromkeys(head.parameters(), part("head", every))
-    for backbone in (model.backbone, *(model.second or ())[:1]):
-        rates |= dict.fromkeys(backbone.parameters(), part("encoder", every))
-        if decay < 1:
-            top = backbone.layer_count - 1
-            layers = [backbone.embedding_parameters(), *map(backbone.layer_parameters, range(top + 1))]
-            for below, layer in enumerate(reversed(layers)):
-                rates |= dict.fromkeys(layer, part("encoder", every) * decay**below)
+    """Group the trained parameters of a model and of terms by learning rate.
+
+    Returns:
+        Parameter groups for a torch optimiser. `rate` is the learning rate before the schedule.
+    """
+    terms = list(terms)
+    rates = _learning_rates(model, terms, options)
     groups = defaultdict(list)
-    for parameter in (*model.trained(), *terms):
+    for parameter in (*model.trained_parameters(), *terms):
         groups[rates[parameter]].append(parameter)
+    decay = options.weight_decay
     return [
-        {"params": group, "lr": rate, "rate": rate, "weight_decay": options.weight_decay}
-        for rate, group in groups.items()
+        {"params": group, "lr": rate, "rate": rate, "weight_decay": decay} for rate, group in groups.items()
     ]
 
 
-def moved(optimiser: torch.optim.Optimizer) -> int:
-    """Return how many numbers it has moved so far: those of all parameters that ever had a gradient."""
-    every = (parameter for group in optimiser.param_groups for parameter in group["params"])
-    return sum(parameter.numel() for parameter in optimiser.state or every)
+def _learning_rates(
+    model: SentenceModel, terms: Sequence[nn.Parameter], options: Optimisation
+) -> dict[nn.Parameter, float]:
+    """Return the learning rate of each parameter, before the schedule."""
+    default = options.learning_rate
+    rates = dict.fromkeys(terms, options.rates.get("terms", default))
+    heads: list[nn.Module] = [model.head, model.task_heads]
+    backbones = [model.backbone]
+    if model.second is not None:
+        backbones.append(model.second[0])
+        heads.append(model.second[1])
+    for head in heads:
+        rates |= dict.fromkeys(head.parameters(), options.rates.get("head", default))
+    encoder_rate = options.rates.get("encoder", default)
+    for backbone in backbones:
+        rates |= dict.fromkeys(backbone.parameters(), encoder_rate)
+        if options.layer_decay < 1:
+            layers = [backbone.embedding_parameters()]
+            layers += map(backbone.layer_parameters, range(backbone.layer_count))
+            for distance, layer in enumerate(reversed(layers)):
+                rates |= dict.fromkeys(layer, encoder_rate * options.layer_decay**distance)
+    return rates
+
+
+def count_updated_parameters(optimiser: torch.optim.Optimizer) -> int:
+    """Return the total size of the parameters that have been updated.
+
+    These are the parameters with a state in the optimiser, or all parameters if the optimiser keeps no state.
+    """
+    if optimiser.state:
+        return sum(parameter.numel() for parameter in optimiser.state)
+    return sum(parameter.numel() for group in optimiser.param_groups for parameter in group["params"])
+
+
+def learning_rate_factor(step: int, steps: int, warmup: float, decay: ScheduleParameters) -> float:
+    """Return the factor of the learning rate at a step: a linear warm-up, then the schedule.
+
+    Args:
+        step: the 0-based step.
+        steps: the number of steps of the run.
+        warmup: the share of the steps with warm-up.
+        decay: the schedule of the steps after warm-up.
+    """
+    rising = math.ceil(warmup * steps)
+    return step / rising if step < rising else decay.factor(step - rising, max(1, steps - rising))

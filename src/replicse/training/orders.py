@@ -1,4 +1,8 @@
-"""Orders of rows: each returns the row numbers of an epoch, of which batches are read in turn."""
+"""Orders of rows.
+
+Each function returns the row numbers of an epoch, (rows,). Its arguments are the data, the 0-based epoch, a generator
+seeded by the run and the epoch, and the parameters of the order. Batches are consecutive parts of the result.
+"""
 
 from collections import deque
 
@@ -11,21 +15,21 @@ from replicse.training.data import TrainingData
 def shuffled(
     data: TrainingData, epoch: int, random: np.random.Generator, parameters: OrderParameters
 ) -> np.ndarray:
-    """Return a fresh permutation."""
+    """Return a new permutation."""
     return random.permutation(data.rows)
 
 
 def sequential(
     data: TrainingData, epoch: int, random: np.random.Generator, parameters: OrderParameters
 ) -> np.ndarray:
-    """Return the rows as they are."""
+    """Return the rows in the order of the corpus."""
     return np.arange(data.rows)
 
 
 def ascending(
     data: TrainingData, epoch: int, random: np.random.Generator, parameters: AscendingOrder
 ) -> np.ndarray:
-    """Return the rows by a number of each, the lowest first, equal ones at random."""
+    """Return the rows sorted by label or length, lowest first, with ties in random order."""
     values = data.labels if parameters.by == "label" else data.columns[0].lengths
     mixed = random.permutation(data.rows)
     return mixed[np.argsort(np.asarray(values)[mixed], kind="stable")]
@@ -34,28 +38,37 @@ def ascending(
 def balanced(
     data: TrainingData, epoch: int, random: np.random.Generator, parameters: OrderParameters
 ) -> np.ndarray:
-    """Return rows of each label in turn, each label's in a random order that begins again where it has ended."""
-    kinds = [np.flatnonzero(data.labels == label) for label in np.unique(np.asarray(data.labels))]
-    turns = -(-data.rows // len(kinds))
-    drawn = [np.resize(random.permutation(rows), turns) for rows in kinds]
-    return np.stack(drawn, axis=1).reshape(-1)[: data.rows]
+    """Return rows of each label in turn; rows of a label are in random order and repeat if there are too few."""
+    labels = np.unique(np.asarray(data.labels))
+    turns = -(-data.rows // len(labels))
+    columns = []
+    for label in labels:
+        rows = np.flatnonzero(data.labels == label)
+        columns.append(np.resize(random.permutation(rows), turns))
+    return np.stack(columns, axis=1).reshape(-1)[: data.rows]
 
 
 def distinct(
     data: TrainingData, epoch: int, random: np.random.Generator, parameters: OrderParameters
 ) -> np.ndarray:
-    """Return a permutation; a row that has a text of its batch waits for the next one, while others are left."""
+    """Return a permutation whose batches contain no text twice, as far as possible.
+
+    A row with a text that its batch already contains is moved to the next batch, unless no other rows are left.
+    """
     waiting, result = deque(random.permutation(data.rows).tolist()), []
     while waiting:
         batch: list[int] = []
         seen: set[bytes] = set()
-        passed: list[int] = []
+        postponed: list[int] = []
         while waiting and len(batch) < data.batch_size:
             row = waiting.popleft()
             texts = {column.row(row).tobytes() for column in data.columns}
-            (batch if seen.isdisjoint(texts) else passed).append(row)
-            seen |= texts if batch[-1:] == [row] else set()
+            if seen.isdisjoint(texts):
+                batch.append(row)
+                seen |= texts
+            else:
+                postponed.append(row)
         missing = data.batch_size - len(batch)
-        result += batch + passed[:missing]
-        waiting.extendleft(reversed(passed[missing:]))
+        result += batch + postponed[:missing]
+        waiting.extendleft(reversed(postponed[missing:]))
     return np.array(result)

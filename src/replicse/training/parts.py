@@ -1,9 +1,9 @@
-"""A batch that is encoded in parts: its rows over processes, and those of a process in chunks.
+"""Encoding a batch in parts: rows are split over processes, and the rows of a process in chunks.
 
-The loss sees the vectors of all rows at once, and its gradient at them is what each part is differentiated with:
-the gradient is that of the whole batch, not of an average over parts (gradient caching, Gao, Zhang, Han and Callan
-2021). Only the encoder works in parts: heads, their batch statistics, and terms that run a network of their own see
-the whole batch, in every process.
+The loss is computed from the vectors of all rows, and its gradient with respect to them is propagated through each
+part. The gradient is therefore the gradient of the complete batch, not an average over parts (gradient caching, Gao,
+Zhang, Han and Callan 2021). Only the encoder works in parts: heads with their batch statistics, and terms that have a
+network, are computed on the complete batch in every process.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -20,23 +20,31 @@ from replicse.training.processes import Processes
 
 @dataclass(frozen=True)
 class Parts:
-    """How batches are split: over processes, and each one's rows in chunks of at most `chunk`, where it is not 0."""
+    """How batches are split: over processes, and in chunks.
+
+    Attributes:
+        processes: the processes that train the run.
+        chunk: the most rows to encode at once in a process, or 0 for no limit.
+    """
 
     processes: Processes = field(default_factory=Processes)
     chunk: int = 0
 
     @property
     def whole(self) -> bool:
-        """Return whether batches are not split at all."""
+        """Return whether batches are not split."""
         return self.processes.count == 1 and not self.chunk
 
     def local_rows(self, rows: int) -> range:
-        """Return the rows of a batch that are this process's; none where there are fewer than processes."""
+        """Return the rows of a batch that this process encodes; empty if there are more processes than rows."""
         rank, count = self.processes.rank, self.processes.count
         return range(rank * rows // count, (rank + 1) * rows // count)
 
     def record(self) -> dict[str, int]:
-        """Return what provenance says of it: other parts sum in another order, and draw other masks on a GPU."""
+        """Return the entries of the provenance record.
+
+        Other parts sum in another order and, on a GPU, use other dropout masks.
+        """
         return {} if self.whole else {"processes": self.processes.count, "chunk": self.chunk}
 
 
@@ -46,55 +54,65 @@ def encode_in_parts(
     parts: Parts,
     masks: Callable[[TokenBatch], Masks | None],
 ) -> Tensor:
-    """Return what `encode` makes of the concatenated columns, (rows of all, width), encoded in parts.
+    """Encode columns in parts.
 
-    A backward pass encodes each part again, with the same dropout, where there are several in this process. `masks`
-    returns those of a whole batch; where it has none, each part draws its own from a seed that all processes know.
+    If a process has several parts, the backward pass encodes each part again with the same dropout.
+
+    Args:
+        encode: a function that encodes a batch as (rows, width) vectors.
+        columns: packed tokens of several views with the same number of rows.
+        parts: how to split the batch.
+        masks: a function that returns the dropout masks of a complete batch, or None. Without masks, each part uses a
+            seed that is the same in all processes.
+
+    Returns:
+        The vectors of all columns one after the other, (columns x rows, width).
     """
     whole, rows = TokenBatch.concatenate(columns), columns[0].rows
-    local = parts.local_rows(rows)
-    # A process without rows encodes one and counts it as nothing: all have gradients at the same parameters.
-    share, local = (parts.processes.count, local) if local else (0, range(1))
+    local, share = parts.local_rows(rows), parts.processes.count
+    if not local:
+        # All processes need gradients of the same parameters: encode a row, with a share of 0.
+        local, share = range(1), 0
     size = parts.chunk or len(local)
-    starts = [torch.arange(start, min(start + size, local.stop)) for start in local[::size]]
-    drawn = masks(whole)
-    seed = 0 if drawn else int(torch.randint(2**62, ()))
+    chunks = [torch.arange(start, min(start + size, local.stop)) for start in local[::size]]
+    all_masks = masks(whole)
+    seed = 0 if all_masks else int(torch.randint(2**62, ()))
     device = whole.tokens.device
     cast = torch.is_autocast_enabled(device.type), torch.get_autocast_dtype(device.type)
 
-    def encoded(part: Tensor) -> Tensor:
-        batch = TokenBatch.concatenate([each.slice(int(part[0]), int(part[-1]) + 1) for each in columns])
-        if drawn:
-            batch = replace(batch, masks=drawn.of_rows(_places(part, len(columns), rows)))
-        drawing = nullcontext() if drawn else _seeded(seed + int(part[0]), device)
-        # The cache of casted weights must not keep those of a pass without gradients.
-        with drawing, torch.autocast(device.type, cast[1], cast[0], cache_enabled=False):
+    def encode_chunk(chunk: Tensor) -> Tensor:
+        batch = TokenBatch.concatenate([each.slice(int(chunk[0]), int(chunk[-1]) + 1) for each in columns])
+        if all_masks:
+            batch = replace(batch, masks=all_masks.select_rows(_places(chunk, len(columns), rows)))
+        seeded = nullcontext() if all_masks else _seeded(seed + int(chunk[0]), device)
+        # Without the cache: it would keep cast weights of a pass without gradients.
+        with seeded, torch.autocast(device.type, cast[1], cast[0], cache_enabled=False):
             return encode(batch)
 
-    kept = len(starts) == 1
-    with torch.set_grad_enabled(kept):
-        encodings = [encoded(part) for part in starts]
+    is_one_chunk = len(chunks) == 1
+    with torch.set_grad_enabled(is_one_chunk):
+        encodings = [encode_chunk(chunk) for chunk in chunks]
     vectors = encodings[0].new_zeros(whole.rows, encodings[0].shape[1])
-    places = [_places(part, len(columns), rows).to(device) for part in starts]
+    places = [_places(chunk, len(columns), rows).to(device) for chunk in chunks]
     for place, values in zip(places, encodings, strict=True):
         vectors[place] = values.detach() if share else 0
     parts.processes.sum(vectors)
 
     @torch.enable_grad()
     def backward(gradient: Tensor) -> None:
-        # Of gradients the mean over processes is taken, and only this one has those of its part.
-        for part, place in zip(starts, places, strict=True):
-            values = encodings[0] if kept else encoded(part)
-            if values.requires_grad:  # not where the whole encoder is frozen
+        # Gradients are averaged over processes, but only this process has a gradient for its rows: multiply by count.
+        for chunk, place in zip(chunks, places, strict=True):
+            values = encodings[0] if is_one_chunk else encode_chunk(chunk)
+            if values.requires_grad:  # False if the encoder is frozen
                 values.backward(gradient[place] * share)
 
     vectors.requires_grad_().register_hook(backward)
     return vectors
 
 
-def _places(part: Tensor, columns: int, rows: int) -> Tensor:
-    """Return the numbers of some rows of each column in the concatenation of all."""
-    return torch.cat([part + column * rows for column in range(columns)])
+def _places(chunk: Tensor, columns: int, rows: int) -> Tensor:
+    """Return the row numbers of a chunk of each column in the concatenation of all columns."""
+    return torch.cat([chunk + column * rows for column in range(columns)])
 
 
 @contextmanager

@@ -1,29 +1,57 @@
 """Token embeddings from co-occurrence: positive pointwise mutual information and a truncated SVD.
 
-They give a compact encoder a start that masked-LM training alone would need many hours to reach on a CPU.
+Without them, a compact encoder would need many more hours of masked-LM training on a CPU.
 """
 
+from dataclasses import astuple
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+import torch
 
-from replicse.data.store import TokenColumn
+from replicse.data.store import TokenColumn, open_store
+from replicse.encoder.backbone import Backbone
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
 WINDOW = 5
 SMOOTHING = 0.75  # exponent of the context distribution (Levy, Goldberg and Dagan 2015)
-EMBEDDING_RMS = 0.05  # root mean square of a row, a little above BERT's initial 0.02
+EMBEDDING_RMS = 0.05  # root mean square of a row, slightly more than BERT's initial 0.02
+
+
+def set_ppmi_embeddings(backbone: Backbone, store: Path, seed: int) -> None:
+    """Initialise the embeddings of an encoder from the token co-occurrences of a store.
+
+    Embeddings of tokens that do not occur in the store are not changed.
+    """
+    table = backbone.input_embeddings
+    rows, width = table.shape
+    special = set(astuple(backbone.special))
+    embeddings = torch.from_numpy(ppmi_embeddings(open_store(store), rows, width, special, seed))
+    with torch.no_grad():
+        table.copy_(torch.where(embeddings.isnan(), table, embeddings))
 
 
 def ppmi_embeddings(
     column: TokenColumn, vocabulary: int, hidden: int, special: set[int], seed: int
 ) -> np.ndarray:
-    """Return (vocabulary, hidden) float32 embeddings; rows of tokens that never occur are NaN."""
+    """Compute token embeddings from a truncated SVD of the PPMI matrix.
+
+    Args:
+        column: the rows of token ids.
+        vocabulary: the number of tokens.
+        hidden: the size of an embedding.
+        special: ids of special tokens, which are not counted.
+        seed: seed of the SVD's start vector.
+
+    Returns:
+        The embeddings, (vocabulary, hidden), float32; NaN for tokens that never occur.
+    """
     from scipy.sparse.linalg import svds
 
-    matrix = _ppmi(_cooccurrence(column, vocabulary, special))
+    matrix = _compute_ppmi(_count_pairs(column, vocabulary, special))
     start = np.random.default_rng(seed).standard_normal(vocabulary)
     left, values, _ = svds(matrix, k=hidden, v0=start)
     vectors = (left * np.sqrt(values)).astype(np.float32)
@@ -33,7 +61,7 @@ def ppmi_embeddings(
     return vectors
 
 
-def _cooccurrence(column: TokenColumn, vocabulary: int, special: set[int]) -> "csr_matrix":
+def _count_pairs(column: TokenColumn, vocabulary: int, special: set[int]) -> "csr_matrix":
     """Return the symmetric counts of token pairs at most WINDOW apart within one row."""
     from scipy.sparse import coo_matrix, csr_matrix
 
@@ -48,7 +76,8 @@ def _cooccurrence(column: TokenColumn, vocabulary: int, special: set[int]) -> "c
     return counts + counts.T
 
 
-def _ppmi(counts: "csr_matrix") -> "csr_matrix":
+def _compute_ppmi(counts: "csr_matrix") -> "csr_matrix":
+    """Return max(0, log(p(token, context) / (p(token) p(context)))), with a smoothed p(context)."""
     total = counts.sum()
     occurrences = np.asarray(counts.sum(axis=1)).ravel()
     context = occurrences**SMOOTHING

@@ -1,11 +1,11 @@
-"""The precision that a run trains in, and whether a device has it."""
+"""The precision of training, and whether a device supports it."""
 
 import torch
 
 from replicse.encoder.products import has_tf32
 from replicse.errors import BadInput
 
-# What autocast computes products in, where it is on.
+# The dtype of matrix products under autocast; for fp32 and tf32 autocast is disabled.
 DTYPES = {
     "fp32": torch.float32,
     "tf32": torch.float32,
@@ -15,16 +15,16 @@ DTYPES = {
 
 
 def check_precision(precision: str, device: torch.device) -> None:
-    """Raise BadInput if a device cannot train in a precision."""
+    """Raise BadInput if a device does not support training in a precision."""
     if precision not in ("fp16", "tf32"):
         return
     if device.type == "cpu":
-        raise BadInput(f"precision {precision} needs a GPU; say precision: bf16 or fp32 in config.yaml")
+        raise BadInput(f"precision {precision} needs a GPU; set precision: bf16 or fp32 in config.yaml")
     if precision == "tf32" and not has_tf32(device):
         name = torch.cuda.get_device_name(device)
-        raise BadInput(f"precision tf32 needs a GPU from Ampere on, not {name}; say precision: fp32")
+        raise BadInput(f"precision tf32 needs a GPU from Ampere on, not {name}; set precision: fp32")
 
 
 def autocast_to(precision: str, device: torch.device) -> torch.autocast:
-    """Return the block in which autocast computes in a precision; it does nothing for fp32 and tf32."""
+    """Return the autocast context of a precision; it is disabled for fp32 and tf32."""
     return torch.autocast(device.type, DTYPES[precision], enabled=precision in ("bf16", "fp16"))

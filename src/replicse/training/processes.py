@@ -1,6 +1,7 @@
-"""Several processes that train one run: each encodes its part of every batch, and every loss sees all vectors.
+"""Several processes that train one run.
 
-They are those that torchrun started, or that `started` starts next to this one. Only the first writes.
+Each process encodes a part of every batch and computes the loss from all vectors. The processes are started by torchrun
+or by `start_processes`. Only the first process writes files.
 """
 
 import contextlib
@@ -22,51 +23,65 @@ from torch import Tensor, nn
 from replicse.errors import Failed
 from replicse.runtime.devices import sort_devices, take_device_of_rank
 
-# The first process evaluates and saves while the others wait.
+# Timeout of collective operations: the other processes wait while the first evaluates and saves.
 PATIENCE = timedelta(hours=12)
-ENDING = 5.0  # seconds that a process which fails may take to say why
+ENDING = 5.0  # seconds to wait for a failing process to write its error
 
 
 class Processes:
-    """What one of `count` processes may ask the others; one alone asks nothing."""
+    """The processes of a run, seen from one of them; with one process all operations are local.
+
+    Args:
+        rank: the number of this process, from 0.
+        count: the number of processes.
+    """
 
     def __init__(self, rank: int = 0, count: int = 1) -> None:
         self.rank, self.count = rank, count
 
     def sum(self, values: Tensor) -> Tensor:
-        """Return the sum of the values over all processes, in place."""
+        """Sum the values over all processes, in place, and return them."""
         if self.count > 1:
             dist.all_reduce(values)
         return values
 
     def any(self, flag: bool) -> bool:
-        """Return whether the flag is set in any process, once all have asked; no GPU is waited for."""
+        """Return whether the flag is set in any process; all processes must call it. Does not wait for a GPU."""
         return bool(self.sum(torch.tensor(int(flag))))
 
-    def agree(self, step: int) -> None:
-        """Raise Failed where the processes do not all begin at one step."""
+    def check_same_step(self, step: int) -> None:
+        """Raise Failed if the processes do not all begin at the same step."""
         if self.sum(torch.tensor([step, step**2])).tolist() != [self.count * step, self.count * step**2]:
             raise Failed(f"process {self.rank} begins at step {step}, another elsewhere; start the run again")
 
-    def mean_gradients(self, parameters: Iterable[nn.Parameter]) -> None:
-        """Replace gradients by their means over all processes, so that all make the same step."""
+    def average_gradients(self, parameters: Iterable[nn.Parameter]) -> None:
+        """Replace gradients by their means over all processes, so that all make the same update."""
         if self.count == 1:
             return
         gradients = [parameter.grad for parameter in parameters if parameter.grad is not None]
         mean = self.sum(torch.cat([gradient.flatten() for gradient in gradients])) / self.count
-        for gradient, part in zip(gradients, mean.split([one.numel() for one in gradients]), strict=True):
+        parts = mean.split([gradient.numel() for gradient in gradients])
+        for gradient, part in zip(gradients, parts, strict=True):
             gradient.copy_(part.view_as(gradient))
 
 
 @contextmanager
-def started(count: int, words: Sequence[str], port: int = 0) -> Iterator[Processes]:
-    """Yield this process among those of its run: torchrun's, or `count` on this machine, of which it is the first.
+def start_processes(count: int, words: Sequence[str], port: int = 0) -> Iterator[Processes]:
+    """Start the other processes of a run, or join the processes that are already started.
 
-    The others run the same words of the command line, with the port of the first. Failed where one of them has ended,
-    with its last line.
+    Args:
+        count: the number of processes on this machine, if torchrun has not started them.
+        words: the command line of the other processes.
+        port: the port of the first process, given to the other processes only.
+
+    Yields:
+        The processes, seen from this one.
+
+    Raises:
+        Failed: if another process has ended, with the last line of its log.
     """
     if port or int(os.environ.get("WORLD_SIZE", "1")) > 1:
-        with _joined(int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"]), port=port) as processes:
+        with _join_group(int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"]), port=port) as processes:
             yield processes
         return
     if count <= 1:
@@ -81,13 +96,13 @@ def started(count: int, words: Sequence[str], port: int = 0) -> Iterator[Process
         logs = [Path(folder, str(rank)) for rank in range(1, count)]
         try:
             for rank, log in enumerate(logs, 1):
-                others.append(_other(words, rank, count, store.port, log))
-            with _joined(0, count, store) as processes:
+                others.append(_start_process(words, rank, count, store.port, log))
+            with _join_group(0, count, store) as processes:
                 try:
                     yield processes
                 except RuntimeError as error:
-                    # What is asked of a process that has ended fails; why it has stands in its log.
-                    reason = _end_of_one(others, logs)
+                    # Operations with a process that has ended fail. Its log contains the reason.
+                    reason = _read_last_words(others, logs)
                     if not reason:
                         raise
                     raise Failed(f"another process of the run has ended: {reason}") from error
@@ -97,8 +112,8 @@ def started(count: int, words: Sequence[str], port: int = 0) -> Iterator[Process
                 other.wait()
 
 
-def _end_of_one(others: Sequence[subprocess.Popen], logs: Sequence[Path]) -> str:
-    """Return what the first process that has ended said last; blank where all live."""
+def _read_last_words(others: Sequence[subprocess.Popen], logs: Sequence[Path]) -> str:
+    """Return the last line of the first process that has ended, or an empty string if all are running."""
     for other, log in zip(others, logs, strict=True):
         with contextlib.suppress(subprocess.TimeoutExpired):
             code = other.wait(ENDING)
@@ -107,8 +122,8 @@ def _end_of_one(others: Sequence[subprocess.Popen], logs: Sequence[Path]) -> str
     return ""
 
 
-def _other(words: Sequence[str], rank: int, count: int, port: int, log: Path) -> subprocess.Popen:
-    """Start another process of the run; it ends when the pipe to it does."""
+def _start_process(words: Sequence[str], rank: int, count: int, port: int, log: Path) -> subprocess.Popen:
+    """Start another process of the run, which exits when the pipe to it is closed."""
     variables = {"RANK": rank, "LOCAL_RANK": rank, "WORLD_SIZE": count}
     with log.open("wb") as stream:
         return subprocess.Popen(
@@ -121,22 +136,24 @@ def _other(words: Sequence[str], rank: int, count: int, port: int, log: Path) ->
 
 
 @contextmanager
-def _joined(rank: int, count: int, store: "dist.Store | None" = None, port: int = 0) -> Iterator[Processes]:
-    """Join the other processes; two that share a GPU have no NCCL, but gloo sums tensors of a GPU too."""
+def _join_group(
+    rank: int, count: int, store: "dist.Store | None" = None, port: int = 0
+) -> Iterator[Processes]:
+    """Join the process group; processes that share a GPU use gloo, because NCCL does not support that."""
     if port:
-        threading.Thread(target=_end_with_pipe, daemon=True).start()
+        threading.Thread(target=_exit_when_pipe_closes, daemon=True).start()
         store = dist.TCPStore("127.0.0.1", port, count, is_master=False)
     here = int(os.environ.get("LOCAL_WORLD_SIZE", count))
     alone = take_device_of_rank(os.environ, int(os.environ.get("LOCAL_RANK", rank)), here)
     backend = "cpu:gloo,cuda:nccl" if alone and torch.cuda.is_available() else "gloo"
-    where: dict[str, Any] = {"store": store, "rank": rank, "world_size": count} if store else {}
-    dist.init_process_group(backend, timeout=PATIENCE, **where)
+    group: dict[str, Any] = {"store": store, "rank": rank, "world_size": count} if store else {}
+    dist.init_process_group(backend, timeout=PATIENCE, **group)
     try:
         yield Processes(rank, count)
     finally:
         dist.destroy_process_group()
 
 
-def _end_with_pipe() -> None:
+def _exit_when_pipe_closes() -> None:
     sys.stdin.buffer.read()
     os._exit(1)

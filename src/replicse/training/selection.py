@@ -1,4 +1,4 @@
-"""Selection of the best checkpoint: a score on a development set, read once and tokenised once; higher is better."""
+"""Selection of the best checkpoint by a score on a development set."""
 
 from collections.abc import Callable, Mapping
 from functools import partial, reduce
@@ -15,40 +15,51 @@ from replicse.evaluation.suites import run_suites
 from replicse.registry.run_options import SelectionRule
 
 
-def selection_of(
+def make_dev_score(
     root: Path, rule: SelectionRule, heads: Mapping[str, nn.Module]
 ) -> Callable[[SentenceEncoder], float | None]:
-    """Return what scores an encoder by a metric path that the spec has checked; None where the score is undefined.
+    """Create the function that scores an encoder for selection.
 
-    The path is one of a similarity set, such as `sts-dev/STS-B/all`, of a labelled task, `heads-dev/SST/accuracy`, or
-    of any other suite, which its own code evaluates. The first two are read once, without their intervals.
+    Development sets of STS and of labelled tasks are loaded once, and their scores have no intervals. A metric of
+    another suite is evaluated by the code of the suite.
+
+    Args:
+        root: the folder of the evaluation sets.
+        rule: the selection rule, with the path of the metric, e.g. `sts-dev/STS-B/all` or `heads-dev/SST/accuracy`.
+        heads: heads of labelled tasks by name.
+
+    Returns:
+        A function that returns the score of an encoder, or None if the score is undefined.
+
+    Raises:
+        BadInput: if the rule is for a labelled task and names no development set.
     """
     if not rule.task and rule.suite != "sts-dev":
-        return partial(_suite_score, root, rule)
+        return partial(_score_by_suite, root, rule)
     _, task, key = rule.metric.split("/")
     if rule.task:
         if rule.data is None:
             raise BadInput(f"selection.data is not given; name the labelled development set of {task}")
         labelled = load_labelled(root, rule.data)
 
-        def task_score(vectors: SentenceEncoder) -> float | None:
+        def score_by_task(vectors: SentenceEncoder) -> float | None:
             vectors.forget()
             vectors.prepare(labelled.every)
             return predicted_scores(labelled, vectors, heads.get(task))[key]
 
-        return task_score
+        return score_by_task
     subsets = load_sts(root, task, "dev")
 
-    def sts_score(vectors: SentenceEncoder) -> float | None:
+    def score_by_sts(vectors: SentenceEncoder) -> float | None:
         vectors.forget()
         vectors.prepare(sentence for subset in subsets for sentence in (*subset.first, *subset.second))
         return score_task(subsets, predict(subsets, vectors))[0][key]
 
-    return sts_score
+    return score_by_sts
 
 
-def _suite_score(root: Path, rule: SelectionRule, vectors: SentenceEncoder) -> float | None:
-    """Return the number at the rule's metric path, as the suite itself evaluates an encoder."""
+def _score_by_suite(root: Path, rule: SelectionRule, vectors: SentenceEncoder) -> float | None:
+    """Return the value at the rule's metric path after evaluating the suite."""
     vectors.forget()
     numbers = run_suites(root, vectors, [rule.suite], {rule.suite: rule.options})["suites"]
     return reduce(lambda part, key: part[key], rule.metric.split("/"), numbers)

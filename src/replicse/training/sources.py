@@ -1,4 +1,4 @@
-"""What a run trains on: each source with its stores, its objective and how its views are read."""
+"""The sources of batches of a run: stores, objective and the pooling of each view."""
 
 import itertools
 from dataclasses import dataclass
@@ -15,7 +15,15 @@ from replicse.training.model import SentenceModel
 
 @dataclass
 class TrainingSource:
-    """A source of batches: data, objective, the views that are encoded and how, whether the first two are one text."""
+    """A source of batches.
+
+    Attributes:
+        data: the batches.
+        objective: the objective of the batches.
+        encoded: the views that are encoded, because a term uses their vectors.
+        repeated: whether the first two views are the same text.
+        poolings: the pooling of each view.
+    """
 
     data: TrainingData
     objective: Objective
@@ -24,31 +32,44 @@ class TrainingSource:
     poolings: list[SentencePooling]
 
 
-def sources_of(job: TrainJob, model: SentenceModel) -> list[TrainingSource]:
-    """Return the sources of a run; BadInput where a store is not one for the encoder, or lacks labels that are read."""
+def open_sources(job: TrainJob, model: SentenceModel) -> list[TrainingSource]:
+    """Open the sources of a run and prepare their objectives.
+
+    Raises:
+        BadInput: if a store has token ids that the encoder does not have, or lacks labels that a term reads.
+    """
     stores, options = iter(job.stores), job.spec.optimisation
     poolings: dict[PoolingParameters, SentencePooling] = {}
     sources = []
     for spec in job.spec.sources:
         objective = Objective(spec.objective)
         objective.prepare(model)
-        source_stores = list(itertools.islice(stores, len(spec.views)))
-        spread = options.batch_size, job.spec.seed, job.spec.order, options.accumulate
-        data = TrainingData(source_stores, *spread)
-        _check(data, spec, model.backbone.vocabulary)
-        repeated = len(spec.views) > 1 and spec.views[0].text == spec.views[1].text
-        # Equal parameters have one pooling: views that are read alike are encoded in one batch.
+        data = TrainingData(
+            list(itertools.islice(stores, len(spec.views))),
+            options.batch_size,
+            job.spec.seed,
+            job.spec.order,
+            options.accumulate,
+        )
+        _check_data(data, spec, model.backbone.vocabulary)
+        # Equal parameters share one pooling, so that views with the same pooling are encoded in one batch.
+        view_poolings = []
         for params in job.spec.poolings(spec):
             if params not in poolings:
                 poolings[params] = SentencePooling(params, model.backbone)
-        read = [poolings[params] for params in job.spec.poolings(spec)]
-        sources.append(
-            TrainingSource(data, objective, objective.vector_views(len(spec.views)), repeated, read)
+            view_poolings.append(poolings[params])
+        source = TrainingSource(
+            data=data,
+            objective=objective,
+            encoded=objective.vector_views(len(spec.views)),
+            repeated=len(spec.views) > 1 and spec.views[0].text == spec.views[1].text,
+            poolings=view_poolings,
         )
+        sources.append(source)
     return sources
 
 
-def _check(data: TrainingData, spec: RunSource, vocabulary: int) -> None:
+def _check_data(data: TrainingData, spec: RunSource, vocabulary: int) -> None:
     for store, column in zip(data.stores, data.columns, strict=True):
         if column.tokens.max() >= vocabulary or column.tokens.min() < 0:
             raise BadInput(

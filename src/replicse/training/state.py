@@ -1,8 +1,8 @@
-"""Resume state of a run: everything that the next step depends on, in a folder no workflow tool deletes."""
+"""Resume state of a run: everything that the next step depends on, in a folder that Snakemake does not delete."""
 
 import shutil
 import signal
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -14,20 +14,28 @@ from replicse.errors import BadInput
 from replicse.files import not_written, sha256_of
 
 CPU = torch.device("cpu")
+SAVE_EVERY_SECONDS = 120.0
+# The state is saved less often if saving takes more than this share of the time (large encoder, slow disk), but at
+# least at every tenth interval.
+SAVE_SHARE, SAVE_LEAST = 0.02, 10
 
 
 class BrokenState(BadInput):
-    """A saved state that cannot be resumed from; the run starts again."""
+    """A saved state that a run cannot resume from; the run starts again."""
 
 
 class RunState:
-    """Save and load a run's state: `state-STEP-DIGEST.pt`, and `best-STEP-DIGEST.pt` with the best weights so far.
+    """Saves and loads the state of a run: `state-STEP-DIGEST.pt`, and `best-STEP-DIGEST.pt` with the best weights.
 
-    A file whose bytes are not those that its name tells is none: the state before it counts, and where there is no
-    other, or the run's code has changed since, `load` raises BrokenState. `parts` are the objects that training
-    changes (model, objective, optimiser, scaler), `generator` draws what their steps draw besides torch's own one,
-    `code` is the digest of the run's code. Of the GPUs only the generator of the run's own `device` is saved: a run
-    may resume on a machine with another number of them.
+    A file that does not match the digest in its name is ignored in favour of the previous one.
+
+    Args:
+        folder: the folder of the files.
+        parts: the objects that training changes (model, objective, optimiser, scaler), by name.
+        generator: the random generator of the run; the state of torch's default generator is saved too.
+        code: the digest of the run's code.
+        device: the device of the run. If it is a GPU, the state of its generator is saved, but not of other GPUs, so
+            that a run can resume on a machine with another number of them.
     """
 
     def __init__(
@@ -42,7 +50,7 @@ class RunState:
         self.device = device
 
     def save(self, step: int, best: Mapping[str, Any] | None, **progress: Any) -> None:
-        """Write the state, with what the run says about its progress; older files are deleted afterwards."""
+        """Save the state with the progress of the run, then delete older files."""
         content = {
             "parts": {name: part.state_dict() for name, part in self.parts.items()},
             "generator": self.generator.get_state(),
@@ -52,27 +60,29 @@ class RunState:
             "code": self.code,
         }
         self._write("state", step, content)
-        for kind, kept in (("state", step), ("best", best and best["step"])):
-            for other, path in self._files(kind):
-                if other != kept:
-                    path.unlink(missing_ok=True)
+        self._delete_others("state", step)
+        self._delete_others("best", best["step"] if best else None)
 
     def load(self) -> dict[str, Any] | None:
-        """Restore everything in place; return what was said about the progress, or None where nothing was saved.
+        """Restore the state of all parts in place.
 
-        Raises BrokenState, with the parts perhaps half restored.
+        Returns:
+            The progress that was saved, or None if there is no state.
+
+        Raises:
+            BrokenState: if no file is valid, or other code of the run saved the state. Parts may be half restored.
         """
         files = self._files("state")
         if not files:
             return None
-        content = next(filter(None, (self._read(path) for _, path in files)), None)
+        content = self._read_first_valid(files)
         if content is None:
             raise BrokenState(f"{files[0][1]}: cut or changed since it was written")
         if content["code"] != self.code:
             raise BrokenState(f"{files[0][1]}: saved by other code of the run")
         best = content["progress"]["best"]
         if best is not None:
-            self._best(best["step"])
+            self._read_best(best["step"])
         for name, part in self.parts.items():
             part.load_state_dict(content["parts"][name])
         self.generator.set_state(content["generator"])
@@ -82,12 +92,12 @@ class RunState:
         return content["progress"]
 
     def save_best(self, step: int) -> None:
-        """Keep the weights of the best checkpoint so far, of model and objective."""
+        """Save the present weights of model and objective as the best checkpoint."""
         self._write("best", step, {name: module.state_dict() for name, module in self._modules()})
 
     def load_best(self, step: int) -> None:
-        """Put the best checkpoint's weights back; BrokenState where they are not there any more."""
-        weights = self._best(step)
+        """Load the weights of the best checkpoint; raise BrokenState if they are missing or broken."""
+        weights = self._read_best(step)
         for name, module in self._modules():
             module.load_state_dict(weights[name])
 
@@ -98,42 +108,56 @@ class RunState:
     def _modules(self) -> list[tuple[str, nn.Module]]:
         return [(name, part) for name, part in self.parts.items() if isinstance(part, nn.Module)]
 
-    def _best(self, step: int) -> dict[str, Any]:
-        weights = next((self._read(path) for other, path in self._files("best") if other == step), None)
+    def _delete_others(self, kind: str, kept: int | None) -> None:
+        """Delete the files of a kind from all steps but one."""
+        for step, path in self._files(kind):
+            if step != kept:
+                path.unlink(missing_ok=True)
+
+    def _read_first_valid(self, files: Sequence[tuple[int, Path]]) -> dict[str, Any] | None:
+        for _, path in files:
+            content = self._read(path)
+            if content is not None:
+                return content
+        return None
+
+    def _read_best(self, step: int) -> dict[str, Any]:
+        files = [(other, path) for other, path in self._files("best") if other == step]
+        weights = self._read_first_valid(files[:1])
         if weights is None:
             raise BrokenState(f"{self.folder}: the best weights, of step {step}, are absent or broken")
         return weights
 
     def _files(self, kind: str) -> list[tuple[int, Path]]:
         """Return step and path of the files of a kind, the latest first."""
-        return sorted(
-            ((int(path.stem.split("-")[1]), path) for path in self.folder.glob(f"{kind}-*-*.pt")),
-            reverse=True,
-        )
+        files = []
+        for path in self.folder.glob(f"{kind}-*-*.pt"):
+            files.append((int(path.stem.split("-")[1]), path))
+        return sorted(files, reverse=True)
 
     def _write(self, kind: str, step: int, content: Any) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
-        aside = self.folder / f"{kind}.new"
+        temporary = self.folder / f"{kind}.new"
         try:
-            torch.save(content, aside)
-        except RuntimeError as error:  # the library says no more of a full disk than where its writer stopped
+            torch.save(content, temporary)
+        except RuntimeError as error:  # the message of torch does not say that the disk is full
             failed = not_written(self.folder, error)
-            aside.unlink(missing_ok=True)
+            temporary.unlink(missing_ok=True)
             raise failed from None
-        aside.replace(self.folder / f"{kind}-{step}-{sha256_of(aside)[:32]}.pt")
+        temporary.replace(self.folder / f"{kind}-{step}-{sha256_of(temporary)[:32]}.pt")
 
     def _read(self, path: Path) -> dict[str, Any] | None:
-        """Return what a file holds, None where its bytes are not those that were written."""
+        """Return the content of a file, or None if it does not match the digest in its name."""
         if sha256_of(path)[:32] != path.stem.rpartition("-")[2]:
             return None
         return torch.load(path, map_location="cpu", weights_only=True)
 
 
 class StopSignal:
-    """Notice SIGTERM and SIGINT, so that a run saves its state before it leaves."""
+    """Catches SIGTERM and SIGINT in a `with` block, so that a run can save its state before it ends."""
 
     def __init__(self) -> None:
-        self.asked = False
+        self.requested = False
         self._before: dict[int, Any] = {}
 
     def __enter__(self) -> "StopSignal":
@@ -146,9 +170,19 @@ class StopSignal:
             signal.signal(number, handler)
 
     def _note(self, number: int, frame: FrameType | None) -> None:
-        self.asked = True
+        self.requested = True
 
-    def leave_if_asked(self, step: int, steps: int) -> None:
-        """Raise KeyboardInterrupt after a signal, unless the run is done anyway."""
-        if self.asked and step < steps:
+    def raise_if_requested(self, step: int, steps: int) -> None:
+        """Raise KeyboardInterrupt after a signal, unless the last step is done."""
+        if self.requested and step < steps:
             raise KeyboardInterrupt
+
+
+def pause_between_saves(spent: float, every: float = SAVE_EVERY_SECONDS) -> float:
+    """Return the seconds until the next state is saved: `every`, or more if saving is slow.
+
+    Args:
+        spent: the seconds that the last save took.
+        every: the usual interval in seconds.
+    """
+    return max(every, min(spent / SAVE_SHARE, SAVE_LEAST * every))

@@ -11,7 +11,7 @@ from replicse.cli.closing import own_row_lines
 from replicse.cli.diagnose import refuse_assignments
 from replicse.cli.why import difference_line
 from replicse.errors import BadInput
-from replicse.judge.table import CellResult, ColumnHead, RowHead
+from replicse.judge.verdicts.table import CellResult, ColumnHead, RowHead
 from replicse.show.content.differences import difference_notes, write_differences
 from replicse.show.content.grids import Heading, own_rows_first
 from replicse.show.content.tables import grid_of

@@ -13,9 +13,9 @@ from replicse.compile.compiler import compile_study
 from replicse.compile.item_plan import plan_item
 from replicse.errors import BadInput
 from replicse.files import read_json, write_json
-from replicse.judge.measurements import Measurements
-from replicse.judge.origins import records_of
-from replicse.judge.tabulate import item_result
+from replicse.judge.values.measurements import Measurements
+from replicse.judge.values.origins import records_of
+from replicse.judge.verdicts.tabulate import item_result
 from replicse.registry.artefacts import PROVENANCE
 
 WORKFLOW = ["--workflow", str(ROOT / "workflow")]

@@ -81,6 +81,11 @@ def test_ctrl_c_leaves_snakemake_the_time_that_it_takes_to_end_its_jobs():
     )
 
 
+def test_a_snakemake_that_ctrl_c_has_killed_before_its_first_job_is_an_interruption():
+    with pytest.raises(KeyboardInterrupt):
+        run.exit_code(["sh", "-c", "kill -INT $$"], Path())
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_what_asks_a_run_to_end_asks_its_jobs(tmp_path, number):
     job = f"trap 'echo ended > {tmp_path}/ended; exit 1' TERM; echo > {tmp_path}/began; while :; do sleep 0.1; done"
@@ -144,7 +149,7 @@ def test_snakemake_is_told_the_config_and_the_targets(calls, capsys, monkeypatch
     assert main(["run", "simcse_table3", *words, "--profile", "gpu-box", "--", "--notemp"]) == 0
     (told,) = calls
     assert capsys.readouterr().out == "", "the address of a page that was not made"
-    assert told[:2] == ["-m", "snakemake"] and told[-3:] == ["--notemp", "--", "simcse_table3"]
+    assert told[:3] == ["-m", run.QUIET, "snakemake"] and told[-3:] == ["--notemp", "--", "simcse_table3"]
     text = " ".join(told)
     assert f"--profile {ROOT}/workflow/profiles/gpu-box" in text and "--cores" not in text
     assert "--keep-going" in told and "--rerun-incomplete" in told
@@ -208,7 +213,7 @@ def test_a_report_of_what_there_was_does_not_outlive_the_whole_study(calls, word
 
 def test_of_two_studies_started_together_the_second_is_refused(tmp_path):
     """Snakemake's own lock comes seconds later than the second start."""
-    said = r"another `replicse run` is at work there; wait for it or end it"
+    said = r"another `replicse run` uses this folder; wait for it or end it"
     with hold(tmp_path), pytest.raises(BadInput, match=said):
         hold(tmp_path)
     hold(tmp_path).close()

@@ -4,6 +4,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
+import replicse.encoder.packed.linear as packed_linear
 from replicse.encoder.packed.linear import Linear, linear
 
 
@@ -44,3 +45,16 @@ def test_no_gradient_is_computed_for_what_needs_none():
     layer(values).sum().backward()
     torch.testing.assert_close(values.grad, layer.weight.sum(0).expand(2, 3))
     assert layer.weight.grad is None and layer.bias.grad is None
+
+
+@pytest.mark.parametrize("rows", [0, 1, 70])
+def test_products_by_onednn_equal_those_of_torch_to_rounding(rows, monkeypatch):
+    monkeypatch.setattr(packed_linear, "multiplies_by_onednn", lambda: True)
+    values, whole, bias = torch.randn(rows, 16), torch.randn(24, 16), torch.randn(8)
+    inputs, plain = [], F.linear
+    monkeypatch.setattr(F, "linear", lambda given, *rest: inputs.append(given.layout) or plain(given, *rest))
+    ours = with_gradients(lambda values, whole, bias: linear(values, whole[8:16], bias), values, whole, bias)
+    theirs = with_gradients(lambda values, whole, bias: plain(values, whole[8:16], bias), values, whole, bias)
+    assert inputs == [torch._mkldnn]
+    for one, other in zip(ours, theirs, strict=True):
+        torch.testing.assert_close(one, other, rtol=1e-5, atol=1e-5)

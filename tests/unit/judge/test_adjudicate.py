@@ -1,4 +1,4 @@
-"""Adjudication: the cells that stand for one another, and the words of an interval."""
+"""Test adjudication: counterparts of cells, and outcomes by interval."""
 
 import math
 import statistics
@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from planned import WORKFLOW
 
-from replicse.judge.adjudicate import gap_noise, outcome
-from replicse.judge.table import CellResult
+from replicse.judge.adjudication.adjudicate import gap_noise, outcome
+from replicse.judge.verdicts.table import CellResult
 from replicse.spec.counterparts import counterparts
 from replicse.spec.papers import load_papers
 from replicse.spec.printed import Reported
@@ -53,10 +53,10 @@ MEAN_OF_5 = {"statistic": "mean", "seeds": 5, "sd": 0.4}
 @pytest.mark.parametrize(
     ("ours", "reported", "other", "noise"),
     [
-        # Print is one draw, our mean that of four; or each side is one draw.
+        # The printed number is one run and ours the mean of four runs; or each side is one run.
         (SEEDS, printed("75.0"), None, lambda sd: T_3 * sd * math.sqrt(1 + 1 / 4) + 0.05),
         (SEEDS, printed("75.0"), printed("74"), lambda sd: T_3 * sd * math.sqrt(2) + 0.55),
-        # A mean of five with a spread of its own.
+        # A printed mean of five runs with a printed spread.
         (SEEDS, printed("75.0", **MEAN_OF_5), None, lambda sd: T_3 * math.sqrt(0.16 / 5 + sd**2 / 4) + 0.05),
         (SEEDS, printed("1.0", statistic="sd", seeds=5), None, None),
         (SEEDS[:2], printed("75.0"), None, None),

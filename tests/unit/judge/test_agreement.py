@@ -1,4 +1,4 @@
-"""Agreement of order, best row and signs: by hand, against slow loops, and as properties."""
+"""Test order, best row and signs against examples and slow loops."""
 
 import itertools
 import math
@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replicse.judge.agreement import BestRow, best_row, rank_agreement, row_differences
-from replicse.judge.statistics import Paired, p_of_mean, paired, paired_difference
+from replicse.judge.statistics.agreement import BestRow, best_row, rank_agreement, row_differences
+from replicse.judge.statistics.intervals import Paired, p_of_mean, pair_by_seed, paired_difference
 
 REPORTED = {"none": 82.5, "crop": 77.8, "deletion": 75.9, "mlm": 62.2}
 
 
 def slow_tau(first, second):
-    """Concordant minus discordant pairs over the root of the untied pairs of each side."""
+    """Compute tau-b: concordant minus discordant pairs over the root of the untied pairs of each side."""
     both = only_first = only_second = 0
     for i in range(len(first)):
         for j in range(i):
@@ -28,7 +28,7 @@ def slow_tau(first, second):
 
 
 def seeded(spread=0.5, count=5, seed=0, reported=REPORTED):
-    """Our values scattered around the reported ones."""
+    """Create values that scatter around the reported ones."""
     generator = np.random.default_rng(seed)
     return {
         row: (number + spread * generator.normal(size=count)).tolist() for row, number in reported.items()
@@ -135,4 +135,4 @@ def test_pairs_are_the_seeds_that_both_sides_have():
     assert paired_difference([None], [1.0, 2.0]) is None
     for first, second in (([1.0, 2.0], [1.0, 2.0, 3.0]), ([], [1.0, 2.0])):
         with pytest.raises(ValueError, match="cannot be paired"):
-            paired([first, second])
+            pair_by_seed([first, second])

@@ -1,4 +1,4 @@
-"""The audit of the shipped papers: the whole list of findings, and the sizes that it counts with."""
+"""Test all findings on the shipped papers, and the sizes of datasets."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ from planned import WORKFLOW, shipped_audit
 from replicse.data.sts import load_sts
 from replicse.data.transfer import load_transfer
 from replicse.files import read_rows
-from replicse.judge.audit import audit, audit_plan
+from replicse.judge.audit.audit_papers import audit, audit_plan
 from replicse.spec.datasets import load_datasets
 
 DATASETS = load_datasets(WORKFLOW)
@@ -25,7 +25,7 @@ def findings():
 
 
 def test_every_finding_is_expected(findings):
-    """Checked by hand against the papers' texts: the reason stands beside a finding, that of a claim in claims.yaml."""
+    """Findings were checked in the papers; the reason is in the CSV file, or in claims.yaml for a claim."""
     expected = [
         tuple(row.values())[:4] for row in read_rows(Path(__file__).with_name("shipped_findings.csv"))
     ]
@@ -37,7 +37,7 @@ def test_every_finding_is_expected(findings):
 
 
 def test_a_cell_alone_has_the_findings_of_the_whole(shipped, findings):
-    """What `why` plans around one cell is enough for every rule, but for the notes on seeds of other papers."""
+    """`why` compiles only items related to a cell, enough for every rule except notes on other papers' seeds."""
     cells = {str(cell.id): cell for item in shipped.items for cell in shipped.described(item)}
     for rule in ("equal", "text"):
         name = next(name for one in findings if one.rule == rule for name in one.cells if name in cells)

@@ -1,4 +1,4 @@
-"""Claims: probabilities against slow loops, sides of several cells, our numbers, contradictions."""
+"""Test claims: probabilities against slow loops, sides of several cells, our numbers, contradictions."""
 
 import math
 
@@ -12,12 +12,12 @@ from made_up import write_scores
 from planned import shipped_plan
 from scipy import stats
 
-from replicse.judge.claim_outcomes import judge_claim
-from replicse.judge.claims import judged_claims, study_claims
-from replicse.judge.measurements import Measurements
-from replicse.judge.multiplicity import count_significant
-from replicse.judge.readings import Reading
-from replicse.judge.study import results_of
+from replicse.judge.claims.claim_outcomes import judge_claim
+from replicse.judge.claims.judge_claims import judge_claims, study_claims
+from replicse.judge.report.judge_study import results_of
+from replicse.judge.statistics.multiplicity import count_significant
+from replicse.judge.values.measurements import Measurements
+from replicse.judge.values.readings import Reading
 from replicse.spec.claims import Claim, Relation, contradictions, load_claims
 from replicse.spec.expression import Expression
 
@@ -47,7 +47,7 @@ def test_probability_against_a_slow_loop_over_seeds(pairs, op):
     expected = stats.t.cdf(mean / math.sqrt(variance / len(slacks)), len(slacks) - 1)
     assert found.probability == pytest.approx(expected, abs=1e-6)
     assert found.n_seeds == len(pairs)
-    # Beside the bounds themselves, where the last bit decides.
+    # Not at the bounds, because there the last bit decides.
     if expected > 0.9501:
         assert found.outcome == "supported"
     elif expected < 0.0499:
@@ -57,7 +57,7 @@ def test_probability_against_a_slow_loop_over_seeds(pairs, op):
 
 
 def test_a_claim_of_many_parts_is_contradicted_only_after_holm():
-    """Of ten parts without a difference one fails at 0.05 in 40% of claims; after Holm in 5%."""
+    """Without a difference, one of ten parts fails at 0.05 in 40% of claims, but in 5% after Holm's correction."""
     draws = np.random.default_rng(0).uniform(size=(20_000, 10))
     assert np.mean((draws <= 0.05).any(axis=1)) == pytest.approx(1 - 0.95**10, abs=0.015)
     assert np.mean([count_significant(row) > 0 for row in draws]) == pytest.approx(1 - 0.995**10, abs=0.007)
@@ -70,11 +70,11 @@ def test_sides_made_of_several_cells(text, values, value, half):
     side = Expression(text)
     by_name = dict(zip("abcdefgh", values, strict=False))
     assert side(by_name) == pytest.approx(value)
-    assert side.room(by_name, dict.fromkeys(by_name, 0.05)) == pytest.approx(half, rel=2e-3)
+    assert side.rounding_error(by_name, dict.fromkeys(by_name, 0.05)) == pytest.approx(half, rel=2e-3)
 
 
 def peaked(row, seed):
-    """Return a score that is best at p = 0.1, with the same noise for all rows of a seed and a little of their own."""
+    """Return a score with a maximum at p = 0.1; all rows of a seed share most of the noise."""
     printed = {"p0.01": 72.6, "p0.05": 81.1, "p0.1": 82.5, "p0.15": 81.4, "p0.2": 80.5, "p0.5": 71.0}
     return printed.get(row, 43.6) + 3 * seed + 0.01 * (sum(map(ord, row)) * seed % 7)
 
@@ -87,7 +87,7 @@ def test_ours_by_paired_seeds_and_at_another_scale_no_numbers(tmp_path, monkeypa
         write_scores(plan, plan.items, lambda cell, seed: peaked(cell.row.id, seed))
         results = results_of(plan.items, Measurements(plan))
         claims = study_claims(plan.names, plan.studied)
-        rows[scale] = {row.claim: row for row in judged_claims(plan, claims, results)}
+        rows[scale] = {row.claim: row for row in judge_claims(plan, claims, results)}
     best, ours = (
         rows["paper"]["simcse/default-dropout-best"],
         {key: row.ours for key, row in rows["paper"].items()},
@@ -96,7 +96,7 @@ def test_ours_by_paired_seeds_and_at_another_scale_no_numbers(tmp_path, monkeypa
     assert outcomes == ["supported", "contradicted", "supported", 3] and best.probability > 0.95
     said = "reproduction study: 1 of 7 parts fails: simcse/table3/p0.1/stsb-dev > simcse/table3/p0.2"
     assert said in best.reason
-    # Cells of items that the study leaves out are missing, and differences are to printed numbers.
+    # Cells of items that are not in the study are missing, and differences are to printed numbers.
     assert ours["simcse/one-encoder"] == "not run"
     assert ours["repro/dropout-differences"] == "undetermined", "one of several parts fails, after Holm none"
     best, bounded = (rows["compact"][name] for name in ("simcse/default-dropout-best", "repro/dropout-range"))

@@ -1,4 +1,4 @@
-"""The diagnosis of a number: where it lies, which facts list which causes, threads whose cause both sides confirmed."""
+"""Test the diagnosis of numbers, also on threads in which both sides confirmed the cause."""
 
 import argparse
 
@@ -6,8 +6,8 @@ import pytest
 
 from replicse.checked import read_yaml
 from replicse.cli import diagnose as verb
-from replicse.judge.diagnosis import diagnose, standing_of
-from replicse.judge.published import PublishedCell, SeedSpread
+from replicse.judge.adjudication.diagnosis import diagnose, standing_of
+from replicse.judge.adjudication.published import PublishedCell, SeedSpread
 from replicse.spec.causes import Cause, Measured, load_causes
 from replicse.spec.printed import Reported
 from replicse.workspace import packaged
@@ -19,7 +19,7 @@ CASES = [
     for case in read_yaml(WORKFLOW / "causes-check.yaml")
     if THREADS[case["cause"]][case["thread"]] == "author and reporter"
 ]
-# Threads whose first post states no setting: a title with a number, versions without those of the authors, a data set.
+# The first post of these threads states no setting: a number in a title, versions of one side only, a dataset.
 SILENT = ("princeton-nlp/SimCSE#4", "SeanLee97/AnglE#68", "embeddings-benchmark/mteb#240")
 
 
@@ -36,7 +36,7 @@ def known(printed="76.25", path="sts/avg", kind="trained", **more):
 
 @pytest.mark.parametrize("case", CASES, ids=[case["thread"] for case in CASES])
 def test_a_stated_fact_lists_the_confirmed_cause_and_without_one_no_cause_is_chosen(case):
-    """Given only what the asker had written."""
+    """Use only facts from the first post of a thread."""
     parser = argparse.ArgumentParser()
     verb.add_arguments(parser)
     found = verb.diagnosed(parser.parse_intermixed_args([*case["words"], "--workflow", str(WORKFLOW)]))

@@ -1,4 +1,4 @@
-"""How much is enough: what the seeds of made-up cells tell of print, and how many the present gap asks for."""
+"""Test which differences the seeds of generated cells detect, and how many seeds a difference needs."""
 
 import json
 from pathlib import Path
@@ -11,9 +11,9 @@ from places import ROOT
 
 from replicse.cli import main
 from replicse.compile.compiler import compile_study
-from replicse.judge.evidence import needed_of_cell, power_lines, printed_form
-from replicse.judge.measurements import Measurements
-from replicse.judge.study import results_of
+from replicse.judge.report.judge_study import results_of
+from replicse.judge.values.measurements import Measurements
+from replicse.judge.verdicts.evidence import needed_of_cell, power_lines, printed_form
 from replicse.spec.printed import Reported
 
 WORKFLOW = ROOT / "workflow"
@@ -23,13 +23,13 @@ CONFIG = {"scale": "paper", "papers": {"simcse": ["table3"]}, "seeds": [0, 1, 2]
 
 
 def near_print(cell, place):
-    """Row p0.5 is far below print, every other near it."""
+    """Return a score far below the printed one for row p0.5, and close to it for other rows."""
     return cell.reported.number.value + (-20.0 if cell.row.id == "p0.5" else 0.0) + OFFSETS[place]
 
 
 @pytest.fixture
 def studied(tmp_path, monkeypatch):
-    """A plan, its cells by row, and their results on made-up scores."""
+    """Return a study, the cells by row, and their results on generated scores."""
     monkeypatch.chdir(tmp_path)
     plan = compile_study(CONFIG, WORKFLOW)
     write_scores(plan, [ITEM], near_print)

@@ -1,4 +1,4 @@
-"""A study judged once: four files from the items' results, an absent item, and verbs that say the same."""
+"""Test judging a complete study: four CSV files, a missing item, and the same output of verbs."""
 
 import json
 import shutil
@@ -12,12 +12,12 @@ from replicse.cli import main, why
 from replicse.compile.compiler import compile_study
 from replicse.compile.item_plan import plan_item
 from replicse.files import read_json, read_rows, write_json
-from replicse.judge import study
-from replicse.judge.audit import NOT_AUDITED, audit, audit_plan, findings_on
-from replicse.judge.csv_rows import TIDY
-from replicse.judge.measurements import Measurements
-from replicse.judge.study import judge_study, read_results
-from replicse.judge.tabulate import item_result
+from replicse.judge.audit.audit_papers import NOT_AUDITED, audit, audit_plan, findings_on
+from replicse.judge.report import judge_study as study
+from replicse.judge.report.csv_rows import TIDY
+from replicse.judge.report.judge_study import judge_study, read_results
+from replicse.judge.values.measurements import Measurements
+from replicse.judge.verdicts.tabulate import item_result
 
 CONFIG = {
     "scale": "compact",
@@ -34,7 +34,7 @@ def plan():
 
 @pytest.fixture(autouse=True)
 def _audited_once(monkeypatch):
-    """The audit of the shipped papers is the same for each test."""
+    """Audit the shipped papers once, because the result is the same for each test."""
     for module in (audit_verb, why, study):
         real = module.audit_plan
 
@@ -47,13 +47,13 @@ def _audited_once(monkeypatch):
 
 @pytest.fixture
 def tabulated(plan, tmp_path, monkeypatch):
-    """A folder in which every item of the study is tabulated, and its config."""
+    """Return a folder with a result for every item of the study, and its config."""
     monkeypatch.chdir(tmp_path)
     write_scores(plan, plan.items, lambda cell, seed: 60 + len(cell.row.id) + 0.3 * seed)
     evaluations = Measurements(plan)
     for item in plan.items.values():
         write_json(plan.paths.item(item.id), item_result(plan_item(plan, item), evaluations).plain())
-    for name in ("config.json", "config.yaml"):  # JSON is YAML too
+    for name in ("config.json", "config.yaml"):  # JSON is also valid YAML
         (tmp_path / name).write_text(json.dumps(CONFIG))
     return tmp_path
 
@@ -98,14 +98,14 @@ def test_four_files_hold_what_the_verbs_print(tabulated, plan, capsys):
 
 
 def test_judging_needs_no_evaluation(tabulated, plan):
-    """Claims and adjudication cannot contradict the tables: they read nothing else."""
+    """Claims and adjudication read only the items' results, so they cannot contradict the tables."""
     before = judge_study(plan, read_results(plan))
     write_scores(plan, plan.items, lambda cell, seed: 1.0)
     assert judge_study(plan, read_results(plan)) == before
 
 
 def test_what_cannot_be_planned_at_the_papers_scale_stops_no_study(tmp_path, caplog):
-    """A backbone that paper.yaml lacks, for a paper that nobody asked for, once ended judge and report."""
+    """A backbone that is missing in paper.yaml of an unrelated paper must not stop judge and report."""
     workflow = shutil.copytree(WORKFLOW, tmp_path / "workflow")
     scale = workflow / "scales" / "paper.yaml"
     lines = scale.read_text().splitlines(keepends=True)

@@ -1,4 +1,4 @@
-"""`replicse.load`: results as DataFrames."""
+"""Test `replicse.load`, which returns results as DataFrames."""
 
 import math
 import re
@@ -10,7 +10,7 @@ import replicse
 from replicse.compile.specifications import hash_code
 from replicse.errors import BadInput
 from replicse.files import write_json
-from replicse.judge.csv_rows import TIDY
+from replicse.judge.report.csv_rows import TIDY
 from replicse.provenance.source import SourceCode
 
 READ = "sts-dev/STS-B/all"
@@ -41,7 +41,7 @@ CONFIG = {"scale": "micro", "papers": {"simcse": ["table3"], "diffcse": "all"}, 
 
 
 def write_item(folder, name, *cells):
-    """Write an item of a results folder that holds some cells."""
+    """Write an item with some cells into a results folder."""
     rows = [{"id": one["row"], "label": one["row"]} for one in cells]
     columns = [{"id": one["column"], "label": one["column"]} for one in cells]
     head = {"item": name, "paper": name.split("/")[0], "scale": "micro", "comparable": False, "kind": "table"}
@@ -51,7 +51,7 @@ def write_item(folder, name, *cells):
 
 @pytest.fixture
 def results(tmp_path):
-    """A results folder of two items, one of them of sentences, and an item of another study."""
+    """Return a results folder with two items, one of them with sentences, and an item of another study."""
     write_item(tmp_path, "simcse/table3", NONE, NA)
     write_item(tmp_path, "diffcse/table9", TEXTS)
     write_item(tmp_path, "simcse/table1", cell("none", values=[value(0, 1.0, "e9", "r9")]))
@@ -60,7 +60,7 @@ def results(tmp_path):
 
 
 def test_only_what_the_record_asks_for_is_loaded(results):
-    """The values were once of the last study, and the cells of every table that was ever written there."""
+    """Items of earlier studies may still be in the folder and must be ignored."""
     study = replicse.load(results)
     assert set(study.values["item"]) == {"table3"}
     assert set(study.cells["item"]) == {"table3", "table9"}
@@ -102,7 +102,7 @@ def test_an_item_that_contradicts_itself_is_refused(results, change, sentence):
 
 
 def test_numbers_of_a_run_of_other_code_are_loaded_with_a_warning(results, caplog):
-    """Two edits later the numbers of the code before were shown as those of now."""
+    """Results of older code must not be shown as current ones."""
     modules = ["replicse.evaluation.correlation"]
     digests = {"code": hash_code(SourceCode(), modules)}
     evaluation = {"stage": "evaluate", "id": "e1.fast", "digests": digests, "modules": modules, "inputs": []}

@@ -1,4 +1,4 @@
-"""What a number was computed on: in every record, and marked wherever two machines made one result."""
+"""Test that records contain the machine, and that results from two machines are marked."""
 
 from pathlib import Path
 
@@ -9,12 +9,12 @@ from made_up import RECIPE, made_plan, write_evaluation, write_paper
 
 from replicse.compile.item_plan import plan_item
 from replicse.files import read_json, write_json
-from replicse.judge.csv_rows import table_rows, tidy_rows
-from replicse.judge.document import judged_item
-from replicse.judge.machines import machine_of, mixture, recorded
-from replicse.judge.measurements import Measurements
-from replicse.judge.story import cell_story, find_cell
-from replicse.judge.tabulate import item_result
+from replicse.judge.report.build_report import judged_item
+from replicse.judge.report.csv_rows import table_rows, tidy_rows
+from replicse.judge.report.explain_cell import cell_story, find_cell
+from replicse.judge.values.machines import describe_mixture, machine_of, recorded_machines
+from replicse.judge.values.measurements import Measurements
+from replicse.judge.verdicts.tabulate import item_result
 from replicse.provenance.record import computed
 from replicse.runtime.machine import hardware
 from replicse.show.content.tables import grid_of, remarks
@@ -24,7 +24,7 @@ CPU = torch.device("cpu")
 
 
 def record(processor="One", device="cpu", **more):
-    """Return the provenance that a job on a processor writes."""
+    """Return the provenance record of a job on a processor."""
     made = {"device": device, "accelerator": "", "threads": 2, "kernel": {"oneDNN": "3.12"}}
     build = {"torch_build": {"__version__": "2.13"}, "settings": {"OMP_NUM_THREADS": "2"}}
     place = {"processor": processor, "kernel_flags": "fma avx2 avx512f amx_tile"}
@@ -60,9 +60,9 @@ def test_a_run_that_is_resumed_elsewhere_names_both_machines(tmp_path, monkeypat
     second = trainer("Two")
     second.run()
     assert second.machines == [record("One"), record("Two")]
-    both = recorded({**record("Two"), "resumed_from": [record("One")]})
+    both = recorded_machines({**record("Two"), "resumed_from": [record("One")]})
     assert [machine.processor for machine in both] == ["Two", "One"]
-    assert mixture(both).startswith("made on 2 machines: One (")
+    assert describe_mixture(both).startswith("made on 2 machines: One (")
 
 
 RECIPES = {"first": RECIPE, "second": {"like": "first", "init": {"use": "first"}}}
@@ -74,7 +74,7 @@ TABLE = {
 
 
 class Study:
-    """A made-up table of one cell whose two runs start from two others."""
+    """A generated table with one cell, whose two runs start from two other runs."""
 
     def __init__(self, folder):
         reported = [{"item": "table1", "row": "r", "column": "a", "value": "70.0"}]

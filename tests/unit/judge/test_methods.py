@@ -1,4 +1,4 @@
-"""Methods by study: one line for each method, whatever its rows are called, and effects against the shared one."""
+"""Test methods across studies: one line for each method, and effects against the shared method."""
 
 from places import ROOT
 
@@ -19,11 +19,11 @@ def test_methods_of_the_committed_studies(monkeypatch):
         "compact": 3.9,
         "followups": 3.4,
     }
-    # Rows of the same runs are one method, in the table that has an effect of it.
+    # Rows with the same runs are one method; the table with an effect is used.
     bare = methods["simcse/unsup, dropout.hidden 0.0, dropout.attention 0.0"]
     assert (
         bare.label == "No dropout"
         and bare.results["compact"].effect.over == "over 9 pairs of backbone and seed"
     )
-    # That against another baseline is none.
+    # An effect against another baseline is not used.
     assert methods["twotier/multitask"].results["twotier"].effect is None

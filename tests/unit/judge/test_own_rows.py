@@ -1,4 +1,4 @@
-"""Rows of a person's own: in any item, at every scale, by a folder or a hub id; the printed rows are not run."""
+"""Test rows of the user: in any item, at every scale, by folder or hub id, without running printed rows."""
 
 from argparse import Namespace
 from pathlib import Path

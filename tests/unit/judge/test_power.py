@@ -1,4 +1,4 @@
-"""Power of the verdict of a cell: closed forms against simulation, and the bounds of what seeds tell."""
+"""Test the power of verdicts: closed forms against simulation, and limits."""
 
 import math
 
@@ -6,22 +6,22 @@ import numpy as np
 import pytest
 from scipy.special import fdtr, stdtrit
 
-from replicse.judge.power import power, seeds_for, smallest_gap
-from replicse.judge.statistics import order_statistic_interval
+from replicse.judge.statistics.intervals import order_statistic_interval
+from replicse.judge.statistics.power import power, seeds_for, smallest_gap
 from replicse.spec.printed import Spread
 
 DRAWS = 20_000
 
 
 def drawn(seeds, of, gap, reduce):
-    """Return mean and deviation of our seeds, and a printed number of other runs, in each of many studies."""
+    """Return mean and deviation of our seeds, and a printed number of other runs, in each simulated study."""
     random = np.random.default_rng(seeds + of)
     ours, theirs = random.normal(size=(DRAWS, seeds)), random.normal(size=(DRAWS, of)) + gap
     return ours.mean(axis=1), ours.std(axis=1, ddof=1), reduce(theirs, axis=1)
 
 
 def close(share, expected):
-    """Return whether a share of the draws is within four standard errors of what is expected."""
+    """Return whether a share is within four standard errors of the expected share."""
     return abs(share - expected) <= 4 * math.sqrt(expected * (1 - expected) / DRAWS)
 
 
@@ -29,7 +29,7 @@ def close(share, expected):
     ("seeds", "of", "runs"), [(3, 1, 0), (5, 1, 0), (5, 5, 0), (1, 1, 50), (5, 1, 50), (10, 1, 4)]
 )
 def test_the_power_is_that_of_the_verdict_in_simulated_studies(seeds, of, runs):
-    """The rule of the verdict: a published spread of some runs is pooled with ours where an F test allows it."""
+    """As in the verdict, a published spread is pooled with ours unless an F test refutes it."""
     random = np.random.default_rng(seeds + of)
     gap = smallest_gap(seeds, of=of, borrowed=max(0, runs - 1))
     mean = random.normal(size=DRAWS) / math.sqrt(seeds)
@@ -55,7 +55,7 @@ def test_the_power_against_a_maximum_is_that_of_simulated_studies():
 
 
 def test_no_number_of_seeds_tells_a_gap_that_one_printed_run_hides():
-    # (1.96 + 0.84) standard deviations: print stays one draw.
+    # (1.96 + 0.84) standard deviations, because the printed number is a single run.
     assert seeds_for(2.8) is None
     assert seeds_for(3.0) == 23 and seeds_for(-3.0) == 23
     assert seeds_for(2.0, of=5) is not None

@@ -1,4 +1,4 @@
-"""What is known of a cell: the paper's setting, published seeds, others' reruns, and a number among them."""
+"""Test the published numbers of a cell: settings, seeds, others' reruns, and the prediction interval."""
 
 import math
 from dataclasses import replace
@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from replicse.judge.published import SeedSpread, published_cell
+from replicse.judge.adjudication.published import SeedSpread, published_cell
 from replicse.spec.papers import load_papers
 from replicse.workspace import packaged
 
@@ -33,7 +33,7 @@ def test_one_more_run_lies_within_the_bounds_as_often_as_they_say():
 
 
 def test_a_mean_of_seeds_varies_less_but_for_what_labs_differ_by(papers):
-    """Of 10,000 labs: their own offset, five seeds each; and the mean of ten published seeds is itself uncertain."""
+    """Simulate 10,000 labs with an offset and five seeds each; the mean of ten published seeds is uncertain too."""
     random = np.random.default_rng(1)
     labs = random.normal(75.0, 0.6, 10_000)
     means = labs + random.normal(0.0, 0.8, (5, 10_000)).mean(0)

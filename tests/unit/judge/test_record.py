@@ -1,4 +1,4 @@
-"""Verdicts by source: closed forms, rounding, borrowed spreads, effects, shared readings, false alarms."""
+"""Test verdicts by source: closed forms, rounding, borrowed spreads, effects, shared readings, false alarms."""
 
 import math
 import statistics
@@ -8,15 +8,15 @@ import pytest
 from recorded import DIFFCSE, UNSUP, made_record, measurements_of, seeds_of, shipped_papers
 from scipy import stats
 
-from replicse.judge.claims import study_claims
-from replicse.judge.diagnosis import diagnose
-from replicse.judge.multiplicity import controlled
-from replicse.judge.published import published_cell
-from replicse.judge.record_cells import others_of, record_results, welch_interval
-from replicse.judge.record_claims import RecordNumbers
-from replicse.judge.record_diagnosis import recorded_cell, with_record
-from replicse.judge.record_summary import record_summary
-from replicse.judge.verdict import judge
+from replicse.judge.adjudication.diagnosis import diagnose
+from replicse.judge.adjudication.published import published_cell
+from replicse.judge.adjudication.record_diagnosis import add_record, recorded_cell
+from replicse.judge.claims.judge_claims import study_claims
+from replicse.judge.claims.record_claims import RecordNumbers
+from replicse.judge.report.record_summary import record_summary
+from replicse.judge.statistics.multiplicity import adjust_verdicts
+from replicse.judge.verdicts.record_cells import others_of, record_results, welch_interval
+from replicse.judge.verdicts.verdict import judge
 from replicse.spec.printed import Reported, Spread
 
 FIVE = ("74.99", "76.40", "75.09", "74.98", "75.30")
@@ -24,7 +24,7 @@ METRIC = "spearman"
 
 
 def results_of(lines, cell=UNSUP):
-    """Return what each source measured of a cell, by source and setting."""
+    """Return the measurements of a cell by source and setting."""
     measurements = measurements_of(lines)
     others = others_of(measurements, "/".join(cell.split("/")[:2]))
     return {(each.source, each.setting): each for each in others.get(f"{cell}/{METRIC}", ())}
@@ -56,7 +56,7 @@ def test_one_run_borrows_the_spread_of_another_source_and_never_its_values():
 @pytest.mark.parametrize("lines", [
     [("b", UNSUP, "printed", None, "73.47")],
     [("b", UNSUP, "printed", 0, "73.47"), ("b", UNSUP, "printed", 1, "74.47")],
-    # Neither the spread of another setting of the same source nor that of two runs can be borrowed.
+    # A spread of another setting of the same source, or of two runs, cannot be borrowed.
     [
         ("b", UNSUP, "printed", 0, "73.47"), *seeds_of("b", UNSUP, "four", FIVE),
         *seeds_of("c", UNSUP, "printed", FIVE[:2]),
@@ -149,7 +149,7 @@ def test_a_run_is_no_reading_of_a_maximum_or_spread_over_seeds():
 
 
 def claim_on(lines, name):
-    """Return the outcome of a claim, and how many of its cells the deciding source has."""
+    """Return the outcome of a claim, and how many cells the deciding source has."""
     measurements = measurements_of(lines)
     (claim,) = [
         each for each in study_claims(measurements.study.names, shipped_papers()) if each.name == name
@@ -170,7 +170,7 @@ def test_a_claim_is_tested_in_one_source_paired_by_seed():
     assert outcome.outcome == "contradicted"
     assert outcome.n_seeds == 5
     assert f"p = {expected:.3f}" in outcome.reason
-    # The values of two sources are never compared with each other.
+    # Values of two sources are never compared.
     apart = [*seeds_of("a", UNSUP, "printed", FIVE), *seeds_of("b", DIFFCSE, "printed", better)]
     outcome, ran = claim_on(apart, "diffcse/sts-gains")
     assert (outcome.outcome, ran) == ("not run", 1)
@@ -194,7 +194,7 @@ def test_a_claim_in_another_setting_is_no_verdict_on_the_paper():
 
 @pytest.mark.parametrize("count", [1, 3, 5])
 def test_a_number_of_the_same_distribution_is_seldom_called_higher_or_lower(count):
-    """Both labs draw from one distribution: at most 5% false alarms, also with a borrowed spread of five seeds."""
+    """If both labs sample from one distribution, at most 5% are false alarms, also with a borrowed spread."""
     generator, trials = np.random.default_rng(0), 3000
     runs = generator.normal(76.0, 0.8, (trials, 5 + count + 1)).round(2)
     alarms = 0
@@ -212,7 +212,7 @@ def test_a_number_of_the_same_distribution_is_seldom_called_higher_or_lower(coun
     ("gaps", "verdicts"), [((2.9,) * 4, {"lower"}), ((2.9, 0, 0, 0), {"within seed spread"})]
 )
 def test_verdicts_of_a_paper_are_controlled_together(gaps, verdicts):
-    """Alone each gap of 2.9 is outside of its interval, at p = 0.03: one in four cells may be chance."""
+    """Each gap of 2.9 alone is outside of the interval, at p = 0.03, but one in four such cells may be chance."""
     tasks, printed = ("STS12", "STS13", "STS14", "STS15"), (68.40, 82.41, 74.38, 80.91)
     lines = []
     for task, number, gap in zip(tasks, printed, gaps, strict=True):
@@ -220,7 +220,7 @@ def test_verdicts_of_a_paper_are_controlled_together(gaps, verdicts):
         lines += seeds_of("a", f"simcse/table5/unsup-simcse-bert-base/{task}", "printed", values)
     (alone,) = record_results(measurements_of(lines[:3]), ["simcse/table5"])
     assert [cell.verdict for cell in alone.cells if cell.p is not None] == ["lower"]
-    (together,) = controlled(record_results(measurements_of(lines), ["simcse/table5"]))
+    (together,) = adjust_verdicts(record_results(measurements_of(lines), ["simcse/table5"]))
     judged = [cell for cell in together.cells if cell.p is not None]
     assert {cell.verdict for cell in judged} == verdicts
     expected = stats.false_discovery_control([cell.p for cell in judged])
@@ -235,7 +235,7 @@ def test_counts_by_paper_and_item():
         ("a", "simcse/table1/none/stsb-dev", "printed", 0, "81.0"),
     ]
     measurements = measurements_of(lines)
-    results = controlled(record_results(measurements, measurements.study.items))
+    results = adjust_verdicts(record_results(measurements, measurements.study.items))
     others = {result.item: others_of(measurements, result.item, result) for result in results}
     summary = record_summary(shipped_papers(), made_record(lines), results, others)
     counts = {count.name: count for count in summary.items}
@@ -261,10 +261,10 @@ def test_a_diagnosis_has_reruns_of_others_and_effects_of_single_facts():
     assert recorded.every.low == 70.0
     effects = {tuple(sorted(each.facts)): each for each in recorded.effects}
     assert effects["batch", "devices"].effect.mean == pytest.approx(-0.5)
-    # The head is compared at four devices, where nothing else differs.
+    # The head is compared at four devices, because nothing else differs there.
     assert effects["pooling",].effect.mean == pytest.approx(-0.4)
     assert effects["pooling",].cell.startswith(UNSUP)
-    known = with_record(published, measurements)
+    known = add_record(published, measurements)
     assert known.reruns["b"] == 73.47
     found = diagnose(75.0, known, {"pooling": "cls-head"}, (), (), recorded)
     (fact,) = found.facts

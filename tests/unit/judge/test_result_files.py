@@ -1,4 +1,4 @@
-"""Results files of mteb, SentEval, SimCSE and ours: what each says, what is passed over, how two differ."""
+"""Test loading and comparing results files of mteb, SentEval, SimCSE and RepliCSE."""
 
 import json
 import shutil
@@ -9,8 +9,8 @@ from cases import cases
 
 from replicse.cli import main
 from replicse.errors import BadInput
-from replicse.judge.result_differences import compare_results
-from replicse.judge.result_files import read_results
+from replicse.judge.values.result_differences import compare_results
+from replicse.judge.values.result_files import read_results
 
 SEVEN = (68.4, 82.41, 74.38, 80.91, 78.56, 76.85, 72.23)
 STS = {f"STS{12 + n}": {"all": {"spearman": {"all": SEVEN[n] / 100, "wmean": 0.5}}} for n in range(5)}
@@ -61,7 +61,7 @@ OURS = {"avg": 75.5, "STS12": {"all": 68.4, "n": 3108, "low": 66.0}}
 
 
 def mteb(task, main_score, subset="default", split="test", **more):
-    """Return a result of today's mteb with one entry."""
+    """Return a result of the present mteb with one entry."""
     entry = {"main_score": main_score, "hf_subset": subset, "languages": ["eng-Latn"], **more}
     return {"task_name": task, "mteb_version": "1.14.17", "scores": {split: [entry]}}
 
@@ -148,7 +148,7 @@ def test_a_file_without_a_score_is_refused_and_left_as_it_is(tmp_path, name, doc
 
 
 def test_a_folder_is_read_past_what_it_lacks(tmp_path):
-    """Of a model's folder the one revision below it is read; an average needs all of its tasks."""
+    """The only revision below the folder of a model is used; an average needs all of its tasks."""
     model, revision = tmp_path / "org__a", tmp_path / "org__a" / "e34f"
     files = {
         "STS12": mteb("STS12", 0.7),
@@ -168,7 +168,7 @@ def test_a_folder_is_read_past_what_it_lacks(tmp_path):
     assert results.place == revision and results.scores == {"mteb/STS12": pytest.approx(70)}
     assert results.settings["model/name"] == "a" and results.settings["STS12: mteb_version"] == "1.14.17"
     passed = {name: remark for remark, names in results.remarks.items() for name in names}
-    assert passed["mteb/SciFact"].startswith("passed over") and "not JSON" in passed["broken.json"]
+    assert passed["mteb/SciFact"].startswith("skipped") and "not JSON" in passed["broken.json"]
     written(model / "abcd" / "STS12.json", mteb("STS12", 0.8))
     with pytest.raises(BadInput, match=r"name one: .*org__a/abcd, .*org__a/e34f"):
         read_results(model)
@@ -185,7 +185,7 @@ def test_one_of_several_models_in_a_file_is_named(tmp_path):
 
 
 def test_scores_of_other_rows_have_no_difference_nor_has_their_average(tmp_path):
-    """Rows that SentEval counts and the revision of a set of mteb are facts about the data."""
+    """Row counts of SentEval and dataset revisions of mteb are facts about the data."""
     results = []
     for name, rows in (("a", 750), ("b", 459)):
         tasks = {task: dict(parts) for task, parts in SENTEVAL.items()}
@@ -202,7 +202,7 @@ def test_scores_of_other_rows_have_no_difference_nor_has_their_average(tmp_path)
 
 
 def test_two_encoders_of_other_tokenizers_and_some_tasks_say_so(tmp_path, capsys, monkeypatch):
-    """The blank averages of a row of some tasks were passed over, "null"."""
+    """Averages of some tasks are null and must not be reported as skipped scores."""
     monkeypatch.chdir(tmp_path)
     for name in "ab":
         sts = {"STS12": {"all": 68.4}, "STS13": {"all": None}, "STS14": {"all": 250}, "avg": None}
@@ -210,12 +210,12 @@ def test_two_encoders_of_other_tokenizers_and_some_tasks_say_so(tmp_path, capsys
     assert main(["compare", "a.json", "b.json"]) == 0
     text = capsys.readouterr().out
     assert "tokenizer: of a in A, of b in B" in text and "A: not measured: sts/STS13/all\n" in text
-    assert "A: passed over, 250: sts/STS14/all\n" in text
+    assert "A: skipped, value 250: sts/STS14/all\n" in text
     assert "null" not in text and "avg" not in text
 
 
 def test_one_table_compares_each_task_once(tmp_path, capsys, monkeypatch):
-    """The best of the aggregations that both have stands for a task; what numerics may do is told from more."""
+    """The first aggregation that both have is compared."""
     monkeypatch.chdir(tmp_path)
     long = "AmazonCounterfactualClassification"
     for name, score, version in (("a", 0.7, "1"), ("b", 0.7005, "2")):

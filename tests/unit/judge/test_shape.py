@@ -1,10 +1,10 @@
-"""The shape of tabulated columns beside the paper's, and the sheet that shows it."""
+"""Test the shape of columns against the paper's, and the sheet that shows it."""
 
 import pytest
 from golden import example_report as example
 
-from replicse.judge.document import report
-from replicse.judge.shape import column_values, shapes
+from replicse.judge.report.build_report import report
+from replicse.judge.statistics.shape import column_values, shapes
 from replicse.show.pages.shape import shape_sheet
 
 PRINTED = {

@@ -1,4 +1,4 @@
-"""Intervals against slow loops, scipy and closed forms; their coverage."""
+"""Test intervals against slow loops, scipy and closed forms, and their coverage."""
 
 import math
 import statistics
@@ -7,17 +7,17 @@ import numpy as np
 import pytest
 
 from replicse.evaluation import bootstrap
-from replicse.judge import statistics as study
+from replicse.judge.statistics import intervals as study
 from replicse.spec.printed import Spread
 
 
 def slow_ranks(values):
-    """Rank of a value: how many are smaller, plus the mean place among its equals."""
+    """Compute the rank of each value: the number of smaller values plus the mean place among equal ones."""
     return [sum(w < v for w in values) + (sum(w == v for w in values) + 1) / 2 for v in values]
 
 
 def slow_spearman(first, second):
-    """Pearson of the ranks, term by term; NaN for a constant side."""
+    """Compute Pearson's correlation of the ranks, term by term; NaN if a side is constant."""
     x, y = slow_ranks(first), slow_ranks(second)
     mx, my = sum(x) / len(x), sum(y) / len(y)
     xy = sum((a - mx) * (b - my) for a, b in zip(x, y, strict=True))
@@ -26,7 +26,7 @@ def slow_spearman(first, second):
 
 
 def slow_bootstrap(statistic, columns, samples, level, seed):
-    """Percentile bootstrap that copies the drawn rows, one resample after another."""
+    """Compute a percentile bootstrap that copies the sampled rows, one resample after another."""
     count = len(columns[0])
     drawn = np.random.default_rng(seed).integers(count, size=(samples, count))
     results = [statistic(*[[column[row] for row in rows] for column in columns]) for rows in drawn]
@@ -35,14 +35,14 @@ def slow_bootstrap(statistic, columns, samples, level, seed):
 
 
 def pairs(count, seed=0, noise=1.0):
-    """Graded pairs with ties, as in the STS sets, and two encoders that see them through noise."""
+    """Return graded pairs with ties, as in the STS datasets, and two noisy encoders."""
     generator = np.random.default_rng(seed)
     gold = generator.integers(0, 6, count).astype(float)
     first, second = (gold + noise * generator.normal(size=count) for _ in range(2))
     return np.round(first, 1), np.round(second, 1), gold
 
 
-# One more draw
+# One more run
 
 
 def test_prediction_interval_of_three_by_hand():
@@ -74,11 +74,11 @@ def test_the_mean_of_more_draws_has_a_narrower_interval_than_one():
     assert study.prediction_interval([5.0], spread=Spread(0.84), of=50) == pytest.approx((5 - half, 5 + half))
 
 
-# Statistics of several more draws
+# Statistics of several more runs
 
 
 def draws_of(own, others, seed, trials=4000):
-    """Return normal draws as (trials, own) and (trials, others)."""
+    """Return normal samples as (trials, own) and (trials, others)."""
     draws = 75 + 0.84 * np.random.default_rng(seed).normal(size=(trials, own + others))
     return draws[:, :own], draws[:, own:]
 
@@ -117,7 +117,7 @@ def test_every_order_statistic_of_one_more_draw_is_that_draw(share, spread):
 
 
 def test_the_largest_draw_with_a_known_spread_by_hand():
-    """With many of our draws the mean is known: the largest of m is below x with Phi(x)^m."""
+    """With many runs of ours the mean is known, so the largest of m runs is below x with probability Phi(x)^m."""
     from scipy.stats import norm
 
     low, high = study.order_statistic_interval([10.0] * 100_000, 50, 1.0, spread=Spread(2.0))
@@ -134,7 +134,7 @@ def test_the_interval_of_a_standard_deviation_is_that_of_an_f_ratio():
 
 
 def test_below_three_seeds_nothing_has_an_interval_of_its_own():
-    """With two, Student's t has one degree of freedom: 12.7 standard deviations of noise, or none at all."""
+    """With two seeds, Student's t has one degree of freedom, so an interval would be 12.7 standard deviations."""
     for values in ([75.0], [55.14, 55.16], [50.0, 100.0]):
         assert study.spread_of(values) is None
         assert study.prediction_interval(values) is None
@@ -164,15 +164,15 @@ def test_spearman_interval_against_a_slow_bootstrap():
 
 
 def test_components_of_a_crossed_design_by_hand():
-    # Rows differ by 3, columns by 1, nothing else: all within a row is the column's own effect.
-    found = study.components([[0.0, 1.0], [3.0, 4.0]])
+    # Rows differ by 3 and columns by 1, so the spread within a row is the effect of the columns.
+    found = study.variance_components([[0.0, 1.0], [3.0, 4.0]])
     assert found == study.Components(pytest.approx(math.sqrt(4.5)), pytest.approx(math.sqrt(0.5)))
 
 
 def test_rows_that_differ_less_than_their_interaction_have_no_component():
-    assert study.components([[0.0, 1.0], [1.0, 0.0]]).between == 0
+    assert study.variance_components([[0.0, 1.0], [1.0, 0.0]]).between == 0
 
 
 @pytest.mark.parametrize("table", [[[1.0, 2.0]], [[1.0], [2.0]], [[1.0, None], [2.0, 3.0]], []])
 def test_no_components_of_what_is_no_whole_design(table):
-    assert study.components(table) is None
+    assert study.variance_components(table) is None

@@ -1,4 +1,4 @@
-"""Evaluations that contradict their place or themselves, the tidy table, and rows that a scale merges."""
+"""Test wrong evaluations, the tidy table, and rows that a scale merges."""
 
 import json
 import re
@@ -14,10 +14,10 @@ from places import ROOT
 from replicse.compile.item_plan import plan_item
 from replicse.compile.job_states import JobStates
 from replicse.errors import BadInput
-from replicse.judge.csv_rows import TIDY, tidy_rows
-from replicse.judge.measurements import Measurements
-from replicse.judge.pairs import packed_pairs
-from replicse.judge.tabulate import item_result
+from replicse.judge.report.csv_rows import TIDY, tidy_rows
+from replicse.judge.values.measurements import Measurements
+from replicse.judge.values.pairs import pack_pairs
+from replicse.judge.verdicts.tabulate import item_result
 
 PATH = "sts/STS12/all"
 PLAIN = {"id": "r", "encoder": {"use": "plain"}}
@@ -25,7 +25,7 @@ PLAIN = {"id": "r", "encoder": {"use": "plain"}}
 
 @pytest.fixture
 def planned(tmp_path, monkeypatch):
-    """Return a function that writes a paper of one column anew, and plans it."""
+    """Return a function that writes a paper with one column and compiles it."""
     monkeypatch.chdir(tmp_path)
 
     def plan_of(*rows, seeds=1):
@@ -47,7 +47,7 @@ def file_of(plan):
 
 
 def result_of(plan, *scores):
-    """Return the result where the encoders of each cell have these scores."""
+    """Return the result if the encoders of each cell have these scores."""
     for cell in plan.cells["made/table1"]:
         for encoder, score in zip(cell.encoders, scores, strict=False):
             write_evaluation(plan, plan.paths.evaluation(encoder, "fast"), {PATH: score})
@@ -106,14 +106,14 @@ def test_a_row_of_ones_own_is_told_less_the_printed_ones(tmp_path, monkeypatch):
 @cases
 def test_what_is_no_number_or_contradicts_its_own_file_is_refused(planned, suites, pairs, problem):
     plan, gold = planned(), np.arange(float(pairs))
-    packed = {"sts/STS12": packed_pairs(gold / 5, gold)} if pairs else {}
+    packed = {"sts/STS12": pack_pairs(gold / 5, gold)} if pairs else {}
     write_evaluation(plan, file_of(plan), suites, pairs=packed)
     with pytest.raises(BadInput, match=re.escape(problem)):
         result_of(plan)
 
 
 def test_a_metric_that_was_taken_out_of_an_evaluation_is_named_and_a_suite_is_still_to_come(planned):
-    """A study with a cell that nobody had measured was kept, and its status was complete."""
+    """A study with a cell that nobody measured must not be kept as complete."""
     plan = planned()
     for suites, named in (({"sts/STS13/all": 70.0}, True), ({"transfer/MR/accuracy": 70.0}, False)):
         write_evaluation(plan, file_of(plan), suites)

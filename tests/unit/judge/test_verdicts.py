@@ -1,4 +1,4 @@
-"""Verdicts: every branch, properties of the decision, and the coverage of the prediction interval."""
+"""Test verdicts: every branch, properties of the decision, and the coverage of the prediction interval."""
 
 import math
 import statistics
@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from replicse.judge.multiplicity import controlled
-from replicse.judge.statistics import disagrees
-from replicse.judge.table import ItemResult, Verdict
-from replicse.judge.verdict import judge
+from replicse.judge.statistics.intervals import spreads_disagree
+from replicse.judge.statistics.multiplicity import adjust_verdicts
+from replicse.judge.verdicts.table import ItemResult, Verdict
+from replicse.judge.verdicts.verdict import judge
 from replicse.spec.printed import Reported, Spread
 
 T_975 = {1: 12.706204736, 2: 4.302652730, 3: 3.182446305, 4: 2.776445105, 9: 2.262157163}
@@ -23,7 +23,7 @@ VERDICTS = typing.get_args(Verdict)
 
 
 def judged(values, reported="76.25", **changes):
-    """Judge values against a printed text."""
+    """Judge values against a printed number as text."""
     cell = Reported.of({"value": reported, "source": "x"}, "cell")
     if (sd := changes.pop("prior_sd", None)) is not None:
         changes |= {"prior": Spread(sd, changes.pop("prior_degrees", math.inf))} if sd else {"seedless": True}
@@ -75,15 +75,15 @@ def test_a_true_published_spread_is_refused_once_in_a_hundred_times(count, degre
     published = 0.84 * np.sqrt(
         random.chisquare(degrees, 20_000) / degrees if degrees < 99 else np.ones(20_000)
     )
-    refused = [disagrees(row, Spread(sd, degrees)) for row, sd in zip(draws, published, strict=True)]
+    refused = [spreads_disagree(row, Spread(sd, degrees)) for row, sd in zip(draws, published, strict=True)]
     assert np.mean(refused) == pytest.approx(0.01, abs=0.003)
-    assert not disagrees([1.0], Spread(0.84)) and disagrees([1.0, 1.0], Spread(0.84))
+    assert not spreads_disagree([1.0], Spread(0.84)) and spreads_disagree([1.0, 1.0], Spread(0.84))
 
 
 @pytest.mark.parametrize("runs", [4, 10, 50])
 @pytest.mark.parametrize("count", [1, 3, 5, 10])
 def test_false_alarms_are_five_percent_whatever_runs_a_spread_is_estimated_from(count, runs):
-    """With the normal quantile they were 14.5% for one seed and a spread from four runs."""
+    """With the normal quantile there were 14.5% for one seed and a spread from four runs."""
     random = np.random.default_rng(100 * count + runs)
     ours, printed = random.normal(size=(2000, count)), random.normal(size=2000)
     spreads = np.sqrt(random.chisquare(runs - 1, 2000) / (runs - 1))
@@ -97,7 +97,7 @@ def test_false_alarms_are_five_percent_whatever_runs_a_spread_is_estimated_from(
 
 
 def test_power_with_a_published_spread_is_not_lost_at_five_seeds():
-    """A rule that dropped it there made the power against a gap of three spreads fall from 77 to 55 percent."""
+    """Dropping the published spread at five seeds reduced the power against a gap of three spreads from 77% to 55%."""
     random = np.random.default_rng(5)
     ours, printed = random.normal(size=(2000, 5)), random.normal(size=2000) + 3.0
     with_it, alone = (
@@ -149,14 +149,14 @@ def test_a_number_without_seeds_is_equal_up_to_the_rounding_of_print_or_a_twenty
 
 @pytest.mark.parametrize("shift", [-3.0, -0.6, 0.0, 0.6, 3.0])
 def test_p_is_that_of_the_nearest_number_that_is_printed_so(shift):
-    """A number printed as 76 lies anywhere from 75.5 to 76.5."""
+    """A number printed as 76 is between 75.5 and 76.5."""
     values = [76.0 + shift + step for step in (-1.0, 0.0, 0.5, 0.5)]
     mean, scale = statistics.mean(values), statistics.stdev(values) * math.sqrt(1 + 1 / 4)
     below, above = stats.t.cdf((76.5 - mean) / scale, 3), stats.t.sf((75.5 - mean) / scale, 3)
     assert judged(values, "76").p == pytest.approx(min(1, 2 * below, 2 * above))
 
 
-# Properties. Scores are two-decimal numbers, as harnesses print them.
+# Properties; scores have two decimals, as printed by evaluation tools.
 scores = st.integers(0, 10_000).map(lambda cents: cents / 100)
 samples = st.lists(scores, min_size=1, max_size=7)
 priors = st.none() | st.sampled_from([0.0, 0.21, 0.84])
@@ -173,7 +173,7 @@ def test_every_cell_gets_a_known_verdict_and_a_coherent_interval(values, reporte
 
 
 def paper_of(values, paper="made", item="table1", protocol="as-described"):
-    """Return the result of one item: a cell per row of seeds, judged against print, 0."""
+    """Return the result of an item with a cell for each row of seeds, judged against the printed number 0."""
     about = {"column": "a", "metric": "m", "protocol": protocol}
     cells = [
         {"row": f"r{place}", **about, **vars(judged(list(row), "0.0000"))} for place, row in enumerate(values)
@@ -183,27 +183,27 @@ def paper_of(values, paper="made", item="table1", protocol="as-described"):
 
 
 def test_verdicts_of_a_paper_are_controlled_for_their_number():
-    """Of 200 cells without a difference 5% were higher or lower; now seldom any, and true differences stay."""
+    """Of 200 cells without a difference, 5% are higher or lower before adjusting, and few or none after it."""
     random = np.random.default_rng(7)
     before = after = 0
     for _ in range(20):
         printed = random.normal(size=(200, 1))
         result = paper_of(random.normal(size=(200, 5)) - printed)
-        (together,) = controlled([result])
+        (together,) = adjust_verdicts([result])
         p = [cell.p for cell in result.cells]
         assert [cell.p_adjusted for cell in together.cells] == stats.false_discovery_control(p).tolist()
         before += sum(cell.verdict in ("higher", "lower") for cell in result.cells)
         after += sum(cell.verdict in ("higher", "lower") for cell in together.cells)
     assert before == pytest.approx(200, abs=45) and after <= 5
     shifted = random.normal(size=(200, 10)) + 20 * (np.arange(200) < 100)[:, None]
-    (together,) = controlled([paper_of(shifted)])
+    (together,) = adjust_verdicts([paper_of(shifted)])
     found = [cell.verdict != "within seed spread" for cell in together.cells]
     assert sum(found[:100]) == 100 and sum(found[100:]) <= 0.05 * 200
     assert "among 200 cells of the paper (Benjamini-Hochberg)" in together.cells[0].reason
 
 
 def test_verdicts_are_controlled_within_the_text_of_a_paper_and_within_its_variants():
-    """Cells of another paper, and of variants, make no p-value larger; those of another item do."""
+    """Cells of another paper, and of variants, do not change an adjusted p-value; cells of another item do."""
     random = np.random.default_rng(3)
     results = [
         paper_of(random.normal(size=(count, 5)), *names)
@@ -214,7 +214,7 @@ def test_verdicts_are_controlled_within_the_text_of_a_paper_and_within_its_varia
             (5, ("two", "table1")),
         )
     ]
-    found = [[cell.p_adjusted for cell in result.cells] for result in controlled(results)]
+    found = [[cell.p_adjusted for cell in result.cells] for result in adjust_verdicts(results)]
     for family in ((0, 1), (2,), (3,)):
         p = [cell.p for place in family for cell in results[place].cells]
         adjusted = [each for place in family for each in found[place]]

@@ -1,4 +1,4 @@
-"""`replicse.evaluate`: encoders of any kind give the same numbers, and a mistake is one sentence."""
+"""`replicse.evaluate` with encoders of any kind, and its errors."""
 
 import json
 import shutil
@@ -28,7 +28,7 @@ def letters(texts):
 
 
 class Counting:
-    """An encoder with `encode` that notes the sentences it saw."""
+    """An encoder with `encode` that records the sentences it gets."""
 
     def encode(self, texts):
         self.seen = [*getattr(self, "seen", []), *texts]
@@ -98,7 +98,7 @@ def test_the_record_says_what_was_computed(data, tmp_path, write, length):
 
 
 def test_two_results_name_other_files_prompts_and_data_of_an_encoder(data, tmp_path, capsys):
-    """A prompt, other weights and another development set changed scores, and `compare` named none of them."""
+    """`compare` should list a changed prompt, weights and development set."""
     folder, own = tmp_path / "encoder", tmp_path / "own.csv"
     foreign.write_modules(foreign.write_transformer(folder, "bert") and folder)
     own.write_text("a,b,score\n" + "".join(f"{text},{text[2:]},{len(text)}\n" for text in sentences(9)))
@@ -152,8 +152,8 @@ def test_two_results_name_other_files_prompts_and_data_of_an_encoder(data, tmp_p
             "do not form one array",
         ),
         (letters, {"suites": "stss"}, 'suite "stss" is unknown'),
-        (letters, {"pooling": "mean"}, "an open encoder has its own"),
-        (3, {}, "int is no folder, hub id, encoder or function"),
+        (letters, {"pooling": "mean"}, "an open encoder uses its own"),
+        (3, {}, "encoder is of type int; use a folder, a hub id, an encoder or a function"),
         ("no/such/folder", {}, "no such folder"),
     ],
 )

@@ -1,4 +1,4 @@
-"""`replicse.train`: a recipe on sentences in memory or in a file, without a study."""
+"""`replicse.train`: a recipe on sentences in memory or in a file."""
 
 import itertools
 import json
@@ -46,7 +46,7 @@ def steps_of(folder):
     [({"steps": 7}, 7), ({"steps": 7, "epochs": 1}, 3), ({"steps": 2, "epochs": 1}, 2), ({"epochs": 2}, 6)],
 )
 def test_steps_without_epochs_go_on_into_further_epochs(start, tmp_path, optimisation, steps):
-    """The recipe below gives one epoch; 24 sentences are three batches."""
+    """The parent recipe has one epoch; 24 sentences are three batches."""
     changes = {**FEW, "optimisation": {"batch_size": 8, **optimisation}}
     replicse.train("simcse/unsup", SENTENCES, start, tmp_path, changes=changes)
     assert steps_of(tmp_path) == steps
@@ -58,7 +58,7 @@ def test_a_complete_run_is_opened_and_another_one_in_its_folder_refused(start, t
     replicse.train("simcse/unsup", SENTENCES, start, tmp_path, changes=FEW)
     assert (tmp_path / "metrics.json").stat().st_mtime_ns == written
     for corpus, seed in ((SENTENCES, 1), (SENTENCES[:-1], 0)):
-        with pytest.raises(replicse.BadInput, match=r"it holds run .*; name another folder"):
+        with pytest.raises(replicse.BadInput, match=r"contains run .*; use another folder"):
             replicse.train("simcse/unsup", corpus, start, tmp_path, changes=FEW, seed=seed)
 
 
@@ -104,19 +104,19 @@ def test_a_run_selects_by_a_set_anywhere_and_by_another_suite(start, tmp_path):
     ("recipe", "corpus", "words", "message"),
     [
         ("simcse/unsupp", SENTENCES, {}, 'recipe "simcse/unsupp" is unknown'),
-        ("simcse/sup", SENTENCES, {}, 'corpus: the recipe reads column "anchor"'),
+        ("simcse/sup", SENTENCES, {}, 'corpus has no column "anchor"'),
         (
             "simcse/unsup",
             SENTENCES,
             {"changes": {**FEW, "optimisation": {"epochs": None}}},
-            "expected optimisation.steps where optimisation.epochs is null",
+            "expected optimisation.steps if optimisation.epochs is null",
         ),
-        ("simcse/unsup", [], {}, "corpus: rows of"),
-        ("simcse/unsup", {"text": ["a"], "label": []}, {}, "expected equally many"),
-        ("simcse/unsup", SENTENCES, {"changes": {}}, "data is not given"),
+        ("simcse/unsup", [], {}, "corpus: rows have"),
+        ("simcse/unsup", {"text": ["a"], "label": []}, {}, "expected the same number"),
+        ("simcse/unsup", SENTENCES, {"changes": {}}, "data is missing"),
         ("simcse/unsup", SENTENCES, {"changes": {"optimisatoin": {}}}, 'changes: unknown key "optimisatoin"'),
         ({"objective": [{"term": "infonce"}]}, SENTENCES, {}, "recipe: the run has no views"),
-        ("simcse/mlm-replacement", SENTENCES, {}, 'models: no "bert-base", which the recipe names'),
+        ("simcse/mlm-replacement", SENTENCES, {}, 'models has no "bert-base", which the recipe uses'),
     ],
 )
 def test_a_mistake_is_one_sentence_and_nothing_is_written(start, tmp_path, recipe, corpus, words, message):

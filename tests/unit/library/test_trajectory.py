@@ -1,4 +1,4 @@
-"""Reading one checkpoint after another of a run: weights change, and a head only where it was trained."""
+"""Load the checkpoints of a run one after another."""
 
 import pytest
 from tiny_encoders import mlp, tiny
@@ -15,7 +15,7 @@ SENTENCES = ["a b c", "d e", "f g h a"]
 
 @pytest.fixture
 def steps(tmp_path):
-    """Two checkpoints of different weights and heads."""
+    """Return two checkpoints with different weights and heads."""
     tokenizer = Tokenizer(models.WordLevel({word: place for place, word in enumerate(WORDS)}, "[UNK]"))
     tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
     tokenizer.save(str(tmp_path / "tokenizer.json"))

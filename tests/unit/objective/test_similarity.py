@@ -70,5 +70,5 @@ def test_listmle_ranks_by_cosines_that_half_precision_would_round_to_ties():
         taught = cosines(first, second)
         term = ListMLE(TermParameters.of({"term": "listmle", "teachers": TEACHERS}, "a test"))
         student = torch.tensor([[3.0, 2.0, 1.0]])
-        losses = {float(term.compared(student, taught, torch.Generator().manual_seed(n))) for n in range(9)}
+        losses = {float(term.compare(student, taught, torch.Generator().manual_seed(n))) for n in range(9)}
     assert len(losses) == 1

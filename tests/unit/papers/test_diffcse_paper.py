@@ -3,7 +3,7 @@
 from collected import printed_of
 from planned import shipped_plan
 
-from replicse.spec.papers import recipe_of
+from replicse.compile.recipes import merge_recipe
 
 
 def rtd_of(run):
@@ -17,7 +17,7 @@ def test_the_recipes_are_those_of_the_script_and_of_tables_12_and_13():
     for item, task in (("table12", ""), ("table13", "-transfer")):
         for backbone in ("bert-base", "roberta-base"):
             name = {"bert-base": "diffcse"}.get(backbone, f"diffcse-{backbone}")
-            recipe = recipe_of(papers, "diffcse", name + task, "test")
+            recipe = merge_recipe(papers, "diffcse", name + task, "test")
             chosen = {
                 "learning-rate": recipe.optimisation.learning_rate,
                 "masking-ratio": rtd_of(recipe).ratio,

@@ -1,9 +1,15 @@
-"""Ctrl-C that is pressed twice, as a process of its own."""
+"""Ctrl-C pressed twice, in a separate process."""
 
+import os
 import signal
+import socket
 import subprocess
 import sys
 import time
+
+import pytest
+
+from replicse.runtime.forking import ADDRESS
 
 CODE = """
 import sys, time
@@ -20,7 +26,7 @@ except KeyboardInterrupt:
 
 
 def test_only_the_first_of_two_presses_interrupts_and_the_second_leaves_the_end_alone():
-    """The second press ended a cleaning-up in a traceback."""
+    """The second Ctrl-C interrupted the clean-up with a traceback."""
     with subprocess.Popen([sys.executable, "-c", CODE], text=True, stdout=-1, stderr=-1) as process:
         assert process.stdout.readline() == "begun\n"
         process.send_signal(signal.SIGINT)
@@ -28,5 +34,36 @@ def test_only_the_first_of_two_presses_interrupts_and_the_second_leaves_the_end_
         for _ in range(3):
             process.send_signal(signal.SIGINT)
             time.sleep(0.05)
-        said, errors = process.communicate(timeout=30)
+        said, errors = process.communicate(timeout=120)
     assert (process.returncode, said, errors) == (0, "ended\n", "")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_job_that_waits_for_the_server_is_interrupted_in_one_sentence(tmp_path, number):
+    """Its log ended in a traceback, or was empty and the job taken for failed."""
+    (tmp_path / ADDRESS).parent.mkdir()
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(os.path.relpath(tmp_path / ADDRESS))
+        listener.listen()
+        words = [sys.executable, "-m", "replicse", "job", "data.json"]
+        with subprocess.Popen(words, cwd=tmp_path, text=True, stderr=-1) as job:
+            # The connection may hold the pipe, which the job sends to the server.
+            with listener.accept()[0]:
+                for _ in range(3):
+                    job.send_signal(number)
+                job.wait(timeout=120)
+            errors = job.stderr.read()
+    assert (job.returncode, errors) == (130, "replicse job data.json: interrupted; start it again\n")
+
+
+def test_ctrl_c_ends_a_module_that_is_imported_without_a_traceback(tmp_path):
+    """Snakemake's import ended in a traceback of its modules."""
+    (tmp_path / "slow.py").write_text(
+        "import sys, time\nassert sys.argv[1:] == ['-n']\nprint(__name__, flush=True)\ntime.sleep(60)\n"
+    )
+    words = [sys.executable, "-m", "replicse.runtime.interrupts", "slow", "-n"]
+    with subprocess.Popen(words, cwd=tmp_path, text=True, stdout=-1, stderr=-1) as process:
+        assert process.stdout.readline() == "__main__\n"
+        process.send_signal(signal.SIGINT)
+        assert process.communicate(timeout=120) == ("", "")
+    assert process.returncode == -signal.SIGINT

@@ -1,4 +1,4 @@
-"""What a job tells of its progress: a live line, a line a minute, a heartbeat that ends with it."""
+"""Progress of a job: a line on a terminal, log lines, and a heartbeat that ends with the job."""
 
 import io
 import os
@@ -14,7 +14,7 @@ from replicse.runtime import progress
 
 @pytest.fixture
 def job_log(tmp_path, monkeypatch):
-    """Let the output of this process go into a log, as that of a job does; return the log's path."""
+    """Redirect the output of this process to a log, like a job's; return the path of the log."""
     path = tmp_path / "train" / "run-s0.1.log"
     path.parent.mkdir()
     with path.open("w") as stream:

@@ -4,7 +4,7 @@ import pytest
 from golden import example_report as example
 from places import ROOT, workflow_script
 
-from replicse.judge.document import report
+from replicse.judge.report.build_report import report
 from replicse.show.figures import draw
 from replicse.show.pages.causes import causes_page, measured_sheet
 from replicse.spec.causes import Cause, Measured

@@ -1,16 +1,18 @@
-"""Protocols: what they change, where they apply, and what is told of a mistake in their file."""
+"""Protocols: their changes and the cells that they apply to."""
 
 import pytest
 from made_up import made_plan, write_paper, write_scores
 from planned import shipped_plan
 
 from replicse.compile.item_plan import plan_item
-from replicse.judge.measurements import Measurements
-from replicse.judge.tabulate import item_result
+from replicse.compile.lines import choose_variants
+from replicse.compile.recipes import vary_run
+from replicse.judge.values.measurements import Measurements
+from replicse.judge.verdicts.tabulate import item_result
 from replicse.registry.run_specs import RunSpec
 from replicse.spec.cell_id import AS_DESCRIBED
 from replicse.spec.models import Vary
-from replicse.spec.protocols import Protocol, variants, varied
+from replicse.spec.protocols import Protocol
 
 CROP = {"column": "text", "augment": {"name": "crop", "keep": 0.9, "unit": "word", "position": "window"}}
 RUN = RunSpec.of(
@@ -35,13 +37,13 @@ def plan():
 
 
 def runs(plan, item, row, protocol):
-    """Return the specs behind a row under a protocol, in the order of the seeds."""
+    """Return the runs of a row under a protocol, in the order of the seeds."""
     cells = [cell for cell in plan.cells[item] if (cell.row.id, cell.protocol) == (row, protocol)]
     return [plan.runs[plan.encoders[name].source.run] for name in cells[0].encoders]
 
 
 def vary(**changes):
-    return varied(RUN, Vary.of(changes, "here"), "here").written()
+    return vary_run(RUN, Vary.of(changes, "here"), "here").written()
 
 
 def test_terms_are_changed_by_name():
@@ -62,14 +64,14 @@ def protocol(name, cells, change, **more):
 
 def test_one_variant_of_the_released_code_is_not_run_twice():
     protocols = [protocol("a", {"t": ["row"]}, {"pooling": "cls"}, as_run=True)]
-    assert set(variants(protocols, "t", "row", adjudicated=True)) == {"a"}
-    assert variants(protocols, "t", "other", adjudicated=True) == {}
+    assert set(choose_variants(protocols, "t", "row", adjudicated=True)) == {"a"}
+    assert choose_variants(protocols, "t", "other", adjudicated=True) == {}
 
 
 def test_an_item_that_is_not_adjudicated_keeps_what_its_table_shows():
     shown = protocol("a", {"t": "all"}, {"pooling": "cls"}, in_table=["t"])
     hidden = protocol("b", {"t": "all"}, {"pooling": "mean"})
-    assert set(variants([shown, hidden], "t", "row", adjudicated=False)) == {"a"}
+    assert set(choose_variants([shown, hidden], "t", "row", adjudicated=False)) == {"a"}
 
 
 def test_only_what_is_adjudicated_is_run():
@@ -80,7 +82,7 @@ def test_only_what_is_adjudicated_is_run():
 
 
 def test_a_protocol_on_a_table_of_chosen_hyper_parameters_is_chosen_alike(tmp_path, monkeypatch):
-    """It once ended in a KeyError: choices were recorded for the text's protocol only."""
+    """It once raised KeyError, because choices were recorded only for the protocol of the text."""
     monkeypatch.chdir(tmp_path)
     over = {"jobs": {"argmax": "optimisation.batch_size"}}
     encoder = {"use": "plain", "grid": {"optimisation.batch_size": [64, 128]}}

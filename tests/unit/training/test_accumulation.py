@@ -31,9 +31,9 @@ def trainer_of(folder, optimisation, **changes):
 def gradients(trainer, step=0):
     """Return the loss and the gradients of a step, and what it notes of its terms."""
     batch = next(iter(trainer.sources[0].data.batches(step, step + 1)))
-    loss, _ = trainer._gradients(step, trainer.sources[0], *batch)
+    loss, _ = trainer.step_gradients.compute(step, trainer.sources[0], *batch)
     found = [weight.grad.clone() for weight in trainer.parameters if weight.grad is not None]
-    return float(loss), found, {name: float(value) for name, value in trainer.scalars.items()}
+    return float(loss), found, {name: float(value) for name, value in trainer.step_gradients.scalars.items()}
 
 
 def test_accumulated_batches_are_a_large_one_whose_parts_are_compared_apart(tmp_path):

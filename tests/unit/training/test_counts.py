@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 from small_stsb import write_stsb
 
+from replicse.compile.recipes import merge_recipe
 from replicse.errors import BadInput
 from replicse.registry.suites import COUNTED, file_of
-from replicse.spec.papers import load_papers, recipe_of
+from replicse.spec.papers import load_papers
 from replicse.training.counts import count
 
 CORPORA = {
@@ -41,7 +42,7 @@ def test_sizes_rows_and_overlap_are_counted(world):
 
 def test_parameters_are_counted_without_weights(tmp_path):
     """As `transformers` counts them, which draws a pooler; of DiffCSE encoder, head and discriminator are trained."""
-    recipe = recipe_of(load_papers(Path("workflow")), "diffcse", "diffcse", "")
+    recipe = merge_recipe(load_papers(Path("workflow")), "diffcse", "diffcse", "")
     paths = ["roberta-base/encoder", "bert-base/with-pooler", "no/encoder", "diffcse/diffcse/trained"]
     found = count(tmp_path, [f"data/parameters/{path}" for path in paths], {}, {"diffcse/diffcse": recipe})
     counted = found["suites"]["data"]["parameters"]

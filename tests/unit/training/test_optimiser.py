@@ -1,10 +1,10 @@
-"""What an optimiser has moved."""
+"""What an optimiser has count_updated_parameters."""
 
 import torch
 from torch import nn
 
 from replicse.registry.procedures import AdamWParameters
-from replicse.training.optimiser import adamw, moved
+from replicse.training.optimiser import adamw, count_updated_parameters
 
 
 def test_what_had_a_gradient_is_counted_and_of_an_optimiser_without_state_all():
@@ -15,5 +15,5 @@ def test_what_had_a_gradient_is_counted_and_of_an_optimiser_without_state_all():
         net[0](torch.ones(8, 5)).mean().backward()
         optimiser.step()
         plain.step()
-    assert moved(optimiser) == 5 * 7 + 7
-    assert moved(plain) == 5 * 7 + 7 + 7 * 2 + 2
+    assert count_updated_parameters(optimiser) == 5 * 7 + 7
+    assert count_updated_parameters(plain) == 5 * 7 + 7 + 7 * 2 + 2

@@ -1,7 +1,6 @@
 """Orders of rows, mined negatives, labels in a table of one's own, and a run that patience ends."""
 
 from pathlib import Path
-from types import SimpleNamespace
 
 import micro
 import numpy as np
@@ -91,7 +90,7 @@ def test_a_table_of_ones_own_has_pairs_with_a_label():
 def test_patience_ends_a_run_whose_history_has_the_loss_of_each_term(tmp_path):
     job, seen, scores = micro.job(tmp_path, selection={"every": 1, "patience": 2}), [], iter([4, 5, 3, 5, 9])
     trainer = micro.trainer_of(job, tmp_path, on_step=seen.append)
-    trainer.selection, trainer.vectors = lambda _: next(scores), SimpleNamespace(collapsed=lambda: "")
+    trainer.checkpoints.score = lambda: next(scores)
     trainer.run()
     metrics = micro.metrics(tmp_path / "out")
     assert (metrics["steps"], metrics["best"]["step"]) == (4, 2)

@@ -163,4 +163,4 @@ def test_processes_that_begin_at_different_steps_are_refused():
     processes = Processes(0, 2)
     processes.sum = lambda values: values + torch.tensor([5, 25])
     with pytest.raises(Failed, match="begins at step 4, another elsewhere"):
-        processes.agree(4)
+        processes.check_same_step(4)

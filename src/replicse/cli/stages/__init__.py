@@ -1,4 +1,4 @@
-"""The stages of the workflow, a module each: what a job is given, and what does it."""
+"""The stages of the workflow, one module each."""
 
 from argparse import Namespace
 from collections.abc import Callable
@@ -17,18 +17,18 @@ STAGES = (
 
 
 class Payload(Checked):
-    """What a job is given; `plugin` names the plug-ins that it uses."""
+    """The payload of a job; `plugin` lists the plug-ins that it uses."""
 
     plugin: tuple[Text, ...] = ()
 
 
 class StudyJob(Payload):
-    """The config of a study, or its record."""
+    """A payload with the config of a study or its record."""
 
     study: Text
 
     def load_study(self) -> "Study":
-        """Load the study of the config, which the workflow has compiled."""
+        """Load the compiled study of the config."""
         from replicse.compile.cache import load_or_compile
         from replicse.spec.config import read_config
         from replicse.workspace import workflow_folder
@@ -37,7 +37,7 @@ class StudyJob(Payload):
 
 
 class Stage(NamedTuple):
-    """How a payload is checked, what does the job of a checked one with the arguments, and if on a GPU."""
+    """Functions that check a payload and run the job."""
 
     check: Callable[[Any, str], Any]
     run: Callable[[Any, Namespace], int | None]

@@ -1,4 +1,4 @@
-"""The stage that brings a released encoder into one folder."""
+"""The stage that copies a released encoder into a folder."""
 
 from argparse import Namespace
 from collections.abc import Mapping
@@ -25,12 +25,12 @@ class FolderJob(Payload):
 
 
 def backbone_job(payload: Mapping[str, Any], where: str) -> HubJob | FolderJob:
-    """Return the checked job; BadInput for a mistake in it."""
+    """Validate a payload; raises BadInput."""
     return (FolderJob if "folder" in payload else HubJob).of(payload, where)
 
 
 def backbone(job: HubJob | FolderJob, arguments: Namespace) -> None:
-    """Bring a released encoder, from the hub or from the data root, into one folder."""
+    """Copy a released encoder from the hub or the data root into a folder."""
     from replicse.encoder.preparing import prepare_encoder
 
     if isinstance(job, FolderJob):

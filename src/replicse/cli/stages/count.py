@@ -1,4 +1,4 @@
-"""The stage that counts what needs no weights."""
+"""The stage that counts dataset sizes and parameters."""
 
 from argparse import Namespace
 from typing import Any
@@ -11,7 +11,7 @@ from replicse.registry.run_specs import RunSpec
 
 
 class CountJob(Payload):
-    """What is counted, by metric path, with the corpora among it and the recipes of runs."""
+    """Metric paths to count, with the corpora and recipes that they refer to."""
 
     read: tuple[Text, ...] = ()
     corpora: dict[str, Any] = {}
@@ -19,7 +19,7 @@ class CountJob(Payload):
 
 
 def count(job: CountJob, arguments: Namespace) -> None:
-    """Count what needs no weights: sizes of evaluation sets, rows and overlap of corpora, parameters."""
+    """Count evaluation sets, rows and overlap of corpora, and parameters."""
     from replicse.provenance.record import provenance
     from replicse.training.counts import count
 

@@ -1,4 +1,4 @@
-"""The stage that makes the data root ready and records its files."""
+"""The stage that prepares the data root and records its files."""
 
 import os
 from argparse import Namespace
@@ -16,7 +16,7 @@ WHAT = "a file below the data root"
 
 
 class DataJob(Payload):
-    """Where data comes from, the files of the root to record, and the rows that each evaluation set must have."""
+    """Source of the data, files to record, and rows of evaluation sets."""
 
     source: Literal["embedded", "local", "hub"]
     root: str = ""
@@ -26,7 +26,7 @@ class DataJob(Payload):
 
 
 def data(job: DataJob, arguments: Namespace) -> None:
-    """Make the data root ready and write its record: where it is, and each file's rows and sha256."""
+    """Prepare the data root and record the rows and sha256 of each file."""
     from replicse.data.sets import recorded_sets
 
     out = arguments.out
@@ -43,7 +43,7 @@ def data(job: DataJob, arguments: Namespace) -> None:
         files = materialise(root, list(job.file), job.revision)
     else:
         root = _local_root(job.root)
-        # SentEval is a folder: each of its sets is recorded by itself.
+        # SentEval is a folder whose datasets are recorded separately.
         files = [recorded(root, name) for name in job.file if not (root / name).is_dir()]
     sets = recorded_sets(root, job.sizes)
     write_json(out, {"source": job.source, "root": str(root), "files": files, "sets": sets})
@@ -61,7 +61,10 @@ def _local_root(named: str) -> Path:
 
 
 def recorded(root: Path, name: str) -> dict[str, object]:
-    """Return name, size and sha256 of a data file; an absent one is recorded as absent, so other items still build."""
+    """Return name, size and sha256 of a data file.
+
+    A missing file is recorded, so that other items still run.
+    """
     path = below(root, name, WHAT)
     if not path.exists():
         return {"name": name, "missing": True}

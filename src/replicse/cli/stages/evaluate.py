@@ -8,7 +8,7 @@ from typing import Any
 
 from replicse.cli.stages import Payload, Stage
 from replicse.files import write_json
-from replicse.judge.pairs import packed_pairs
+from replicse.judge.values.pairs import pack_pairs
 from replicse.library.requests import EvaluationRequest
 
 log = logging.getLogger(__name__)
@@ -16,11 +16,14 @@ Write = Callable[[Path, dict[str, Any]], None]
 
 
 class EvaluationJob(EvaluationRequest, Payload):
-    """What is evaluated, with the plug-ins that it uses."""
+    """The encoder and suites to evaluate, with their plug-ins."""
 
 
 def evaluate(job: EvaluationJob, arguments: Namespace) -> None:
-    """Evaluate an encoder of a study, which continues if it fails: its cells say why they have no number."""
+    """Evaluate an encoder of a study.
+
+    If this fails, the study continues and the cells say why.
+    """
     evaluate_and_write(job, arguments)
 
 
@@ -40,7 +43,7 @@ def evaluate_and_write(job: EvaluationJob, arguments: Namespace, write: Write = 
     result = evaluate_request(
         job, data_folder(arguments.data), arguments.out.with_suffix(""), arguments.device
     )
-    result["pairs"] = {task: packed_pairs(*sides) for task, sides in result["pairs"].items()}
+    result["pairs"] = {task: pack_pairs(*sides) for task, sides in result["pairs"].items()}
     write(arguments.out, dict(result))
     log.info("wrote=%s seconds=%.1f", arguments.out, result["provenance"]["seconds"])
     return result

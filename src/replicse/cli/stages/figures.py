@@ -5,17 +5,17 @@ from argparse import Namespace
 from replicse.checked import Text
 from replicse.cli.render import draw_item
 from replicse.cli.stages import Payload, Stage
-from replicse.judge.table import ItemResult
+from replicse.judge.verdicts.table import ItemResult
 
 
 class FigureJob(Payload):
-    """The result of an item."""
+    """The path of an item's result."""
 
     item: Text
 
 
 def figures(job: FigureJob, arguments: Namespace) -> None:
-    """Draw one item as SVG, PNG and PDF, with the plotted data next to them as CSV."""
+    """Draw an item as SVG, PNG and PDF, and write the plotted data as CSV."""
     draw_item(ItemResult.read(job.item), arguments.out)
 
 

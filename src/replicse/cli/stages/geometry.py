@@ -1,4 +1,4 @@
-"""The stage that measures alignment and uniformity of the checkpoints of a run."""
+"""The stage that measures alignment and uniformity of checkpoints."""
 
 import logging
 from argparse import Namespace
@@ -11,11 +11,11 @@ log = logging.getLogger(__name__)
 
 
 class TrajectoryJob(EncoderOptions, Payload):
-    """The folder of a run and how its checkpoints are read, with the plug-ins that it uses."""
+    """The folder of a run, the options of its encoders, and the plug-ins."""
 
 
 def geometry(job: TrajectoryJob, arguments: Namespace) -> None:
-    """Measure alignment and uniformity of each checkpoint that a run kept."""
+    """Measure alignment and uniformity of each saved checkpoint of a run."""
     from replicse.data.sets import data_folder
     from replicse.library.encoders import set_threads
     from replicse.library.trajectory import measure_trajectory

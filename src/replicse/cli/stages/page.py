@@ -6,19 +6,19 @@ from pathlib import Path
 from replicse.checked import Text
 from replicse.cli.render import read_study
 from replicse.cli.stages import Stage, StudyJob
-from replicse.judge.document import report
-from replicse.judge.table import ItemResult
+from replicse.judge.report.build_report import report
+from replicse.judge.verdicts.table import ItemResult
 
 
 class PageJob(StudyJob):
-    """The record of a study, the result of an item and the SVG of its figure, where it has one."""
+    """The record of a study, an item's result, and its figure if any."""
 
     item: Text
     figure: str = ""
 
 
 def page(job: PageJob, arguments: Namespace) -> None:
-    """Write one item alone as an HTML page, with its figure where one is drawn."""
+    """Write the HTML page of an item, with its figure if there is one."""
     from replicse.show.document import write_page
 
     drawing = Path(job.figure).with_suffix("") if job.figure else None

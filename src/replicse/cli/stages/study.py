@@ -1,4 +1,4 @@
-"""The stage that records a study: its config, and what the report says about it."""
+"""The stage that writes the config and the record of a study."""
 
 from argparse import Namespace
 from typing import Any
@@ -16,7 +16,7 @@ class RecordJob(Payload):
 
 
 def study(job: RecordJob, arguments: Namespace) -> None:
-    """Write the config and the record of a study; papers keep their order."""
+    """Write the config and the record of a study; the order of papers is kept."""
     write_ordered(arguments.out.with_name(CONFIG), job.config)
     write_ordered(arguments.out, job.record)
 

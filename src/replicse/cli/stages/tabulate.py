@@ -9,20 +9,20 @@ from typing import Any
 from replicse.cli.stages import Stage
 from replicse.compile.item_plan import ItemPlan
 from replicse.files import write_json, write_rows
-from replicse.judge.csv_rows import FIELDS, table_rows
-from replicse.judge.measurements import Measurements
-from replicse.judge.tabulate import item_result
+from replicse.judge.report.csv_rows import FIELDS, table_rows
+from replicse.judge.values.measurements import Measurements
+from replicse.judge.verdicts.tabulate import item_result
 
 log = logging.getLogger(__name__)
 
 
 def read_plan(payload: Mapping[str, Any], location: str) -> ItemPlan:
-    """Return the plan of the item in a specification."""
+    """Validate the plan of an item; raises BadInput."""
     return ItemPlan.of(payload, location)
 
 
 def tabulate(plan: ItemPlan, arguments: Namespace) -> None:
-    """Write the result of one item as JSON, and its judged cells as CSV."""
+    """Write the result of an item as JSON and its judged cells as CSV."""
     result = item_result(plan, Measurements(plan))
     write_json(arguments.out, result.plain())
     table = Path(plan.paths.table(plan.item.id))

@@ -1,4 +1,4 @@
-"""The stage that trains a tokenizer, or makes it of a vocabulary."""
+"""The stage that trains a tokenizer, or builds one from a vocabulary."""
 
 from argparse import Namespace
 from collections.abc import Mapping
@@ -22,7 +22,7 @@ class TokenizerJob(Payload):
 
 
 class VocabularyJob(Payload):
-    """A tokenizer that is made of a vocabulary file."""
+    """A tokenizer that is built from a vocabulary file."""
 
     name: str = ""
     vocabulary: Text
@@ -30,7 +30,7 @@ class VocabularyJob(Payload):
 
 
 def tokenizer_job(payload: Mapping[str, Any], where: str) -> TokenizerJob | VocabularyJob:
-    """Return the checked job; BadInput for a mistake in it."""
+    """Validate a payload; raises BadInput."""
     return (VocabularyJob if "vocabulary" in payload else TokenizerJob).of(payload, where)
 
 

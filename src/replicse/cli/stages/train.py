@@ -1,4 +1,4 @@
-"""The stage that trains one run."""
+"""The stage that trains a run."""
 
 import logging
 from argparse import Namespace
@@ -19,15 +19,15 @@ log = logging.getLogger(__name__)
 
 
 def train(job: Mapping[str, Any], arguments: Namespace) -> None:
-    """Train the run of a job; one that was stopped resumes where it was."""
-    from replicse.training.processes import started
+    """Train the run of a job; a stopped run resumes from its saved state."""
+    from replicse.training.processes import start_processes
 
     if arguments.processes < 0 or arguments.chunk < 0:
         raise BadInput(
             f"--processes {arguments.processes} --chunk {arguments.chunk}: expected no less than 0"
         )
     with (
-        started(arguments.processes, _words(arguments), arguments.join) as processes,
+        start_processes(arguments.processes, _words(arguments), arguments.join) as processes,
         failing_once(arguments.state, processes.rank),
     ):
         _train_in(processes, job, arguments)
@@ -35,9 +35,9 @@ def train(job: Mapping[str, Any], arguments: Namespace) -> None:
 
 @contextmanager
 def failing_once(state: Path, rank: int) -> Iterator[None]:
-    """Let retries of one start of the study end at once after a failure that would only come again.
+    """Let retries fail at once after an error that would only repeat.
 
-    A guard and bad input fail alike each time; a lost node, a full memory and a file that is not there yet do not.
+    Failed checks and bad input repeat; a lost node, full memory or a file that does not exist yet may not.
     """
     note = state / "failed.json"
     started = HOLDER.stat().st_mtime if HOLDER.is_file() else float("inf")
@@ -50,7 +50,7 @@ def failing_once(state: Path, rank: int) -> Iterator[None]:
         raise
     except (BadInput, Failed) as error:
         if not rank:
-            with suppress(Failed, OSError):  # what fills the disk is told by the error itself
+            with suppress(Failed, OSError):  # a full disk must not hide the error itself
                 write_json(note, {"sentence": str(error), "bad_input": isinstance(error, BadInput)})
         raise
 
@@ -64,7 +64,10 @@ def _words(arguments: Namespace) -> list[str]:
 
 
 def _train_in(processes: "Processes", job: Mapping[str, Any], arguments: Namespace) -> None:
-    """Train the run of a job; of several processes the first writes."""
+    """Train the run of a job.
+
+    If there are several processes, the first one writes.
+    """
     import torch
 
     from replicse.data.sets import data_folder

@@ -1,37 +1,58 @@
-"""Linear layers on packed tokens: in bf16 on a CPU their rows are filled up to complete blocks."""
+"""Linear layers on packed tokens, computed by the faster library of a CPU."""
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from replicse.runtime.machine import multiplies_by_onednn
+
 _ROWS = 64
 
 
 def linear(values: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """Return values weight^T + bias for (n, in) values and an (out, in) weight, as F.linear does."""
-    if values.device.type == "cpu" and torch.is_autocast_enabled("cpu") and (missing := missing_rows(values)):
-        return F.linear(F.pad(values, (0, 0, 0, missing)), weight, bias)[: len(values)]
+    """Compute values weight^T + bias, as F.linear does.
+
+    On a CPU, bf16 values are padded with rows up to complete blocks, and fp32 values are multiplied by oneDNN if it is
+    faster there (`multiplies_by_onednn`).
+
+    Args:
+        values: Token states, (n, in).
+        weight: Weights, (out, in).
+        bias: Bias, (out,), or None.
+
+    Returns:
+        A tensor (n, out).
+    """
+    if values.device.type != "cpu":
+        return F.linear(values, weight, bias)
+    if torch.is_autocast_enabled("cpu"):
+        missing = missing_rows(values)
+        if missing:
+            return F.linear(F.pad(values, (0, 0, 0, missing)), weight, bias)[: len(values)]
+        return F.linear(values, weight, bias)
+    if values.dtype == torch.float32 and multiplies_by_onednn() and torch.backends.mkldnn.is_available():
+        return F.linear(values.to_mkldnn(), weight, bias).to_dense()
     return F.linear(values, weight, bias)
 
 
 class Linear(nn.Linear):
-    """A linear layer on (n, in) values by way of `linear`."""
+    """A linear layer that calls `linear`."""
 
     def forward(self, values: Tensor) -> Tensor:
-        """Return (n, out) values."""
+        """Compute the outputs, (n, out), of values (n, in)."""
         return linear(values, self.weight, self.bias)
 
 
 def draw_normal(weight: Tensor, deviation: float, generator: torch.Generator | None = None) -> None:
-    """Fill a weight from N(0, deviation), or do nothing on the meta device, where it would cost 1.5 s."""
+    """Initialise a weight from N(0, deviation), except on the meta device, where it would take 1.5 s."""
     if not weight.is_meta:
         nn.init.normal_(weight, std=deviation, generator=generator)
 
 
 def missing_rows(values: Tensor) -> int:
-    """Return how many rows lack to a multiple of 64; 0 below 64.
+    """Return the number of rows to add to get a multiple of 64; 0 for fewer than 64 rows.
 
-    oneDNN, which computes bf16 products, compiles a kernel for each number of rows: that costs as much as the product
-    of a small layer, and packed batches rarely have the same number twice.
+    oneDNN, which computes bf16 products, compiles a kernel for each number of rows. That takes as long as the product
+    of a small layer, and packed batches rarely have the same number of rows twice.
     """
     return -len(values) % _ROWS if len(values) >= _ROWS else 0

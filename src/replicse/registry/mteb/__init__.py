@@ -1,32 +1,36 @@
-"""The tasks of MTEB by category: the 56 English ones of Muennighoff et al. (2023), and all of the library on texts.
+"""The tasks of MTEB by category.
 
-The `mteb` library calls the 56 "MTEB(eng, v1)" and holds the commit of each task; its version is pinned in turn.
-Importing it takes seconds, and torch. So tasks.txt lists the names and categories of all its tasks, which a test
-compares with it. The 56 are above the blank line, each with the megabytes of its texts by the library's statistics.
+They are the 56 English tasks of Muennighoff et al. (2023), and all text tasks of the library. The `mteb`
+library calls the 56 "MTEB(eng, v1)" and pins the commit of each task's dataset; this package pins the version
+of the library. Importing the library takes seconds and needs torch, so tasks.txt lists the names and categories
+of the tasks; a test compares the list with the library. The 56 are above the empty line, each with the
+megabytes of the texts from the library's statistics.
 """
 
 from collections.abc import Iterable
 from functools import cache
-from itertools import takewhile
+from itertools import chain, takewhile
 from pathlib import Path
 
-# How the reason of an average begins that lacks a task: no failure of its own.
+# The first words of the reason of an average with a missing task, which is not a separate failure.
 LACKS_PART = "a part is missing"
-# What the evaluation says of a task whose data are not there, and the report reads: no failure of a run.
+# The reason for a task without local data; the report does not count it as a failed run.
 NOT_LOCAL = "not among the data sets of a local data root"
 
 
 @cache
 def categories() -> dict[str, str]:
-    """Return the category of each task of the library on texts alone, by name."""
-    return {name: category for name, category, *_ in map(str.split, filter(None, _lines()))}
+    """Return the category of each text task of the library by name."""
+    return {fields[0]: fields[1] for fields in map(str.split, _lines()) if fields}
 
 
 def text_bytes(names: Iterable[str]) -> int | None:
-    """Return how many bytes the texts of tasks have; None if one is not of the 56."""
-    megabytes = {name: int(size[0]) for name, _, *size in map(str.split, filter(None, _lines())) if size}
+    """Return the bytes of the texts of tasks; None if one is not of the 56."""
+    megabytes = {fields[0]: int(fields[2]) for fields in map(str.split, _lines()) if len(fields) > 2}
     wanted = set(names)
-    return sum(megabytes[name] for name in wanted) * 1_000_000 if wanted <= megabytes.keys() else None
+    if not wanted <= megabytes.keys():
+        return None
+    return sum(megabytes[name] for name in wanted) * 1_000_000
 
 
 def _lines() -> list[str]:
@@ -34,7 +38,7 @@ def _lines() -> list[str]:
 
 
 def _english() -> dict[str, tuple[str, ...]]:
-    """Return the names of the 56 by category."""
+    """Return the names of the 56 tasks by category."""
     tasks: dict[str, tuple[str, ...]] = {}
     for name, category, _ in map(str.split, takewhile(bool, _lines())):
         tasks[category] = (*tasks.get(category, ()), name)
@@ -42,4 +46,4 @@ def _english() -> dict[str, tuple[str, ...]]:
 
 
 MTEB_TASKS = _english()
-MTEB_NAMES = tuple(name for names in MTEB_TASKS.values() for name in names)
+MTEB_NAMES = tuple(chain.from_iterable(MTEB_TASKS.values()))

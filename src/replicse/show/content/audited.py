@@ -1,11 +1,11 @@
-"""Findings of the audit by paper, and as text for a terminal."""
+"""Group the audit's findings by paper and format them for a terminal."""
 
 import textwrap
 from collections.abc import Sequence
 from itertools import groupby
 from operator import attrgetter
 
-from replicse.judge.judgements import NOT_AUDITED, Finding
+from replicse.judge.report.judgements import NOT_AUDITED, Finding
 from replicse.printable import columns, several
 
 FEW_PLACES = 2
@@ -15,26 +15,27 @@ WIDTH = 80
 
 
 def audit_parts(rows: Rows) -> dict[str, list[Finding]]:
-    """Return the findings by paper, certain ones first."""
-    ordered = sorted(rows, key=lambda row: not row.is_certain)
-    papers = dict.fromkeys(row.paper for row in rows)
-    return {paper: [row for row in ordered if row.paper == paper] for paper in papers}
+    """Group findings by paper, certain findings first."""
+    parts: dict[str, list[Finding]] = {row.paper: [] for row in rows}
+    for row in sorted(rows, key=lambda row: not row.is_certain):
+        parts[row.paper].append(row)
+    return parts
 
 
 def few(places: Sequence[str]) -> str:
-    """Return the first of some places, and how many more there are."""
+    """Join the first places, and say how many more there are."""
     more = len(places) - FEW_PLACES
     return "; ".join(places[:FEW_PLACES]) + (f" and {more} more" if more > 0 else "")
 
 
 def titled(paper: str, rows: Rows) -> str:
-    """Return the heading of a paper's findings: how many there are."""
+    """Return the heading of a paper's findings, with their number."""
     count = sum(row.rule != NOT_AUDITED for row in rows)
     return f"{paper}: {several(count, 'finding')}, {sum(row.is_certain for row in rows)} certain"
 
 
 def audit_text(rows: Rows, width: int = WIDTH) -> str:
-    """Return the findings as paragraphs under the key of their paper."""
+    """Format findings as paragraphs under the key of their paper."""
     lines = []
     for paper, part in groupby(rows, key=attrgetter("paper")):
         findings = list(part)
@@ -42,7 +43,7 @@ def audit_text(rows: Rows, width: int = WIDTH) -> str:
         for row in findings:
             place = f"{row.place} ({row.rule})"
             lines += textwrap.wrap(place, width, initial_indent="  ", subsequent_indent="    ")
-            # What the arithmetic names itself is not said again.
+            # `follows` may already contain the numbers of `against`.
             against = "" if all(each in row.follows for each in row.against) else few(row.against)
             texts = (row.printed, against, row.follows, row.certainty, row.note)
             details = zip(DETAILS, texts, strict=True)

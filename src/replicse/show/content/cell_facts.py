@@ -4,7 +4,7 @@ import shlex
 from collections.abc import Sequence
 
 from replicse.compile.paths import Paths
-from replicse.judge.table import QUOTED, CellResult, ColumnHead, ItemResult
+from replicse.judge.verdicts.table import QUOTED, CellResult, ColumnHead, ItemResult
 from replicse.show.content.cells import Shown
 from replicse.spec.cell_id import AS_DESCRIBED
 from replicse.spec.printed import Reported

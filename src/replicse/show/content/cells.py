@@ -1,9 +1,9 @@
-"""One cell as text: reported -> reproduced, spread, difference, and the verdict as a symbol and a word."""
+"""Format a cell as text, such as `82.5 → 75.4 ±0.6 (−7.1) ▼`."""
 
 from dataclasses import dataclass
 from typing import Literal
 
-from replicse.judge.table import ABSENT, NOT_COMPARABLE, QUOTED, CellResult
+from replicse.judge.verdicts.table import ABSENT, NOT_COMPARABLE, QUOTED, CellResult
 from replicse.printable import minus
 from replicse.registry.suites import unit_of
 from replicse.show.content.numbers import (
@@ -49,11 +49,11 @@ Part = Literal["reported", "reproduced"]
 
 @dataclass(frozen=True)
 class Shown:
-    """A cell in parts, each ready to print; a missing part is blank. `verdict` names a symbol or is blank.
+    """The parts of a formatted cell; a missing part is an empty string.
 
-    `spread` is half the width of an interval, or the seeds themselves where they are too few for one; `scale` names one
-    that is not the papers', which the difference then carries. `best` names the numbers that are the best of their
-    column: `reported`, `reproduced` or both.
+    `spread` is half the width of an interval, or the values of the seeds if there are too few for an interval. `scale`
+    is the name of a scale other than the paper's, and is shown after the difference. `best` lists the numbers that are
+    the best of their column: `reported`, `reproduced` or both.
     """
 
     reported: str = ""
@@ -66,45 +66,51 @@ class Shown:
 
     @property
     def word(self) -> str:
-        """Return the verdict as a cell shows it: the caption says once that a table is not comparable."""
+        """Return the verdict, or "" if the caption gives it."""
         return "" if self.scale and self.verdict == NOT_COMPARABLE else self.verdict
 
     @property
     def symbol(self) -> str:
-        """Return the symbol of the verdict."""
+        """Return the symbol of the verdict, or "" without a verdict."""
         return SYMBOLS.get(self.word, "")
 
     @property
     def arrow(self) -> str:
-        """Return the arrow from the reported number to ours; blank where one of them is missing."""
+        """Return the arrow between the two numbers, or "" if one is missing."""
         return ARROW if self.reported and self.reproduced else ""
 
     @property
     def numbers(self) -> str:
-        """Return `82.5 → 75.4`, or the one number there is."""
+        """Return both numbers, such as `82.5 → 75.4`, or the only one."""
         return _joined(self.reported, self.arrow, self.reproduced)
 
     @property
     def detail(self) -> str:
-        """Return `±0.6 (−7.1)`."""
+        """Return spread and difference, such as `±0.6 (−7.1)`."""
         return _joined(self.spread, self.delta)
 
     @property
     def wide(self) -> tuple[str, ...]:
-        """Return the details that are wider than a stacked cell's numbers, with scale or seeds: a line each."""
+        """Return the wide details, which get a line each in a stacked cell."""
         wide = self.scale or self.spread.startswith("{")
         return tuple(filter(None, (self.delta, self.spread))) if wide else ()
 
     @property
     def text(self) -> str:
-        """Return `82.5 → 75.4 ±0.6 (−7.1) ▼`."""
+        """Return the whole cell, such as `82.5 → 75.4 ±0.6 (−7.1) ▼`."""
         return _joined(self.numbers, self.detail, self.symbol)
 
 
 def show(cell: CellResult | None, *, scale: str = "", quoted: bool = False) -> Shown:
-    """Return a judged cell as text; a `scale` is given where it is not the papers', and shows no verdict.
+    """Format a judged cell.
 
-    A quoted cell shows the printed number only.
+    Args:
+        cell: The cell; None gives empty parts.
+        scale: Name of the study's scale if it is not the paper's scale; the cell then shows no verdict.
+        quoted: Whether the paper quotes the number from elsewhere; then only the reported number is shown.
+
+    Returns:
+        The parts of the cell as text.
     """
     if cell is None:
         return Shown()
@@ -128,7 +134,7 @@ def show(cell: CellResult | None, *, scale: str = "", quoted: bool = False) -> S
 
 
 def _spread(cell: CellResult, rounding: Rounding) -> str:
-    """Return half the width of an interval, or the seeds that are too few for one; nothing where nothing has a seed."""
+    """Return half the width of the interval, or the seeds if too few."""
     if cell.seedless:
         return ""
     if cell.few:

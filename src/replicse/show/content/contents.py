@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from replicse.compile.paths import Paths
-from replicse.judge.report import ColumnShape, JudgedItem, Report
-from replicse.judge.table import ItemResult
+from replicse.judge.report.report_types import ColumnShape, JudgedItem, Report
+from replicse.judge.verdicts.table import ItemResult
 from replicse.registry.artefacts import PROVENANCE
 from replicse.show.content.grids import Grid
 from replicse.show.content.provenance import made_from, provenance_sheets, study_facts

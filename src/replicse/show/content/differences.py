@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from replicse.files import write_rows
-from replicse.judge.report import Effect, JudgedItem
+from replicse.judge.report.report_types import Effect, JudgedItem
 from replicse.show.content.numbers import effect_text
 
 FIELDS = ("row", "baseline", "column", "difference", "low", "high", "p", "n_pairs", "printed")

@@ -1,25 +1,25 @@
-"""A table before any format: columns of cells over the lines of a body."""
+"""Tables before they are rendered: columns of cells, and the lines of the body."""
 
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from replicse.judge.table import RowHead
+from replicse.judge.verdicts.table import RowHead
 from replicse.show.content.cells import Shown
 from replicse.spec.cell_id import AS_DESCRIBED
 from replicse.spec.tables import OWN
 
-# Beyond this many columns a cell is stacked on two lines instead of written out with its verdict in words.
+# With more columns, a cell is stacked on two lines; with fewer, its verdict is written in words.
 WRITTEN_OUT = 2
 Kind = Literal["label", "result", "prose"]
 
 
 @dataclass(frozen=True)
 class GridCell:
-    """A cell and what a reader may ask about it: (name, value) pairs; `address` is where a link finds it.
+    """A cell with its facts, (name, value) pairs, and its address as a link target.
 
-    `indent` and `mark`, a note's letter, are of the name of a row.
+    `indent` and `mark`, the letter of a footnote, are used only for row labels.
     """
 
     shown: Shown
@@ -31,11 +31,11 @@ class GridCell:
 
 @dataclass(frozen=True)
 class Column:
-    """One column of a grid: a cell for each of its lines, which formats draw by its `kind`.
+    """A column of a grid, with a cell for each line.
 
-    A `label` names the row and is in every panel, a `result` is drawn in its parts, `prose` wraps. `id` is that of the
-    column in its paper's file, `average` says that it is one over tasks. `others` marks the column of what others
-    measured of the cells in the column before it.
+    `kind` chooses how the column is rendered: a `label` names the row and is repeated in every panel, a `result` shows
+    the parts of a cell, `prose` wraps. `id` is the column's id in the paper's YAML file. `average` marks an average
+    over tasks, `others` the column with other people's measurements of the column before it.
     """
 
     heading: str
@@ -46,9 +46,14 @@ class Column:
     others: bool = False
 
     def longest(self, part: str, stacked: bool = False) -> str:
-        """Return the longest `part` (a field of Shown) of the cells; of `wide` the longest of its lines.
+        """Return the longest text of a part of the cells.
 
-        Where cells are stacked, what is on a line of its own has no part in the others.
+        Args:
+            part: A field of Shown; `wide` compares each line of the wide details.
+            stacked: Whether cells are stacked; then details with a line of their own are ignored.
+
+        Returns:
+            The longest text, or "" if no cell has the part.
         """
         shown = [cell.shown for cell in self.cells]
         if part == "wide":
@@ -60,7 +65,7 @@ class Column:
 
 @dataclass(frozen=True)
 class GridLine:
-    """A row under one protocol; `indent` marks a further one of the row above."""
+    """A row under one protocol; `indent` marks another protocol of the row above."""
 
     row: RowHead
     protocol: str = AS_DESCRIBED
@@ -69,7 +74,7 @@ class GridLine:
 
     @property
     def label(self) -> str:
-        """Return the name of the row, with its protocol where that is not the paper's text."""
+        """Return the name of the row, with its protocol if it is not the described one."""
         if self.protocol == AS_DESCRIBED:
             return self.row.label
         return self.protocol if self.indent else f"{self.row.label} ({self.protocol})"
@@ -77,7 +82,7 @@ class GridLine:
 
 @dataclass(frozen=True)
 class Heading:
-    """The heading that the paper prints above a block of rows; a rule is drawn above it."""
+    """The paper's heading of a block of rows; `rule` draws a line above it."""
 
     text: str
     rule: bool = True
@@ -85,9 +90,10 @@ class Heading:
 
 @dataclass(frozen=True)
 class Grid:
-    """A table ready for any format: columns, the labels first, over the lines of a body.
+    """A table that any format can render.
 
-    `footnotes` are (mark, text) of the labels with a mark; `caption` names item and scale.
+    `columns` start with the labels. `footnotes` are (mark, text) pairs of the marked labels, and `caption` names the
+    item and the scale.
     """
 
     columns: tuple[Column, ...]
@@ -97,17 +103,17 @@ class Grid:
 
     @property
     def results(self) -> list[Column]:
-        """Return the columns apart from the labels."""
+        """Return all columns except the labels."""
         return [column for column in self.columns if column.kind != "label"]
 
     @property
     def lines(self) -> list[GridLine]:
-        """Return the entries of the body that have cells."""
+        """Return the entries of the body that have cells, without the headings."""
         return [entry for entry in self.body if isinstance(entry, GridLine)]
 
     @property
     def rows(self) -> Iterator[tuple[GridLine | Heading, list[tuple[Column, GridCell]]]]:
-        """Yield each entry of the body with its cells, each with its column; a heading has none."""
+        """Yield each entry of the body with its (column, cell) pairs; a heading has an empty list."""
         cells = zip(*(column.cells for column in self.columns), strict=True)
         for entry in self.body:
             here = () if isinstance(entry, Heading) else next(cells)
@@ -115,25 +121,28 @@ class Grid:
 
     @property
     def stacked(self) -> bool:
-        """Return whether cells are stacked on two lines, because there are many columns."""
+        """Return whether there are so many columns that cells are stacked on two lines."""
         return sum(not column.others for column in self.results) > WRITTEN_OUT
 
 
 def with_numbers(grid: Grid) -> Grid:
-    """Return a grid without the rows that have no number of ours, or all of it if no row has one."""
+    """Remove the rows without a reproduced number, or return the whole grid if no row has one."""
     lines = list(enumerate(grid.lines))
     rows = {line.row.id for place, line in lines if _has_number(grid, place)}
     if not rows:
         return grid
     kept = [place for place, line in lines if line.row.id in rows]
     body: list[GridLine | Heading] = []
-    # From the end: a heading is kept if a row below it is.
+    # Go backwards, because a heading is kept if a row below it is kept.
     for entry in reversed(grid.body):
         if isinstance(entry, GridLine):
             body += [entry] * (entry.row.id in rows)
         elif body and isinstance(body[-1], GridLine):
             body.append(entry)
-    columns = (replace(column, cells=tuple(column.cells[place] for place in kept)) for column in grid.columns)
+    columns = []
+    for column in grid.columns:
+        cells = tuple(column.cells[place] for place in kept)
+        columns.append(replace(column, cells=cells))
     return replace(grid, columns=tuple(columns), body=tuple(reversed(body)))
 
 
@@ -161,7 +170,10 @@ def _has_number(grid: Grid, line: int) -> bool:
 
 
 def panels(grid: Grid, most: int) -> list[Grid]:
-    """Return the grid cut into runs of at most `most` columns apart from the labels, as evenly as possible."""
+    """Split a grid into panels of at most `most` columns each, not counting the labels.
+
+    The panels are as equal in size as possible, and each begins with the labels.
+    """
     results = grid.results
     labels = [column for column in grid.columns if column.kind == "label"]
     count = max(1, math.ceil(len(results) / max(1, most)))

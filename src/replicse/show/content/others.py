@@ -1,10 +1,10 @@
-"""What others measured of a cell, as text: in the column `others` of a table, and among the facts of a cell."""
+"""Format other people's measurements of a cell."""
 
 from collections.abc import Sequence
 
-from replicse.judge.others import SourceResult
-from replicse.judge.report import JudgedItem
-from replicse.judge.table import ColumnHead
+from replicse.judge.report.report_types import JudgedItem
+from replicse.judge.verdicts.others import SourceResult
+from replicse.judge.verdicts.table import ColumnHead
 from replicse.printable import number, several
 from replicse.show.content.cells import SYMBOLS
 from replicse.show.content.grids import WRITTEN_OUT, GridLine
@@ -12,22 +12,23 @@ from replicse.spec.cell_id import AS_DESCRIBED, CellId
 from replicse.spec.columns import TEXT
 
 OTHERS = "others"
-RELEASED = "released"  # the protocol of a checkpoint that the authors published
+RELEASED = "released"  # the protocol of the authors' published checkpoints
 
 
 def heads_of_others(item: JudgedItem, heads: Sequence[ColumnHead]) -> list[ColumnHead]:
-    """Return the columns that have one of others after them: averages, or each of a few columns.
+    """Return the columns that are followed by a column `others`.
 
-    A table of many columns without an average has none; `replicse why` shows what others measured of each cell.
+    These are the averages, or every column if there are few. A table with many columns and no average gets no such
+    column; `replicse why` lists the measurements of each cell.
     """
     measured = {tuple(name.split("/")[3:5]) for name in item.others}
-    found = [head for head in heads if any((head.id, metric) in measured for metric in (head.metric, ""))]
+    found = [head for head in heads if (head.id, head.metric) in measured or (head.id, "") in measured]
     averages = [head for head in found if head.average]
     return averages or (found if len(heads) <= WRITTEN_OUT else [])
 
 
 def others_text(item: JudgedItem, line: GridLine, head: ColumnHead) -> str:
-    """Return what others measured of the cell of a line: one source, and how many more there are."""
+    """Format the first source of a cell and the number of other sources."""
     results = item.others.get(str(item.id_at(line.row.id, head)), ())
     if line.protocol == RELEASED:
         results = tuple(each for each in results if each.released)
@@ -42,7 +43,7 @@ def others_text(item: JudgedItem, line: GridLine, head: ColumnHead) -> str:
 
 
 def source_text(result: SourceResult) -> str:
-    """Return `75.35 (sd 0.60, n 5), sdcse`."""
+    """Format a source's result, such as `75.35 (sd 0.60, n 5), sdcse`."""
     spread = f"sd {number(result.sd)}, " if result.sd is not None else ""
     text = f"{number(result.mean)} ({spread}n {result.n})" if result.trained else number(result.mean)
     kind = f" {RELEASED}," if result.released else ""
@@ -51,7 +52,7 @@ def source_text(result: SourceResult) -> str:
 
 
 def others_facts(item: JudgedItem, cell: CellId) -> tuple[tuple[str, str], ...]:
-    """Return what others measured of a cell in the printed setting, as a fact of the cell."""
+    """Return measurements in the published setting as a fact of a cell."""
     results = item.others.get(str(cell.described), ())
     printed = [each for each in results if each.is_printed]
     texts = [f"{source_text(each)} {SYMBOLS.get(each.verdict, '')}".strip() for each in printed]
@@ -61,7 +62,10 @@ def others_facts(item: JudgedItem, cell: CellId) -> tuple[tuple[str, str], ...]:
 
 
 def others_note(item: JudgedItem) -> tuple[str, ...]:
-    """Return how many of an item's printed numbers others measured, and where all of it is."""
+    """Say how many published numbers of an item others have measured.
+
+    Return () if there are no such numbers.
+    """
     numbers = (cell for cell in item.described.values() if cell.metric != TEXT)
     printed = [cell for cell in numbers if cell.printed is not None]
     measured = sum(str(item.id_of(cell)) in item.others for cell in printed)

@@ -1,12 +1,12 @@
-"""Outcomes of claims as every format shows them: symbols, probabilities, claims that contradict each other."""
+"""Format outcomes of claims."""
 
 from collections.abc import Iterable
 
-from replicse.judge.judgements import JudgedClaim
+from replicse.judge.report.judgements import JudgedClaim
 from replicse.printable import MINUS
 
 FOR_OR_AGAINST = ("for", "against")
-# An outcome differs by its symbol too, as a verdict does.
+# Symbols, so that outcomes differ without colour.
 SYMBOLS = {
     "supported": "✓",
     "contradicted": "✗",
@@ -21,26 +21,27 @@ SYMBOLS = {
 
 
 def contradicted(row: JudgedClaim, rows: Iterable[JudgedClaim]) -> list[str]:
-    """Return which claims of other papers a claim contradicts, each with what print and our runs say of it."""
+    """List the claims of other papers that a claim contradicts."""
     by_name = {other.claim: other for other in rows} if row.contradicts else {}
-    said = {
-        name: both_say(by_name[name]) if name in by_name else "not in this study" for name in row.contradicts
-    }
-    return [f"contradicts {name} ({outcomes})" for name, outcomes in said.items()]
+    lines = []
+    for name in row.contradicts:
+        outcomes = both_say(by_name[name]) if name in by_name else "not in this study"
+        lines.append(f"contradicts {name} ({outcomes})")
+    return lines
 
 
 def both_say(row: JudgedClaim) -> str:
-    """Return what print and our runs say of a claim."""
+    """Return the outcomes of a claim by the published numbers and by our runs."""
     return f"in print {row.reported}, ours {row.ours}"
 
 
 def probability_text(probability: float | None) -> str:
-    """Return a probability with two decimals, never as 0 or 1; nothing for none."""
+    """Format a probability with two decimals, never as 0 or 1; "" for None."""
     if probability is None or 0.005 <= probability < 0.995:
         return "" if probability is None else f"{probability:.2f}"
     return "< 0.01" if probability < 0.5 else "> 0.99"
 
 
 def marked(outcome: str) -> str:
-    """Return an outcome after its symbol; nothing for none."""
+    """Put the symbol before an outcome; "" without an outcome."""
     return f"{SYMBOLS[outcome]} {outcome}" if outcome else ""

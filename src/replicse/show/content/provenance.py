@@ -1,17 +1,17 @@
-"""What a report says of its origin: commit, machines, versions, protocols, data."""
+"""Describe the origin of a report."""
 
 from collections.abc import Iterator, Mapping
 from operator import itemgetter
 from typing import Any
 
-from replicse.judge.report import Report
+from replicse.judge.report.report_types import Report
 from replicse.show.content.sheets import Columns, Sheet
 
 HASH = 16
 
 
 def made_from(report: Report) -> str:
-    """Return the commit of a study; empty outside git."""
+    """Describe the commit of a study; "" if it was run outside git."""
     study = report.study
     if not study.get("commit"):
         return ""
@@ -19,7 +19,7 @@ def made_from(report: Report) -> str:
 
 
 def study_facts(report: Report) -> tuple[tuple[str, str], ...]:
-    """Return what a report says of its study, as (name, value); what there is nothing to say of is left out."""
+    """Return (name, value) pairs that describe a study, without empty values."""
     study, machines = report.study, report.machines
     commit = study.get("commit", "")[:12]
     facts = {
@@ -36,7 +36,7 @@ def study_facts(report: Report) -> tuple[tuple[str, str], ...]:
 
 
 def provenance_sheets(report: Report) -> tuple[Sheet, ...]:
-    """Return what made the numbers: the study, versions, hardware, protocols and data; no sheet without rows."""
+    """Return sheets of study, versions, hardware, protocols and datasets."""
     return tuple(sheet for sheet in _sheets(report) if sheet.rows)
 
 
@@ -54,7 +54,7 @@ def _sheets(report: Report) -> Iterator[Sheet]:
 
 
 def _hash(entry: Mapping[str, Any]) -> str:
-    """Return the start of a file's hash; a file that was not there when the data were recorded has none."""
+    """Return the first digits of a file's hash, or "not there"."""
     return "not there" if entry.get("missing") else entry["sha256"][:HASH]
 
 

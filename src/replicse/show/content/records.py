@@ -1,24 +1,26 @@
-"""The tidy data of every figure, from an item's result."""
+"""Turn an item's result into the tidy data of its figure."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
 from typing import Any
 
-from replicse.judge.report import JudgedItem
-from replicse.judge.table import CellResult, ColumnHead, ItemResult
+from replicse.judge.report.report_types import JudgedItem
+from replicse.judge.verdicts.table import CellResult, ColumnHead, ItemResult
 from replicse.show.strip_plots import readings_records
 from replicse.spec.cell_id import CellId
 
 SOURCES = ("reported", "reproduced")
 PLANE = ("alignment", "uniformity")
 Record = dict[str, Any]
-Cells = Mapping[tuple[str, CellId], CellResult]  # by title of a variant, blank for none
+Cells = Mapping[tuple[str, CellId], CellResult]  # by title of a variant, "" without a variant
 
 
 def records_of(item: JudgedItem) -> list[Record]:
-    """Return the tidy records of an item's figure; cells without a number give none.
+    """Return the tidy records of an item's figure.
 
-    A profile and bars are of the first column; a spectrum and a density come from the item's curves.
+    Cells without a number are skipped.
+
+    A profile uses the first column; a spectrum and a density use the item's curves.
     """
     makers = {
         "trajectory": _trajectory,
@@ -34,24 +36,29 @@ def records_of(item: JudgedItem) -> list[Record]:
 
 
 def as_csv(records: Iterable[Mapping[str, Any]]) -> list[Record]:
-    """Return records for a CSV: seeds are text, a space between them, a comma within a place in the plane."""
-    return [
-        {name: _text(value) if isinstance(value, tuple) else value for name, value in record.items()}
-        for record in records
-    ]
+    """Convert records for a CSV.
+
+    Values of seeds are joined by spaces, coordinates by commas.
+    """
+    rows = []
+    for record in records:
+        row = dict(record)
+        for name, value in record.items():
+            if isinstance(value, tuple):
+                row[name] = " ".join(map(_value_text, value))
+        rows.append(row)
+    return rows
 
 
-def _text(values: tuple[Any, ...]) -> str:
-    return " ".join(
-        ",".join(map(repr, value)) if isinstance(value, tuple) else repr(value) for value in values
-    )
+def _value_text(value: object) -> str:
+    return ",".join(map(repr, value)) if isinstance(value, tuple) else repr(value)
 
 
 def _trajectory(item: ItemResult) -> Iterator[Record]:
-    """Yield alignment and uniformity by source, method and step of training, the mean and then each of several seeds.
+    """Yield alignment and uniformity of the mean, then of each seed.
 
-    The last step is the selected checkpoint. A variant of the protocol is one more source: the same runs, measured
-    otherwise.
+    The last step is the selected checkpoint. A variant of the protocol counts as another source, because it measures
+    the same runs in another way.
     """
     steps: dict[int, list[ColumnHead]] = {}
     for column in item.columns:
@@ -70,7 +77,7 @@ def _trajectory(item: ItemResult) -> Iterator[Record]:
 
 
 def _scatter(item: ItemResult) -> Iterator[Record]:
-    """Yield alignment, uniformity and a score by source and row: the first score that any row has."""
+    """Yield alignment, uniformity and the first score by source and row."""
     cells = _cells(item)
     scored = {name.column for (_, name), cell in cells.items() if {cell.printed, cell.reproduced} != {None}}
     scores = [
@@ -88,40 +95,45 @@ def _scatter(item: ItemResult) -> Iterator[Record]:
 def _measures(
     item: ItemResult, cells: Cells, source: str, row: str, columns: Iterable[ColumnHead]
 ) -> dict[str, Any]:
-    """Return a row's values by metric; none where a place in the plane is missing.
+    """Return a row's values by metric.
 
-    `seeds` holds the place of each seed, uniformity and alignment, where they are too few for an interval; `by_seed`
-    the values of each of several seeds.
+    The dict is empty if alignment or uniformity is missing.
+
+    `seeds` contains (uniformity, alignment) of each seed if there are too few seeds for an interval, and `by_seed` the
+    values of each seed if there are several.
     """
     variant = "" if source in SOURCES else source
     keys = {_metric(column): (variant, item.id_at(row, column)) for column in columns}
     there = {metric: cells[key] for metric, key in keys.items() if key in cells}
-    values = {
-        metric: cell.printed if source == "reported" else cell.reproduced for metric, cell in there.items()
-    }
+    is_reported = source == "reported"
+    values = {}
+    for metric, cell in there.items():
+        values[metric] = cell.printed if is_reported else cell.reproduced
     if None in [values.get(name) for name in PLANE]:
         return {}
-    if source == "reported":
+    if is_reported:
         return {**values, "seeds": (), "by_seed": ()}
     pairs = zip(there["uniformity"].few, there["alignment"].few, strict=False)
     return {**values, "seeds": tuple(pairs), "by_seed": _by_seed(there)}
 
 
 def _by_seed(cells: Mapping[str, CellResult]) -> list[tuple[str, Record]]:
-    """Return a place in the plane by seed, where several seeds have both of its numbers."""
-    found = [
-        {each.seed: each.value for each in cells[name].values if each.value is not None} for name in PLANE
-    ]
-    shared = [seed for seed in found[0] if seed in found[1]]
-    places = [dict(zip(PLANE, (values[seed] for values in found), strict=True)) for seed in shared]
-    return list(zip(map(str, shared), places, strict=True)) if len(shared) > 1 else []
+    """Return alignment and uniformity by seed, if several seeds have both."""
+    alignment, uniformity = (_values_by_seed(cells[name]) for name in PLANE)
+    shared = [seed for seed in alignment if seed in uniformity]
+    if len(shared) < 2:
+        return []
+    return [(str(seed), {"alignment": alignment[seed], "uniformity": uniformity[seed]}) for seed in shared]
+
+
+def _values_by_seed(cell: CellResult) -> dict[Any, Any]:
+    return {each.seed: each.value for each in cell.values if each.value is not None}
 
 
 def _profile(item: ItemResult) -> Iterator[Record]:
-    """Yield the reported and the reproduced number by row, and the interval or the seeds.
+    """Yield both numbers of each row, with the interval or the seeds.
 
-    A table is drawn by its first column, a figure of bars by all of them, a panel each; the groups of a profile's rows,
-    where it has some, are its panels.
+    A table uses its first column. A figure of bars has a panel for each column, a profile one for each group of rows.
     """
     cells, panels = _cells(item), item.figure == "bars" and item.kind == "figure"
     for column in item.columns if panels else item.columns[:1]:
@@ -140,7 +152,7 @@ def _profile(item: ItemResult) -> Iterator[Record]:
 
 
 def _effects(item: JudgedItem) -> Iterator[Record]:
-    """Yield what each row changes against the baseline row in the column whose shape is judged, paired by seed."""
+    """Yield the difference of each row to the baseline row, paired by seed."""
     base = item.row_names[item.baseline]
     for each in item.effects:
         ours = {"value": each.ours.mean, "low": each.ours.low, "high": each.ours.high}
@@ -151,14 +163,14 @@ def _effects(item: JudgedItem) -> Iterator[Record]:
 
 
 def _spectrum(item: ItemResult) -> Iterator[Record]:
-    """Yield the singular values by encoder."""
+    """Yield the singular values of each encoder."""
     for encoder, curve in item.curves.items():
         for index, value in enumerate(curve["singular_values"] or (), start=1):
             yield {"encoder": encoder, "index": index, "value": value}
 
 
 def _density(item: ItemResult) -> Iterator[Record]:
-    """Yield the density of the cosine at the middle of each bin by encoder and rating group."""
+    """Yield the density of the cosine by encoder, group of ratings and bin."""
     for encoder, curve in item.curves.items():
         middles = [(low + high) / 2 for low, high in pairwise(curve["edges"])]
         for group, part in curve.items():
@@ -168,7 +180,7 @@ def _density(item: ItemResult) -> Iterator[Record]:
 
 
 def _heat(item: ItemResult) -> Iterator[Record]:
-    """Yield our number of each row and column."""
+    """Yield the reproduced number of each row and column."""
     cells = _cells(item)
     for row in item.rows:
         for column in item.columns:
@@ -183,9 +195,9 @@ def _heat(item: ItemResult) -> Iterator[Record]:
 
 
 def _cells(item: ItemResult) -> Cells:
-    """Return the cells by variant and by name as described.
+    """Return the cells by variant and described name.
 
-    Of several protocols that are no variants, the paper's text is first.
+    If several protocols are not variants, the described protocol is used.
     """
     cells = {
         (item.variants.get(cell.protocol, ""), item.id_of(cell).described): cell

@@ -1,4 +1,4 @@
-"""Plain tables of text: of any entries, of the cells by verdict, of the symbols."""
+"""Plain tables of text, such as verdict counts and symbols."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self
 
-from replicse.judge.report import JudgedItem
+from replicse.judge.report.report_types import JudgedItem
 from replicse.show.content.cells import MEANINGS, SYMBOLS
 
-# By heading, what says a column's text of an entry.
+# A function that formats an entry for a column, by the column's heading.
 Columns = dict[str, Callable[[Any], str]]
 
 
@@ -24,11 +24,22 @@ class Sheet:
 
     @classmethod
     def of(cls, title: str, entries: Iterable[object], columns: Columns, note: str = "") -> Self:
-        """Return a sheet of one row per entry; `columns` say its texts, those without any are left out."""
-        rows = [tuple(text(entry) for text in columns.values()) for entry in entries]
-        kept = [place for place in range(len(columns)) if not rows or any(row[place] for row in rows)]
-        header, *rows = (tuple(row[place] for place in kept) for row in (tuple(columns), *rows))
-        return cls(title, header, tuple(rows), note)
+        """Create a sheet with one row for each entry.
+
+        Args:
+            title: Title of the sheet.
+            entries: Objects that the functions of `columns` accept.
+            columns: Functions that return a column's text for an entry, by heading. A column without text is omitted.
+            note: Text below the sheet.
+        """
+        entries = list(entries)
+        kept = {}
+        for heading, text in columns.items():
+            texts = [text(entry) for entry in entries]
+            if any(texts) or not entries:
+                kept[heading] = texts
+        rows = zip(*kept.values(), strict=True) if kept else [()] * len(entries)
+        return cls(title, tuple(kept), tuple(rows), note)
 
     def __post_init__(self) -> None:
         width = len(self.header)
@@ -38,30 +49,37 @@ class Sheet:
 
     @cached_property
     def numeric(self) -> set[int]:
-        """Return the places of the columns that hold numbers and nothing else; pages ask for them at each field."""
+        """Return the indices of the columns that contain only numbers.
+
+        Cached, because pages use it for each field.
+        """
         columns = list(zip(*self.rows, strict=True))
         return {place for place, texts in enumerate(columns) if all(map(_is_number, filter(None, texts)))}
 
 
 def verdict_counts(items: Iterable[JudgedItem]) -> Counter[str]:
-    """Return how many cells of some items show each verdict; quoted cells are counted as such."""
+    """Count the cells of items by the verdict that they show.
+
+    Quoted cells count as quoted.
+    """
     return sum((Counter(item.verdicts) for item in items), Counter())
 
 
 def counts_sheet(papers: Sequence[tuple[str, Sequence[JudgedItem]]]) -> Sheet:
-    """Return the number of cells by verdict, one row per (paper, items) and one for all; no rows without cells."""
+    """Count cells by verdict, with a row for each paper and one for all."""
     counts = {name: verdict_counts(items) for name, items in papers}
     counts["all"] = sum(counts.values(), Counter())
     names = [name for name in SYMBOLS if counts["all"][name]]
     header = ("Paper", *(f"{SYMBOLS[name]} {name}" for name in names), "cells")
-    rows = [
-        (paper, *(str(count[name]) for name in names), str(count.total())) for paper, count in counts.items()
-    ]
+    rows = []
+    for paper, count in counts.items():
+        numbers = [str(count[name]) for name in names]
+        rows.append((paper, *numbers, str(count.total())))
     return Sheet("Cells by verdict", header, tuple(rows) if names else ())
 
 
 def legend() -> Sheet:
-    """Return the meaning of every symbol."""
+    """Return the meanings of all symbols."""
     rows = [(symbol, name, MEANINGS[name]) for name, symbol in SYMBOLS.items()]
     star = (
         "*",

@@ -5,8 +5,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from replicse.judge.report import JudgedItem
-from replicse.judge.table import QUOTED, CellResult, ColumnHead, ItemResult, RowHead
+from replicse.judge.report.report_types import JudgedItem
+from replicse.judge.verdicts.table import QUOTED, CellResult, ColumnHead, ItemResult, RowHead
 from replicse.printable import several
 from replicse.registry.suites import is_percentage
 from replicse.show.content.cell_facts import cell_address, facts, over_seeds

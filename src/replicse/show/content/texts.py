@@ -1,4 +1,4 @@
-"""The texts of the report's pages: paragraphs of the template `pages.md.j2`."""
+"""Load the introductions of pages from the template `pages.md.j2`."""
 
 from functools import cache
 from typing import Any
@@ -7,7 +7,10 @@ from replicse.show.formats import templates
 
 
 def paragraphs(page: str, *facts: object) -> tuple[str, ...]:
-    """Return what a page says of itself, a paragraph each; `facts` are what its text depends on."""
+    """Return the paragraphs of a page's introduction.
+
+    `facts` are the arguments of its macro.
+    """
     text = str(getattr(_texts(), page)(*facts))
     return tuple(" ".join(paragraph.split()) for paragraph in text.strip().split("\n\n"))
 

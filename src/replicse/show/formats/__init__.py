@@ -1,4 +1,4 @@
-"""Formats: a report, a table or a figure's data as text of one kind."""
+"""Formats of reports and tables: HTML, LaTeX, Markdown, terminal."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -7,7 +7,10 @@ if TYPE_CHECKING:
 
 
 def templates(**options: Any) -> "Environment":
-    """Return the templates of all formats; `options` are those that a format needs."""
+    """Return the Jinja environment with all templates.
+
+    `options` are the format's own options.
+    """
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     return Environment(

@@ -1,4 +1,4 @@
-"""Tables and the report as one self-contained HTML file."""
+"""Render tables and the report as self-contained HTML files."""
 
 import base64
 import json
@@ -21,22 +21,22 @@ from replicse.show.formats import templates
 from replicse.show.formats.pictures import deltas_svg, effects_svg, slopes_svg, waterfall_svg
 from replicse.show.formats.prose import html_blocks, html_inline, kept_whole
 
-# Columns that fit beside the labels on a screen and on a printed page, and how many need smaller type.
+# Number of columns that fit beside the labels, and number from which smaller type is used.
 COLUMNS, DENSE = 8, 7
-# Beyond this many bytes a drawing is larger than a picture of it.
+# An SVG above this many bytes is replaced by its PNG, which is smaller.
 LARGE = 300_000
-# The detail of a stacked cell is set in smaller type.
+# Relative size of the type of a stacked cell's details.
 DETAIL = 0.86
 PATH, DIGITS = re.compile(r' d="[^"]*"'), re.compile(r"(\.\d)\d+")
 UNQUOTED = " /:;,.=()+-'!?*@_~"
-# Digits that the arrow of a cell and the room beside it take at least.
+# Width of the arrow of a cell with its margins, in digits.
 ARROW = 2.0
-# A name of an item or a cell, such as simcse/table3/p0.1/stsb-dev.
+# The name of an item or cell, such as simcse/table3/p0.1/stsb-dev.
 NAME = re.compile(r"([a-z0-9]+/[A-Za-z0-9-]+(?:/[^\s/,;:()]+)*)")
 
 
 def document(report: Document) -> str:
-    """Return the report's first page as one HTML file: findings, what is drawn from all items, links to the papers."""
+    """Render the first page of the report."""
     template = _environment().get_template("report.html.j2")
     index = json.dumps(search_index(report), ensure_ascii=False, separators=(",", ":")).replace("</", "<\\/")
     links = addresses(report) | {page.file.partition(".")[0]: page.file for page in report.pages if page.file}
@@ -44,29 +44,40 @@ def document(report: Document) -> str:
 
 
 def page(report: Document, page: Page, pictures: Mapping[str, str] | None = None) -> str:
-    """Return a page of the report that has an HTML file of its own; `pictures` holds data addresses by item id."""
+    """Render a page with its own HTML file.
+
+    `pictures` contains data URLs by item id.
+    """
     template = _environment().get_template("page.html.j2")
-    drawn = [(item, address) for item in page.pictures if (address := (pictures or {}).get(item))]
+    addresses_of_pictures = pictures or {}
+    drawn = [(item, addresses_of_pictures[item]) for item in page.pictures if addresses_of_pictures.get(item)]
     return template.render(report=report, page=page, links=addresses(report), drawn=drawn)
 
 
 def paper(report: Document, section: Section, pictures: Mapping[str, str], alone: bool = False) -> str:
-    """Return the items of one paper as an HTML file; `pictures` holds a data address for each item id.
+    """Render the items of one paper as an HTML file.
 
-    `alone` leaves out what leads to the rest of the report: it is the page of one item.
+    Args:
+        report: The document.
+        section: The paper's part of it.
+        pictures: Data URLs by item id.
+        alone: Whether to omit the links to the rest of the report, for the page of one item.
     """
     template = _environment().get_template("paper.html.j2")
     return template.render(report=report, section=section, pictures=pictures, alone=alone)
 
 
 def methods(title: str, text: Sequence[str], studies: Sequence[tuple[str, str]], table: Grid) -> str:
-    """Return the page of methods by study; `studies` are (name, what is said of it), each in a folder of its name."""
+    """Render the page "Methods by study".
+
+    `studies` are pairs of a study's folder name and a description.
+    """
     template = _environment().get_template("methods.html.j2")
     return template.render(title=title, text=text, studies=studies, grid=table, alone=True)
 
 
 def _picture(report: Document) -> str:
-    """Return what is drawn below the findings."""
+    """Render the picture below the findings."""
     if isinstance(report.picture, Waterfall):
         return waterfall_svg(report.picture)
     if report.picture == "effects":
@@ -75,7 +86,10 @@ def _picture(report: Document) -> str:
 
 
 def addresses(report: Document) -> dict[str, str]:
-    """Return the address of each item and of each cell that is shown, by its name."""
+    """Return the URL of each item and cell by name.
+
+    A cell that is not shown has its item's URL.
+    """
     links = {}
     for section in report.sections:
         for entry in section.entries:
@@ -93,9 +107,12 @@ def _cells(entry: ItemEntry) -> Iterator[GridCell]:
 
 
 def search_index(report: Document) -> list[tuple[Any, ...]]:
-    """Return what the search of a report looks through: (text, address) of items, rows and lines of the pages.
+    """Return the search index of a report.
 
-    Of a row with printed numbers also the start of its cells' addresses, and by number how the first of them ends.
+    It has (text, URL) of items, rows and lines of pages.
+
+    The entry of a row with published numbers also has the common start of its cells' URLs, and a dict from each number
+    to the end of the URL of the first cell with it.
     """
     index: list[tuple[Any, ...]] = [
         (page.title, page.file or f"#{_slug(page.title)}") for page in report.pages
@@ -127,22 +144,21 @@ def search_index(report: Document) -> list[tuple[Any, ...]]:
 
 
 def linked(text: str, links: Mapping[str, str]) -> Markup:
-    """Return text with each name of an item or a cell as a link to it."""
-    parts = NAME.split(kept_whole(text))
-    shown = [
-        Markup('<a href="{}">{}</a>').format(links[part], part) if part in links else escape(part)
-        for part in parts
-    ]
+    """Turn each name of an item or cell in a text into a link."""
+    shown = []
+    for part in NAME.split(kept_whole(text)):
+        address = links.get(part)
+        shown.append(Markup('<a href="{}">{}</a>').format(address, part) if address else escape(part))
     return Markup("").join(shown)
 
 
 def data_address(stem: Path) -> str:
-    """Return a figure's SVG as a data address, or its PNG where the SVG is large."""
+    """Return a figure as a data URL: its SVG, or its PNG if the SVG is large."""
     text = stem.with_name(f"{stem.name}.svg").read_text(encoding="utf-8")
     if len(text) > LARGE:
         picture = stem.with_name(f"{stem.name}.png").read_bytes()
         return f"data:image/png;base64,{base64.b64encode(picture).decode('ascii')}"
-    # A tenth of a point is finer than a screen; other numbers, such as the scale of letters, stay as they are.
+    # Round coordinates to a tenth of a point, which no screen can show; other numbers must stay exact.
     text = PATH.sub(lambda match: DIGITS.sub(r"\1", match[0]), text)
     return f"data:image/svg+xml,{quote(' '.join(text.split()).replace(chr(34), chr(39)), safe=UNQUOTED)}"
 
@@ -168,7 +184,7 @@ def _environment() -> Environment:
 
 
 def _widths(table: Grid) -> str:
-    """Return the widths of the parts of each column's cells, in digits, as custom properties of CSS."""
+    """Return CSS properties with the widths of the parts of each column."""
     return ";".join(
         _column_widths(column, place, table.stacked) for place, column in enumerate(table.results)
     )
@@ -180,7 +196,7 @@ def _column_widths(column: Column, place: int, stacked: bool) -> str:
         len(column.longest(part, stacked)) * size for part, size in sizes.items()
     )
     if stacked:
-        # A difference in parentheses may hang over to the left, so that the digits stand below one another.
+        # The parenthesis of a difference may hang to the left, so that digits are aligned.
         left, right = max(left, delta - 1), max(right, spread)
         left = max(left, wide - right - ARROW)
     parts = {"left": left, "right": right, "spread": spread, "delta": delta}
@@ -188,4 +204,4 @@ def _column_widths(column: Column, place: int, stacked: bool) -> str:
 
 
 def _slug(text: str) -> str:
-    return "-".join("".join(letter if letter.isalnum() else " " for letter in text.lower()).split())
+    return "-".join(re.findall(r"[^\W_]+", text.lower()))

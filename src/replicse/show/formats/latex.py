@@ -1,4 +1,4 @@
-"""Tables and the report as LaTeX: booktabs, on pages they fit, for any engine."""
+"""Render tables and the report as LaTeX with booktabs, for any engine."""
 
 import math
 import re
@@ -9,7 +9,7 @@ from functools import cache
 
 from jinja2 import Environment
 
-from replicse.judge.table import QUOTED
+from replicse.judge.verdicts.table import QUOTED
 from replicse.registry.artefacts import MACROS
 from replicse.show.content.cells import Part, Shown
 from replicse.show.content.contents import Document, ItemEntry
@@ -25,23 +25,26 @@ from replicse.show.formats.prose import (
     latex_text,
 )
 
-# Points: the width of the text, of a character of a table, of the parts of a cell that the template sets, of gaps.
+# Widths in points: the text, a character in a table, the parts of a cell that the template sets, gaps.
 ROOM, CHARACTER = 476.0, 4.3
 ARROW_WIDTH, SYMBOL, GAP = 11.0, 10.0, 8.0
 LABEL, PROSE = 165.0, 150.0
 HEADER = 14
 PARTS: tuple[Part, ...] = ("reported", "reproduced")
-# Physical lines of a table that is kept in one piece.
+# A table with at most this many physical lines is kept on one page.
 WHOLE = 36
-# Where a name may break: after a slash, and before a long part of a task's name, as in SprintDuplicateQuestions.
+# A name may break after a slash and before a long part of a task's name, as in SprintDuplicateQuestions.
 PARTED = r"(?<=/)|(?<=[a-z])(?=[A-Z][a-z]{6})"
-# Where a line may end: there, and after a space or a hyphen.
+# A line may also end after a space or a hyphen.
 BREAKS = re.compile(rf"{PARTED}|(?<=-)|[ \n]+")
 RAGGED = r">{{\raggedright\arraybackslash{more}}}p{{{width:.0f}pt}}"
 
 
 def grid(table: Grid, title: str = "") -> str:
-    """Return a grid under its caption, in as few panels as fit the page; it needs the macros of the preamble."""
+    """Render a grid with its caption in as few panels as fit the page.
+
+    It uses `macros`.
+    """
     caption = rf"\itemcaption{{{latex_text(': '.join(filter(None, (title, table.caption))))}}}" + "\n"
     room = ROOM - sum(_column_width(column, table) for column in table.columns if column.kind == "label")
     widths = [_column_width(column, table) for column in table.results]
@@ -53,33 +56,37 @@ def grid(table: Grid, title: str = "") -> str:
 
 
 def sheet(table: Sheet) -> str:
-    """Return a plain table as LaTeX; columns that do not fit share the width by the length of their text."""
+    """Render a plain table.
+
+    Columns that do not fit get widths by the length of their text.
+    """
     table = replace(table, rows=tuple(tuple(map(kept_whole, row)) for row in table.rows))
     widths = _sheet_widths(table)
-    rows = [
-        " & ".join(re.sub(PARTED, r"\\allowbreak{}", latex_text(text)) for text in row) + r" \\"
-        for row in table.rows
-    ]
-    if any(width is not None for width in widths):
-        # A row whose first cell is blank goes on with what the one above it is of.
-        starts = [place > 0 and bool(row[0]) for place, row in enumerate(table.rows)]
-        rows = [f"\\rowrule\n{row}" if start else row for row, start in zip(rows, starts, strict=True)]
+    wraps = any(width is not None for width in widths)
+    rows = []
+    for place, row in enumerate(table.rows):
+        line = " & ".join(map(_breakable_text, row)) + r" \\"
+        # A row whose first cell is empty continues the row above.
+        starts_entry = wraps and place > 0 and row[0]
+        rows.append(f"\\rowrule\n{line}" if starts_entry else line)
     header = " & ".join(map(latex_text, table.header)) + r" \\"
-    kinds = [
-        RAGGED.format(more="", width=width) if width is not None else "r" if place in table.numeric else "l"
-        for place, width in enumerate(widths)
-    ]
+    kinds = []
+    for place, width in enumerate(widths):
+        natural = "r" if place in table.numeric else "l"
+        kinds.append(natural if width is None else RAGGED.format(more="", width=width))
     lines = sum(max(map(_lines, row, widths)) for row in table.rows)
-    note = (
-        f"\\par\\nopagebreak\\smallskip{{\\footnotesize {latex_inline(table.note)}\\par}}\n"
-        if table.note
-        else ""
-    )
+    note = ""
+    if table.note:
+        note = f"\\par\\nopagebreak\\smallskip{{\\footnotesize {latex_inline(table.note)}\\par}}\n"
     return _environment("".join(kinds), [r"\toprule", header], rows, lines) + note
 
 
+def _breakable_text(text: str) -> str:
+    return re.sub(PARTED, r"\\allowbreak{}", latex_text(text))
+
+
 def table(entry: ItemEntry) -> str:
-    r"""Return an item's table with its notes as a file to \input; it needs `macros`."""
+    r"""Render an item's table with its notes as a file for \input."""
     name = latex_text(f"{entry.name}, {entry.item.title}")
     said = f"% {entry.item.item}: {name}; \\input{{macros}} goes into the preamble.\n"
     notes = [rf"{{\footnotesize\noindent {latex_inline(note)}\par}}" for note in entry.notes]
@@ -87,25 +94,28 @@ def table(entry: ItemEntry) -> str:
 
 
 def macros() -> str:
-    """Return what tables need in the preamble of the document that they are in."""
+    """Return the macros that a document with tables needs in its preamble."""
     return _templates().get_template(MACROS).render() + "\n"
 
 
 def table_alone(entry: ItemEntry) -> str:
-    """Return a document with one table: its preamble is what the table needs where it is taken into another one."""
+    """Render a document with one table and the preamble it needs."""
     body = f"\\begin{{document}}\n{table(entry)}\\end{{document}}\n"
     return f"\\documentclass{{article}}\n{macros()}{body}"
 
 
 def document(report: Document, pictures: Mapping[str, str]) -> str:
-    """Return the report as a LaTeX document; `pictures` holds the path of each item's PDF by item id."""
+    """Render the report as a LaTeX document.
+
+    `pictures` contains the path of each item's PDF by item id.
+    """
     template = _templates().get_template("report.tex.j2")
     return template.render(report=report, pictures=pictures, grid=grid, sheet=sheet)
 
 
 @cache
 def _templates() -> Environment:
-    # Braces and percent signs are LaTeX's own, so the template's marks differ from Jinja's usual ones.
+    # Jinja's usual delimiters conflict with LaTeX's braces and percent signs.
     environment = templates(
         block_start_string="<%",
         block_end_string="%>",
@@ -120,12 +130,15 @@ def _templates() -> Environment:
 
 
 def _widest(texts: Iterable[str]) -> float:
-    """Return about how wide the widest text is set, in points: a capital takes more than other characters."""
+    """Estimate the width of the widest text in points.
+
+    Capitals are wider than other characters.
+    """
     return CHARACTER * max((len(text) + 0.4 * sum(map(str.isupper, text)) for text in texts), default=0)
 
 
 def _lines(text: str, width: float | None) -> int:
-    """Return about how many lines of type a text takes in a column of this width."""
+    """Estimate the number of lines that a text takes in a column of a width."""
     return 1 if width is None else math.ceil(CHARACTER * len(text) / (0.92 * width))
 
 
@@ -179,7 +192,10 @@ def _kind(column: Column, stacked: bool) -> str:
 
 
 def _height(cells: Sequence[tuple[Column, GridCell]], stacked: bool) -> int:
-    """Return about how many lines of type a row takes; a heading, which has no cells, is not counted."""
+    """Return about how many lines of type a row takes.
+
+    A heading, which has no cells, is not counted.
+    """
     if not cells:
         return 0
     usual = 1 + max([1, *(len(cell.shown.wide) for _, cell in cells)]) if stacked else 1
@@ -188,7 +204,7 @@ def _height(cells: Sequence[tuple[Column, GridCell]], stacked: bool) -> int:
 
 
 def _environment(kinds: str, head: list[str], rows: list[str], lines: int) -> str:
-    """Return a table in one piece, or one that may break over pages and repeats its head."""
+    """Render a table in one piece, or one that breaks over pages."""
     body = "\n".join(rows)
     columns = f"@{{}}{kinds}@{{}}"
     top = "\n".join([*head, "\\midrule"])
@@ -203,7 +219,7 @@ def _environment(kinds: str, head: list[str], rows: list[str], lines: int) -> st
 
 
 def _widths(column: Column, stacked: bool) -> str:
-    """Return the macro call that sets the widths of a cell's parts to the longest of the column."""
+    """Return the macro call that sets the widths of a column's parts."""
     names = ("reported", "reproduced", "delta", "spread", *(["wide"] if stacked else []))
     parts = [column.longest(name, stacked) for name in names]
     return _macro("stackedwidths" if stacked else "writtenwidths", parts)
@@ -226,8 +242,10 @@ def _cell(column: Column, cell: GridCell, stacked: bool) -> str:
 def _result(shown: Shown, stacked: bool) -> str:
     if not shown.text:
         return ""
-    numbers = {part: latex_text(getattr(shown, part)) for part in PARTS}
-    parts = [rf"\textbf{{{text}}}" if part in shown.best else text for part, text in numbers.items()]
+    parts = []
+    for part in PARTS:
+        text = latex_text(getattr(shown, part))
+        parts.append(rf"\textbf{{{text}}}" if part in shown.best else text)
     parts.insert(1, latex_text(shown.arrow))
     symbol = latex_text(shown.symbol)
     if stacked and shown.wide:
@@ -250,18 +268,21 @@ def _call(name: str, parts: Iterable[str]) -> str:
 
 
 def _sheet_widths(table: Sheet) -> Sequence[float | None]:
-    """Return the width of each column that wraps, and None for those of natural width.
+    """Return the width of each column, or None for its natural width.
 
-    Every column has room for its longest word; beyond that widths follow the lengths of the texts, so that the rows
-    become low: the cube root of their squares makes the sum of (length / width) squared least.
+    Each column is at least as wide as its longest word. The remaining width is distributed by the cube root of the sum
+    of squared text lengths, which minimises the sum of (length / width) squared and so keeps rows low.
     """
     columns = list(zip(table.header, *table.rows, strict=True))
     natural = [_widest(column) for column in columns]
-    least = [_widest(word for text in column for word in BREAKS.split(text)) for column in columns]
+    least = [_widest(BREAKS.split(" ".join(column))) for column in columns]
     room = ROOM - GAP * len(columns)
     if sum(natural) <= room:
         return [None] * len(columns)
-    weights = [sum(len(text) ** 2 for text in column) ** (1 / 3) for column in columns]
+    weights = []
+    for column in columns:
+        squares = sum(len(text) ** 2 for text in column)
+        weights.append(squares ** (1 / 3))
     low, high = 0.0, room
     for _ in range(50):
         middle = (low + high) / 2
@@ -270,4 +291,8 @@ def _sheet_widths(table: Sheet) -> Sequence[float | None]:
             for weight, shortest, longest in zip(weights, least, natural, strict=True)
         ]
         low, high = (low, middle) if sum(widths) > room else (middle, high)
-    return [None if high - width <= 0.5 else width for width, high in zip(widths, natural, strict=True)]
+    found: list[float | None] = list(widths)
+    for place, width in enumerate(natural):
+        if width - widths[place] <= 0.5:
+            found[place] = None
+    return found

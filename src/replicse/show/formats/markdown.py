@@ -1,4 +1,4 @@
-"""Tables and the report as GitHub Markdown."""
+"""Render tables and the report as GitHub Markdown."""
 
 import re
 from collections.abc import Mapping
@@ -9,19 +9,23 @@ from replicse.show.content.grids import Column, Grid, GridCell, Heading
 from replicse.show.content.sheets import Sheet
 from replicse.show.formats import templates
 
-# Of ampersands those that begin an entity.
+# An ampersand is special only if it begins an entity.
 SPECIAL = re.compile(r"([\\`*_\[\]<>|]|&(?=#?\w+;))")
 
 
 def escape(text: str) -> str:
-    """Return plain text that Markdown shows as it is, also inside a table."""
+    """Escape plain text for Markdown, also inside a table."""
     return SPECIAL.sub(r"\\\1", " ".join(text.split()))
 
 
 def grid(table: Grid) -> str:
-    """Return a grid as a Markdown table with its notes on rows; headings become bold rows."""
+    """Render a grid as a Markdown table with footnotes.
+
+    Headings become bold rows.
+    """
     header = [escape(column.heading) for column in table.columns]
-    rule = [":--" if column.kind == "label" else "--:" for column in table.columns]
+    rules = {"label": ":--"}
+    rule = [rules.get(column.kind, "--:") for column in table.columns]
     lines = [_line(header), _line(rule)]
     for entry, cells in table.rows:
         if isinstance(entry, Heading):
@@ -33,16 +37,18 @@ def grid(table: Grid) -> str:
 
 
 def table(entry: ItemEntry) -> str:
-    """Return an item's table with its name and its notes as a file."""
+    """Render an item's table with its name and notes as the text of a file."""
     title = f"**{escape(entry.name)}: {escape(entry.item.title)}**"
     return "\n\n".join([title, grid(entry.grid), *entry.notes]) + "\n"
 
 
 def sheet(table: Sheet) -> str:
-    """Return a plain table as Markdown."""
-    rule = ["--:" if place in table.numeric else ":--" for place in range(len(table.header))]
-    rows = [[escape(text) for text in row] for row in (table.header, *table.rows)]
-    lines = [_line(rows[0]), _line(rule), *(_line(row) for row in rows[1:])]
+    """Render a plain table as Markdown."""
+    rule = [":--"] * len(table.header)
+    for place in table.numeric:
+        rule[place] = "--:"
+    rows = [list(map(escape, row)) for row in (table.header, *table.rows)]
+    lines = [_line(row) for row in (rows[0], rule, *rows[1:])]
     return "\n\n".join(["\n".join(lines), *([table.note] if table.note else [])])
 
 
@@ -54,7 +60,7 @@ def _cell(column: Column, cell: GridCell, stacked: bool) -> str:
     shown = cell.shown
     if column.kind == "label":
         mark = f" <sup>{cell.mark}</sup>" if cell.mark else ""
-        # No-break spaces, since Markdown drops the others at the start of a cell.
+        # Use no-break spaces, because Markdown removes other spaces at the start of a cell.
         return ("\u00a0\u00a0" if cell.indent else "") + escape(shown.text) + mark
     parts = [_number(shown, "reported"), shown.arrow, _number(shown, "reproduced")]
     if not stacked:
@@ -69,7 +75,10 @@ def _number(shown: Shown, part: Part) -> str:
 
 
 def document(report: Document, pictures: Mapping[str, str]) -> str:
-    """Return the report as Markdown; `pictures` holds the path of each item's picture by item id."""
+    """Render the report as Markdown.
+
+    `pictures` contains the path of each item's picture by item id.
+    """
     environment = templates()
     environment.filters |= {"escaped": escape, "slug": _slug}
     template = environment.get_template("report.md.j2")
@@ -78,5 +87,5 @@ def document(report: Document, pictures: Mapping[str, str]) -> str:
 
 
 def _slug(title: str) -> str:
-    """Return the address that GitHub gives a heading."""
+    """Return the anchor that GitHub creates for a heading."""
     return re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-")

@@ -6,8 +6,8 @@ from functools import cache
 from html import escape
 from typing import Any
 
-from replicse.judge.report import ColumnShape, Effect
-from replicse.judge.table import CellResult, ItemResult
+from replicse.judge.report.report_types import ColumnShape, Effect
+from replicse.judge.verdicts.table import CellResult, ItemResult
 from replicse.printable import number
 from replicse.registry.suites import is_percentage
 from replicse.show.content.cell_facts import cell_address

@@ -1,4 +1,4 @@
-"""Text written by people (notes, deviations): Markdown to HTML and to LaTeX."""
+"""Convert Markdown of notes and deviations to HTML and LaTeX."""
 
 import re
 import unicodedata
@@ -10,7 +10,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from pylatexenc.latexencode import UnicodeToLatexEncoder
 
-# What the library leaves as it is, or writes with macros that not every engine has.
+# Characters that pylatexenc does not convert, or converts to macros that some engines do not have.
 SYMBOLS = {
     "|": r"\textbar{}",
     "→": r"$\rightarrow$",
@@ -32,37 +32,40 @@ SYMBOLS = {
     "♢": r"$\diamondsuit$",
     "♦": r"$\diamondsuit$",
 }
-# Latin, Greek, punctuation, arrows and operators whose macros need no package beyond the report's.
+# Latin, Greek, punctuation, arrows and operators whose macros need only the packages of the report.
 COVERED = re.compile(
     "[\u0020-\u007e\u00a0-\u017f\u0391-\u03c9\u03f5\u2010-\u2026\u2113\u2200-\u220b\u2211-\u221e\u2223-\u222b\u2248\u2260-\u2265]"
 )
-# Letters and quotation marks of an encoding of fonts that is loaded only where its fonts are installed.
+# Letters and quotation marks of a font encoding that is loaded only if its fonts are installed.
 OTHER_FONTS = re.compile(
     r"\\(DH|dh|TH|th|DJ|dj|IJ|ij|NG|ng|k|nument|textsc|guil\w+|quote(sing|dbl)l?base)(?![A-Za-z])"
 )
 
 OPTION = re.compile(r"^( *)([\[*])")
 
-# Whose spaces do not break: an interval or the seeds, [−12.2, −8.4], {+1.2, +1.6}, counts (7 cells; 3 of 7), places
-# (Table 3), and what follows a symbol.
+# Text whose spaces do not break: intervals, seeds ({+1.2, +1.6}), counts (7 cells; 3 of 7), places (Table 3), and a
+# word after a symbol.
 WHOLE = re.compile(r"[\[{][−+\d.,% ]+[\]}]|\(\d+ cells?\)|^\d+ of \d+$|\b(Section|Table|Figure) \b|^[^\w\s] ")
 
 
 def kept_whole(text: str) -> str:
-    """Return text whose intervals, counts, places and symbols do not break."""
+    """Use no-break spaces in intervals, counts, places and after symbols."""
     return WHOLE.sub(lambda match: match[0].replace(" ", "\u00a0"), text)
 
 
 @cache
 def _parser() -> MarkdownIt:
-    # Raw HTML stays text: a report shows what a paper's folder says, and runs and loads nothing of it.
+    # Raw HTML stays text, so that a report neither runs nor loads anything from a paper's folder.
     parser = MarkdownIt("commonmark", {"html": False}).enable("table")
     parser.add_render_rule("image", lambda _, tokens, place, *__: escape(tokens[place].content))
     return parser
 
 
 def html_blocks(text: str, below: int = 0) -> str:
-    """Return Markdown as HTML blocks, its headings `below` further levels; raw HTML in it is escaped."""
+    """Convert Markdown to HTML blocks.
+
+    Raw HTML is escaped, and headings are lowered by `below` levels.
+    """
     tokens = _parser().parse(text)
     for token in tokens:
         if token.type.startswith("heading_"):
@@ -73,34 +76,39 @@ def html_blocks(text: str, below: int = 0) -> str:
 
 
 def html_inline(text: str) -> str:
-    """Return one paragraph of Markdown as HTML without its paragraph tag."""
+    """Convert a paragraph of Markdown to HTML without a paragraph tag."""
     return _parser().renderInline(" ".join(text.split()))
 
 
 def latex_blocks(text: str) -> str:
-    """Return Markdown as LaTeX: paragraphs, lists, tables, quotations and code."""
+    """Convert Markdown blocks to LaTeX."""
     return "".join(_blocks(_parser().parse(text))).strip()
 
 
 def latex_inline(text: str) -> str:
-    """Return one paragraph of Markdown as LaTeX."""
+    """Convert a paragraph of Markdown to LaTeX."""
     return "".join(_inline(_parser().parseInline(" ".join(text.split()))[0].children or []))
 
 
 def latex_text(text: str) -> str:
-    """Return plain text as LaTeX that compiles in every engine; a character none knows becomes its number."""
-    printable = "".join(
-        character if character.isprintable() or character == "\u00a0" else " " * character.isspace()
-        for character in unicodedata.normalize("NFC", text)
-    )
-    # TeX would join hyphens to a dash, and `--option` must stay what is typed.
-    latex = re.sub("-(?=-)", "-{}", "".join(map(_character, printable)))
-    # After a line end, a rule or an item, TeX would take it for their option or star.
+    """Convert plain text to LaTeX for every engine.
+
+    An unknown character becomes its code point.
+    """
+    characters = []
+    for character in unicodedata.normalize("NFC", text):
+        if character.isprintable() or character == "\u00a0":
+            characters.append(_character(character))
+        elif character.isspace():
+            characters.append(" ")
+    # TeX would turn two hyphens into a dash, which is wrong for `--option`.
+    latex = re.sub("-(?=-)", "-{}", "".join(characters))
+    # At the start of a line, TeX would read [ or * as the option of the command before it.
     return OPTION.sub(r"\1{\2}", latex)
 
 
 def latex_code(text: str) -> str:
-    """Return plain text in typewriter type that may break after a separator."""
+    """Convert text to typewriter type that may break after separators."""
     pieces = [latex_text(piece) for piece in re.split(r"(?<=[/.;:=_-])(?=.)", text)]
     return r"\texttt{" + r"\allowbreak{}".join(pieces) + "}"
 
@@ -116,7 +124,10 @@ def _library() -> UnicodeToLatexEncoder:
 
 @cache
 def _character(character: str) -> str:
-    """Return one character as LaTeX: by the library, else from its parts, else as its number."""
+    """Convert a character to LaTeX.
+
+    The library, its decomposition and its code point are tried in this order.
+    """
     if character in SYMBOLS:
         return SYMBOLS[character]
     if COVERED.match(character):
@@ -155,12 +166,15 @@ def _inline(tokens: Sequence[Token]) -> Iterator[str]:
 
 
 def latex_address(address: str) -> str:
-    r"""Return an address as the first argument of \href, also inside another macro."""
+    r"""Escape a URL for the first argument of \href, also inside another macro."""
     return re.sub(r"([%#&_{}~^\\])", r"\\\1", address)
 
 
 def _blocks(tokens: Sequence[Token]) -> Iterator[str]:
-    """Yield LaTeX for block tokens; markup without a counterpart leaves its text."""
+    """Yield LaTeX for block tokens.
+
+    Of unsupported markup only the text is kept.
+    """
     simple = {
         "paragraph_close": "\n\n",
         "heading_close": "}\n",
@@ -194,7 +208,7 @@ def _blocks(tokens: Sequence[Token]) -> Iterator[str]:
 
 
 def _column_kinds(tokens: Sequence[Token]) -> str:
-    """Return how LaTeX sets the columns of a table: as wide as their longest text asks, none very narrow."""
+    """Return the LaTeX column types of a table."""
     end = next(place for place, token in enumerate(tokens) if token.type == "table_close")
     count = sum(token.type == "th_open" for token in tokens[:end])
     texts = [token.content for token in tokens[:end] if token.type == "inline"]

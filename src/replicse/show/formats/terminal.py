@@ -1,4 +1,4 @@
-"""Items, pages and plain tables as text for a terminal: laid out by rich, cut into panels where they are too wide."""
+"""Render items, pages and plain tables for a terminal with rich, in panels if they are too wide."""
 
 import textwrap
 from bisect import bisect_right
@@ -13,7 +13,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from replicse.judge.report import JudgedItem
+from replicse.judge.report.report_types import JudgedItem
 from replicse.printable import several
 from replicse.show.content.cells import SYMBOLS
 from replicse.show.content.contents import Page
@@ -50,9 +50,13 @@ STYLES = {
 
 
 def item_text(item: JudgedItem, width: int = 100, colour: bool = False, columns: Sequence[str] = ()) -> str:
-    """Return an item as text whose lines fit `width` columns where the labels and one cell allow it.
+    """Render an item, averages first.
 
-    Averages come first; `columns` are the ids of those that are shown, all where there are none.
+    Args:
+        item: The item.
+        width: Width in characters; lines are longer only if the labels and one cell need more.
+        colour: Whether to use colours.
+        columns: Ids of the columns to show; all if empty.
     """
     whole = own_rows_first(grid_of(item))
     grid, _ = folded(whole)
@@ -64,9 +68,19 @@ def item_text(item: JudgedItem, width: int = 100, colour: bool = False, columns:
 def item_screen(
     item: JudgedItem, width: int, lines: int, colour: bool = False, columns: Sequence[str] = ()
 ) -> tuple[str, list[str]]:
-    """Return as much of an item as fits so many lines, its first columns and rows, and what that leaves out.
+    """Render as much of an item as fits on a screen: its first columns and rows.
 
-    When not all rows fit, those without a number of ours are left out first.
+    If not all rows fit, rows without a reproduced number are omitted first.
+
+    Args:
+        item: The item.
+        width: Width of the screen in characters.
+        lines: Height of the screen in lines.
+        colour: Whether to use colours.
+        columns: Ids of the columns to show; all if empty.
+
+    Returns:
+        The text, and descriptions of what is omitted, such as "3 rows".
     """
     whole = own_rows_first(grid_of(item))
     every, _ = folded(whole)
@@ -107,7 +121,7 @@ def item_screen(
 
 
 def _below(item: JudgedItem, whole: Grid) -> list[tuple[str, RenderableType]]:
-    """Return what is said below the table of an item, each part with what it is: blank for what it needs."""
+    """Return the parts below the table of an item, each with its name, or "" for a part that is always shown."""
     grid, rest = folded(whole)
     used = {cell.shown.word for column in grid.columns for cell in column.cells}
     key = "   ".join(f"{symbol} {name}" for name, symbol in SYMBOLS.items() if name in used)
@@ -118,13 +132,15 @@ def _below(item: JudgedItem, whole: Grid) -> list[tuple[str, RenderableType]]:
         *(note for note in remarks(item) if not few or note not in differences),
         *([folded_note(rest)] if rest else []),
     ]
-    return [
-        *([("", Text(key))] if key else []),
-        *(("", Text(line)) for line in _failures(whole)),
-        *(("", Text(note)) for note in differences if few),
-        *(("note", _prose(note)) for note in notes),
-        *([("list of deviations", _deviations(item.deviations))] if item.deviations else []),
-    ]
+    parts: list[tuple[str, RenderableType]] = [("", Text(line)) for line in _failures(whole)]
+    if key:
+        parts.insert(0, ("", Text(key)))
+    if few:
+        parts += [("", Text(note)) for note in differences]
+    parts += [("note", _prose(note)) for note in notes]
+    if item.deviations:
+        parts.append(("list of deviations", _deviations(item.deviations)))
+    return parts
 
 
 def _title(item: JudgedItem) -> Text:
@@ -135,7 +151,7 @@ def _title(item: JudgedItem) -> Text:
 
 
 def _chosen(grid: Grid, names: Sequence[str]) -> Grid:
-    """Return a grid with some of its columns, all where none is named, averages first."""
+    """Select columns of a grid by id, in the given order; without ids all, averages first."""
     results = [column for column in grid.results if not names or column.id in names]
     results.sort(key=lambda column: names.index(column.id) if names else not column.average)
     labels = (column for column in grid.columns if column.kind == "label")
@@ -143,7 +159,7 @@ def _chosen(grid: Grid, names: Sequence[str]) -> Grid:
 
 
 def _failures(grid: Grid) -> Iterator[str]:
-    """Yield the first reasons for which cells failed, and where the others are found."""
+    """Yield the first reasons why cells failed, and the command that shows the others."""
     failed = [cell for column in grid.columns for cell in column.cells if cell.shown.word == "failed"]
     reasons = list(dict.fromkeys(dict(cell.facts)["because"] for cell in failed))
     yield from (f"failed: {reason}" for reason in reasons[:FAILURES])
@@ -152,7 +168,7 @@ def _failures(grid: Grid) -> Iterator[str]:
 
 
 def page_text(page: Page, width: int = WIDTH, colour: bool = False) -> str:
-    """Return a page of sheets as text."""
+    """Render a page of sheets."""
     said = [Text(page.headline)] if page.headline else []
     parts = [
         Text(page.title, "bold"),
@@ -164,7 +180,7 @@ def page_text(page: Page, width: int = WIDTH, colour: bool = False) -> str:
 
 
 def rendered(part: RenderableType, width: int, colour: bool = False) -> str:
-    """Return what rich lays out in `width` columns, alike on every machine but for the colour."""
+    """Render with rich in `width` columns, with the same text on every machine."""
     stream = StringIO()
     console = _console(width, stream, colour)
     console.print(part)
@@ -172,7 +188,7 @@ def rendered(part: RenderableType, width: int, colour: bool = False) -> str:
 
 
 def _console(width: int, stream: StringIO | None = None, colour: bool = False) -> Console:
-    # Only what is given here counts: neither the environment nor the size of the window.
+    # Ignore the environment and the size of the window.
     return Console(
         file=stream,
         width=width,
@@ -204,7 +220,7 @@ def _table() -> Table:
 
 
 def _sheet(sheet: Sheet, width: int) -> RenderableType:
-    """Return a sheet, its columns close together where its words need that."""
+    """Render a sheet, with narrow gaps between columns if its words need the space."""
     texts = list(zip(sheet.header, *sheet.rows, strict=True))
     table = _table()
     words, gap = list(map(_longest_word, texts)), 2
@@ -224,7 +240,7 @@ def _longest_word(texts: Sequence[str]) -> int:
 
 
 def _fitted(columns: Sequence[Sequence[str]], words: Sequence[int], width: int) -> list[int]:
-    """Return the width of each column: the widest give way, as long as one can below the length of no word of it."""
+    """Reduce the widths of columns, the widest first; a word is split only if every column is narrow."""
     widths = [max(map(len, texts)) for texts in columns]
     while sum(widths) > width and max(widths) > 1:
         place = max(range(len(widths)), key=lambda place: (widths[place] > words[place], widths[place]))
@@ -233,7 +249,7 @@ def _fitted(columns: Sequence[Sequence[str]], words: Sequence[int], width: int) 
 
 
 def _panels(grid: Grid, width: int) -> list[Table]:
-    """Return the grid as tables: written out where that fits, else stacked, in as few panels as fit."""
+    """Render a grid written out if it fits, otherwise stacked in as few panels as possible."""
     written = _panel(grid, stacked=False)
     if _width(written) <= width:
         return [written]
@@ -270,7 +286,7 @@ def _panel(grid: Grid, stacked: bool) -> Table:
 
 
 def _cell(column: Column, cell: GridCell, stacked: bool) -> Text:
-    """Return a cell; the parts of a result are below those of the column's other cells."""
+    """Render a cell; the parts of a result are aligned with those of the other cells in the column."""
     shown = cell.shown
     if column.kind == "label":
         indent = "  " * cell.indent

@@ -1,15 +1,15 @@
-"""The page on adjudication: for each gap, what every difference of protocol does to our number."""
+"""The page "Adjudication": effects of differences in protocol."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import groupby
+from itertools import groupby, pairwise
 from operator import attrgetter
 
-from replicse.judge.judgements import Explained
-from replicse.judge.report import AdjudicatedItem, Report
-from replicse.judge.table import ItemResult
+from replicse.judge.report.judgements import Explained
+from replicse.judge.report.report_types import AdjudicatedItem, Report
+from replicse.judge.verdicts.table import ItemResult
 from replicse.printable import minus
 from replicse.show.content.contents import Bar, Page, Waterfall
 from replicse.show.content.numbers import effect_text, finest_rounding, rounded, signed
@@ -19,14 +19,17 @@ from replicse.spec.printed import Rounding
 from replicse.spec.protocols import AS_RUN
 
 TITLE = "Adjudication"
-NOISE = "No printed gap is known to be larger than its noise, so nothing is said of what explains it."
+NOISE = "No gap exceeds noise, so none is explained."
 SAID = {"explains": "explains", "in part": "explains in part"}
-# As many rows are named in the headline.
+# Largest number of rows that the headline names.
 NAMED = 3
 
 
 def adjudication_page(report: Report) -> Page | None:
-    """Return the page, a sheet per item; None where nothing is adjudicated."""
+    """Build the page with a sheet for each item.
+
+    None if no item is adjudicated.
+    """
     items = report.by_item
     sheets = tuple(_sheet(items[part.item], part) for part in report.adjudication)
     falls = tuple(fall for part in report.adjudication for fall in _waterfalls(items[part.item], part))
@@ -35,7 +38,10 @@ def adjudication_page(report: Report) -> Page | None:
 
 
 def headline(report: Report) -> str:
-    """Return in a sentence which variant explains the most gaps, and how much of them; blank where there is no gap."""
+    """Say which variant explains the most gaps and which share of them.
+
+    "" without adjudicated gaps.
+    """
     best = report.gap_explained
     if not report.gaps_known:
         return "" if report.gaps_known is None else NOISE
@@ -49,7 +55,7 @@ def headline(report: Report) -> str:
 
 
 def _waterfalls(item: ItemResult, part: AdjudicatedItem) -> Iterator[Waterfall]:
-    """Yield the picture of each shown gap that is larger than its noise."""
+    """Yield a waterfall for each shown gap that is larger than its noise."""
     labels = {row.id: row.label for row in item.rows}
     names = _column_names(item)
     for cell, rows in groupby(part.shown, key=attrgetter("cell")):
@@ -60,7 +66,7 @@ def _waterfalls(item: ItemResult, part: AdjudicatedItem) -> Iterator[Waterfall]:
 
 
 def _steps(item: ItemResult, entries: Sequence[Explained]) -> Iterator[Bar]:
-    """Yield the gap, each variant's effect on top of those before it, and what all of the code does."""
+    """Yield the bars of a waterfall: gap, variants, whole code."""
     rounding = _rounding(entries[0])
     gap, place = entries[0].gap or 0.0, 0.0
     yield Bar("Printed gap", signed(gap, rounding), 0.0, gap, "gap")
@@ -70,7 +76,7 @@ def _steps(item: ItemResult, entries: Sequence[Explained]) -> Iterator[Bar]:
             rest = signed(effect - place, rounding)
             yield Bar("Together, beyond their sum", rest, place, effect, "rest")
         start = 0.0 if whole else place
-        ends = (None if end is None else start + end for end in (entry.low, entry.high))
+        ends = (_sum_if_known(start, entry.low), _sum_if_known(start, entry.high))
         label = item.variants.get(entry.protocol, entry.protocol)
         text = f"{_effect(entry)}, {_share_of(entry)}"
         yield Bar(label, text, start, start + effect, "whole" if whole else "variant", *ends)
@@ -79,27 +85,31 @@ def _steps(item: ItemResult, entries: Sequence[Explained]) -> Iterator[Bar]:
         yield Bar("Not explained", signed(gap - place, rounding), place, gap, "rest")
 
 
+def _sum_if_known(start: float, end: float | None) -> float | None:
+    return None if end is None else start + end
+
+
 def _sheet(item: ItemResult, part: AdjudicatedItem) -> Sheet:
     shown = part.shown
     cell_columns, columns = _known_columns(item, shown), _variant_columns(item)
     note = f"Further cells of the item in adjudication.csv: {part.left_out}." if part.left_out else ""
-    # A column that says the same in every line is said once, in the title.
-    one = (
-        ""
-        if "Column" in cell_columns or not shown
-        else f", {_column_names(item)[shown[0].column, shown[0].metric]}"
-    )
+    # If all lines have the same column, name it only in the title.
+    one = ""
+    if shown and "Column" not in cell_columns:
+        one = f", {_column_names(item)[shown[0].column, shown[0].metric]}"
     title = f"{item.item}: {item.title}{one} · {item.standing}"
     sheet = Sheet.of(title, shown, cell_columns | columns, note)
-    # What is known of a cell is said in the first of its lines.
-    first = [place == 0 or shown[place - 1].cell != entry.cell for place, entry in enumerate(shown)]
-    lines = zip(sheet.rows, first, strict=True)
-    blank = ("",) * sum(name in cell_columns for name in sheet.header)
-    return replace(sheet, rows=tuple(row if new else blank + row[len(blank) :] for row, new in lines))
+    # Repeat nothing about a cell after its first line.
+    empty = ("",) * sum(name in cell_columns for name in sheet.header)
+    rows = list(sheet.rows)
+    for place, (before, entry) in enumerate(pairwise(shown), start=1):
+        if before.cell == entry.cell:
+            rows[place] = empty + rows[place][len(empty) :]
+    return replace(sheet, rows=tuple(rows))
 
 
 def _known_columns(item: ItemResult, shown: Sequence[Explained]) -> Columns:
-    """Return the columns of what is known of a cell before any variant."""
+    """Return the columns about a cell that do not depend on a variant."""
     labels, names = {row.id: row.label for row in item.rows}, _column_names(item)
     columns: Columns = {"Row": lambda entry: labels[entry.row]}
     if len({(entry.column, entry.metric) for entry in shown}) > 1:
@@ -114,7 +124,7 @@ def _known_columns(item: ItemResult, shown: Sequence[Explained]) -> Columns:
 
 
 def _variant_columns(item: ItemResult) -> Columns:
-    """Return the columns of what a variant does to a cell."""
+    """Return the columns about the effect of a variant on a cell."""
     return {
         "Variant": lambda entry: item.variants.get(entry.protocol, entry.protocol),
         "Ours": lambda entry: _number(entry.ours, _rounding(entry)) or "not run",
@@ -129,19 +139,21 @@ def _printed_by(paper: str, entry: Explained) -> str:
 
 
 def _rounding(entry: Explained) -> Rounding:
-    """Return the rounding of a cell's printed numbers, the one with more decimals."""
+    """Return the finer rounding of the two published numbers of a cell."""
     return finest_rounding((entry.reported, entry.reported_other))
 
 
 def _column_names(item: ItemResult) -> dict[tuple[str, ...], str]:
-    """Return the name of each column by its id and metric; that of several with one id says the metric."""
-    several = Counter(column.id for column in item.columns)
-    return {
-        (column.id, column.metric): column.label
-        if several[column.id] == 1
-        else f"{column.label}, {column.metric}"
-        for column in item.columns
-    }
+    """Return column names by id and metric.
+
+    Columns with the same id are named with their metric.
+    """
+    counts = Counter(column.id for column in item.columns)
+    names: dict[tuple[str, ...], str] = {}
+    for column in item.columns:
+        is_unique = counts[column.id] == 1
+        names[column.id, column.metric] = column.label if is_unique else f"{column.label}, {column.metric}"
+    return names
 
 
 def _number(value: float | None, rounding: Rounding) -> str:
@@ -159,7 +171,7 @@ def _effect(entry: Explained) -> str:
 
 
 def _outcome(entry: Explained, item: ItemResult) -> str:
-    """Return what a variant explains, with a scale that is not the papers'; what is the same run explains nothing."""
+    """Return the outcome of a variant, with a scale other than the papers'."""
     if entry.note or not entry.outcome or item.comparable:
         return entry.note or entry.outcome
     return f"{entry.outcome} ({item.scale})"

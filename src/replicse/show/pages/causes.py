@@ -1,8 +1,8 @@
-"""The page of causes: what they are, what people saw, what was measured, how to test and to fix."""
+"""The page of causes: symptoms, threads, measured effects, fixes."""
 
 from collections.abc import Mapping, Sequence
 
-from replicse.judge.report import Report
+from replicse.judge.report.report_types import Report
 from replicse.printable import minus
 from replicse.registry.suites import VARIANTS
 from replicse.show.content.contents import Page
@@ -11,7 +11,7 @@ from replicse.spec.causes import Cause, Measured
 
 
 def causes_page(report: Report) -> Page | None:
-    """Return the page for a study of one of its papers; None for any other."""
+    """Build the page; None if the study has no paper with causes."""
     page = report.causes_page
     if page is None:
         return None
@@ -22,7 +22,7 @@ def causes_page(report: Report) -> Page | None:
 
 
 def causes_sheet(causes: Sequence[Cause]) -> Sheet:
-    """Return one line per cause."""
+    """Create a sheet with one line for each cause."""
     columns: Columns = {
         "Cause": lambda cause: cause.title,
         "What happens": lambda cause: cause.sentence,
@@ -34,7 +34,7 @@ def causes_sheet(causes: Sequence[Cause]) -> Sheet:
 
 
 def threads_text(cause: Cause) -> str:
-    """Return how many threads met a cause, and in how many of them it was only suspected."""
+    """Count the threads with a cause, and the suspected ones among them."""
     suspected = list(cause.threads.values()).count("suspected")
     return f"{len(cause.threads)}" + (f", {suspected} suspected" if suspected else "")
 
@@ -55,5 +55,5 @@ def measured_sheet(measured: Sequence[Measured], text: str, titles: Mapping[str,
 
 
 def effect_text(each: Measured) -> str:
-    """Return an effect with its interval, `-1.20 [-2.00, -0.40]`."""
+    """Format an effect with its interval, such as `−1.20 [−2.00, −0.40]`."""
     return minus(each.text)

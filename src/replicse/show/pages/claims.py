@@ -5,9 +5,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from operator import attrgetter
 
-from replicse.judge.judgements import JudgedClaim
-from replicse.judge.report import Report
-from replicse.judge.table import NOT_COMPARABLE
+from replicse.judge.report.judgements import JudgedClaim
+from replicse.judge.report.report_types import Report
+from replicse.judge.verdicts.table import NOT_COMPARABLE
 from replicse.show.content.contents import Page
 from replicse.show.content.outcomes import (
     FOR_OR_AGAINST,

@@ -1,12 +1,12 @@
-"""The picture of where the time of a study went: training by objective, then evaluation."""
+"""Draw the time that a study took."""
 
-from replicse.judge.report import Seconds
+from replicse.judge.report.report_types import Seconds
 from replicse.printable import several
 from replicse.show.content.contents import Bar, Waterfall
 
 
 def seconds_picture(took: Seconds) -> Waterfall:
-    """Return the seconds of the parts of a study, one bar after the other."""
+    """Build a waterfall of the seconds of each part of a study."""
     steps, start = [], 0.0
     for label, seconds, jobs in took.parts:
         steps.append(Bar(label, f"{seconds:.0f} s, {jobs} jobs", start, start + seconds))

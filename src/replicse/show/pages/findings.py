@@ -1,10 +1,13 @@
-"""The sentences that a report begins with: verdicts, claims, orders; what is significant among all is named first."""
+"""Write the first sentences of a report: verdicts, claims, orders.
+
+Significant differences come first.
+"""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
-from replicse.judge.judgements import JudgedClaim
-from replicse.judge.report import ComparedRows, Effect, JudgedItem, Orders, Report
+from replicse.judge.report.judgements import JudgedClaim
+from replicse.judge.report.report_types import ComparedRows, Effect, JudgedItem, Orders, Report
 from replicse.printable import several
 from replicse.show.content.contents import Headline
 from replicse.show.content.numbers import effect_text, plus_minus, printed_difference
@@ -17,7 +20,10 @@ MOST_NAMED, MOST_TURNED = 3, 2
 
 
 def findings(report: Report) -> list[Headline]:
-    """Return the sentences that a report begins with; a sentence without anything to say is left out."""
+    """Return the first sentences of a report.
+
+    A sentence without content is omitted.
+    """
     study = report.study
     lines = []
     if study.get("incomplete"):
@@ -48,7 +54,14 @@ def _verdicts(report: Report) -> Iterator[Headline]:
 def claim_headlines(
     claims: Sequence[JudgedClaim], scale: str, who: str = "The runs", detail: str = ""
 ) -> Iterator[Headline]:
-    """Yield how many claims are tested, and the printed one that is contradicted most clearly; `who` tests them."""
+    """Count the tested claims by outcome and name the clearest counterexample.
+
+    Args:
+        claims: The judged claims.
+        scale: Name of the scale.
+        who: Subject of the sentence.
+        detail: Text that is added to the details.
+    """
     counts = Counter(claim.ours for claim in claims)
     parts = [f"{counts[outcome]} {outcome}" for outcome in OUTCOMES if counts[outcome]]
     if not parts:
@@ -75,7 +88,7 @@ def _contradicted(claims: Sequence[JudgedClaim]) -> str:
 
 
 def _orders(report: Report) -> Iterator[Headline]:
-    """Yield what is significant among the differences between rows, and what is kept of the printed orders."""
+    """Name significant differences, and count the orders that are kept."""
     said = [_significant(report.differences)] if report.differences else []
     if report.orders:
         said += _kept(report.orders)
@@ -121,7 +134,7 @@ def _kept(orders: Orders) -> Iterator[str]:
 
 
 def _turned(orders: Orders, items: Mapping[str, JudgedItem]) -> Iterator[str]:
-    """Yield the columns whose best row is another one than in print, a few of them."""
+    """Yield the first columns whose best row differs from the paper's."""
     for turned in orders.turned[:MOST_TURNED]:
         names = items[turned.item].row_names
         printed = ", ".join(names[row].lstrip("* ") for row in turned.best.reported)
@@ -130,7 +143,7 @@ def _turned(orders: Orders, items: Mapping[str, JudgedItem]) -> Iterator[str]:
 
 
 def _workflow(report: Report) -> Iterator[Headline]:
-    """Yield what a scale shows that says nothing of the papers: that the workflow runs, and how long it took."""
+    """Say whether the workflow ran and how long it took."""
     items, counts = report.items, verdict_counts(report.items)
     lost = counts["failed"] + counts["not run"]
     numbers = sum(cell.reproduced is not None or bool(cell.text) for item in items for cell in item.cells)

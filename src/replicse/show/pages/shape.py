@@ -1,9 +1,9 @@
-"""The sheet on the shape of the tables: rank agreement, best row, signs of the ablations."""
+"""The sheet on orders: rank correlation, best rows, signs."""
 
 from collections.abc import Iterable
 from operator import attrgetter
 
-from replicse.judge.report import BestRow, ColumnShape, Report, RowDifference
+from replicse.judge.report.report_types import BestRow, ColumnShape, Report, RowDifference
 from replicse.show.content.numbers import plus_minus
 from replicse.show.content.sheets import Columns, Sheet
 from replicse.show.content.texts import paragraphs
@@ -12,7 +12,10 @@ MOST_TIED = 3
 
 
 def shape_sheet(report: Report) -> Sheet:
-    """Return one row per column of a table; rows that were not run take no part."""
+    """Create a sheet with one line for each column of a table.
+
+    Rows without a number are ignored.
+    """
     names = {item.item: item.row_names for item in report.items}
 
     def labels(shape: ColumnShape, rows: Iterable[str]) -> str:

@@ -1,13 +1,19 @@
-"""The page of the record: how many printed numbers others have measured, what came out, and who measured them."""
+"""The page "The record": published numbers that others have measured."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from operator import attrgetter
 
-from replicse.judge.others import RecordCount, RecordSummary, SettingEffect, SourceFacts, SourceResult
-from replicse.judge.report import JudgedItem, Report
-from replicse.judge.table import CellResult
+from replicse.judge.report.report_types import JudgedItem, Report
+from replicse.judge.verdicts.others import (
+    RecordCount,
+    RecordSummary,
+    SettingEffect,
+    SourceFacts,
+    SourceResult,
+)
+from replicse.judge.verdicts.table import CellResult
 from replicse.printable import number, several
 from replicse.show.content.cells import SYMBOLS
 from replicse.show.content.contents import Headline, Page
@@ -17,7 +23,7 @@ from replicse.show.pages.findings import claim_headlines
 from replicse.spec.columns import TEXT
 
 TITLE, FILE = "The record", "record.html"
-# The count of each verdict.
+# A function that returns the count of each verdict.
 FOUND: dict[str, Callable[[RecordCount], int]] = {
     "equal": attrgetter("equal"),
     "not equal": attrgetter("not_equal"),
@@ -30,7 +36,7 @@ FOUND: dict[str, Callable[[RecordCount], int]] = {
 
 @dataclass(frozen=True)
 class _Line:
-    """What one source measured of one cell in one setting, with the name and the printed number of the cell."""
+    """A source's result for a cell, with its name and published number."""
 
     name: str
     printed: str
@@ -38,7 +44,7 @@ class _Line:
 
 
 def record_page(report: Report) -> Page | None:
-    """Return the page of the record; None for any other study."""
+    """Build the page; None if the study is not the record."""
     summary = report.record
     if summary is None:
         return None
@@ -47,6 +53,7 @@ def record_page(report: Report) -> Page | None:
         _readings_of(line): line for item in report.items for line in _averages(item) if line.result.effect
     }
     first, *found = record_headlines(report)
+    introduction = " ".join(line.sentence for line in found)
     sheets = (
         counts_sheet("By paper", "Paper", (*summary.papers, summary.total)),
         counts_sheet("By item", "Item", summary.items),
@@ -54,10 +61,11 @@ def record_page(report: Report) -> Page | None:
         effects_sheet(tuple(effects.values())),
         sources_sheet(summary.sources),
     )
+    filled = tuple(sheet for sheet in sheets if sheet.rows)
     return Page(
         TITLE,
-        (" ".join(line.sentence for line in found), *paragraphs("record")),
-        tuple(sheet for sheet in sheets if sheet.rows),
+        (introduction, *paragraphs("record")),
+        filled,
         headline=first.sentence,
         file=FILE,
         of="values that others published",
@@ -66,7 +74,7 @@ def record_page(report: Report) -> Page | None:
 
 
 def count_sentence(summary: RecordSummary) -> str:
-    """Return how many printed numbers others measured, and how many of these have a verdict."""
+    """Count the published numbers that others measured or have verdicts."""
     total = summary.total
     values = several(sum(source.values for source in summary.sources), "value")
     sources, papers = several(len(summary.sources), "source"), several(len(summary.papers), "paper")
@@ -77,7 +85,7 @@ def count_sentence(summary: RecordSummary) -> str:
 
 
 def record_headlines(report: Report) -> Iterator[Headline]:
-    """Yield the sentences that the report of the record begins with: counts by what was measured."""
+    """Yield the first sentences of the record's report."""
     summary = report.record
     if summary is None:
         return
@@ -101,7 +109,7 @@ def record_headlines(report: Report) -> Iterator[Headline]:
 
 
 def _outside_alone(report: Report) -> str:
-    """Return how many cells are outside of their intervals before and after the control of their number."""
+    """Count the cells outside their intervals, also after correction."""
     tests = report.tests
     if tests is None:
         return ""
@@ -114,7 +122,7 @@ def _outside_alone(report: Report) -> str:
 
 
 def counts_sheet(title: str, what: str, counts: Sequence[RecordCount]) -> Sheet:
-    """Return the counts of papers or items, a line each, and a line of all."""
+    """Create a sheet with the counts of each paper or item."""
     columns: Columns = {
         what: lambda count: count.name,
         "printed": lambda count: f"{count.printed:,}",
@@ -132,7 +140,7 @@ def _count_text(get: Callable[[RecordCount], int], count: RecordCount) -> str:
 
 
 def deciding_sheet(lines: Sequence[_Line]) -> Sheet:
-    """Return a line for each printed number that has a source in the printed setting: the deciding one."""
+    """Create a sheet of published numbers with their deciding source."""
     columns: Columns = {
         "Cell": lambda line: line.name,
         "Printed": lambda line: line.printed,
@@ -147,7 +155,7 @@ def deciding_sheet(lines: Sequence[_Line]) -> Sheet:
 
 
 def effects_sheet(lines: Sequence[_Line]) -> Sheet:
-    """Return a line for each other setting of an average whose source has the printed setting too."""
+    """Create a sheet of the effects of other settings."""
     columns: Columns = {
         "Cell": lambda line: line.name,
         "Source": lambda line: line.result.source,
@@ -159,19 +167,17 @@ def effects_sheet(lines: Sequence[_Line]) -> Sheet:
 
 
 def effect_text(effect: SettingEffect | None) -> str:
-    """Return `-0.91 [-1.20, -0.62], paired`; blank for none."""
+    """Format an effect, such as `-0.91 [-1.20, -0.62], paired`; "" for None."""
     if effect is None:
         return ""
-    interval = (
-        ""
-        if effect.low is None or effect.high is None
-        else f" [{number(effect.low, '+.2f')}, {number(effect.high, '+.2f')}]"
-    )
+    interval = ""
+    if effect.low is not None and effect.high is not None:
+        interval = f" [{number(effect.low, '+.2f')}, {number(effect.high, '+.2f')}]"
     return f"{number(effect.mean, '+.2f')}{interval}{', paired' * effect.is_paired}"
 
 
 def sources_sheet(sources: Sequence[SourceFacts]) -> Sheet:
-    """Return a line for each source."""
+    """Create a sheet of the sources."""
     columns: Columns = {
         "Source": lambda source: source.name,
         "Who": lambda source: source.who,
@@ -191,7 +197,7 @@ def _counts(effect: SettingEffect | None) -> str:
 
 
 def _lines(item: JudgedItem) -> Iterator[_Line]:
-    """Yield what others measured of the printed numbers of an item, apart from those that it quotes."""
+    """Yield results of others for an item, without quoted rows."""
     quoted = {row.id for row in item.rows if row.quoted}
     for name, cell in item.described.items():
         if cell.metric != TEXT and cell.printed is not None and cell.row not in quoted:
@@ -199,7 +205,10 @@ def _lines(item: JudgedItem) -> Iterator[_Line]:
 
 
 def _averages(item: JudgedItem) -> Iterator[_Line]:
-    """Yield what others measured of the averages of an item, of all its printed numbers if it has no average."""
+    """Yield results of others for the averages of an item.
+
+    Without averages, yield the results for all numbers.
+    """
     averages = {column.id for column in item.columns if column.average}
     for line in _lines(item):
         if not averages or line.name.split("/")[3] in averages:
@@ -207,7 +216,7 @@ def _averages(item: JudgedItem) -> Iterator[_Line]:
 
 
 def _readings_of(line: _Line) -> tuple[object, ...]:
-    """Return what identifies the readings of a line, which cells of one encoder and metric share."""
+    """Return a key that is equal for cells with the same encoder and metric."""
     result = line.result
     return result.source, result.setting, result.values, result.links
 

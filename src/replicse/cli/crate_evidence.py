@@ -1,0 +1,186 @@
+"""Write and check the evidence for the numbers in a study's crate."""
+
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from replicse.compile.paths import Paths
+from replicse.compile.study import Study, kept_checkpoint
+from replicse.errors import BadInput
+from replicse.files import read_json, sha256_of
+from replicse.judge.values.evaluation_files import check_evaluation, check_pairs, part_at
+from replicse.judge.values.folder import results_in, unpack_crate
+from replicse.judge.values.origins import record_in, records_of
+from replicse.judge.verdicts.table import ROUNDING, ItemResult, SeedValue
+from replicse.registry.artefacts import CONFIG, DISCARDED, ENCODER, METRICS, PROVENANCE, WEIGHTS
+
+EVIDENCE = "evidence.json"
+CHECKSUM = re.compile(r"(?P<sha256>[0-9a-f]{64})  (?P<checkpoint>best|last)/")
+
+
+class Evidence:
+    """The files behind the numbers of a committed study.
+
+    Args:
+        study: the study.
+        kept: its paths as a committed study.
+    """
+
+    def __init__(self, study: Study, kept: Paths) -> None:
+        self.study, self.results = study, Path(Paths(study.scale.name).results)
+        items = [ItemResult.read(kept.item(item)) for item in study.items] if self.exists else []
+        _, self.evaluations = records_of(items, self.results)
+        runs = study.runs if self.exists else ()
+        self.runs = {run: record_in(self.results / "runs" / run / PROVENANCE) for run in runs}
+        check_numbers(items, self.results)
+
+    @property
+    def exists(self) -> bool:
+        """Return whether the results of the scale belong to this study."""
+        config = self.results / CONFIG
+        return config.is_file() and read_json(config) == self.study.config.whole()
+
+    def files(self) -> Iterator[tuple[Path, str]]:
+        """Yield each file with its place in the folder of the committed study.
+
+        These are evaluations with the scores of each pair, and the history and record of each run.
+        """
+        for file in map(Path, self.evaluations):
+            yield file, file.relative_to(self.results).as_posix()
+        for run in self.runs:
+            for name in (METRICS, PROVENANCE):
+                file = self.results / "runs" / run / name
+                if file.is_file():
+                    yield file, f"runs/{run}/{name}"
+
+    def summarize(self) -> dict[str, Any]:
+        """Return hours by device, checksums of weights, versions and machines."""
+        hours: dict[str, dict[str, float]] = {}
+        environments: list[Mapping[str, Any]] = []
+        for kind, records in (("training", self.runs), ("evaluation", self.evaluations)):
+            for record in filter(None, records.values()):
+                device = str(record.get("accelerator") or record.get("hardware", {}).get("processor", ""))
+                of_device = hours.setdefault(device, {"training": 0.0, "evaluation": 0.0})
+                of_device[kind] += float(record.get("seconds") or 0) / 3600
+                environment = {name: record.get(name) for name in ("versions", "numerics", "commit")}
+                if environment not in environments:
+                    environments.append(environment)
+        return {"hours": hours, "weights": self._checksums(), "environments": environments}
+
+    def copy_weights(self, folder: Path) -> list[str]:
+        """Copy the selected weights of each run to FOLDER/RUN.
+
+        Returns:
+            The runs whose weights do not exist any more.
+        """
+        missing = []
+        for run, checkpoint in self._selected():
+            if not (checkpoint / WEIGHTS).is_file():
+                missing.append(run)
+                continue
+            (folder / run).mkdir(parents=True, exist_ok=True)
+            for name in ENCODER:
+                shutil.copyfile(checkpoint / name, folder / run / name)
+        return missing
+
+    def _checksums(self) -> dict[str, str]:
+        """Return the sha256 of the selected weights of each run."""
+        checksums = {}
+        for run, checkpoint in self._selected():
+            removed = checkpoint.parent / DISCARDED
+            if (checkpoint / WEIGHTS).is_file():
+                checksums[run] = sha256_of(checkpoint / WEIGHTS)
+            elif removed.is_file():
+                found = CHECKSUM.finditer(removed.read_text(encoding="utf-8"))
+                by_checkpoint = {match["checkpoint"]: match["sha256"] for match in found}
+                checksums[run] = by_checkpoint.get(checkpoint.name, "")
+        return checksums
+
+    def _selected(self) -> Iterator[tuple[str, Path]]:
+        """Yield each run with the folder of its selected checkpoint."""
+        for run in sorted(self.runs):
+            yield run, self.results / "runs" / run / kept_checkpoint(self.study.runs[run])
+
+
+def validate_crate(crate: Path) -> dict[str, int]:
+    """Compute the scores of a crate again and compare its cells with them.
+
+    Nothing in the crate is run or imported.
+
+    Args:
+        crate: the zip that `replicse keep NAME --crate` writes.
+
+    Returns:
+        How many `evaluations` and `runs` it has, how many `scores` were computed from pairs, and how many `values` of
+        cells are in its evaluations.
+
+    Raises:
+        BadInput: if it is no crate, contains no evaluations, or one of its numbers is another.
+    """
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = unpack_crate(crate, Path(scratch))
+        if not (folder / EVIDENCE).is_file():
+            raise BadInput(
+                f"{crate}: contains no evaluations; write it in the folder where the study was run, with replicse keep"
+                f" {folder.name} --crate {crate.name}"
+            )
+        try:
+            counts = check_numbers(results_in(folder), folder)
+        except BadInput as error:
+            raise BadInput(str(error).replace(f"{scratch}/", f"{crate}, ")) from None
+        return {**counts, "runs": len(list(folder.glob(f"runs/*/{PROVENANCE}")))}
+
+
+def check_numbers(items: Sequence[ItemResult], folder: Path) -> dict[str, int]:
+    """Check evaluations against pairs, and cells against evaluations.
+
+    Args:
+        items: the results of items.
+        folder: the folder with `encoders`.
+
+    Returns:
+        The number of `evaluations`, of `scores` with pairs, and of `values` of cells.
+
+    Raises:
+        BadInput: names the file, or the cell and its seed, with both numbers.
+    """
+    suites: dict[str, dict[str, Any]] = {}
+    counts = {"evaluations": 0, "scores": 0, "values": 0}
+    for file in sorted(folder.glob("encoders/*/*.json")):
+        evaluation = read_json(file)
+        check_evaluation(evaluation, str(file), {}, (), partly=True)
+        check_pairs(evaluation, str(file))
+        suites.setdefault(file.parent.name, {}).update(evaluation["suites"])
+        counts["evaluations"] += 1
+        counts["scores"] += len(evaluation.get("pairs", {}))
+    for place, encoder, path, value in _values_of(items):
+        measured = part_at(suites.get(encoder, {}), path)
+        if not isinstance(measured, int | float) or abs(measured - value) > ROUNDING:
+            raise BadInput(
+                f"{place}: {path} of {encoder} is {value}, but its evaluation has {measured}; keep the study again"
+            )
+        counts["values"] += 1
+    return counts
+
+
+def _values_of(items: Sequence[ItemResult]) -> Iterator[tuple[str, str, str, float]]:
+    """Yield place, encoder, metric path and value of measured scores."""
+    for result in items:
+        scores = {column.id for column in result.columns if column.kind == "score"}
+        for cell in result.cells:
+            if cell.column not in scores:
+                continue
+            for each in cell.values:
+                place = f"{result.item}/{cell.row}/{cell.column}@{cell.protocol}, seed {each.seed}"
+                for encoder, value in _numbers_of(each):
+                    yield place, encoder, cell.metric_path, value
+
+
+def _numbers_of(value: SeedValue) -> Iterator[tuple[str, float]]:
+    """Yield encoder and number of a value, or of each job behind it."""
+    for each in value.jobs or (value,):
+        if each.encoder and isinstance(each.value, float):
+            yield each.encoder, each.value

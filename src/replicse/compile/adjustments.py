@@ -1,0 +1,56 @@
+"""The adjustments of runs to a scale: factors, upper bounds and fixed values."""
+
+from typing import Any
+
+from replicse.checked import Checked
+from replicse.registry.run_specs import RunSpec
+from replicse.spec.scale_entries import HEAD_WIDTHS, Adjust
+from replicse.spec.scales import Scale
+
+
+def adjust_run(scale: Scale, run: RunSpec, own: RunSpec, location: str) -> RunSpec:
+    """Apply the rules of `adjust` of a scale to a run, in order.
+
+    Args:
+        scale: the scale.
+        run: the run as recipes and requests write it.
+        own: the part of the run that papers of the workspace write; a packaged scale leaves it as it is.
+        location: the place that errors name.
+
+    Raises:
+        BadInput: if an adjusted value is not valid.
+    """
+    for rule in scale.adjust:
+        section, _, key = rule.path.partition(".")
+        if getattr(run, section) is None:
+            continue  # a run without momentum gets none
+        if _sets(own, section, key) and "adjust" not in scale.workspace_keys:
+            continue
+        part = getattr(run, section) if section in run.model_fields_set else None
+        old = part.entries().get(key) if part else None
+        if rule.path in HEAD_WIDTHS and old is None:
+            continue
+        new = _adjust_value(rule, old)
+        if new is _UNCHANGED:
+            continue
+        changed = {**(part.written() if part else {}), key: new}
+        run = run.replace(**{section: type(getattr(run, section)).of(changed, f"{location}: {section}")})
+    return run
+
+
+_UNCHANGED = object()
+
+
+def _sets(run: RunSpec, section: str, key: str) -> bool:
+    """Return whether a run sets a key of a section."""
+    part: Checked | None = getattr(run, section) if section in run.model_fields_set else None
+    return part is not None and key in part.model_fields_set
+
+
+def _adjust_value(rule: Adjust, old: Any) -> Any:
+    """Return the value that a rule gives for an old one, or `_UNCHANGED`."""
+    if rule.factor is not None and old is not None:
+        return float(format(old * rule.factor, ".12g"))
+    if rule.at_most is not None:
+        return rule.at_most if old is None else min(int(old), rule.at_most)
+    return rule.set if "set" in rule.model_fields_set else _UNCHANGED

@@ -1,0 +1,30 @@
+"""The weights that a study does not keep: of runs that only a search asks for, once all their evaluations exist."""
+
+from collections.abc import Mapping
+
+from replicse.compile.study import Study
+
+
+def list_discarded(study: Study) -> Mapping[str, tuple[str, ...]]:
+    """Return the runs whose weights are removed, each with the evaluations that must exist before.
+
+    A search is decided by scores on a development set, which evaluations contain. Weights that another run starts from,
+    or reads, are kept. Nothing is removed at a scale that keeps the weights of searches.
+    """
+    discarded: Mapping[str, tuple[str, ...]] = study.remember("discarded", _list_discarded)
+    return discarded
+
+
+def _list_discarded(study: Study) -> Mapping[str, tuple[str, ...]]:
+    if study.scale.needs.keeps_searches:
+        return {}
+    read = set().union(*study.depends.values())
+    evaluations: dict[str, list[str]] = {run: [] for run in sorted(study.searched() - read)}
+    for name, encoder in study.encoders.items():
+        run = encoder.source.run or ""
+        if run not in evaluations:
+            continue
+        evaluations[run] += [study.paths.evaluation(name, group) for group in study.groups(name)]
+        if "trajectory" in study.suites.get(name, set()):
+            evaluations[run].append(study.paths.evaluation(name, "trajectory"))
+    return {run: tuple(files) for run, files in evaluations.items() if files}

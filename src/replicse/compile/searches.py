@@ -1,0 +1,89 @@
+"""Searches over hyper-parameters: the jobs that a scale runs of a grid or of random draws, and their changes."""
+
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from replicse.errors import BadInput
+from replicse.spec.models import Draw, EncoderRequest
+from replicse.spec.scales import Scale
+
+
+def limit_searches(scale: Scale, is_own: bool) -> Scale:
+    """Return the scale with the limits of searches that apply to a paper.
+
+    Limits of a packaged scale do not apply to a paper of the workspace.
+
+    Args:
+        scale: the scale.
+        is_own: whether the paper is one of the workspace.
+    """
+    if not is_own:
+        return scale
+    no_limits: dict[str, Any] = {"grids": {}, "draws": None}
+    for key in scale.workspace_keys & no_limits.keys():
+        del no_limits[key]
+    return scale.model_copy(update=no_limits)
+
+
+def list_search_values(scale: Scale, request: EncoderRequest, location: str) -> list[dict[str, Any]]:
+    """Return the values that each job of a search sets in the run, by path.
+
+    A grid keeps the values of the scale's `grids`, in the paper's order; of random draws the first `draws` are run.
+
+    Returns:
+        A dict for each job; one empty dict if the request is no search.
+
+    Raises:
+        BadInput: if the request is a grid and a draw, or the scale leaves no value of a grid.
+    """
+    grid, draw = request.grid or {}, request.draw
+    if grid and draw:
+        raise BadInput(f"{location}: the encoder has a grid and a draw; keep one")
+    if draw:
+        # The domains of several layers are checked together.
+        return Draw.of(draw.written(), f"{location}: draw").list_values(scale.draws)
+    kept = [keep_grid_values(scale, name, values, location) for name, values in grid.items()]
+    return [dict(zip(grid, values, strict=True)) for values in itertools.product(*kept)]
+
+
+def count_search_jobs(scale: Scale, request: EncoderRequest, location: str) -> int:
+    """Return how many jobs the search of a request has; 1 if it is no search."""
+    if draw := request.draw:
+        return min(draw.jobs, scale.draws or draw.jobs)
+    grid = request.grid or {}
+    return math.prod(len(keep_grid_values(scale, name, values, location)) for name, values in grid.items())
+
+
+def keep_grid_values(scale: Scale, name: str, values: Sequence[Any], location: str) -> list[Any]:
+    """Return the values of a path of a grid that the scale tries.
+
+    Raises:
+        BadInput: if the scale tries none of them.
+    """
+    wanted = scale.grids.get(name, values)
+    kept = [value for value in values if value in wanted]
+    if not kept:
+        raise BadInput(
+            f"{location}: {scale.file} tries {list(wanted)} of the grid {name}, but it has {list(values)};"
+            " give the grid one of the scale's values, or the scale one of the grid's"
+        )
+    return kept
+
+
+def search_change(values: Mapping[str, Any], location: str) -> EncoderRequest:
+    """Return the change that a job of a search makes in a request.
+
+    Args:
+        values: values by `section.key` of the run, as in {"optimisation.batch_size": 64}, or by `terms.TERM.key`.
+        location: the place that errors name.
+    """
+    change: dict[str, Any] = {}
+    for name, value in values.items():
+        *path, key = name.split(".")
+        inner = change.setdefault("vary" if path[0] == "terms" else "run", {})
+        for part in path:
+            inner = inner.setdefault(part, {})
+        inner[key] = value
+    return EncoderRequest.of(change, location)

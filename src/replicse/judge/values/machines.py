@@ -1,0 +1,158 @@
+"""Describe the machines that computed results.
+
+Processors round differently, so the numbers of a job depend on the machine.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from replicse.checked import Checked
+from replicse.registry.digests import digest
+
+FAMILIES = ("amx", "avx512", "avx2", "sve", "asimd")
+# Settings that do not change results: thread counts are recorded separately, pinning and verbosity do not matter.
+SILENT = ("THREADS", "VERBOSE", "OMP_")
+
+
+class Machine(Checked):
+    """The properties of a machine that change numbers.
+
+    Returns an empty string if a record does not contain one.
+
+    On a GPU the processor and its threads are left out.
+
+    Attributes:
+        processor: the name of the processor.
+        flags: the families of its instructions, and a digest of all of them.
+        device: the accelerator, or the device as torch names it.
+        threads: the number of threads.
+        torch: the version of torch.
+        kernel: libraries that compute products, the settings that change their results, and the parts of split batches.
+    """
+
+    processor: str = ""
+    flags: str = ""
+    device: str = ""
+    threads: str = ""
+    torch: str = ""
+    kernel: str = ""
+
+    def __str__(self) -> str:
+        """Return the known properties as a string."""
+        named = f"{self.processor} ({self.flags})" if self.flags else self.processor
+        return ", ".join(filter(None, [named, self.device, self.threads, self.torch, self.kernel]))
+
+    def fits(self, other: "Machine") -> bool:
+        """Return whether all properties that both machines have are equal."""
+        known = [
+            (ours, theirs) for (_, ours), (_, theirs) in zip(self, other, strict=True) if ours and theirs
+        ]
+        return all(ours == theirs for ours, theirs in known)
+
+
+def machine_of(record: Mapping[str, Any]) -> Machine:
+    """Return the machine of a provenance record.
+
+    Records of earlier versions have fewer keys.
+    """
+    hardware = _part(record, "hardware")
+    version = _part(_part(record, "numerics"), "torch_build").get("__version__")
+    torch = f"torch {version}" if version else ""
+    kernel = _describe_kernel(record)
+    if record.get("accelerator"):
+        return Machine(device=str(record["accelerator"]), torch=torch, kernel=kernel)
+    threads = record.get("threads")
+    return Machine(
+        processor=str(hardware.get("processor", "")),
+        flags=_summarise_flags(str(hardware.get("kernel_flags", ""))),
+        device=str(record.get("device", "")),
+        threads=f"{threads} thread{'' if threads == 1 else 's'}" if threads else "",
+        torch=torch,
+        kernel=kernel,
+    )
+
+
+def _describe_kernel(record: Mapping[str, Any]) -> str:
+    """Return the libraries and settings that compute products.
+
+    Returns an empty string if they are unknown.
+
+    Word vectors have no device; any machine with the same processor gives the same numbers.
+    """
+    kernel = _part(record, "kernel")
+    if not kernel or not record.get("device"):
+        return ""
+    parts = [f"{name} {value}" for name, value in kernel.items()]
+    for name, value in _part(_part(record, "numerics"), "settings").items():
+        if not any(word in name for word in SILENT):
+            parts.append(f"{name}={value}")
+    for name in ("processes", "chunk"):
+        if record.get(name) not in (None, 0, 1):
+            parts.append(f"{name} {record[name]}")
+    return ", ".join(parts)
+
+
+def _summarise_flags(flags: str) -> str:
+    """Return families of instructions and a digest: `avx512 avx2 #1a2b`."""
+    if not flags:
+        return ""
+    families = [name for name in FAMILIES if name in flags]
+    return " ".join([*families, f"#{digest(sorted(flags.split()), 4)}"])
+
+
+def _part(record: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    part = record.get(name)
+    return part if isinstance(part, Mapping) else {}
+
+
+def recorded_machines(record: Mapping[str, Any]) -> list[Machine]:
+    """Return the machines of a record.
+
+    The first is the one on which the run finished, then those on which a resumed run was started.
+    """
+    if not record:
+        return []
+    return [machine_of(each) for each in (record, *record.get("resumed_from", ()))]
+
+
+def count_machines(machines: Iterable[Machine]) -> Counter[Machine]:
+    """Count how often each machine occurs.
+
+    Machines with a device are first, then machines with the most known properties. A machine with fewer known
+    properties that contradicts none of another one is counted with it: word vectors have no GPU in their record.
+    """
+    counts = Counter(machines)
+    totals: Counter[Machine] = Counter()
+    for machine in sorted(counts, key=_order_of_machine):
+        fuller = next(filter(machine.fits, totals), machine)
+        totals[fuller] += counts[machine]
+    return totals
+
+
+def _order_of_machine(machine: Machine) -> tuple[bool, int, str]:
+    known = sum(bool(text) for _, text in machine)
+    return not machine.device, -known, str(machine)
+
+
+def matching_names(machines: Iterable[Machine], known: Iterable[Machine]) -> list[str]:
+    """Return the names of the known machines that some machines match.
+
+    Duplicates are dropped.
+    """
+    candidates = list(known)
+    names: dict[str, None] = {}  # an ordered set
+    for machine in machines:
+        names[str(next(filter(machine.fits, candidates)))] = None
+    return list(names)
+
+
+def describe_mixture(machines: Iterable[Machine]) -> str:
+    """Return a sentence about results from several machines.
+
+    Returns an empty string for one machine.
+    """
+    counts = count_machines(machines)
+    if len(counts) < 2:
+        return ""
+    return f"made on {len(counts)} machines: {' | '.join(map(str, counts))}"

@@ -1,0 +1,129 @@
+"""The gradients of one training step: loss, backward pass, accumulation over batches and clipping."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor, nn
+
+from replicse.encoder.batch import TokenBatch
+from replicse.errors import BadInput
+from replicse.objective import Step
+from replicse.registry.run_options import Freeze
+from replicse.training.job import TrainJob
+from replicse.training.model import SentenceModel
+from replicse.training.precision import autocast_to
+from replicse.training.processes import Processes
+from replicse.training.sources import TrainingSource
+
+
+@dataclass
+class StepGradients:
+    """Computes the clipped gradients of training steps.
+
+    Attributes:
+        job: the training job.
+        model: the model in training.
+        parameters: all trained parameters, in the order in which the norms of their gradients are summed.
+        optimiser: the optimiser of the parameters.
+        scaler: the loss scaler, enabled for fp16.
+        generator: the source of the terms' random numbers.
+        processes: the processes that train the run.
+        device: the device of the model.
+        steps: the number of steps of the run.
+        scalars: the scalars of the last step by name: the loss of each term, and what terms added.
+    """
+
+    job: TrainJob
+    model: SentenceModel
+    parameters: Sequence[nn.Parameter]
+    optimiser: torch.optim.Optimizer
+    scaler: torch.amp.GradScaler
+    generator: torch.Generator
+    processes: Processes
+    device: torch.device
+    steps: int
+    scalars: dict[str, Tensor] = field(default_factory=dict)
+
+    def compute(
+        self, step: int, source: TrainingSource, columns: Sequence[TokenBatch], labels: Tensor | None
+    ) -> tuple[Tensor, Tensor]:
+        """Compute the clipped gradients of a step, the mean over the batches that the step accumulates.
+
+        Args:
+            step: the 0-based step.
+            source: the source of the batches.
+            columns: the packed tokens of each view, of all batches of the step.
+            labels: the (rows,) labels, or None.
+
+        Returns:
+            The mean loss and the norm of the mean gradients before clipping, two scalar tensors.
+        """
+        size, rows = self.job.spec.optimisation.batch_size, columns[0].rows
+        losses: list[Tensor] = []
+        scalars: list[dict[str, Tensor]] = []
+        self.optimiser.zero_grad()
+        for start in range(0, rows, size):
+            batch = _slice_columns(columns, start, start + size)
+            batch_labels = None if labels is None else labels[start : start + size]
+            loss = self._compute_loss(step, source, batch, batch_labels)
+            self.scaler.scale(loss / math.ceil(rows / size)).backward()
+            losses.append(loss.detach())
+            scalars.append(self.scalars)
+        for name in self.scalars:
+            values = [batch_scalars[name].double() for batch_scalars in scalars if name in batch_scalars]
+            self.scalars[name] = torch.stack(values).mean()
+        self.processes.average_gradients(self.parameters)
+        self.scaler.unscale_(self.optimiser)
+        norm = torch.nn.utils.clip_grad_norm_(self.parameters, self.job.spec.optimisation.clip)
+        return torch.stack(losses).mean(), norm
+
+    def _compute_loss(
+        self, step: int, source: TrainingSource, columns: Sequence[TokenBatch], labels: Tensor | None
+    ) -> Tensor:
+        """Compute the loss of a batch and set `scalars`; raise BadInput if it depends on no trained weight."""
+        edited = source.objective.edit(columns, self.model, self.generator)
+        with autocast_to(self.job.spec.precision, self.device):
+            pooled: dict[int, Tensor] = {}
+            vectors = self.model.vectors(edited, source.poolings, source.repeated, source.encoded, pooled)
+            inputs = Step(
+                vectors=vectors,
+                columns=edited,
+                model=self.model,
+                generator=self.generator,
+                given_labels=labels,
+                poolings=source.poolings,
+                step=step,
+                steps=self.steps,
+                pooled=pooled,
+            )
+            loss = source.objective(inputs)
+        self.scalars = {name: value.detach() for name, value in inputs.scalars.items()}
+        if not loss.requires_grad:
+            raise BadInput(f"{self.job.run_id}: {self._explain_missing_gradient(source)}")
+        return loss
+
+    def _explain_missing_gradient(self, source: TrainingSource) -> str:
+        if self.job.spec.freeze != Freeze():
+            return "no weight is left to train; take something out of freeze"
+        terms = " and ".join(source.objective.named(self.scalars))
+        return f"the loss of {terms} depends on no trained weight; compute it from step.vectors_of"
+
+
+def _slice_columns(columns: Sequence[TokenBatch], start: int, stop: int) -> list[TokenBatch]:
+    """Return some rows of each column; a column that occurs twice stays one object, so that it is encoded once."""
+    slices: dict[int, TokenBatch] = {}
+    for column in columns:
+        if id(column) not in slices:
+            slices[id(column)] = column.slice(start, stop)
+    return [slices[id(column)] for column in columns]
+
+
+def move_columns(columns: Sequence[TokenBatch], device: torch.device) -> list[TokenBatch]:
+    """Move packed columns to a device; a column that occurs twice stays one object."""
+    moved: dict[int, TokenBatch] = {}
+    for column in columns:
+        if id(column) not in moved:
+            moved[id(column)] = column.to(device)
+    return [moved[id(column)] for column in columns]
