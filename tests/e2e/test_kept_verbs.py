@@ -92,7 +92,7 @@ def test_items_are_read_by_the_config_that_they_were_run_with(kept, capsys, capl
         assert main([*verb.split(), *more]) == 0
         first, *lines = capsys.readouterr().out.splitlines()
         assert first.startswith(
-            "read by results/compact/config.json, with which it was made; --config config.yaml "
+            "shown with the config of the run, results/compact/config.json; --config config.yaml "
         )
         assert any("44.5" in line or "2 of 2  evaluations" in line or "8 of 8" in line for line in lines), (
             lines

@@ -75,6 +75,7 @@ def write_all(
         others: Other people's measurements by item; default: from the record.
         record: Summary of the record, if this is its report.
     """
+    from replicse.show.content.differences import write_differences
     from replicse.show.document import whole_document, write_report
 
     figures = {item.item: Path(paths.figure(item.item)) for item in items if item.figure}
@@ -87,6 +88,7 @@ def write_all(
     whole = report(study, judged, judgements, seconds, lacking, workflow_folder(), measured, record)
     for item in items:
         write_rows(folder / "tables" / f"{item.item}.csv", FIELDS, table_rows(item))
+        write_differences(judged_item(item), folder / "tables" / f"{item.item}.differences.csv")
     if not paths.kept:
         write_json(folder / REPORT, whole.plain())
     write_report(folder, whole_document(whole, surroundings(study, paths, folder)), drawings)

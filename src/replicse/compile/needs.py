@@ -1,6 +1,7 @@
 """The external data of a study: datasets and encoders of the hub, files of the data root, with size and licence."""
 
 import json
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -139,7 +140,10 @@ def absent_root(study: Study) -> str:
     """Return a sentence if the data root of a local source does not exist, else an empty string."""
     if study.source != "local" or study.data_root.is_dir():
         return ""
-    return f"data root {study.data_root}: no such folder; set data.root in config.yaml, or REPLICSE_DATA"
+    remedy = "set data.root in config.yaml, or REPLICSE_DATA, to the folder that contains SentEval"
+    if not (study.root or os.environ.get("REPLICSE_DATA")):
+        return f"no data root is set; {remedy}"
+    return f"data root {study.data_root}: no such folder; {remedy}"
 
 
 def absent(study: Study) -> Iterator[str]:

@@ -30,6 +30,7 @@ from replicse.registry.encoders import MAX_LENGTH, Engine
 from replicse.registry.poolings import Own, PoolingParameters, pooling_of
 from replicse.runtime.devices import device_for
 from replicse.runtime.memory import give_back
+from replicse.runtime.progress import follow_encoding
 
 log = logging.getLogger(__name__)
 # Padded tokens of a batch: few on a CPU to fit into its cache, many on a GPU to use it fully.
@@ -324,6 +325,9 @@ class SentenceEncoder:
         A batch that is at least half full ends before longer rows, because rows of equal length need no padding. If
         padding changes vectors, every batch has rows of equal length.
         """
+        return follow_encoding(self._cut(rows), sum(map(len, rows)))
+
+    def _cut(self, rows: list[np.ndarray]) -> Iterator[list[np.ndarray]]:
         start, least = 0, self.pooling.padded_to
         lengths = [max(len(row), least) for row in rows]
         for stop, following in enumerate(lengths[1:], 1):

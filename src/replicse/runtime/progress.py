@@ -12,7 +12,7 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,7 @@ log = logging.getLogger(__name__)
 BEAT, LINE = 10.0, 60.0  # seconds between two heartbeats, and between two lines of a log
 # Seconds after which a heartbeat is stale; clocks of machines that share a folder differ by less.
 STALE = 120.0
+FIRST, AGAIN = 2.0, 0.5  # seconds until an encoding is shown, and between two times
 CLEARED = "\x1b[K"  # clears the rest of a line on a terminal
 
 
@@ -96,6 +97,23 @@ class Progress:
             self.logged = now
             values = [facts[name] for name in ("step", "steps", "loss", "rate", "left")]
             log.info("step=%d of=%d loss=%.4f sentences_per_second=%.0f eta_s=%.0f", *values)
+
+
+def follow_encoding(batches: Iterable[Sequence[Any]], tokens: int) -> Iterator[Any]:
+    """Yield batches of rows; show on a terminal what part of all `tokens` is encoded, and the time left.
+
+    Nothing is shown of an encoding that takes a few seconds.
+    """
+    start, done, shown = time.monotonic(), 0, 0.0
+    for batch in batches:
+        yield batch
+        done += sum(map(len, batch))
+        seconds = time.monotonic() - start
+        is_last = done >= tokens and shown > 0
+        if sys.stderr.isatty() and seconds > FIRST and (seconds - shown > AGAIN or is_last):
+            shown = seconds
+            text = f"encoded {done / tokens:.0%}, {span(seconds * (tokens - done) / done)} left"
+            print(f"{CLEARED}{text}", end="\n" if is_last else "\r", file=sys.stderr, flush=True)
 
 
 def alive(job_log: str | Path) -> dict[str, Any] | None:

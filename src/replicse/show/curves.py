@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 from replicse.show.looks import TITLE, method_looks, panel_grid
 
 SPAN_BINS = 50
+LEAST_SPAN = 0.2  # of the cosines on an axis
 
 
 def spectrum(records: "DataFrame") -> "Figure":
@@ -39,8 +40,10 @@ def density(records: "DataFrame", own_scales: bool = False) -> "Figure":
         own_scales: Whether the axis of each panel spans only the cosines of its encoder; the panel then says so.
     """
     groups = records["group"].unique()
-    # Show only cosines that occur, because most encoders have no pair near -1.
-    lowest = records["cosine"][records["density"] > 0].min()
+    # Only the cosines that occur are shown: no pair of most encoders is anywhere near -1.
+    seen = records["cosine"][records["density"] > 0]
+    # Cosines in one or two bins are a spike and not a slope over the whole axis.
+    lowest = min(seen.min(), seen.max() - LEAST_SPAN)
     shown = records[~(records["cosine"] < lowest)]
     encoders = list(shown.groupby("encoder", sort=False))
     looks = method_looks(encoder for encoder, _ in encoders)

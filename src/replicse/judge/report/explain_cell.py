@@ -287,18 +287,27 @@ def _reproduced(ours: CellResult, caveat: str) -> Iterator[str]:
         expected = f"{ours.low:{bounds}} to {ours.high:{bounds}}"
         if not ours.seedless:
             basis = " (a published spread)" if ours.borrowed else ""
-            yield f"{_expected_statistic(ours.reported)} is expected in {expected}{basis}"
+            yield f"95% prediction interval{_interval_of(ours.reported)}: {expected}{basis}"
         elif ours.reported:
             yield f"nothing is drawn: print is expected in {expected}, by its rounding"
     if ours.pairs_low is not None:
         yield f"other test pairs would give {ours.pairs_low:.2f} to {ours.pairs_high:.2f}"
 
 
-def _expected_statistic(reported: Reported | None) -> str:
-    """Return the statistic of more runs for which the interval is."""
+def _interval_of(reported: Reported | None) -> str:
+    """Return the statistic that a prediction interval is for; empty for a single run."""
     if reported is None or reported.statistic == "single":
-        return "one more run"
-    return f"the {reported.statistic} of {reported.seeds} more runs"
+        return ""
+    return f" of the {reported.statistic} of {reported.seeds} more runs"
+
+
+def _plain_text(value: Any) -> str:
+    """Return a setting of a run in words: keys before their values, without quotes and braces."""
+    if isinstance(value, dict):
+        return ", ".join(f"{key} {_plain_text(part)}" for key, part in value.items())
+    if isinstance(value, list | tuple):
+        return "; ".join(map(_plain_text, value))
+    return value if isinstance(value, str) else json.dumps(value)
 
 
 def _is_as_planned(cell: Cell, ours: CellResult) -> bool:
@@ -324,7 +333,7 @@ def _runs(study: Study, cell: Cell, ours: CellResult) -> list[str]:
     spec = study.runs[run]
     lines = [study.paths.run(run)]
     for key, value in spec.canonical().items():
-        lines.append(f"{key}: {json.dumps(value, ensure_ascii=False)}")
+        lines.append(f"{key}: {_plain_text(value)}")
     while spec.init.run:
         lines.append(f"starts from {study.paths.run(spec.init.run)}")
         spec = study.runs[spec.init.run]

@@ -68,6 +68,7 @@ class Effect(RowDifference):
         base: the label of the baseline row; `row` is the label of the row.
         points: the effect is in percentage points.
         backbones: the number of backbones of a crossed row, with `ours` over all pairs of backbone and seed; else 0.
+        p: the two-sided p-value, None without an interval.
     """
 
     item: str
@@ -76,6 +77,7 @@ class Effect(RowDifference):
     column: str
     points: bool
     backbones: int = 0
+    p: float | None = None
 
     @property
     def difference(self) -> str:

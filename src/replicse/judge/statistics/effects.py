@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from replicse.judge.report.report_types import Effect
 from replicse.judge.statistics.agreement import row_differences
 from replicse.judge.statistics.crossed import crossed_designs, crossed_difference
-from replicse.judge.statistics.intervals import mean_of_crossed
+from replicse.judge.statistics.intervals import mean_of_crossed, p_of_mean
 from replicse.judge.statistics.shape import column_values, shape_columns
 from replicse.judge.verdicts.table import ItemResult
 from replicse.registry.levels import FEWEST_SEEDS
@@ -27,16 +27,19 @@ def effects_of(item: ItemResult) -> Iterator[Effect]:
             cell = item.id_at(each.row, column)
             crossed = crossed_difference(designs, item.baseline, cell) or []
             backbones = len(crossed) if len(crossed) >= FEWEST_SEEDS else 0
+            ours = mean_of_crossed(crossed) if backbones else each.ours
+            p = None if ours.low is None else p_of_mean(ours, (backbones or ours.n) - 1)
             yield Effect(
                 row=_plain_label(item.row_names[each.row]),
                 printed=each.printed,
-                ours=mean_of_crossed(crossed) if backbones else each.ours,
+                ours=ours,
                 item=item.item,
                 cell=cell,
                 base=base,
                 column=column.label,
                 points=is_percentage(item.described[cell].metric_path),
                 backbones=backbones,
+                p=p,
             )
 
 

@@ -42,7 +42,7 @@ def facts(
         facts |= {
             "reproduced": "" if cell.reproduced is None else f"{cell.reproduced:.6g}",
             "ours is": "" if column.statistic == "mean" else over_seeds(column.statistic),
-            "interval": _between(cell.low, cell.high, ".6g"),
+            "95% prediction interval": _between(cell.low, cell.high, ".6g"),
             **dict([effect] if effect else ()),
             "over pairs": _between(cell.pairs_low, cell.pairs_high, ".2f"),
             "spread": "borrowed from a publication" if cell.borrowed else "",

@@ -88,6 +88,7 @@ class Page:
     with a `file` is an HTML page of its own, which also holds the `further` sheets: those of papers outside the study.
     The search finds the single `lines` of some pages. `notes` are sentences that the pages of single papers show too.
     `of` says what its tables are of, where that is not the study; `pictures` names items whose figures it shows.
+    An `open` page shows its sheets without a click.
     """
 
     title: str
@@ -101,6 +102,7 @@ class Page:
     of: str = ""
     notes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     pictures: tuple[str, ...] = ()
+    open: bool = False
 
 
 @dataclass(frozen=True)
