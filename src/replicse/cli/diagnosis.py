@@ -30,7 +30,7 @@ def standing_lines(found: Diagnosis) -> Iterator[str]:
         yield "No number and no cell is given: these are the known causes."
     if number is None:
         return
-    reruns = f" ({some(list(published.reruns))})" if published.labs else ""
+    reruns = f" ({some(list(published.reruns))})" if published.between_labs else ""
     for place, spread in enumerate(published.spreads, 1):
         low, high = spread.bounds()
         such = "runs" if published.averaged == 1 else f"means of {published.averaged}"

@@ -171,7 +171,7 @@ def _tokenise_blocks(
         tokens, lengths = array("i"), []
         encodings = tokenizer.encode_batch_fast(list(texts[start : start + BATCH]))
         for row, encoding in enumerate(encodings, start):
-            ids = encoding.ids
+            ids: Sequence[int] = encoding.ids
             if change:
                 ids = change(row, ids, encoding.special_tokens_mask)
             tokens.extend(ids)

@@ -197,12 +197,8 @@ def _train_round(
             gradient.addcmul_(weights, decay)
             _update(weights, (first, second), gradient, scratch, step, setting)
     for number, run in enumerate(bundle):
-        pieces = zip(
-            weights[number].split(classes),
-            first[number].split(classes),
-            second[number].split(classes),
-            strict=True,
-        )
+        parts = (weights[number], first[number], second[number])
+        pieces = zip(*(part.split(classes) for part in parts), strict=True)
         for problem, piece in zip(run.problems, pieces, strict=True):
             problem.current, problem.first_moment, problem.second_moment = piece
 
