@@ -198,7 +198,7 @@ def _train_round(
             _update(weights, (first, second), gradient, scratch, step, setting)
     for number, run in enumerate(bundle):
         parts = (weights[number], first[number], second[number])
-        pieces = zip(*(part.split(classes) for part in parts), strict=True)
+        pieces = zip(*(torch.split(part, classes) for part in parts), strict=True)
         for problem, piece in zip(run.problems, pieces, strict=True):
             problem.current, problem.first_moment, problem.second_moment = piece
 
