@@ -4,11 +4,12 @@ import micro
 import numpy as np
 import pytest
 import torch
-from papers.diffcse.insertion import _inserted, insertion
+from papers.diffcse import insertion as insertion_module
+from papers.diffcse.insertion import insertion
 from tiny_encoders import tiny
 
 from replicse.augment import augment
-from replicse.augment.masked_lm import _chosen
+from replicse.augment.masked_lm import _choose_places
 from replicse.data.tokenizer import load_tokenizer
 from replicse.encoder.batch import TokenBatch
 from replicse.encoder.opening import open_backbone
@@ -65,7 +66,7 @@ def test_one_insertion_is_the_likeliest_piece_at_its_place(folder):
     (found,) = insertion([line], seed=seed, ratio=0.1, encoder=str(folder / "with"))
     tokenizer = load_tokenizer(folder / "with" / "tokenizer.json", 64)
     ids = tokenizer.encode(line).ids
-    (place,) = _inserted(len(ids) - 2, 0.1, (seed, 0)).tolist()
+    (place,) = insertion_module._choose_places(len(ids) - 2, 0.1, (seed, 0)).tolist()
     row = [*ids[:place], MASK, *ids[place:]]
     row[place] = proposed(folder, row, place)
     assert found == tokenizer.decode(row, skip_special_tokens=True)
@@ -79,7 +80,7 @@ def test_one_piece_is_replaced_by_the_likeliest_other_one(folder):
     tokenizer = load_tokenizer(folder / "with" / "tokenizer.json", 64)
     for index, (line, after) in enumerate(zip(lines, found, strict=True)):
         row = np.array(tokenizer.encode(line).ids)
-        (place,) = _chosen(row, list(range(MASK + 1)), 0.01, (3, index)).tolist()
+        (place,) = _choose_places(row, list(range(MASK + 1)), 0.01, (3, index)).tolist()
         masked = row.copy()
         masked[place] = MASK
         row[place] = proposed(folder, masked, place, avoid=[row[place]])
@@ -90,10 +91,10 @@ def test_one_piece_is_replaced_by_the_likeliest_other_one(folder):
 def test_the_number_is_a_share_of_the_length(length, count):
     row = np.array([2, *range(10, 10 + length), 3])
     for seed in range(30):
-        places = _inserted(length, 0.15, (seed, 0))
+        places = insertion_module._choose_places(length, 0.15, (seed, 0))
         assert len(set(places)) == len(places) == count
         assert all(1 <= place <= length + count for place in places)
-        chosen = _chosen(row, [2, 3], 0.15, (seed, 0)).tolist()
+        chosen = _choose_places(row, [2, 3], 0.15, (seed, 0)).tolist()
         assert len(set(chosen)) == len(chosen) == count and all(1 <= place <= length for place in chosen)
 
 
