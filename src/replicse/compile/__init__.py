@@ -1,1 +1,4 @@
-"""Specs, planning, cost, paths: everything a study needs, known before it runs."""
+"""The compiler of studies: specifications, plans, costs and paths.
+
+Everything that a study needs is known before it runs.
+"""

@@ -1,4 +1,4 @@
-"""The adjustments of runs to a scale: factors, upper bounds and fixed values."""
+"""Adjustments of runs to a scale: factors, upper bounds, fixed values."""
 
 from typing import Any
 

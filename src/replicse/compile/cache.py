@@ -1,4 +1,7 @@
-"""The cache of compiled studies: a study is compiled again only if an input has changed."""
+"""The cache of compiled studies.
+
+A study is compiled again only if an input has changed.
+"""
 
 import hashlib
 import json
@@ -36,7 +39,9 @@ def load_or_compile(
     as_far_as_possible: bool = False,
     papers: Mapping[str, Paper] | None = None,
 ) -> Study:
-    """Load a compiled study from the cache if the inputs are unchanged, else compile it.
+    """Load a compiled study from the cache, or compile it.
+
+    The cached study is used if the inputs are unchanged.
 
     The cache is in the folder `.snakemake` of a workspace.
 
@@ -85,7 +90,7 @@ def _remove_old(newest: Path) -> None:
 
 
 def _hash_inputs(config: Config, workflow: Path, as_far_as_possible: bool) -> str:
-    """Return the hash of the inputs of a study: code, plug-ins, papers, scales, lock and config."""
+    """Hash the code, plug-ins, papers, scales, lock and config of a study."""
     plugins = [plugin.record() for plugin in current().plugins.values()]
     digest = hashlib.sha256(f"{package_sha256()} {VERSION} {Path.cwd()} {workflow.absolute()}".encode())
     facts = [config.whole(), plugins, as_far_as_possible, os.environ.get("REPLICSE_DATA", "")]

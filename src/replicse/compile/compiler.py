@@ -1,4 +1,7 @@
-"""Compile papers, a scale and a config into a study: every run, encoder and evaluation."""
+"""Compile papers, a scale and a config into a study.
+
+The study contains every run, encoder and evaluation.
+"""
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
@@ -43,7 +46,9 @@ def compile_study(
     papers: Mapping[str, Paper] | None = None,
     as_far_as_possible: bool = False,
 ) -> Study:
-    """Compile the study of a config, or of one item, from YAML and CSV files alone.
+    """Compile the study of a config, or of one item.
+
+    Reads only YAML and CSV files.
 
     An item that belongs to another scale is left out unless the config names it or no other item is left.
 
@@ -85,7 +90,10 @@ def compile_study(
 
 
 class Compiler:
-    """Adds items to a study: their cells, the encoders of these, and the runs that the encoders need."""
+    """A compiler that adds items to a study.
+
+    Adds the cells of an item, the encoders of the cells, and the runs that the encoders need.
+    """
 
     def __init__(self, study: Study, lock: Lock) -> None:
         self.study, self.resolver = study, Resolver(study, lock)
@@ -187,7 +195,7 @@ class Compiler:
         )
 
     def _note(self, item: Item, column: AnyColumn, path: str, encoders: Iterable[str]) -> None:
-        """Add the suite and the checkpoints of a trajectory that a cell needs to the encoders of the cell."""
+        """Add the suite and checkpoints that a cell needs to the encoders."""
         suite, _, rest = path.partition("/")
         entry = current().suites.get(suite)
         if entry and entry.named_by:
@@ -233,7 +241,7 @@ class Compiler:
     def _planned(
         self, paper: str, request: PlannedRequest, location: str
     ) -> tuple[Jobs, tuple[int | None, ...]]:
-        """Resolve a request: return the encoders of each seed, and the seeds, (None,) for an encoder without seeds."""
+        """Resolve a request to encoders for each seed, and the seeds or (None,)."""
         # A search is run with one seed, as in the papers.
         chosen = self.study.seeds[:1] if request.grid or request.draw else self.study.seeds
         seeds = [Seeds(seed, seed) for seed in chosen]
@@ -278,7 +286,7 @@ class Compiler:
         raise BadInput(f"{item.file}: a trajectory needs a run; {encoder} is not trained")
 
     def _keep(self, encoder: str, item: Item, figure: TrajectoryFigure) -> None:
-        """Let the run of an encoder keep the checkpoints of a trajectory, up to the last step of the run."""
+        """Let the run of an encoder keep the checkpoints of a trajectory."""
         run = self._trained(encoder, item)
         asked = figure.within(_steps(run))
         if not set(asked.steps()) <= set(run.trajectory.steps()):
@@ -290,6 +298,6 @@ def _encoder_id(encoder: Encoder) -> str:
 
 
 def _steps(run: Run) -> float:
-    """Return the maximum number of steps of a run; infinity if only epochs limit it."""
+    """Return the maximum number of steps of a run, or infinity."""
     steps = run.optimisation.steps
     return math.inf if steps is None else steps

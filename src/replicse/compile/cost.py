@@ -1,4 +1,6 @@
-"""Estimate the cost of a study before it runs: operations divided by the speed of a device.
+"""Estimate the cost of a study before it runs.
+
+The hours are operations divided by the speed of a device.
 
 A token takes six operations per parameter of the layers (forward and backward), as is usual for transformers. The
 speed, in operations per second, is a published one of the scale's file, or measured by `replicse benchmark` on this
@@ -80,7 +82,10 @@ class TimeEstimate:
 
 
 def duration_text(hours: float | None) -> str:
-    """Format estimated hours; short times in seconds, a question mark if they are not known."""
+    """Format estimated hours as a string.
+
+    Short times are in seconds. Unknown hours are a question mark.
+    """
     if hours is None:
         return "?"
     if hours < SHORT:
@@ -89,7 +94,10 @@ def duration_text(hours: float | None) -> str:
 
 
 def check_frozen_layers(run: Run, runs: Mapping[str, Run], location: str) -> None:
-    """Check that the encoder of a run has the layers that the run freezes, if the size is known."""
+    """Check that an encoder has the layers that a run freezes.
+
+    The check is skipped if the size of the encoder is not known.
+    """
     if run.freeze.layers and (size := sizes_of(run.init, {name: each.init for name, each in runs.items()})):
         try:
             run.freeze.numbers(size[0])
@@ -98,7 +106,9 @@ def check_frozen_layers(run: Run, runs: Mapping[str, Run], location: str) -> Non
 
 
 def passes(run: Run, sources: Sources) -> float | None:
-    """Return how many passes through the encoder a row takes in training; a pass without gradients counts a third.
+    """Return how many passes through the encoder a training row takes.
+
+    A pass without gradients counts a third.
 
     Several sources alternate, so a row costs their mean. Each term defines a cost: the views that it reads as
     vectors, further passes, and passes of frozen models.
@@ -128,7 +138,7 @@ def passes(run: Run, sources: Sources) -> float | None:
 
 
 def trained_share(freeze: Freeze, layers: int) -> float:
-    """Return the fraction of the operations of a pass that remains if some layers are frozen.
+    """Return the fraction of operations that remains with frozen layers.
 
     Frozen layers have no gradients of their weights, and no backward pass if no part below them is trained.
     """
@@ -138,7 +148,10 @@ def trained_share(freeze: Freeze, layers: int) -> float:
 
 
 def row_operations(run: Run, sources: Sources) -> float | None:
-    """Return the operations of one row of a run; None if the size of an encoder is not known."""
+    """Return the operations of one row of a run.
+
+    Returns None if the size of an encoder is not known.
+    """
     size, count = sizes_of(run.init, sources), passes(run, sources)
     if size is None or count is None:
         return None
@@ -156,7 +169,10 @@ def encoding_operations(size: tuple[int, int], tokens: float) -> float:
 
 
 def operations_of(run: Run, rows: int | None, sources: Sources) -> float | None:
-    """Return the operations of a run including selection; None if a size or the number of rows is not known."""
+    """Return the operations of a run, including selection.
+
+    Returns None if the size of an encoder or the number of rows is not known.
+    """
     steps, row = run.optimisation.last_step(rows, len(run.sources)), row_operations(run, sources)
     size = sizes_of(run.init, sources)
     if steps is None or row is None or size is None:
@@ -167,7 +183,9 @@ def operations_of(run: Run, rows: int | None, sources: Sources) -> float | None:
 
 
 def estimates_of(study: Study) -> Mapping[str, Any]:
-    """Return the inputs of cost estimates, so that callers need not load every run.
+    """Return the inputs of cost estimates.
+
+    Callers need not load every run.
 
     Returns:
         `operations`, `precisions`, `gpu_bytes` and `saved_bytes` by run, and the `sizes` of each encoder (layers and
@@ -223,12 +241,18 @@ class Cost:
 
     @property
     def gpu_bytes(self) -> float | None:
-        """Return the largest GPU memory of a training step, in bytes; None without a run of known size."""
+        """Return the largest GPU memory of a training step in bytes.
+
+        Returns None if the size of no run is known.
+        """
         known = [size for size in self.estimates["gpu_bytes"].values() if size is not None]
         return max(known, default=None)
 
     def saved_bytes(self, runs: Iterable[str]) -> int:
-        """Return the approximate bytes of weights that runs leave on the disk, without runs of unknown size."""
+        """Return the approximate disk space of the weights of runs in bytes.
+
+        Runs of unknown size are not counted.
+        """
         return round(math.fsum(self.estimates["saved_bytes"][run] or 0 for run in runs))
 
     def training(self, runs: Collection[str]) -> TimeEstimate:
@@ -236,9 +260,10 @@ class Cost:
         return TimeEstimate(len(runs), self.hours(runs))
 
     def evaluation(self, encoders: Collection[str]) -> TimeEstimate:
-        """Return the hours of encoding sentences and texts in fp32; None for the smaller sets of generated data.
+        """Return the hours of encoding sentences and texts in fp32.
 
-        Classifiers, and suites whose texts `datasets.yaml` does not count, are not counted.
+        The hours are None for the embedded data, which are smaller. Classifiers are not counted, and suites whose
+        texts `datasets.yaml` does not count are not counted either.
         """
         if self.study.source == "embedded":
             return TimeEstimate(len(encoders), None)
@@ -253,14 +278,17 @@ class Cost:
         return TimeEstimate(len(encoders), self.speed.hours(math.fsum(known)), unknown, tuple(sorted(others)))
 
     def encoding(self, encoder: str, group: str) -> Interval | None:
-        """Return the hours of encoding the texts of a group of suites by an encoder; None if they are not known."""
+        """Return the hours of encoding the texts of a group of suites.
+
+        Returns None if the hours are not known.
+        """
         size, tokens = self.estimates["sizes"][encoder], self._tokens_of(encoder, group)
         if size is None or not tokens:
             return None
         return self.speed.hours(encoding_operations(size, tokens))
 
     def _tokens(self, encoder: str) -> tuple[float, set[str]]:
-        """Return the number of tokens of the suites of an encoder, and the suites whose number is not known."""
+        """Return the tokens of an encoder's suites, and the suites not counted."""
         total, not_counted = 0.0, set[str]()
         for group, suites in self.study.groups(encoder).items():
             tokens = self._tokens_of(encoder, group)
@@ -270,13 +298,13 @@ class Cost:
         return total, not_counted
 
     def _tokens_of(self, encoder: str, group: str) -> float:
-        """Return the number of tokens of a group of suites for an encoder; 0 if it is not known."""
+        """Return the tokens of a group of suites; 0 if they are not known."""
         sentences = self._datasets.sentences.get(group, 0) * SENTENCE_TOKENS
         suites = self.study.groups(encoder).get(group, [])
         return sentences + sum(self._text_tokens(suite, encoder) for suite in suites)
 
     def _text_tokens(self, suite: str, encoder: str) -> float:
-        """Return the number of tokens of a suite of long texts, in the sets of an encoder; 0 for other suites."""
+        """Return the tokens of a suite's long texts; 0 for other suites."""
         tokens = self._datasets.tokens.get(suite, 0.0)
         if not isinstance(tokens, dict):
             return tokens

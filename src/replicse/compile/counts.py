@@ -1,4 +1,4 @@
-"""The counts of the data that a study shows: the payload of the job that computes them."""
+"""The payload of the job that computes the data counts of a study."""
 
 from typing import Any
 
@@ -7,7 +7,10 @@ from replicse.compile.study import Study
 
 
 def describe_counts(study: Study) -> dict[str, Any]:
-    """Return the metric paths of a study's counts, and the recipes of the corpora and runs in them."""
+    """Describe the data counts of a study.
+
+    Returns the metric paths, and the recipes of the corpora and runs in the paths.
+    """
     location = "data counts"
     corpora, recipes = set(), set()
     for path in study.counted:

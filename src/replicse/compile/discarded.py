@@ -1,4 +1,7 @@
-"""The weights that a study does not keep: of runs that only a search asks for, once all their evaluations exist."""
+"""The weights that a complete study removes.
+
+The weights of a run that only a search uses are removed after all evaluations of the run exist.
+"""
 
 from collections.abc import Mapping
 
@@ -6,7 +9,9 @@ from replicse.compile.study import Study
 
 
 def list_discarded(study: Study) -> Mapping[str, tuple[str, ...]]:
-    """Return the runs whose weights are removed, each with the evaluations that must exist before.
+    """Return the runs whose weights are removed.
+
+    Each run is returned with the evaluations that must exist before the removal.
 
     A search is decided by scores on a development set, which evaluations contain. Weights that another run starts from,
     or reads, are kept. Nothing is removed at a scale that keeps the weights of searches.

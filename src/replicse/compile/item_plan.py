@@ -1,4 +1,4 @@
-"""The plan of an item: everything that is known about the cells before measuring."""
+"""The plan of an item: the facts about the cells before measuring."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -209,7 +209,7 @@ def plan_item(study: Study, item: Item) -> ItemPlan:
 
 
 def _searched_paths(cell: Cell) -> list[str]:
-    """Return the paths in a run that the search of a cell sets or shows; an empty list for other cells."""
+    """Return the run paths that a cell's search sets or shows, or no paths."""
     over = cell.column.over.jobs if cell.column.over else None
     if over is None:
         return []
@@ -223,7 +223,7 @@ def _searched_paths(cell: Cell) -> list[str]:
 
 
 def _list_own_sets(study: Study, cells: Iterable[Cell]) -> Mapping[str, Any]:
-    """Return the user's sets that cells need, so that a paper with further sets changes no other item."""
+    """Return the user's sets in the cells; other sets change no other item."""
     prefix = "sets/"
     read = [cell.metric_path.removeprefix(prefix) for cell in cells if cell.metric_path.startswith(prefix)]
     sets: Mapping[str, Any] = only_sets({"sets": study.own_sets}, read)["sets"]
@@ -239,14 +239,17 @@ def _know_cell(study: Study, cell: Cell) -> CellFacts:
 
 
 def _precision(study: Study, cell: Cell) -> str:
-    """Return the precision of a cell's runs, and the paper's if it is another."""
+    """Return the precision of a cell's runs, and the paper's if it differs."""
     ours = ", ".join(sorted({study.runs[run].precision for run in study.trained_runs([cell])}))
     theirs = study.printed_precision(cell.item.paper)
     return f"{ours}; the paper: {theirs}" if ours and theirs not in (None, ours) else ours
 
 
 def explain_not_comparable(study: Study, cell: Cell) -> str:
-    """Return why a cell cannot be compared with the published number; empty if it can."""
+    """Return why a cell cannot be compared with the published number.
+
+    Returns an empty string if the cell can be compared.
+    """
     if not study.scale.comparable:
         return f"the {study.scale.name} scale is not the paper's setting"
     poolings = {study.encoders[name].pooling for name in cell.encoders if name != "data"}
@@ -255,7 +258,10 @@ def explain_not_comparable(study: Study, cell: Cell) -> str:
 
 
 def find_spread(study: Study, cell: Cell) -> Spread | None:
-    """Return the published spread of a cell whose runs were all trained in the setting it was measured in."""
+    """Return the published spread of a cell.
+
+    Returns None unless all runs of the cell were trained in the setting of the published spread.
+    """
     described = study.scale.comparable and cell.protocol == AS_DESCRIBED
     if not described or cell.column.kind not in ("score", "difference") or cell.column.over.jobs:
         return None
@@ -273,7 +279,7 @@ def _published_spread(study: Study, encoder: str, metric_path: str) -> Spread | 
 
 
 def _variant_titles(study: Study, item: Item) -> dict[str, str]:
-    """Return the titles of protocols that are run only for adjudication; they are not lines of the table."""
+    """Return the titles of protocols that are run only for adjudication."""
     run = {cell.protocol for cell in study.cells[item.id]}
     titles = {}
     for protocol in study.papers[item.paper].protocols:
@@ -300,7 +306,7 @@ def _without_requests(item: Item) -> dict[str, Any]:
 
 
 def _describe_spread(spread: Spread | None) -> list[float | None] | None:
-    """Return a standard deviation and degrees of freedom; JSON has no infinite number."""
+    """Return a standard deviation and degrees of freedom; None if infinite."""
     if spread is None:
         return None
     return [spread.sd, spread.degrees if math.isfinite(spread.degrees) else None]
@@ -314,7 +320,7 @@ def _read_spread(document: Sequence[Any] | None) -> Spread | None:
 
 
 def _describe_cell(cell: Cell, groups: dict[tuple[tuple[str, ...], ...], int]) -> dict[str, Any]:
-    """Return a cell as plain data; `groups` numbers the encoders that several cells share."""
+    """Return a cell as plain data; `groups` numbers shared encoders."""
     document: dict[str, Any] = {
         "row": cell.row.id,
         "column": cell.column.id,

@@ -74,17 +74,26 @@ class Job:
 
     @property
     def copy(self) -> Path:
-        """Return the copy of the specification that the job writes next to the outputs when it has finished."""
+        """Return the copy of the specification next to the outputs.
+
+        The job writes the copy when it has finished.
+        """
         return copy_of(self.stage, self.out)
 
     @property
     def dated(self) -> tuple[str, ...]:
-        """Return the files whose dates Snakemake compares with the inputs: outputs, the copy, and a benchmark."""
+        """Return the files whose dates Snakemake compares with the inputs.
+
+        The files are the outputs, the copy of the specification, and the benchmark file.
+        """
         return (*self.outputs, str(self.copy), self.log.removesuffix(".log") + ".benchmark.jsonl")
 
     @property
     def done(self) -> bool:
-        """Return whether all outputs exist, or a complete study has removed the weights."""
+        """Return whether the job is done.
+
+        A job is done if all outputs exist, or if a complete study has removed the weights.
+        """
         if all(Path(file).exists() for file in self.outputs):
             return True
         return self.stage == "train" and (self.out / DISCARDED).exists() and self.copy.exists()
@@ -119,7 +128,10 @@ def _shorten(line: str) -> str:
 
 
 def output_place(stage: str, outputs: Sequence[str]) -> Path:
-    """Return the file, or the folder of several files, that a job of a stage writes."""
+    """Return the file or folder that a job of a stage writes.
+
+    A stage with several output files writes a folder.
+    """
     first = Path(outputs[0])
     if stage == "train":
         return first.parents[1]
@@ -127,12 +139,18 @@ def output_place(stage: str, outputs: Sequence[str]) -> Path:
 
 
 def copy_of(stage: str, out: Path) -> Path:
-    """Return the place of the copy of a specification: in the folder that a job writes, or next to the file."""
+    """Return the path of the copy of a specification.
+
+    The copy is in the folder that a job writes, or next to the file.
+    """
     return out / "job.json" if stage in FOLDERS else out.with_name(f"{out.name}.job")
 
 
 def outputs_of(paths: Paths, stage: str, *parts: Any) -> tuple[str, ...]:
-    """Return the files that a job of a stage writes; the rules of the workflow name the same files."""
+    """Return the files that a job of a stage writes.
+
+    The rules of the workflow name the same files.
+    """
     return tuple(_OUTPUTS[stage](paths, *parts))
 
 

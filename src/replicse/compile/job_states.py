@@ -1,4 +1,7 @@
-"""The states of the jobs of a study: done, running, failed, or waiting for a job that is not done."""
+"""The states of the jobs of a study.
+
+A job is done, running, failed, or waiting for an unfinished job.
+"""
 
 import re
 from functools import cached_property
@@ -11,12 +14,12 @@ from replicse.compile.study import Study
 from replicse.runtime.forking import INTERRUPTED
 from replicse.runtime.progress import alive
 
-# The end of the last line of a log: of a job that ended well, after the time, and of one that was interrupted.
+# The end of the last line of a log without a failure: of a finished job, or of an interrupted job.
 NO_FAILURE = re.compile(rf" INFO wrote=|: {INTERRUPTED}$|^KeyboardInterrupt$")
 
 
 class JobStates:
-    """The states of jobs by the files that they write: done, running, failed or waiting.
+    """The states of jobs by output file: done, running, failed or waiting.
 
     Args:
         study: the study.
@@ -30,18 +33,23 @@ class JobStates:
 
     @cached_property
     def _maker(self) -> dict[str, Job]:
-        """Return the job that writes each file; empty if no job has a log, because then no job has begun."""
+        """Return the job of each output file; empty if no job has a log."""
         if not Path(self.study.paths.logs).is_dir():
             return {}
         return {file: job for job in list_jobs(self.study).values() for file in job.outputs}
 
     @property
     def begun(self) -> dict[Job, dict[str, Any] | None]:
-        """Return the jobs that run, with their heartbeats, and the jobs that failed, with None."""
+        """Return the jobs that run or failed.
+
+        A running job has a heartbeat, a failed job None.
+        """
         return {job: self.running(job) for job in dict.fromkeys(self._maker.values()) if self.began(job)}
 
     def began(self, job: Job) -> bool:
-        """Return whether an unfinished job runs or failed: the last line of its log does not name an output.
+        """Return whether an unfinished job runs or failed.
+
+        The last line of the log of such a job does not name an output.
 
         Snakemake deletes the outputs of a failed job. A job that ended well is unfinished if somebody deleted the
         outputs. An interrupted job waits to be started again.
@@ -55,7 +63,10 @@ class JobStates:
         return alive(job.log) if self.began(job) else None
 
     def state(self, file: str) -> str:
-        """Return the state of a file; a file waits, runs or fails with the jobs that it needs."""
+        """Return the state of a file.
+
+        A file waits, runs or fails with the jobs that it needs.
+        """
         job = self._maker.get(file)
         if file not in self._states:
             if job is None or job.done:
@@ -69,7 +80,10 @@ class JobStates:
         return self._states[file]
 
     def failed(self, file: str) -> tuple[Job, ...]:
-        """Return the failed jobs because of which a file does not exist; empty if no job was started."""
+        """Return the failed jobs because of which a file does not exist.
+
+        Returns an empty tuple if no job was started.
+        """
         if file not in self._failed:
             job = self._maker.get(file)
             failed: tuple[Job, ...] = ()

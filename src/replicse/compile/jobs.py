@@ -1,4 +1,7 @@
-"""The jobs of a study: inputs, outputs, payloads, and the modules that the outputs depend on."""
+"""The jobs of a study: inputs, outputs, payloads and modules.
+
+The outputs of a job depend on the code of the modules.
+"""
 
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -93,7 +96,7 @@ def _write_defaults(value: object) -> Any:
 
 
 class _JobBuilder:
-    """Creates the jobs that measure: data, tokenizers, backbones, stores, runs, evaluations and counts."""
+    """A builder of the jobs that measure, from data to evaluations."""
 
     def __init__(self, study: Study) -> None:
         self.study, self.paths, self.scale = study, study.paths, study.scale
@@ -125,7 +128,7 @@ class _JobBuilder:
         return _make_job(self.study, stage, parts, inputs, payload, modules, settings, **options)
 
     def _data(self) -> Job:
-        """Create the data job; the root of a local source comes from the config or the environment."""
+        """Create the data job with the local root of config or environment."""
         study = self.study
         payload: dict[str, Any] = {
             "source": study.source,
@@ -197,7 +200,7 @@ class _JobBuilder:
         return self._make("train", (name,), payload, modules, (run,), needs, files=files, reads_sets=True)
 
     def _evaluations(self, name: str, encoder: Encoder) -> Iterator[Job]:
-        """Yield a job for each group of suites of an encoder, and a job for the checkpoints of the run."""
+        """Yield a job for each group of suites, and one for the trajectory."""
         weights = () if encoder.source.vectors else (f"{self.study.encoder_folder(encoder)}/{ENCODER[0]}",)
         families = self._families(encoder.source.run or "")
         for group, suites in self.study.groups(name).items():
@@ -219,7 +222,7 @@ class _JobBuilder:
             yield self._make("geometry", (name,), payload, modules, settings, needs, reads_sets=True)
 
     def _families(self, *encoders: str) -> set[str]:
-        """Return the plug-ins that define families and heads of encoders, each a run or a folder of weights."""
+        """Return the plug-ins that define the families and heads of encoders."""
         modules = set()
         for name in encoders:
             if name in self.sources:
@@ -294,7 +297,7 @@ def _encoder_modules(encoder: Encoder) -> set[str]:
 
 
 def _encoder_settings(encoder: Encoder) -> list[object]:
-    """Return the checked data of an encoder: pooling, postprocessing, and the corpus that this is fitted on."""
+    """Return the checked pooling, postprocessing and corpus of an encoder."""
     settings: list[object] = [encoder.pooling]
     if encoder.postprocess:
         settings.append(encoder.postprocess)

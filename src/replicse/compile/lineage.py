@@ -1,4 +1,4 @@
-"""The lineage of runs: the runs that each run depends on, and the sources of weights."""
+"""The lineage of runs: dependencies between runs, sources of weights."""
 
 from collections.abc import Mapping
 
@@ -24,7 +24,10 @@ def run_dependencies(study: Study) -> dict[str, tuple[str, ...]]:
 
 
 def run_sources(study: Study) -> Mapping[str, Init]:
-    """Return the start of each run and of each folder of weights; folders of the data root are full paths."""
+    """Return the start of each run and of each folder of weights.
+
+    Folders of the data root are full paths.
+    """
     sources = {run: spec.init for run, spec in study.runs.items()}
     for folder, run in checkpoint_runs(study).items():
         sources[folder] = study.runs[run].init
@@ -36,7 +39,7 @@ def run_sources(study: Study) -> Mapping[str, Init]:
 
 
 def _folders(study: Study, run: Run) -> list[str]:
-    """Return the folders of weights that a run needs: its start, frozen models, and encoders that propose words."""
+    """Return the folders of weights that a run needs, from start to views."""
     folders = [study.init_folder(run), *(model.folder or "" for model in frozen_models(run))]
     for source in run.sources:
         for view in source.views:

@@ -1,4 +1,7 @@
-"""The lines of a row: as described, further encoders and variants, with the request of each cell."""
+"""The lines of a row, with the request of each cell.
+
+A row has a line as described, and lines of further encoders and of variants.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -41,14 +44,20 @@ class Line:
     _asked: dict[tuple[str, int], tuple[PlannedRequest, str]] = field(default_factory=dict)
 
     def shows(self, column: AnyColumn) -> bool:
-        """Return whether it has a cell in a column: one of `about`, or a column derived from one of these."""
+        """Return whether the line has a cell in a column.
+
+        The column is in `about`, or is derived from a column in `about`.
+        """
         columns = [column.id]
         if column.kind == "derived":
             columns = [read for _, read in column.reads.values()]
         return not self.about.isdisjoint(columns)
 
     def asks(self, column: AnyColumn) -> tuple[PlannedRequest, str]:
-        """Return the request of the cell in a column, and a string that is equal for equal requests."""
+        """Return the request of the cell in a column, and a key of the request.
+
+        The key is a string that is equal for equal requests.
+        """
         layers = self.layers[column.id]
         # Most columns of a line have no request of their own.
         key = column.id if self._is_special(column) else "", id(layers)
@@ -74,7 +83,10 @@ class Line:
 
 
 def lines_of(study: Study, item: Item, row: Row) -> Iterator[Line]:
-    """Yield the lines of a row: as described, `also`, each variant, and each crossed backbone."""
+    """Yield the lines of a row.
+
+    The lines are: as described, the encoders in `also`, each variant, and each crossed backbone.
+    """
     yield described(item, row)
     for name, request in row.also.items():
         yield _whole(item, row, name, (request,))
@@ -112,7 +124,7 @@ def choose_variants(
 
     Returns:
         Each protocol by itself, and `as-run` with all protocols of the released code if there are several. A single
-        one equals `as-run`, so it is not compiled twice.
+        protocol equals `as-run`, so it is not compiled twice.
     """
     applying = [protocol for protocol in protocols if protocol.applies(item, row)]
     chosen = {}
@@ -126,7 +138,7 @@ def choose_variants(
 
 
 def _variant(item: Item, row: Row, name: str, protocols: Sequence[Protocol], file: str) -> Line:
-    """Return the line of a variant; other columns are as described, because derived columns may need them."""
+    """Return the line of a variant; other columns are as described."""
     measured = [column.id for column in item.columns if column.kind != "derived"]
     # Columns that the same protocols change share their layers.
     shared: dict[tuple[str, ...], Layers] = {}
@@ -158,7 +170,7 @@ def _protocol_layer(protocol: Protocol) -> EncoderRequest:
 
 
 def _check_protocols(line: Line, protocols: Sequence[Protocol]) -> None:
-    """Check that a protocol does not give several recipes of a row the same corpus, objective or other part."""
+    """Check that a protocol does not give several recipes the same part."""
     item, row = line.item, line.row
     for protocol in protocols:
         changes = protocol.change.run

@@ -1,4 +1,7 @@
-"""The external data of a study: datasets and encoders of the hub, files of the data root, with size and licence."""
+"""The external data of a study, with size and licence.
+
+The data are datasets and encoders of the hub, and files of the data root.
+"""
 
 import json
 import os
@@ -42,7 +45,9 @@ class Need:
 
 
 def needs(study: Study) -> Iterator[Need]:
-    """Yield the external data that the jobs of a study need; files only if the data are from the hub.
+    """Yield the external data that the jobs of a study need.
+
+    Files are included only if the data are from the hub.
 
     All items share the data root, so they need the artefacts together.
     """
@@ -64,7 +69,7 @@ def needs(study: Study) -> Iterator[Need]:
 
 
 def _list_files(study: Study) -> Iterator[Need]:
-    """Yield the files of the data root: the artefacts of the scale, then other files."""
+    """Yield the files of the data root: the scale's artefacts, then others."""
     files = study.scale.data.files
     others = [name for name in data_files(study) if name not in files]
     named: tuple[tuple[Kind, Iterable[str]], ...] = (("artefact", files), ("file", others))
@@ -80,7 +85,10 @@ def _list_files(study: Study) -> Iterator[Need]:
 
 
 def amounts(wanted: Sequence[Need]) -> tuple[int, int, int]:
-    """Return the bytes to download, the bytes on the disk in the end, and how many sizes are not known."""
+    """Sum the sizes of external data.
+
+    Returns the bytes to download, the final bytes on the disk, and the number of unknown sizes.
+    """
     download = disk = unknown = 0
     for need in wanted:
         if need.bytes is None:
@@ -92,7 +100,7 @@ def amounts(wanted: Sequence[Need]) -> tuple[int, int, int]:
 
 
 def amounts_text(wanted: Sequence[Need]) -> str:
-    """Return the sizes of downloads and of the disk space that they need, as text."""
+    """Format the sizes of downloads and of the disk space for them."""
     total, disk, unknown = amounts(wanted)
     rest = f"; {unknown} of unknown size not counted" if unknown else ""
     return f"{size_text(total)} to download, {size_text(disk)} of disk{rest}"
@@ -108,11 +116,13 @@ def size_text(count: int | None) -> str:
 
 
 def hub_parts(study: Study, read: Iterable[Mapping[str, Any]]) -> list[HubPart]:
-    """Return the parts of datasets of the hub in plain data, without duplicates, with the sizes in the scale.
+    """Return the parts of hub datasets in plain data, without duplicates.
+
+    The parts have the sizes in the scale.
 
     Args:
         study: the study.
-        read: dicts of which some describe a dataset of the hub.
+        read: dicts, some of which describe a dataset of the hub.
     """
     described: dict[tuple[str | None, ...], HubPart] = {}
     for corpus in study.scale.corpora.values():
@@ -127,17 +137,26 @@ def hub_parts(study: Study, read: Iterable[Mapping[str, Any]]) -> list[HubPart]:
 
 
 def data_files(study: Study) -> list[str]:
-    """Return the files of the data root that jobs need, sorted, without evaluation sets."""
+    """Return the files of the data root that jobs need, sorted.
+
+    Evaluation sets are not included.
+    """
     return named_files(list_outside(study))
 
 
 def tables(study: Study) -> list[str]:
-    """Return the files of the working directory that jobs need: the user's corpora and evaluation sets."""
+    """Return the files of the working directory that jobs need.
+
+    The files are the user's corpora and evaluation sets.
+    """
     return workspace_files(list_outside(study))
 
 
 def absent_root(study: Study) -> str:
-    """Return a sentence if the data root of a local source does not exist, else an empty string."""
+    """Return a sentence if the data root of a local source does not exist.
+
+    Otherwise returns an empty string.
+    """
     if study.source != "local" or study.data_root.is_dir():
         return ""
     remedy = "set data.root in config.yaml, or REPLICSE_DATA, to the folder that contains SentEval"
@@ -147,7 +166,7 @@ def absent_root(study: Study) -> str:
 
 
 def absent(study: Study) -> Iterator[str]:
-    """Yield a sentence for the user's corpora, sets and encoders that do not exist."""
+    """Yield sentences on missing corpora, sets and encoders of the user."""
     if files := [file for file in tables(study) if not Path(file).is_file()]:
         yield f"{', '.join(files)}: no such file; put it there, {NAMED}"
     for hub, folder in (study.config.folders or {}).items():
@@ -165,7 +184,10 @@ def absent(study: Study) -> Iterator[str]:
 
 
 def unpinned_text(study: Study) -> str:
-    """Return a sentence on artefacts of the hub without a commit in the lock file, or an empty string."""
+    """Return a sentence on hub artefacts without a commit in the lock file.
+
+    Returns an empty string if all artefacts have a commit.
+    """
     names = ", ".join(sorted(study.unpinned))
     return f"no commit in hub.lock.yaml (replicse fetch --pin looks it up): {names}" if names else ""
 
@@ -175,13 +197,16 @@ def _key(part: HubPart) -> tuple[str | None, ...]:
 
 
 def list_outside(study: Study) -> list[Mapping[str, Any]]:
-    """Return the dicts in the payloads of a study's jobs that may name external data, without duplicates."""
+    """Return the dicts in job payloads that may name external data.
+
+    The dicts have no duplicates.
+    """
     listed: list[Mapping[str, Any]] = study.remember("outside", outside)
     return listed
 
 
 def outside(study: Study) -> list[Mapping[str, Any]]:
-    """Compute what `list_outside` returns."""
+    """Compute the result of `list_outside`."""
     suites = sorted(set().union(*study.suites.values()))
     documents: list[Any] = [*study.stores.values(), *study.tokenizers.values()]
     for encoder in study.encoders.values():

@@ -16,7 +16,9 @@ FROM = ("hub", "revision", "folder", "vectors", "words")  # the keys that identi
 
 @dataclass(frozen=True)
 class Paths:
-    """The paths of a scale; a method takes an id and returns a relative path as a string.
+    """The paths of a scale.
+
+    A method takes an id and returns a relative path as a string.
 
     Args:
         scale: the name of the scale.
@@ -32,7 +34,7 @@ class Paths:
 
     @property
     def results(self) -> str:
-        """Return the folder of all results of the scale, or of the committed study."""
+        """Return the folder of all results of the scale or committed study."""
         return self.reports if self.kept else f"results/{self._shown}"
 
     @property
@@ -62,19 +64,28 @@ class Paths:
 
     @property
     def config(self) -> str:
-        """Return the config of the study as it was started, for jobs that load the study."""
+        """Return the config of the study as it was started.
+
+        Jobs that load the study read this file.
+        """
         return f"{self.results}/{CONFIG}"
 
     def specification(self, stage: str, job: str) -> str:
-        """Return the specification of a job; `job` is empty if the stage has one job."""
+        """Return the specification of a job.
+
+        The job is empty if the stage has only one job.
+        """
         return "/".join(filter(None, [self.results, "jobs", stage, job])) + ".json"
 
     def throughput(self, *parts: str) -> str:
-        """Return the folder of the measurements of `replicse benchmark`, or the file of a device in it."""
+        """Return the folder of `replicse benchmark`, or a device's file in it."""
         return "/".join([self.results, "throughput", *parts])
 
     def judged(self, name: str) -> str:
-        """Return the CSV of `claims`, `adjudication`, `audit`, or of the values of all `cells`."""
+        """Return a CSV of judgements or values.
+
+        The name is `claims`, `adjudication`, `audit`, or `cells` for the values of all cells.
+        """
         return f"{self.results}/{name}.csv"
 
     @property
@@ -95,19 +106,31 @@ class Paths:
         return "/".join([self.results, "stores", store_id, *parts])
 
     def run(self, run_id: str, *parts: str) -> str:
-        """Return the folder of a run, of the best or last checkpoint, or a file in it."""
+        """Return the folder of a run or checkpoint, or a file in the folder.
+
+        The checkpoint is the best or the last one.
+        """
         return "/".join([self.results, "runs", run_id, *parts])
 
     def state(self, run_id: str) -> str:
-        """Return the folder of the resume state of a run, which is not an output of a job."""
+        """Return the folder of the resume state of a run.
+
+        The folder is not an output of a job.
+        """
         return f"{self.results}/state/{run_id}"
 
     def evaluation(self, encoder_id: str, group: str) -> str:
-        """Return an evaluation file of an encoder: of a group of suites, `trajectory` or `counts`."""
+        """Return an evaluation file of an encoder.
+
+        The group is a group of suites, `trajectory` or `counts`.
+        """
         return f"{self.results}/encoders/{encoder_id}/{group}.json"
 
     def item(self, item: str) -> str:
-        """Return the JSON of the result of an item, for figures, claims, adjudication and report."""
+        """Return the JSON of the result of an item.
+
+        Figures, claims, adjudication and the report read this file.
+        """
         return f"{self.results}/items/{item}.json"
 
     def table(self, item: str) -> str:
@@ -153,12 +176,18 @@ def drop_partial(scale: str) -> None:
 
 
 def tokenizer_id(recipe: Mapping[str, Any]) -> str:
-    """Return the name of a trained tokenizer and 8 hexadecimal digits of the recipe's hash."""
+    """Return the id of a trained tokenizer.
+
+    The id is the name and 8 hexadecimal digits of the recipe's hash.
+    """
     return f"{recipe['name']}-{digest(recipe, 8)}"
 
 
 def backbone_id(source: EncoderSource | Init) -> str:
-    """Return the name of a released encoder and 8 hexadecimal digits of the source's hash."""
+    """Return the id of a released encoder.
+
+    The id is the name and 8 hexadecimal digits of the source's hash.
+    """
     name = source.hub or source.folder or getattr(source, "vectors", None) or ""
     recipe = {key: entry for key, entry in source.plain().items() if key in FROM}
     return f"{name.rstrip('/').rsplit('/', 1)[-1]}-{digest(recipe, 8)}"

@@ -40,7 +40,9 @@ def write_pickle(file: Path, value: object) -> None:
 
 
 class Remembered:
-    """Results of functions of a study, in memory and, if the study is cached, in files next to it.
+    """Results of functions of a study, in memory and in files.
+
+    The files are next to the study if it is cached.
 
     Args:
         folder: the folder of the cached study; None to keep results in memory only.
@@ -51,7 +53,10 @@ class Remembered:
         self._results: dict[str, Any] = {}
 
     def get(self, name: str, compute: Callable[[], Any]) -> Any:
-        """Return a result by name, computed if neither memory nor the folder has it."""
+        """Return a result by name, or compute it.
+
+        The result is computed if neither the memory nor the folder contains it.
+        """
         if name not in self._results:
             file = self.folder and self.folder / f"{name}.pickle"
             result = load_pickle(file) if file else None

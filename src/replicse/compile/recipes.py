@@ -1,4 +1,7 @@
-"""The runs that recipes describe, with the changes of requests and protocols, before a scale adjusts them."""
+"""The runs that recipes describe, before a scale adjusts them.
+
+The runs have the changes of requests and protocols.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property, reduce
@@ -26,7 +29,10 @@ Stages = Mapping[str, EncoderRequest]
 
 
 class Chain(NamedTuple):
-    """A chain of training: the paper with the recipes of the runs, and the location of the request for errors."""
+    """A chain of training: paper of the recipes, location of the request.
+
+    Errors name the location.
+    """
 
     paper: str
     location: str
@@ -34,7 +40,10 @@ class Chain(NamedTuple):
 
 
 class Written(NamedTuple):
-    """A run as recipes and requests write it, and the part of it that papers of the workspace write."""
+    """A run as written, and the part that workspace papers write.
+
+    The run is written by recipes and requests.
+    """
 
     run: RunSpec
     own: RunSpec = RunSpec()
@@ -61,9 +70,9 @@ class Recipes:
         return self._read[paper, name]
 
     def run(self, use: str, request: Request, chain: Chain, own: bool) -> Written:
-        """Return the run of a recipe with the changes of a request, before the scale's adjustments.
+        """Return the run of a recipe with the changes of a request.
 
-        `own` says that the request is written in a paper of the workspace.
+        The scale has not adjusted the run yet. `own` is whether the request is written in a paper of the workspace.
         """
         written = self.read(chain.paper, self.scale.recipe(chain.paper, use), chain.location)
         # A chain names recipes with their paper.
@@ -78,7 +87,10 @@ class Recipes:
         return written
 
     def spreads(self, run: RunSpec) -> dict[str, Spread]:
-        """Return the published spreads over seeds of a run, from the record or a paper, by metric path."""
+        """Return the published spreads over seeds of a run, by metric path.
+
+        The spreads are from the record or from a paper.
+        """
         found: dict[str, Spread] = {}
         for other, spreads in self._published:
             if other == run:
@@ -91,7 +103,7 @@ class Recipes:
         return [*self._recorded_spreads(), *self._printed_spreads()] if self.scale.comparable else []
 
     def _recorded_spreads(self) -> Iterator[tuple[RunSpec, dict[str, Spread]]]:
-        """Yield the run and spread of each cell that others trained often enough; skip papers that are not here."""
+        """Yield the run and spread of each cell that others trained often."""
         names = CellNames(self.papers)
         for reading, spread in lent_spreads(self._record):
             if reading.cell.partition("/")[0] not in self.papers:
@@ -157,7 +169,7 @@ def _merge_runs(layers: Iterable[RunSpec]) -> RunSpec:
 def _list_layers(
     papers: Mapping[str, Paper], paper: str, name: str, location: str, below: tuple[str, ...] = ()
 ) -> Iterator[tuple[Paper, RunSpec]]:
-    """Yield the layers of a recipe, each with a paper: first the layers of the recipe in `like`."""
+    """Yield the layers of a recipe and their papers, `like` first."""
     owner, _, short = name.rpartition("/")
     home = papers.get(owner or paper)
     if home is None or short not in home.recipes:
@@ -181,7 +193,10 @@ def _list_layers(
 
 
 def sort_recipes(papers: Mapping[str, Paper]) -> Iterator[tuple[Paper, str]]:
-    """Yield every recipe after the one that it is like, so that a mistake is reported where it is."""
+    """Yield every recipe after the recipe that it is like.
+
+    In this order a mistake is reported in the recipe that contains it.
+    """
     pending = []
     for paper in papers.values():
         for name, recipe in paper.recipes.items():
@@ -193,7 +208,7 @@ def sort_recipes(papers: Mapping[str, Paper]) -> Iterator[tuple[Paper, str]]:
         ready = [entry for entry in pending if entry[2] not in waiting]
         blocked = [entry for entry in pending if entry[2] in waiting]
         if not ready:
-            # A circle: the first recipe of it raises.
+            # A cycle: the first recipe of the cycle raises an error.
             ready, blocked = pending, []
         for paper, name, _ in ready:
             yield paper, name
@@ -201,17 +216,20 @@ def sort_recipes(papers: Mapping[str, Paper]) -> Iterator[tuple[Paper, str]]:
 
 
 def change_run(run: RunSpec, request: Request, location: str) -> RunSpec:
-    """Change the parts of a run that a request names, then the views and terms."""
+    """Change the parts of a run that a request names.
+
+    Then views and terms are changed.
+    """
     if request.run:
         run = merge_layers(run, request.run)
     return vary_run(run, getattr(request, "vary", None), location)
 
 
 def vary_run(run: RunSpec, vary: Vary | None, location: str) -> RunSpec:
-    """Change the augmentations, the loss terms or both sides of the pairs of a run.
+    """Change the augmentations, loss terms or pair sides of a run.
 
     Raises:
-        BadInput: if the run does not have the term or an augmentation, because the change would seem to have no effect.
+        BadInput: if the run does not have the term or an augmentation, because the change would have no effect.
     """
     if vary is None:
         return run

@@ -61,14 +61,20 @@ class SourceCell:
 
     @property
     def priority(self) -> tuple[bool, int, float, str, str]:
-        """Return the sort key of sources: printed setting, most values, finest rounding, name."""
+        """Return the sort key of sources.
+
+        The order is: printed setting, most values, finest rounding, name.
+        """
         printed, count = self.setting.is_printed, len(self.cell.jobs)
         return not printed, -count, self.half_digit, self.source_name, self.setting_name
 
 
 @dataclass(frozen=True)
 class RecordStudy:
-    """The study of the record, and all source cells by the name of their cell, the used one first."""
+    """The study of the record, and the source cells by cell name.
+
+    The first source cell of a name is the one in use.
+    """
 
     study: Study
     sources: Mapping[str, Sequence[SourceCell]]
@@ -120,7 +126,7 @@ def record_study(
 
 
 class _Readings:
-    """The readings of the record by encoder and metric path; `items` are the items that they name."""
+    """The record's readings by encoder and metric path, and named `items`."""
 
     def __init__(self, papers: Mapping[str, Paper], record: Record) -> None:
         self.record = record
@@ -140,7 +146,10 @@ class _Readings:
             group.setdefault((reading.source, reading.setting), []).append(reading)
 
     def of_cell(self, cell: Cell) -> dict[str, list[SourceCell]]:
-        """Return the source cells of a cell by protocol: as described, and the released checkpoint."""
+        """Return the source cells of a cell by protocol.
+
+        The protocols are as described, and the released checkpoint.
+        """
         if not _is_read(cell.column):
             return {}
         encoder = self._encoder(cell.item, cell.row, cell.column)
@@ -163,7 +172,7 @@ class _Readings:
 
 @dataclass(frozen=True)
 class _EncoderOfCell:
-    """The encoder of a cell as described, and the released checkpoint, as strings that are equal for equal encoders."""
+    """The described and released encoders of a cell, as comparable strings."""
 
     described: str
     released: str
@@ -196,12 +205,12 @@ def _priority(measured: SourceCell) -> tuple[bool, int, float, str, str]:
 
 
 def _has_own_encoder(row: Row, column: AnyColumn) -> bool:
-    """Return whether the encoder of a cell differs from the encoder of the row."""
+    """Return whether a cell's encoder differs from the row's encoder."""
     return column.id in row.cells or bool(column.encoder.model_fields_set)
 
 
 def _is_read(column: AnyColumn) -> bool:
-    """Return whether a column can have a reading of one run; a maximum or spread over seeds cannot."""
+    """Return whether a column can have a reading of one run."""
     of_runs = column.over is None or column.over.seeds.statistic == "mean"
     return column.kind == "score" and is_measured(column) and of_runs
 
@@ -209,7 +218,7 @@ def _is_read(column: AnyColumn) -> bool:
 def _list_cells(
     papers: Mapping[str, Paper], item: Item, readings: _Readings, sources: dict[str, Sequence[SourceCell]]
 ) -> Iterator[Cell]:
-    """Yield the cells of an item, row by row and by protocol, and add their source cells to `sources`."""
+    """Yield the cells of an item and add their source cells to `sources`."""
     for row in item.rows:
         cells: dict[str, list[Cell]] = {AS_DESCRIBED: [], RELEASED: []}
         for column in item.columns:
@@ -239,10 +248,10 @@ def _empty_cell(papers: Mapping[str, Paper], item: Item, row: Row, column: AnyCo
 def _source_cell(
     cell: Cell, source: Source, setting_name: str, readings: Sequence[SourceReading]
 ) -> SourceCell:
-    """Return a cell as a source measured it: readings by seed, then readings without a stated seed."""
+    """Return a cell as a source measured it, readings with seeds first."""
     is_retrained = source.settings[setting_name].encoder == "retrained"
     ordered = sorted(readings, key=lambda reading: (reading.seed is None, reading.seed or 0))
-    # Several readings of one checkpoint are one value: the most precise one.
+    # Several readings of one checkpoint count as one value, the most precise reading.
     counted = ordered if is_retrained else [min(ordered, key=lambda reading: reading.number.half_digit)]
     again = [reading for reading in ordered if reading not in counted]
     # Cells that share readings share the names of their encoders, so the source names them.
@@ -258,7 +267,7 @@ def _source_cell(
 
 
 def _run_name(reading: SourceReading, number: int, count: int) -> str:
-    """Return the name of the run of a reading: the seed, or a number if there are several."""
+    """Return the name of a reading's run: the seed or, if several, a number."""
     if reading.seed is not None:
         return f"/s{reading.seed}"
     return f"/run-{number}" if count > 1 else ""

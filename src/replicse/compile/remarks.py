@@ -1,4 +1,7 @@
-"""Remarks on a study before it runs, a sentence each: missing data and commits, settings that the scale changes."""
+"""Remarks on a study before it runs, a sentence each.
+
+The remarks are on missing data and commits, and on settings that the scale changes.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping
 
@@ -24,9 +27,10 @@ KEPT = "values that your recipes write are kept, and adjust: [] in a scale of yo
 
 
 def remarks(study: Study) -> Iterator[str]:
-    """Yield the remarks on a study: changes of the scale in the user's runs, missing commits, data and poolers.
+    """Yield the remarks on a study.
 
-    Also items of other scales, searches that the scale shortens, and the user's sets at a scale without verdicts.
+    The remarks are on changes of the scale in the user's runs, missing commits, data and poolers, items of other
+    scales, searches that the scale shortens, and the user's sets at a scale without verdicts.
     """
     if changed := adjusted_text(study, study.items.values()):
         yield changed
@@ -55,7 +59,10 @@ def remarks(study: Study) -> Iterator[str]:
 
 
 def adjusted_text(study: Study, items: Iterable[Item]) -> str:
-    """Return a sentence on the changes of the scale in runs of the workspace's papers; empty without changes."""
+    """Describe the changes of the scale in runs of workspace papers.
+
+    Returns an empty string if there are no changes.
+    """
     own = [item for item in items if is_own(item.file)]
     changes: dict[str, dict[str, None]] = {}
     for written, location in _list_written_runs(study, own):
@@ -69,7 +76,10 @@ def adjusted_text(study: Study, items: Iterable[Item]) -> str:
 
 
 def shortened_runs(study: Study) -> Iterator[str]:
-    """Yield the runs of the workspace's papers whose epochs end before their steps, given the rows of the corpus."""
+    """Yield the workspace runs whose epochs end before their steps.
+
+    The number of steps in an epoch follows from the rows of the corpus.
+    """
     seen = set()
     for written, location in _list_written_runs(study, _own_items(study)):
         run = adjust_run(study.scale, written.run, written.own, location)
@@ -83,7 +93,10 @@ def shortened_runs(study: Study) -> Iterator[str]:
 
 
 def unlikely_settings(study: Study) -> Iterator[str]:
-    """Yield learning rates above 1, and runs that read a corpus very often, of the workspace's papers."""
+    """Yield remarks on unlikely settings of the workspace's papers.
+
+    Unlikely settings are a learning rate above 1, and a run that reads a corpus very often.
+    """
     seen = set()
     for written, location in _list_written_runs(study, _own_items(study)):
         if location in seen:
@@ -101,7 +114,10 @@ def unlikely_settings(study: Study) -> Iterator[str]:
 
 
 def printed_fractions(study: Study) -> Iterator[str]:
-    """Yield reported scores of the workspace's papers that are fractions, although scores are x 100."""
+    """Yield reported scores of the workspace's papers that are fractions.
+
+    Reported scores are expected to be multiplied by 100.
+    """
     for item in _own_items(study):
         file = study.papers[item.paper].folder / "reported.csv"
         for cell in study.described(item.id):
@@ -118,7 +134,7 @@ def _own_items(study: Study) -> list[Item]:
 
 
 def _list_written_runs(study: Study, items: Iterable[Item]) -> Iterator[tuple[Written, str]]:
-    """Yield the runs that the rows of items evaluate, before adjustments, with their locations."""
+    """Yield the unadjusted runs of the rows of items with locations."""
     recipes = Recipes(study.papers, study.scale, Record())
     for item in items:
         for row in _run_rows(item):
@@ -137,7 +153,7 @@ def _run_rows(item: Item) -> list[Row]:
 
 
 def _describe_adjustments(study: Study, written: Written, location: str) -> Mapping[str, str]:
-    """Return the new value and the old one of each path of a run that the scale changes."""
+    """Return the new and old value of each run path that the scale changes."""
     adjusted = adjust_run(study.scale, written.run, written.own, location)
     changes = {}
     for rule in study.scale.adjust:
@@ -151,7 +167,10 @@ def _describe_adjustments(study: Study, written: Written, location: str) -> Mapp
 
 
 def cut_searches(study: Study, item: Item) -> str:
-    """Return a clause on the searches of an item that the scale or the seeds shorten; empty if none is shorter."""
+    """Return a clause on the shortened searches of an item.
+
+    The scale or the seeds shorten a search. Returns an empty string if no search is shorter.
+    """
     scale = limit_searches(study.scale, is_own(item.file))
     searched: list[str] = []
     cut: dict[str, list[str]] = {}
@@ -179,7 +198,7 @@ def cut_searches(study: Study, item: Item) -> str:
 
 
 def _count_searches(scale: Scale, item: Item, row: Row) -> dict[str, tuple[int, int]] | None:
-    """Return how many values or jobs of the searches of a row are run, and of how many; None without searches."""
+    """Return the run and total counts of a row's searches, or None."""
     line = described(item, row)
     columns = [column for column in item.columns if column.over and column.over.jobs]
     if not columns:

@@ -1,4 +1,7 @@
-"""The request for the encoder of a cell: the layers of table, column, row, protocols and cell, merged once."""
+"""The request for the encoder of a cell.
+
+The layers of table, column, row, protocols and cell are merged once.
+"""
 
 from collections.abc import Iterable
 from functools import reduce

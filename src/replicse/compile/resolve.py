@@ -1,4 +1,4 @@
-"""Resolve requests at a scale: create their encoders, runs, backbones and stores."""
+"""Resolve requests at a scale: encoders, runs, backbones and stores."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -34,7 +34,10 @@ OWN = Own(pooling="own")
 
 
 class Seeds(NamedTuple):
-    """The seeds of a chain of training: of the runs, and of backbones that the scale pre-trains for each seed."""
+    """The seeds of a chain of training.
+
+    `run` is the seed of the runs, `backbone` the seed of backbones that the scale pre-trains for each seed.
+    """
 
     run: int
     backbone: int
@@ -44,7 +47,9 @@ FIRST = Seeds(0, 0)
 
 
 class Resolver:
-    """Resolves encoders and runs, and adds them and the artefacts that they need to a study.
+    """A resolver of encoders and runs.
+
+    Adds encoders and runs, and the artefacts that they need, to a study.
 
     Args:
         study: the study to fill.
@@ -61,7 +66,9 @@ class Resolver:
     def encoders(
         self, paper: str, request: PlannedRequest, seeds: Sequence[Seeds], location: str
     ) -> list[Encoder]:
-        """Return the encoder of each seed, or one encoder if it does not depend on the seed.
+        """Return the encoder of each seed.
+
+        Returns one encoder if it does not depend on the seed.
 
         Args:
             paper: the key of the paper that names the recipes.
@@ -98,7 +105,7 @@ class Resolver:
         return list(encoders.values())
 
     def _apply_reading(self, encoder: Encoder, request: EncoderRequest, paper: str, location: str) -> Encoder:
-        """Return an encoder with the pooling, checkpoint, post-processing and engine of a request."""
+        """Return an encoder with the pooling and other keys of a request."""
         changes = {key: entry for key, entry in request.entries().items() if key in READING and entry}
         postprocess = changes.get("postprocess")
         if postprocess and postprocess.fit != "target":
@@ -111,7 +118,7 @@ class Resolver:
     def _trained(
         self, use: str, request: PlannedRequest, chain: Chain, seeds: Sequence[Seeds]
     ) -> list[Encoder]:
-        """Return the encoders of a recipe's runs, and add their published spreads to the study."""
+        """Return the encoders of a recipe's runs, and record their spreads."""
         written = self.recipes.run(use, request, chain, own=self.recipes.is_own(chain.paper))
         spreads = {} if chain.stages else self.recipes.spreads(written.run)
         runs = self.runs(written, chain, seeds)
@@ -167,7 +174,7 @@ class Resolver:
         return self._artefact(_in_folder(folder))
 
     def _artefact(self, source: EncoderSource) -> EncoderSource:
-        """Return a released encoder at the commit of the lock file, and add it to the study.
+        """Return a released encoder at the locked commit; add it to the study.
 
         A folder of the config replaces the download.
         """
@@ -225,7 +232,7 @@ class Resolver:
         return run
 
     def _check_heads(self, run: Run, start: InitSpec, location: str) -> None:
-        """Check that the heads that a run keeps exist in the run that it starts from.
+        """Check that the run before has the heads that a run keeps.
 
         A backbone that the scale pre-trains has no pooler; the study records that the run initialises it randomly.
         """
@@ -250,7 +257,7 @@ class Resolver:
         )
 
     def _selection(self, rule: SelectionRule, location: str) -> SelectionRule:
-        """Return a selection rule with the development set of the task, or the options of the suite, at this scale."""
+        """Return a selection rule with the options of the suite at this scale."""
         options, (_, _, path) = self.scale.options.get(rule.suite, {}), rule.metric.partition("/")
         entry, location = current().suites[rule.suite], f"{location}: selection.metric"
         if entry.named_by:
@@ -263,7 +270,7 @@ class Resolver:
         return rule.replace(options=options) if options else rule
 
     def _init(self, start: InitSpec, own: bool, chain: Chain, seed: Seeds) -> tuple[Init, Engine]:
-        """Return the weights that a run starts from, and the engine of that encoder.
+        """Return the start weights of a run, and the engine of that encoder.
 
         Args:
             start: the start as a recipe writes it.
@@ -290,7 +297,7 @@ class Resolver:
     def _average(
         self, start: InitSpec, averaged: Sequence[AveragedRun], own: bool, chain: Chain, seed: Seeds
     ) -> tuple[Init, Engine]:
-        """Return a start that is the mean of the final weights of several runs, and the engine of the first."""
+        """Return a start with the mean weights of runs, and the first engine."""
         ends: list[tuple[Run, Checkpoint]] = []
         for each in averaged:
             # All runs start from one backbone: a mean of weights from different backbones is not an encoder.
@@ -316,7 +323,7 @@ class Resolver:
             self._starts.pop()
 
     def _source(self, source: SourceSpec, chain: Chain, seed: Seeds) -> RunSource:
-        """Return corpus, views and objective of a source at this scale; frozen models are resolved later."""
+        """Return a source at this scale; frozen models are resolved later."""
         columns = self.scale.named("corpora", source.corpus, chain.location).columns
         for view in source.views:
             problem = f'{chain.location}: a view reads column "{view.column}" of corpus {source.corpus}'
@@ -328,7 +335,7 @@ class Resolver:
         )
 
     def _view(self, view: View, chain: Chain, seed: Seeds) -> View:
-        """Return a view with the scale's parameters of the augmentation, and the folder of an encoder for it."""
+        """Return a view with augmentation parameters and an encoder's folder."""
         if view.augment:
             view = view.augmented(self.scale.augmentations.get(view.augment.name, {}), chain.location)
         return view.reading(
@@ -336,7 +343,7 @@ class Resolver:
         )
 
     def _frozen(self, chain: Chain, seed: Seeds, model: FrozenModel) -> FrozenModel:
-        """Return a frozen model by folder, with the pooling unless the term chooses it."""
+        """Return a frozen model by folder, with pooling unless the term has it."""
         location = chain.location
         if model.folder:
             raise BadInput(f'{location}: the run names the folder "{model.folder}"; expected {BY_NAME}')

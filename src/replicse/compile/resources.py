@@ -1,4 +1,6 @@
-"""The memory and time that jobs request from a scheduler, from the estimates of a study or from measurements.
+"""The memory and time that jobs request from a scheduler.
+
+They are computed from the estimates of a study or from measurements.
 
 A group of jobs requests the sum of the jobs' minutes (Snakemake, `GroupResources.basic_layered`), so an evaluation that
 may take hours has a separate allocation.
@@ -19,21 +21,26 @@ from replicse.spec.scale_entries import ScaleNeeds
 
 # The minimum minutes of a job, for the start and a slow disk; and the factor between expected and requested time.
 LEAST_MINUTES, TIMES = 15, 2.0
-# Groups of suites that train classifiers: estimates do not count them, so they request the hour of any suite at least.
+# Groups of suites that train classifiers. Estimates do not count the training, so the jobs request at least the default
+# hours of a suite.
 CLASSIFIERS = ("transfer", "heads")
 # MB of Python, torch with CUDA libraries, and the packages that a job imports.
 PROCESS_MB = 4000
-# Copies of the weights that a training has in memory at most: loaded, and saved with the two moments of AdamW.
+# The maximum number of copies of the weights in a training: loaded, and saved with the two moments of AdamW.
 COPIES = 4
 # KB per row of a store: lines of a corpus and their offsets. 0.70 was measured at 5.4 million rows together with the
 # tokens, which are now written in blocks.
 STORE_KB = 0.7
-# Rows that are tokenised per minute. benchmarks/growth.py: a million sentences in one; augmented ones take longer.
+# Rows tokenised per minute, a low estimate: a million sentences take a minute in benchmarks/growth.py, augmented
+# sentences take longer.
 STORE_ROWS = 100_000
 
 
 class JobResources:
-    """The resources of the jobs of a study, as functions that Snakemake calls with wildcards and the attempt."""
+    """The resources of the jobs of a study, as functions for Snakemake.
+
+    Snakemake calls each function with wildcards and the attempt.
+    """
 
     def __init__(self, study: Study) -> None:
         self.study, self.needs = study, study.scale.needs
@@ -46,9 +53,10 @@ class JobResources:
         return training_memory_mb(size, self.needs, attempt)
 
     def train_time(self, wildcards: Any, attempt: int) -> int:
-        """Return the time of a training in minutes; a retry resumes, and gets more.
+        """Return the time of a training in minutes.
 
-        It leaves room for the evaluations of the same allocation, which is as long as all of them together.
+        A retry resumes the training and gets more time. The limit leaves time for the evaluations in the same
+        allocation, which is as long as all of its jobs together.
         """
         asked = training_minutes(self._cost, wildcards.run, self.needs, attempt)
         others = 0
@@ -74,7 +82,10 @@ class JobResources:
         return store_minutes(self._rows(wildcards.name), self.needs, attempt)
 
     def is_long(self, group: str) -> bool:
-        """Return whether an evaluation has a separate allocation, because a suite may take hours."""
+        """Return whether an evaluation has a separate allocation.
+
+        It has if a suite may take hours.
+        """
         return self.needs.full_suites and is_long(group)
 
     def _rows(self, store: str) -> int | None:
@@ -87,7 +98,7 @@ class JobResources:
 
     @cached_property
     def _evaluations(self) -> Mapping[str, list[tuple[str, str]]]:
-        """Return the evaluations in the allocation of each run: encoder, and group of suites or `trajectory`."""
+        """Return the evaluations in the allocation of each run."""
         evaluations: dict[str, list[tuple[str, str]]] = defaultdict(list)
         for name, encoder in self.study.encoders.items():
             groups_of_encoder = list(self.study.groups(name))
@@ -104,25 +115,32 @@ class JobResources:
 
 
 def requested_minutes(hours: float | None, needs: ScaleNeeds, attempt: int = 1) -> int:
-    """Return the minutes to ask for: twice the expected hours, at least 15 minutes, at most the scale's longest job.
+    """Return the minutes that a job requests.
+
+    The request is twice the expected hours, at least 15 minutes, and at most the longest job of the scale.
 
     Args:
-        hours: expected hours; the scale's `train_hours` are asked for if they are not known.
+        hours: expected hours; `train_hours` of the scale are used if they are not known.
         needs: the needs of jobs in the scale.
-        attempt: 1, and one more at each retry, which is given as many times the minutes.
+        attempt: the number of the attempt, from 1; a retry requests this multiple of the minutes.
     """
     minutes = needs.train_hours * 60 if hours is None else hours * TIMES * 60
     return min(max(LEAST_MINUTES, math.ceil(minutes)) * attempt, needs.longest_hours * 60)
 
 
 def training_minutes(cost: Cost, run: str, needs: ScaleNeeds, attempt: int = 1) -> int:
-    """Return the minutes that a training requests; a retry resumes a training that reached the limit."""
+    """Return the minutes that a training requests.
+
+    A retry resumes a training that reached the limit.
+    """
     estimate = cost.hours([run])
     return requested_minutes(estimate and estimate.expected, needs, attempt)
 
 
 def evaluation_minutes(cost: Cost, encoder: str, group: str, needs: ScaleNeeds, attempt: int = 1) -> int:
-    """Return the minutes that an evaluation requests, for a long suite at most the `hours` of the suite.
+    """Return the minutes that an evaluation requests.
+
+    A long suite requests at most the `hours` of the suite.
 
     The scoring of such a suite, by the CPU, is assumed to take as long as the encoding.
     """
@@ -137,12 +155,17 @@ def evaluation_minutes(cost: Cost, encoder: str, group: str, needs: ScaleNeeds, 
 
 
 def store_minutes(rows: int | None, needs: ScaleNeeds, attempt: int = 1) -> int:
-    """Return the minutes that tokenising a column of so many rows asks for; an hour if they are not known."""
+    """Return the minutes that tokenising a column of `rows` requests.
+
+    The request is an hour if the number of rows is not known.
+    """
     return requested_minutes(0.5 if rows is None else rows / STORE_ROWS / 60, needs, attempt)
 
 
 def training_memory_mb(size: tuple[int, int] | None, needs: ScaleNeeds, attempt: int = 1) -> int:
-    """Return the memory that a training on a GPU requests, in MB; without a GPU the figure of the scale.
+    """Return the memory that a training requests, in MB.
+
+    Without a GPU it is the value of the scale.
 
     Args:
         size: layers and width of the encoder, None if they are not known.
@@ -156,13 +179,16 @@ def training_memory_mb(size: tuple[int, int] | None, needs: ScaleNeeds, attempt:
 
 
 def evaluation_memory_mb(group: str, needs: ScaleNeeds, attempt: int = 1) -> int:
-    """Return the memory that an evaluation requests, in MB: the maximum over suites at a scale with full suites."""
+    """Return the memory that an evaluation requests, in MB.
+
+    At a scale with full suites it is the maximum over the suites.
+    """
     suites = groups().get(group, []) if needs.full_suites else []
     return max([Suite.memory, *(suite.memory for suite in suites)]) * attempt
 
 
 def store_memory_mb(rows: int | None, attempt: int = 1) -> int:
-    """Return the memory that tokenising a column of so many rows asks for, in MB."""
+    """Return the memory that tokenising a column of `rows` requests, in MB."""
     return math.ceil(PROCESS_MB / 4 + STORE_KB * (rows or 1_000_000) / 1000) * attempt
 
 

@@ -1,4 +1,7 @@
-"""Searches over hyper-parameters: the jobs that a scale runs of a grid or of random draws, and their changes."""
+"""Searches over hyper-parameters: grids and random draws.
+
+A scale runs some of the jobs of a search, each with a change of the run.
+"""
 
 import itertools
 import math
@@ -18,7 +21,7 @@ def limit_searches(scale: Scale, is_own: bool) -> Scale:
 
     Args:
         scale: the scale.
-        is_own: whether the paper is one of the workspace.
+        is_own: whether the paper is in the workspace.
     """
     if not is_own:
         return scale
@@ -31,10 +34,10 @@ def limit_searches(scale: Scale, is_own: bool) -> Scale:
 def list_search_values(scale: Scale, request: EncoderRequest, location: str) -> list[dict[str, Any]]:
     """Return the values that each job of a search sets in the run, by path.
 
-    A grid keeps the values of the scale's `grids`, in the paper's order; of random draws the first `draws` are run.
+    A grid keeps the values of the scale's `grids`, in the paper's order. Only the first `draws` random jobs are run.
 
     Returns:
-        A dict for each job; one empty dict if the request is no search.
+        A dict for each job; a single empty dict if the request is not a search.
 
     Raises:
         BadInput: if the request is a grid and a draw, or the scale leaves no value of a grid.
@@ -50,7 +53,7 @@ def list_search_values(scale: Scale, request: EncoderRequest, location: str) -> 
 
 
 def count_search_jobs(scale: Scale, request: EncoderRequest, location: str) -> int:
-    """Return how many jobs the search of a request has; 1 if it is no search."""
+    """Return how many jobs the search of a request has; 1 without a search."""
     if draw := request.draw:
         return min(draw.jobs, scale.draws or draw.jobs)
     grid = request.grid or {}
@@ -61,7 +64,7 @@ def keep_grid_values(scale: Scale, name: str, values: Sequence[Any], location: s
     """Return the values of a path of a grid that the scale tries.
 
     Raises:
-        BadInput: if the scale tries none of them.
+        BadInput: if the scale does not try any of the values.
     """
     wanted = scale.grids.get(name, values)
     kept = [value for value in values if value in wanted]
@@ -74,7 +77,10 @@ def keep_grid_values(scale: Scale, name: str, values: Sequence[Any], location: s
 
 
 def get_setting(run: Run | None, path: str) -> Any:
-    """Return the value at `section.key` or `terms.TERM.key` of a run; None without a run."""
+    """Return the value at a path of a run.
+
+    The path is `section.key` or `terms.TERM.key`. Returns None without a run.
+    """
     section, *rest = path.split(".")
     if section == "terms" and run:
         part = next((term for term in run.objective if term.term == rest[0]), None)

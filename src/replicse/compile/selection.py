@@ -16,12 +16,18 @@ from replicse.workspace import is_own, looked_up
 
 
 def load_scales(workflow: Path) -> dict[str, Path]:
-    """Return the file of every scale by name; a file of the workspace replaces the workflow's."""
+    """Return the file of every scale by name.
+
+    A scale of the workspace replaces the workflow's scale of the same name.
+    """
     return {path.stem: path for path in looked_up(workflow, "scales/*.yaml")}
 
 
 def papers_scale(workflow: Path) -> str:
-    """Return the name of the first scale whose numbers are comparable with the papers'."""
+    """Return the name of the first scale comparable with the papers.
+
+    Numbers at this scale are comparable with the papers' numbers.
+    """
     return next(name for name, file in load_scales(workflow).items() if read_yaml(file).get("comparable"))
 
 
@@ -37,7 +43,7 @@ def chosen_scale(config: Config, workflow: Path, file: str) -> Scale:
 
 
 def chosen_items(config: Config, papers: Mapping[str, Paper], file: str) -> Iterator[Item]:
-    """Yield the items of a config, each with the rows that the config selects or adds.
+    """Yield the items of a config with the selected or added rows.
 
     Papers are in the order of the config; `all` papers are sorted: the first, then by year and key.
 
@@ -85,7 +91,10 @@ def own_row(key: str, row: OwnRow) -> Row:
 
 
 def too_large(items: Iterable[Item], config: Config, scale: Scale) -> list[Item]:
-    """Return the items whose largest search exceeds the limit of the scale and that the config does not name."""
+    """Return the items with a search that is too large for the scale.
+
+    Items that the config names are not returned.
+    """
     most = scale.largest_search
     if most is None:
         return []
@@ -93,7 +102,10 @@ def too_large(items: Iterable[Item], config: Config, scale: Scale) -> list[Item]
 
 
 def largest_search(item: Item, scale: Scale) -> int:
-    """Return how many jobs the largest search of an item has at a scale; 1 without searches."""
+    """Return how many jobs the largest search of an item has at a scale.
+
+    Returns 1 without searches.
+    """
     # A search in another column raises when it is compiled.
     columns = [column for column in item.columns if column.over and column.over.jobs]
     limited = limit_searches(scale, is_own(item.file))

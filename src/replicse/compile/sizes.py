@@ -1,4 +1,7 @@
-"""Sizes of encoders, if known without their weights, and the memory and disk space of a training."""
+"""Sizes of encoders, and the memory and disk space of a training.
+
+A size is known only if it can be found without loading the weights.
+"""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -9,7 +12,7 @@ from replicse.registry.runs import Init, Run
 
 # Run id or folder of weights -> source: hub id, fresh encoder, or another run.
 Sources = Mapping[str, Init]
-# The largest vocabulary of the papers' encoders, that of RoBERTa.
+# The vocabulary size of RoBERTa, the largest of the papers' encoders.
 VOCABULARY = 50_265
 # fp32 weights, their gradients and AdamW's two moments.
 TRAINED_BYTES, FROZEN_BYTES = 16, 4
@@ -21,7 +24,10 @@ UNSURE = 1.3
 
 
 def sizes_of(source: Init, sources: Sources) -> tuple[int, int] | None:
-    """Return the layers and the width of an encoder; None if they are not known."""
+    """Return the layers and the width of an encoder.
+
+    Returns None if the size is not known.
+    """
     while source.run:
         source = sources[source.run]
     if source.fresh:
@@ -37,12 +43,17 @@ def layer_parameters(layers: int, hidden: int) -> int:
 
 
 def encoder_parameters(layers: int, hidden: int) -> int:
-    """Return the approximate number of parameters of an encoder with token embeddings."""
+    """Return the approximate number of parameters of an encoder.
+
+    Token embeddings are included.
+    """
     return layer_parameters(layers, hidden) + VOCABULARY * hidden
 
 
 def saved_bytes(run: Run, sources: Sources) -> float | None:
-    """Return the approximate bytes of weights of a run on the disk; None if the size of the encoder is not known.
+    """Return the approximate disk space of a run's weights in bytes.
+
+    Returns None if the size of the encoder is not known.
 
     Without selection `best` and `last` are one file. Each step of a trajectory is a file.
     """

@@ -1,7 +1,8 @@
-"""The specifications of jobs, which are inputs of their rules, and the changes since a job has finished.
+"""The specifications of jobs, and the changes since a job finished.
 
-The workflow writes the specification of each job to `results/<scale>/jobs/<stage>/<id>.json`. A job that has finished
-writes a copy of it next to the outputs. A result is right if the copy equals the specification of today.
+A specification is an input of its rule. The workflow writes the specification of each job to
+`results/<scale>/jobs/<stage>/<id>.json`. A job that has finished writes a copy of it next to the outputs. A result is
+right if the copy equals the current specification.
 """
 
 import json
@@ -36,7 +37,9 @@ PARTS = {
 
 
 class Specifications:
-    """The specifications of the jobs of a study, with digests of the code, texts and data of today.
+    """The specifications of the jobs of a study.
+
+    They contain digests of the current code, texts and data.
 
     Args:
         study: the study.
@@ -80,14 +83,18 @@ class Specifications:
         return digests
 
     def changes(self, job: Job) -> set[str]:
-        """Return the `PARTS` that have changed since a job has finished; empty if the result is right.
+        """Return the `PARTS` that have changed since a job finished.
+
+        Returns an empty set if the result is right.
 
         A job whose copy does not exist has not finished; all of it counts as changed.
         """
         return find_changes(read_copy(job.copy), json.loads(self.text(job)))
 
     def changes_of_item(self, item: str, with_table: bool = False) -> set[str]:
-        """Return the `PARTS` that have changed since the evaluations of an item, and the table, were computed.
+        """Return the `PARTS` that have changed since an item was computed.
+
+        The evaluations of the item are checked and, if `with_table`, the table.
 
         Results without a copy of their specification were not computed by the workflow and are skipped.
         """
@@ -105,11 +112,12 @@ class Specifications:
         return Path(self.study.paths.specification(job.stage, job.id))
 
     def write(self) -> None:
-        """Write the specifications that have changed, and date each so that Snakemake runs the outdated jobs.
+        """Write the specifications that have changed, and set their dates.
 
-        The specification of a job whose result is right is dated before the outputs; the specification of any other
-        finished job, after them. A job without a copy runs in any case, because the copy is an output.
-        Afterwards, `finished` contains the jobs whose results are right, and `outdated` the others that have results.
+        With these dates Snakemake runs the outdated jobs. The specification of a job whose result is right is dated
+        before the outputs; the specification of any other finished job, after them. A job without a copy runs in any
+        case, because the copy is an output. Afterwards, `finished` contains the jobs whose results are right, and
+        `outdated` the other jobs with results.
         """
         CACHE.mkdir(exist_ok=True)
         for job in self.jobs.values():
@@ -122,7 +130,7 @@ class Specifications:
                 self.outdated.add(job)
 
     def _is_finished(self, job: Job, file: Path, text: str) -> bool:
-        """Return whether the result of a job is right, and date the specification accordingly."""
+        """Return whether a job's result is right, and date the specification."""
         if not job.copy.is_file():
             return False
         copy, dates = read_copy(job.copy), _dates(job.dated)
@@ -136,7 +144,7 @@ class Specifications:
         return False
 
     def _restore_order(self, job: Job, copy: Mapping[str, Any], dates: list[int]) -> bool:
-        """Date outputs after the inputs that they were written from, as after a copy without dates.
+        """Date outputs after their inputs, as after a copy without dates.
 
         Returns:
             Whether the outputs are newer than the inputs.
@@ -157,7 +165,7 @@ class Specifications:
         return read_copy(self.maker[file].copy).get("written", {}).get(file)
 
     def _hash_inputs(self, job: Job) -> str:
-        """Return the digest of the specifications of all jobs that a job depends on, apart from the data."""
+        """Return the digest of the specifications of all jobs before a job."""
         makers = dict.fromkeys(self.maker[file] for file in job.inputs if file in self.maker)
         return digest([self._hash(maker) for maker in makers if maker.stage != "data"])
 
@@ -170,7 +178,7 @@ class Specifications:
         return hash_code(self._source, names)
 
     def _hash_texts(self, texts: str) -> str:
-        """Return the digest of one file of the workflow, or of all files that judging needs."""
+        """Return the digest of a workflow file, or of all files for judging."""
         workflow = self.study.workflow
         if texts != "papers":
             files = [workflow / texts] if (workflow / texts).is_file() else []
@@ -226,10 +234,10 @@ def describe_outdated(changes: Mapping[str, Iterable[str]]) -> Iterator[str]:
 
 
 def changes_in_folder(folder: Path, items: Iterable[str]) -> dict[str, set[str]]:
-    """Return the `PARTS` that have changed since the items of a results folder were computed.
+    """Return the `PARTS` that have changed since items were computed.
 
-    It compiles no study: it compares the copies with the specifications that the last start of the study has written,
-    and with the code of today.
+    No study is compiled: the copies are compared with the specifications of the last start of the study, and with the
+    current code.
 
     Args:
         folder: the results of a scale.
@@ -255,7 +263,7 @@ def changes_in_folder(folder: Path, items: Iterable[str]) -> dict[str, set[str]]
 
 
 def source_has_changed(source: SourceCode, specification: Mapping[str, Any]) -> bool:
-    """Return whether the modules of a specification have another digest now."""
+    """Return whether the digest of a specification's modules has changed."""
     try:
         digest_now = hash_code(source, specification["modules"])
     except ModuleNotFoundError:
@@ -273,7 +281,7 @@ def find_changes(copy: Mapping[str, Any], specification: Mapping[str, Any]) -> s
     """Compare the copy that a finished job has written with a specification.
 
     Returns:
-        The `PARTS` that differ. `job` stands for payload, settings, inputs and outputs.
+        The `PARTS` that differ. `job` means payload, settings, inputs and outputs.
     """
     before, now = copy.get("specification", {}), specification
     changed = set()
@@ -286,7 +294,10 @@ def find_changes(copy: Mapping[str, Any], specification: Mapping[str, Any]) -> s
 
 
 def read_copy(file: Path) -> dict[str, Any]:
-    """Return the copy of a specification; an empty dict if it does not exist or is broken."""
+    """Return the copy of a specification.
+
+    Returns an empty dict if the file does not exist or is broken.
+    """
     try:
         copy = read_json(file)
     except BadInput:
@@ -299,7 +310,10 @@ def read_copy(file: Path) -> dict[str, Any]:
 
 
 def write_copy(file: Path, specification: Mapping[str, Any]) -> None:
-    """Write the copy of a specification with the size and, of smaller files, the sha256 of each output."""
+    """Write the copy of a specification with a description of each output.
+
+    The description is the size and, of smaller files, the sha256.
+    """
     written = {}
     for output in specification["outputs"]:
         written[output] = describe_file(Path(output))
@@ -329,7 +343,7 @@ def _is_unchanged(file: str, description: Any) -> bool:
 
 
 def _dates(files: Iterable[str]) -> list[int]:
-    """Return when the files that exist were last written, in nanoseconds."""
+    """Return the modification times of existing files, in nanoseconds."""
     dates = []
     for file in files:
         try:

@@ -11,7 +11,7 @@ from replicse.files import read_json
 from replicse.registry.encoders import Flops, Precision
 from replicse.registry.runs import Run
 
-# The factor by which hours may be wrong in either direction, with a published speed and with a measured one: steps of
+# The factor by which hours may be wrong in either direction, with a published and with a measured speed: steps of
 # other shapes ran at 0.6 to 1.7 times the operations per second of the measured shape.
 PUBLISHED, MEASURED = 2.0, 1.7
 # Precisions of about the same speed, the most similar first.
@@ -51,14 +51,17 @@ class Speed(Checked):
     shapes: tuple[dict[str, object], ...] = ()
 
     def flops_in(self, precision: Precision) -> float:
-        """Return the operations per second in a precision, else in the most similar one, else the slowest."""
+        """Return the operations per second in a precision.
+
+        If it was not measured, the most similar precision is used, else the slowest.
+        """
         for name in (precision, *LIKE[precision]):
             if name in self.flops:
                 return self.flops[name]
         return min(self.flops.values())
 
     def precisions(self, runs: Iterable[Run]) -> list[str]:
-        """Return remarks on the speed of half precision, and on runs in the slower precision.
+        """Return remarks on half precision, and on runs in slower precisions.
 
         An empty list if only one precision was measured.
         """
@@ -85,7 +88,10 @@ class Speed(Checked):
 
 
 def speeds(study: Study) -> list[Speed]:
-    """Return the known speeds: measurements of `replicse benchmark`, the newest first, then published ones."""
+    """Return the known speeds.
+
+    Measurements of `replicse benchmark` are first, the newest first, then published speeds.
+    """
     stored = [_stored(file) for file in Path(study.paths.throughput()).glob("*.json")]
     published = [Speed(device=each.device, flops=each.flops) for each in study.scale.cost]
     return [*sorted(stored, key=lambda one: one.when, reverse=True), *published]

@@ -1,4 +1,7 @@
-"""The tokenised stores of runs: a view of a corpus, a tokenizer and a maximum length."""
+"""The tokenised stores of runs.
+
+A store is a view of a corpus, with a tokenizer and a maximum length.
+"""
 
 from typing import Any
 

@@ -69,7 +69,10 @@ class Cell:
 
     @property
     def encoders(self) -> tuple[str, ...]:
-        """Return the encoders of all jobs and seeds, of the operands if the cell is derived, without duplicates."""
+        """Return the encoders of all jobs and seeds, without duplicates.
+
+        A derived cell has the encoders of the operands.
+        """
         names: dict[str, None] = {}
         for cell in self.operands or (self,):
             names.update(dict.fromkeys(chain.from_iterable(cell.jobs)))
@@ -94,7 +97,9 @@ class Extent(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Study:
-    """A study: cells, runs, encoders and stores. The compiler fills it, then it is `frozen`.
+    """A study: cells, runs, encoders and stores.
+
+    The compiler fills it, then it is `frozen`.
 
     Args:
         config: the config.
@@ -168,12 +173,18 @@ class Study:
 
     @property
     def root(self) -> str:
-        """Return the root of a local source in the config; empty if the environment names it."""
+        """Return the root of a local source in the config.
+
+        Returns an empty string if the environment specifies the root.
+        """
         return (self.config.data and self.config.data.root) or ""
 
     @property
     def data_root(self) -> Path:
-        """Return the folder of the data; `not-named` if neither config nor environment names a local one."""
+        """Return the folder of the data.
+
+        Returns `not-named` if neither the config nor the environment specifies a local root.
+        """
         if self.source != "local":
             return Path(self.paths.data).parent / "data"
         return Path(self.root or os.environ.get("REPLICSE_DATA") or "not-named")
@@ -185,7 +196,10 @@ class Study:
 
     @property
     def left_out_text(self) -> str:
-        """Return why items are left out and how to run them; empty if the study contains all items."""
+        """Return why items are left out and how to run them.
+
+        Returns an empty string if the study contains all items.
+        """
         if not self.left_out:
             return ""
         first, most = self.left_out[0], self.scale.largest_search
@@ -195,7 +209,10 @@ class Study:
         )
 
     def precision(self, paper: str) -> Precision:
-        """Return the training precision of a paper's runs; a precision of the run itself has priority."""
+        """Return the training precision of a paper's runs.
+
+        A precision of the run itself has priority.
+        """
         if self.config.precision:
             return self.config.precision
         precision = self.scale.precision
@@ -228,18 +245,27 @@ class Study:
         return Extent(len(cells), tuple(files), frozenset(runs), frozenset(single_runs))
 
     def evaluation_files(self, item: Item) -> tuple[str, ...]:
-        """Return the evaluation files of the cells of an item, in order, without duplicates."""
+        """Return the evaluation files of the cells of an item, in order.
+
+        The files have no duplicates.
+        """
         return self.extents[item.id].files
 
     def groups(self, encoder: str) -> dict[str, list[str]]:
-        """Return the suites of an encoder by their group, the name of their evaluation file."""
+        """Return the suites of an encoder by group.
+
+        The group is the name of the evaluation file.
+        """
         groups: dict[str, list[str]] = {}
         for suite in sorted(self.suites.get(encoder, set()) - {"trajectory", "data"}):
             groups.setdefault(file_of(suite), []).append(suite)
         return groups
 
     def options(self, suite: str, encoders: Iterable[str]) -> dict[str, Any]:
-        """Return the options of a suite for encoders as plain data, without parts that no cell of them needs."""
+        """Return the options of a suite for encoders as plain data.
+
+        Parts that no cell of the encoders needs are left out.
+        """
         options, narrowed = self.scale.options.get(suite, {}), current().suites[suite].narrowed
         if not narrowed:
             return options
@@ -259,14 +285,20 @@ class Study:
         return [init, *(self.inits(self.runs[init.run].init) if init.run else [])]
 
     def tokenizer_file(self, init: Init) -> str:
-        """Return the tokenizer file of a run that starts from `init`, through all runs that it continues."""
+        """Return the tokenizer file of a run that starts from `init`.
+
+        The file belongs to the first of all runs that the run continues.
+        """
         init = self.inits(init)[-1]
         if init.fresh:
             return self.paths.tokenizer(tokenizer_id(init.fresh.tokenizer))
         return f"{self.paths.backbone(backbone_id(init))}/{TOKENIZER}"
 
     def init_folder(self, run: Run) -> str:
-        """Return the folder of the weights that a run starts from; empty for a fresh encoder."""
+        """Return the folder of the weights that a run starts from.
+
+        Returns an empty string for a fresh encoder.
+        """
         if run.init.run:
             which = run.init.checkpoint or kept_checkpoint(self.runs[run.init.run])
             return self.paths.run(run.init.run, which)
@@ -308,7 +340,10 @@ class Study:
         raise BadInput(f'no item "{name}" in this study{nearest(name, self.items)}')
 
     def described(self, item: str) -> list[Cell]:
-        """Return the cells of an item as the paper describes them; an empty list if the study leaves it out."""
+        """Return the cells of an item as the paper describes them.
+
+        Returns an empty list if the study leaves the item out.
+        """
         return [cell for cell in self.cells.get(item, ()) if cell.protocol == AS_DESCRIBED]
 
     def trained_runs(self, cells: Iterable[Cell]) -> set[str]:
@@ -320,11 +355,17 @@ class Study:
         return runs - {""}
 
     def runs_of(self, item: Item) -> frozenset[str]:
-        """Return the ids of the runs of an item and of all runs that these depend on."""
+        """Return the ids of all runs of an item.
+
+        The runs that these runs depend on are included.
+        """
         return self.extents[item.id].runs
 
     def searched(self) -> set[str]:
-        """Return the runs that only cells with several jobs per seed need: grids and random searches."""
+        """Return the runs that only searches need.
+
+        Searches are cells with several jobs per seed: grids and random searches.
+        """
         runs: set[str] = set()
         single: set[str] = set()
         for extent in self.extents.values():
@@ -337,7 +378,9 @@ class Study:
         return follow(runs, self.depends)
 
     def evaluated(self, name: str, group: str) -> dict[str, Any]:
-        """Return the description of an encoder in an evaluation file; empty for counts of the data.
+        """Return the description of an encoder in an evaluation file.
+
+        Returns an empty dict for counts of the data.
 
         Args:
             name: the encoder.

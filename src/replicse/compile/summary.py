@@ -1,4 +1,7 @@
-"""A summary of a study before it runs: size and cost, by item, by paper and in total."""
+"""A summary of a study before it runs, with size and cost.
+
+The sizes and costs are by item, by paper and in total.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,7 +18,10 @@ from replicse.spec.tables import Item
 
 @dataclass(frozen=True)
 class PartSummary:
-    """The size of one or more items; `searches` are the runs that only a hyper-parameter search needs."""
+    """The size of one or more items.
+
+    `searches` are the runs that only a hyper-parameter search needs.
+    """
 
     name: str
     title: str
@@ -34,9 +40,10 @@ class PartSummary:
 
 @dataclass(frozen=True)
 class Summary:
-    """A study with the cost of the parts on a device: training, encoding for evaluations, and downloads.
+    """A study with the cost of the parts on a device.
 
-    `items` and `papers` contain a part each; `released` are the encoders that are downloaded and not trained.
+    The cost includes training, encoding for evaluations, and downloads. `items` and `papers` contain a part each;
+    `released` are the encoders that are downloaded and not trained.
     """
 
     study: Study

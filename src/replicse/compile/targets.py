@@ -1,4 +1,4 @@
-"""The targets of Snakemake: the files of items, of papers, and of released checkpoints."""
+"""The targets of Snakemake: items, papers and released checkpoints."""
 
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -14,7 +14,7 @@ from replicse.world.files import FILES
 
 
 class Inputs:
-    """The files that each job of the workflow reads, apart from the specification.
+    """The files that each job reads, apart from the specification.
 
     Every job comes after the data job, but new data make a job run again only if the specification changes. So the
     record of the data is an ancient input. Snakemake follows no ancient input from a job that runs to its readers, and
@@ -51,7 +51,10 @@ class Inputs:
 
 
 def list_generated_files(study: Study) -> list[str]:
-    """Return the files of the embedded world, if the study reads it, with a wildcard for the scale."""
+    """Return the files of the embedded world, if the study reads it.
+
+    The paths have a wildcard for the scale.
+    """
     return [f"results/{{scale}}/data/{file}" for file in FILES] if study.source == "embedded" else []
 
 
@@ -69,7 +72,10 @@ def list_discarded_weights(study: Study) -> list[str]:
 
 
 def list_released_evaluations(study: Study) -> list[str]:
-    """Return the evaluations of all encoders that are downloaded as their authors released them."""
+    """Return the evaluations of all released encoders.
+
+    These encoders are downloaded as their authors released them.
+    """
     files = []
     for name, encoder in study.encoders.items():
         if encoder.source.hub:
@@ -78,7 +84,10 @@ def list_released_evaluations(study: Study) -> list[str]:
 
 
 def list_item_files(study: Study, items: Iterable[Item]) -> list[str]:
-    """Return the files of the target of items: data, evaluations, tables, pages and figures."""
+    """Return the files of the target of items.
+
+    The files are data, evaluations, tables, pages and figures.
+    """
     items = list(items)
     files = [*list_jobs(study)["data", ""].outputs, *list_evaluations(study, items)]
     for item in items:
@@ -88,7 +97,10 @@ def list_item_files(study: Study, items: Iterable[Item]) -> list[str]:
 
 
 def list_targets(study: Study, is_rule: Callable[[str], bool]) -> dict[str, list[Item]]:
-    """Return the items of each target: `paper/item`, `paper_item`, and a paper unless a rule has the same name."""
+    """Return the items of each target.
+
+    The targets of an item are `paper/item` and `paper_item`. A paper is a target unless a rule has the same name.
+    """
     targets: dict[str, list[Item]] = {}
     for item in study.items.values():
         targets[item.id] = targets[item.target] = [item]

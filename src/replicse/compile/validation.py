@@ -57,7 +57,9 @@ def validate_scales(
 
 
 def _check_parts(scale: Scale, papers: Mapping[str, Paper], workflow: Path) -> None:
-    """Check that every backbone, stand-in and recipe can be resolved at a scale, also if no item uses it.
+    """Check that a scale's backbones, stand-ins and recipes can be resolved.
+
+    Parts that no item uses are checked as well.
 
     Recipes that need an entry of another scale are skipped.
 
@@ -75,7 +77,7 @@ def _check_parts(scale: Scale, papers: Mapping[str, Paper], workflow: Path) -> N
     for paper, name in sort_recipes(papers):
         location = f"{paper.folder / 'recipes.yaml'}: {name}"
         run = merge_recipe(papers, paper.key, name, location)
-        # Skip templates, which lack parts, and recipes that another one replaces at this scale.
+        # Skip templates, which lack parts, and recipes that another recipe replaces at this scale.
         if run.model_fields_set >= set(PARTS) and scale.recipe(paper.key, name) == name:
             with suppress(OfAnotherScale):
                 written = resolver.recipes.read(paper.key, name, location)
@@ -87,7 +89,10 @@ def _check_parts(scale: Scale, papers: Mapping[str, Paper], workflow: Path) -> N
 
 
 def unchanged_variants(study: Study) -> Iterator[str]:
-    """Yield a sentence for each protocol whose runs in a row equal those of the text."""
+    """Yield a sentence for each protocol that changes nothing in a row.
+
+    The runs of such a protocol equal the runs of the text.
+    """
     for item, cells in study.cells.items():
         described = {cell.id: cell for cell in study.described(item)}
         paper = study.papers[study.items[item].paper]

@@ -1,4 +1,4 @@
-"""Prepare the workflow: compile the study and write the specifications of the jobs."""
+"""Prepare the workflow: compile the study, write the specifications."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,7 +15,7 @@ def prepare_study(
 ) -> tuple[Study, Specifications]:
     """Compile the study and write the specifications of the jobs.
 
-    The environment of this process is set, which its jobs inherit.
+    Sets the environment of this process, which the jobs inherit.
 
     Args:
         config: the config, as Snakemake has read it.
