@@ -13,7 +13,7 @@ CORES ?= all
 OLDEST := .venv-oldest
 TESTS = PATH="$$PWD/$(BIN):$$PATH" OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --dist loadfile --no-loadscope-reorder
 
-.PHONY: study test check self-test test-oldest lint docs axe environment citation clean
+.PHONY: study test check rehearsal test-oldest lint docs axe environment citation clean
 
 study: $(RUN)
 	PATH="$$PWD/$(BIN):$$PATH" OMP_NUM_THREADS=1 $(BIN)/python -m replicse run --cores $(CORES) $(ARGS)
@@ -26,9 +26,9 @@ test: $(DEV)
 check: $(DEV)
 	$(TESTS) tests/e2e tests/faults tests/cluster -rs $(ARGS)
 
-# Whether this machine computes and trains as it should: a minute.
-self-test: $(DEV)
-	PATH="$$PWD/$(BIN):$$PATH" OMP_NUM_THREADS=1 $(BIN)/python benchmarks/self_test.py --seconds 10 $(ARGS)
+# Rehearse the scale paper on this machine: device, workflow, rates and memory. Ten minutes on a GPU; smaller on a CPU.
+rehearsal: $(DEV)
+	PATH="$$PWD/$(BIN):$$PATH" OMP_NUM_THREADS=1 $(BIN)/python benchmarks/rehearsal.py $(ARGS)
 
 # The unit tests on the oldest torch and transformers that pyproject.toml admits, in an environment of their own.
 test-oldest:

@@ -1,6 +1,6 @@
 # RepliCSE: the tables and figures of the papers as one DAG.
-#   snakemake --cores all                    everything that config.yaml names, to reports/<scale>/report.html
-#   snakemake --cores 2 simcse/table3        one item, with only the runs it needs
+#   snakemake --cores all                    all items of config.yaml, to reports/<scale>/report.html
+#   snakemake --cores 2 simcse/table3        one item with the runs that it needs
 #   snakemake --cores all --config scale=compact
 import subprocess
 
@@ -26,7 +26,7 @@ rule all:
         targets.list_discarded_weights(STUDY),
 
 
-# The authors' checkpoints, without any training: `snakemake --cores all released`, then `replicse show ITEM`.
+# Evaluate the authors' checkpoints without training: `snakemake --cores all released`, then `replicse show ITEM`.
 rule released:
     input:
         targets.list_released_evaluations(STUDY),
@@ -36,7 +36,7 @@ include: "workflow/rules/measure.smk"
 include: "workflow/rules/report.smk"
 
 
-# Each item is a target under both of its names, and so is each paper.
+# Each item is a target with two names, and each paper is a target.
 for name, items in targets.list_targets(STUDY, workflow.is_rule).items():
 
     rule:
@@ -49,8 +49,8 @@ for name, items in targets.list_targets(STUDY, workflow.is_rule).items():
 onstart:
     interrupt_once()
     note_holder(Path.cwd())
-    # Private: with its limit of 100 job starts a second, Snakemake wakes its scheduler once for each ended job, which
-    # after 270 of 839 jobs had taken a fifth of all CPU time. Measured with Snakemake 9.27.
+    # Private attribute: with the limit of 100 job starts per second, Snakemake wakes its scheduler for each finished
+    # job, which had used a fifth of all CPU time after 270 of 839 jobs. Measured with Snakemake 9.27.
     limit = getattr(workflow.scheduler, "job_rate_limiter", None)
     if limit is not None and (limit.max_jobs, limit.timespan) == (100, 1):
         workflow.scheduler.job_rate_limiter = None
@@ -58,7 +58,7 @@ onstart:
         start(RESOURCES.threads)
 
 
-# The report of what exists is no output of a rule, so nothing takes it for finished.
+# The report of an unfinished study is not an output of a rule, so Snakemake never considers it finished.
 onerror:
     # Not by a shell, which a second Ctrl-C would end with an error of the workflow.
     subprocess.run(["python", "-m", "replicse", "report", "--scale", SCALE])

@@ -105,8 +105,8 @@ def judge() -> dict[str, Any]:
 
     from replicse.compile.study_record import describe_study
     from replicse.files import write_json, write_rows
-    from replicse.judge.measurements import Measurements
-    from replicse.judge.study import judge_study, judged_tables, results_of
+    from replicse.judge.report.judge_study import judge_study, judged_tables, results_of
+    from replicse.judge.values.measurements import Measurements
 
     study = planned()
     write_scores(
@@ -133,8 +133,8 @@ def report() -> dict[str, Any]:
     from replicse.cli.render import study_facts, write_all
     from replicse.compile.paths import Paths
     from replicse.files import read_json
-    from replicse.judge.judgements import Judgements
-    from replicse.judge.table import ItemResult
+    from replicse.judge.report.judgements import Judgements
+    from replicse.judge.verdicts.table import ItemResult
 
     paths = Paths("paper")
     facts = study_facts(read_json(paths.record), {"files": []})

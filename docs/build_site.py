@@ -17,9 +17,8 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
-import replicse
 from replicse import checked
-from replicse.cli.manual import GIVEN, MARK, commands, formats
+from replicse.cli.manual import MARK, commands, formats, public_names
 
 ROOT = Path(__file__).resolve().parents[1]
 # A study that was kept here has no README.md before somebody writes it.
@@ -111,11 +110,10 @@ def in_site(link: re.Match[str], origin: str, here: str) -> str:
 
 
 def interface() -> str:
-    """Return a directive of mkdocstrings for each public name of the package, and for what plug-ins are given."""
-    names = [name for name in replicse.__all__ if not name.startswith("_")]
+    """Return a directive of mkdocstrings for each name on the API page."""
     numbers = [name for name, value in vars(checked).items() if get_origin(value) is Annotated]
     options = f"    options: {{members: [{', '.join(numbers)}], show_if_no_docstring: true}}"
-    parts = [f"::: replicse.{name}" for name in (*names, *GIVEN)]
+    parts = [f"::: replicse.{name}" for name in public_names()]
     return "\n\n".join([*parts, f"::: replicse.checked\n{options}"])
 
 

@@ -20,7 +20,7 @@ LONG = {"cluster", "e2e", "faults"}
 # What lasts longest begins first, so that no process is left alone with it at the end. A process with only two tests is
 # given the next file at once: a short one stands behind those.
 FIRST = (
-    "test_slurm", "test_faults", "test_rehearsal", "test_wheel", "test_example_notebook", "test_self_test",
+    "test_slurm", "test_faults", "test_rehearsal", "test_wheel", "test_example_notebook", "test_device",
     "test_papers_run", "test_snakemake", "test_public_encoder", "test_kept_studies", "test_docs_commands",
     "test_study", "test_dag", "test_workspace", "test_golden_finish", "test_parts", "test_cli",
     "test_fidelity",

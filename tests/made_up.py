@@ -11,7 +11,7 @@ from places import ROOT
 
 from replicse.compile.compiler import compile_study
 from replicse.files import write_json
-from replicse.judge.table import ItemResult
+from replicse.judge.verdicts.table import ItemResult
 from replicse.registry.digests import digest
 from replicse.registry.suites import file_of
 from replicse.spec.config import Config
@@ -72,7 +72,7 @@ def write_folder(folder, rows):
         result = ItemResult(
             item=f"{paper}/{name}", paper=paper, scale="micro", comparable=False, kind="table", title=name,
             place=name, rows=lines, columns=columns, cells=[_cell_result(cell) for cell in cells.values()],
-            config=digest(config.bearing_on(f"{paper}/{name}")),
+            config=digest(config.settings_of_item(f"{paper}/{name}")),
         )  # fmt: skip
         write_json(Path(folder) / "items" / paper / f"{name}.json", result.plain())
 

@@ -8,8 +8,8 @@ from places import ROOT
 
 from replicse.compile.compiler import compile_study
 from replicse.compile.study import Study
-from replicse.judge.audit import audit, audit_plan
-from replicse.judge.judgements import Finding
+from replicse.judge.audit.audit_papers import audit, audit_plan
+from replicse.judge.report.judgements import Finding
 
 WORKFLOW = ROOT / "workflow"
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from planned import WORKFLOW
 
 from replicse.compile.record_study import record_study
-from replicse.judge.record_measurements import RecordMeasurements
+from replicse.judge.values.record_measurements import RecordMeasurements
 from replicse.spec.papers import load_papers
 from replicse.spec.record import Record, Source, SourceReading
 

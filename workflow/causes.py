@@ -14,10 +14,10 @@ from typing import Any, get_args
 from replicse.checked import read_yaml
 from replicse.cli import diagnose as verb
 from replicse.files import read_rows, write_rows
-from replicse.judge.others import SourceResult
-from replicse.judge.record_cells import others_of
-from replicse.judge.record_measurements import load_record_measurements
-from replicse.judge.statistics import paired_difference
+from replicse.judge.statistics.intervals import paired_difference
+from replicse.judge.values.record_measurements import load_record_measurements
+from replicse.judge.verdicts.others import SourceResult
+from replicse.judge.verdicts.record_cells import others_of
 from replicse.printable import number
 from replicse.registry.suites import AS_READ, STS_TASKS, VARIANTS
 from replicse.show.figures import draw
@@ -41,21 +41,21 @@ ROOT = Path(__file__).resolve().parents[1]
 WORKFLOW = ROOT / "workflow"
 MINILM = WORKFLOW / "causes-minilm.csv"
 PICTURES = {"readings": "images/record-strip.svg", "effects": "images/causes-effects.svg"}
-# The cells of the strip by paper, each with its name there; the source of the record with fifty seeds.
+# The cells of the strip by paper, each with its label; the source of the record with fifty seeds.
 STRIPS = {
     "simcse": ("simcse/table5/unsup-simcse-bert-base/avg/spearman", "SimCSE 76.25"),
     "diffcse": ("diffcse/table1/diffcse-bert-base/avg/spearman", "DiffCSE 78.49"),
 }
 SEEDS, OTHER_SETTINGS = "simple-simcse", "other settings"
-LOWEST = -6.0  # values that are more points below print are left out
+LOWEST = -6.0  # values further below the reported number, in points, are left out
 TASKS = (*STS_TASKS, "avg")
 TRAINED, AT_TEST, COLUMN, METRIC = "causes/table1", "causes/table2", "avg", "sts/avg"
-# The rows of causes/table2: how the page names each, and who made the encoder.
+# The rows of causes/table2: the name and the kind of each encoder on the page.
 ENCODERS = {"unsup-simcse": ("compact", "trained"), "untrained": ("compact, untrained", "untrained")}
 
 
 def checked_threads() -> list[dict[str, Any]]:
-    """Return each thread that is checked: whether its asker agreed, and the stated facts that list its cause."""
+    """Return each thread of the check: whether its author agreed, and the stated facts that list its cause."""
     threads = {cause.id: cause.threads for cause in load_causes(WORKFLOW)}
     parser = argparse.ArgumentParser()
     verb.add_arguments(parser)
@@ -75,7 +75,7 @@ def page() -> str:
 
 
 def effect_records(measured: Sequence[Measured]) -> list[dict[str, Any]]:
-    """Return what the picture of effects draws: a panel for each encoder."""
+    """Return the records of the picture of effects, which has a panel for each encoder."""
     return [
         {"group": each.encoder, "row": each.variant, "value": each.effect, "low": each.low, "high": each.high}
         for each in measured
@@ -149,7 +149,7 @@ def _of_cause(cause: Cause, measured: Sequence[Measured]) -> Iterator[str]:
 
 
 def _thread(thread: str, cause: Cause) -> str:
-    """Return the link of a thread, and what it reports."""
+    """Return the link of a thread with its reports."""
     notes = [_note(report) for report in cause.confirmed if report.thread == thread]
     return f"[{thread}]({address(thread)})" + (f" ({'; '.join(notes)})" if notes else "")
 
@@ -167,7 +167,7 @@ def _measured(measured: Sequence[Measured]) -> Iterator[str]:
 
 
 def _note(report: Observation) -> str:
-    """Return what a thread reports: printed and obtained, and of what."""
+    """Describe a report of a thread: reported and obtained numbers, quantity and model."""
     got = ", ".join(f"{value:g}" for value in report.got)
     differs = ", ".join(f"{number(value, '+g')} from the paper" for value in report.delta)
     printed = "" if report.printed is None else f"{report.printed:g} → "
@@ -191,10 +191,10 @@ def _hits(checked: Sequence[Mapping[str, Any]]) -> str:
 
 
 def measured_rows(study: Path) -> Iterator[dict[str, Any]]:
-    """Yield the effects that were measured: on MiniLM, and on the chains of a study, in training and at test.
+    """Yield the measured effects: on MiniLM, and on the chains of a study, in training and at test.
 
-    An encoder that cannot have a cause measures nothing of it: a template costs one that was trained without. Nor does
-    a variant that is how the encoder is read anyway.
+    Skips causes that an encoder cannot have (a template reduces the score of an encoder trained without it), and
+    variants that equal the default evaluation of the encoder.
     """
     causes = load_causes(WORKFLOW)
     minilm = {row["variant"]: row for row in read_rows(MINILM)}
@@ -223,27 +223,29 @@ def measured_rows(study: Path) -> Iterator[dict[str, Any]]:
 def _rows(
     causes: Sequence[Cause], variant: str, encoder: str, kind: str, *effect: Any
 ) -> Iterator[dict[str, Any]]:
-    """Yield a variant's effect for each cause that it realises on such an encoder."""
+    """Yield the effect of a variant for each of its causes that the encoder can have."""
     for cause in causes:
         if variant in cause.checks and not cause.excluded(kind, METRIC, encoder):
             yield _row(cause.id, variant, encoder, kind, *effect)
 
 
 def minilm_rows(encoder: str, data: Path) -> list[dict[str, Any]]:
-    """Return the public encoder's scores by task, a row per variant; blank where a variant has no such task."""
+    """Return the scores of the public encoder by task, a row per variant; empty for missing tasks."""
     from replicse.data.sets import data_folder
     from replicse.encoder.sentence import SentenceEncoder
     from replicse.evaluation.variants import evaluate
 
     scores = evaluate(data_folder(data), SentenceEncoder.open(encoder, "mean"), None, encoder)
-    return [
-        {
-            "variant": name,
-            **{task: "" if (one := row.get(task)) is None else round(one, 4) for task in TASKS},
-        }
-        for name, row in scores.items()
-        if name != "failures"
-    ]
+    rows = []
+    for name, by_task in scores.items():
+        if name == "failures":
+            continue
+        row: dict[str, Any] = {"variant": name}
+        for task in TASKS:
+            score = by_task.get(task)
+            row[task] = "" if score is None else round(score, 4)
+        rows.append(row)
+    return rows
 
 
 def _row(
@@ -257,12 +259,12 @@ def _row(
     n: int = 1,
 ) -> dict[str, Any]:
     bounds = {"low": "" if low is None else low, "high": "" if high is None else high}
-    where = {"encoder": encoder, "kind": kind, "metric": METRIC}
-    return {"cause": cause, "variant": variant, **where, "effect": effect, **bounds, "n": n}
+    setting = {"encoder": encoder, "kind": kind, "metric": METRIC}
+    return {"cause": cause, "variant": variant, **setting, "effect": effect, **bounds, "n": n}
 
 
 def strip_of(workflow: Path) -> list[Mapping[str, Any]]:
-    """Return the records of the strip: every value of the record for two printed averages, a line for each kind."""
+    """Return the records of the strip: all values of the record for two averages, a line for each kind."""
     papers = load_papers(workflow)
     measurements = load_record_measurements(workflow, papers, STRIPS)
     records: list[Mapping[str, Any]] = []
@@ -280,7 +282,7 @@ def strip_of(workflow: Path) -> list[Mapping[str, Any]]:
 
 
 def strip_line(result: SourceResult) -> tuple[str, str]:
-    """Return the look of a source and setting in the strip, and the name of its line."""
+    """Return the style of a source and setting in the strip, and the name of its line."""
     if not result.trained:
         return ("released", "released checkpoint") if result.is_printed else ("other", OTHER_SETTINGS)
     if result.decides:
@@ -292,7 +294,7 @@ def strip_line(result: SourceResult) -> tuple[str, str]:
 
 
 def main() -> None:
-    """Write the measured effects where a study is given, then the page and its pictures."""
+    """Write the measured effects if a study is given, then the page and its pictures."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--study", type=Path)
     parser.add_argument("--minilm", help="the folder of all-MiniLM-L6-v2")

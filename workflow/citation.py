@@ -1,4 +1,4 @@
-"""Write codemeta.json and .zenodo.json from CITATION.cff, where the facts are: `python workflow/citation.py`."""
+"""Write codemeta.json and .zenodo.json from CITATION.cff: `python workflow/citation.py`."""
 
 import json
 from pathlib import Path
@@ -10,7 +10,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def names(authors: list[dict[str, str]]) -> list[str]:
-    """Return authors as text, family names first."""
+    """Return the names of authors, family names first."""
     return [author.get("name") or f"{author['family-names']}, {author['given-names']}" for author in authors]
 
 
@@ -28,7 +28,7 @@ def codemeta(facts: dict[str, Any]) -> dict[str, Any]:
 
 
 def zenodo(facts: dict[str, Any]) -> dict[str, Any]:
-    """Return the record that Zenodo reads of a release."""
+    """Return the record of a release for Zenodo."""
     return {
         "title": facts["title"],
         "description": facts["abstract"],
@@ -39,7 +39,7 @@ def zenodo(facts: dict[str, Any]) -> dict[str, Any]:
 
 
 def records(root: Path = ROOT) -> dict[str, str]:
-    """Return the text of each file by its name."""
+    """Return the content of each file by its name."""
     facts = yaml.safe_load((root / "CITATION.cff").read_text(encoding="utf-8"))
     made = {"codemeta.json": codemeta(facts), ".zenodo.json": zenodo(facts)}
     return {name: json.dumps(record, indent=2, ensure_ascii=False) + "\n" for name, record in made.items()}

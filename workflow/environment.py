@@ -1,4 +1,4 @@
-"""Write environment.yml from the pins of requirements/: `python workflow/environment.py`; they are there alone."""
+"""Write environment.yml from the pins in requirements/: `python workflow/environment.py`."""
 
 from pathlib import Path
 
@@ -16,11 +16,12 @@ dependencies:
 
 
 def environment(requirements: Path) -> str:
-    """Return the conda environment that installs the pins of a study at any scale, of a folder of requirements."""
-    texts = [(requirements / name).read_text(encoding="utf-8") for name in ("run.txt", "mteb.txt")]
-    pins = [
-        line for text in texts for line in text.splitlines() if line and not line.startswith(("#", "-r "))
-    ]
+    """Return a conda environment with the pins for studies at any scale, from a folder of requirements."""
+    pins = []
+    for name in ("run.txt", "mteb.txt"):
+        for line in (requirements / name).read_text(encoding="utf-8").splitlines():
+            if line and not line.startswith(("#", "-r ")):
+                pins.append(line)
     return HEAD + "".join(f"      - {pin}\n" for pin in pins)
 
 

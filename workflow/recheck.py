@@ -32,7 +32,7 @@ def read_numbers(folder: Path, repository: str, commit: str, path: str) -> froze
 
 
 def is_found(value: str, numbers: frozenset[Decimal]) -> bool:
-    """Return whether a number, or 100 times it, rounds to a value."""
+    """Return whether a number, or 100 times the number, rounds to a value."""
     wanted = Decimal(value)
     half_digit = Decimal(5).scaleb(wanted.as_tuple().exponent - 1)
     return any(abs(number * factor - wanted) <= half_digit for number in numbers for factor in (1, 100))
@@ -51,7 +51,7 @@ def read_again(folder: Path, record: Record, reading: SourceReading) -> str:
 
 
 def main() -> None:
-    """Print what became of some random readings, and how many were found."""
+    """Check random readings; print each result and their counts."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -1,4 +1,4 @@
-"""What a wheel contains besides the package: the workflow, the documentation, and the numbers of committed studies."""
+"""Add the workflow, the documentation and the numbers of committed studies to a wheel."""
 
 from pathlib import Path
 from typing import Any
@@ -11,15 +11,16 @@ PAGES = (".html", ".pdf", ".tex", ".md")
 
 
 class Beside(BuildHookInterface):
-    """Puts what stands beside the package in a checkout inside of it: `replicse.workspace.packaged` finds both."""
+    """Puts files that are next to the package in a checkout into the package; see `replicse.workspace.packaged`."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Name each file and its place; an editable installation stays in its checkout and has all of it."""
+        """Name each file and its target; an editable installation uses the files of the checkout."""
         if version == "editable":
             return
         root = Path(self.root)
         for place in map(root.joinpath, BESIDE):
-            for file in [place] if place.is_file() else sorted(filter(Path.is_file, place.rglob("*"))):
+            files = [place] if place.is_file() else sorted(filter(Path.is_file, place.rglob("*")))
+            for file in files:
                 if file.suffix != ".pyc" and (place.name != "studies" or file.suffix not in PAGES):
                     build_data["force_include"][str(file)] = f"replicse/{file.relative_to(root).as_posix()}"
         for file in sorted(root.glob(DOCS)):

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from replicse.encoder.sentence import SentenceEncoder as Encoder
     from replicse.errors import BadInput, Failed
     from replicse.evaluation.geometry import alignment, uniformity
-    from replicse.judge.loading import Results, load
-    from replicse.judge.verdict import Judgement, verdict
+    from replicse.judge.report.loading import Results, load
+    from replicse.judge.verdicts.verdict import Judgement, verdict
     from replicse.library.evaluation import evaluate
     from replicse.library.training import train
 
@@ -23,14 +23,14 @@ _HOMES = {
     "Encoder": "encoder.sentence:SentenceEncoder",
     "BadInput": "errors:BadInput",
     "Failed": "errors:Failed",
-    "Judgement": "judge.verdict:Judgement",
-    "Results": "judge.loading:Results",
+    "Judgement": "judge.verdicts.verdict:Judgement",
+    "Results": "judge.report.loading:Results",
     "alignment": "evaluation.geometry:alignment",
     "evaluate": "library.evaluation:evaluate",
-    "load": "judge.loading:load",
+    "load": "judge.report.loading:load",
     "train": "library.training:train",
     "uniformity": "evaluation.geometry:uniformity",
-    "verdict": "judge.verdict:verdict",
+    "verdict": "judge.verdicts.verdict:verdict",
 }
 __all__ = [
     "BadInput",

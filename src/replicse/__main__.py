@@ -1,4 +1,4 @@
-"""Run the command line with `python -m replicse`, or have it run by the study's server where there is one."""
+"""Run the command line (`python -m replicse`), or let a server run a job."""
 
 import signal
 import sys
@@ -9,10 +9,14 @@ from replicse.runtime.interrupts import interrupt_once
 
 
 def run(words: Sequence[str]) -> int:
-    """Run a verb, here or in the study's server, and return the exit code."""
-    # What joins another process of its run is no job of the study's own.
-    served = words[:1] == ["job"] and not words[-1].startswith("--join=")
-    code = delegate(ADDRESS, words) if served else None
+    """Run a command, here or in the study's job server.
+
+    Returns:
+        The exit code.
+    """
+    # A process that joins another process of a run is not a job of the study.
+    is_job = words[:1] == ["job"] and not words[-1].startswith("--join=")
+    code = delegate(ADDRESS, words) if is_job else None
     if code is not None:
         return code
     from replicse.cli import main
@@ -22,11 +26,11 @@ def run(words: Sequence[str]) -> int:
 
 if __name__ == "__main__":
     words = sys.argv[1:]
-    # A scheduler, or the end of a study, asks a job by SIGTERM.
+    # A scheduler ends a job by SIGTERM, and so does the end of a study.
     interrupt_once(*[signal.SIGTERM] * (words[:1] == ["job"]))
     try:
         code = run(words)
-    except KeyboardInterrupt:  # while modules were imported, or while a server did the work
+    except KeyboardInterrupt:  # during imports, or while a server runs the job
         print(f"replicse {' '.join(words[:2])}: {INTERRUPTED}", file=sys.stderr)
         code = 130
     sys.exit(code)

@@ -1,4 +1,4 @@
-"""Checked data: the base of every model, YAML read safely, and a mistake reported in one sentence."""
+"""Validated data: the base of models, YAML, and errors in one sentence."""
 
 import difflib
 import re
@@ -20,7 +20,7 @@ SCIENTIFIC, LIST = re.compile(r"[-+]?\d+(\.\d*)?[eE][-+]?\d+"), "a list, as [a, 
 
 
 def _number(value: object) -> object:
-    """Return what may become a number: neither yes nor no, and of texts only 1e-5, which is text to YAML 1.1."""
+    """Return a number; a string must be like 1e-5, a string in YAML 1.1."""
     if type(value) in (int, float):
         return value
     if isinstance(value, bool) or (isinstance(value, str) and not SCIENTIFIC.fullmatch(value)):
@@ -42,16 +42,16 @@ Count = Annotated[Whole, Field(ge=1)]
 Share = Annotated[Number, Field(ge=0, le=1)]
 Rate = Annotated[Number, Field(ge=0, lt=1)]
 Text = Annotated[str, Field(min_length=1, strict=True)]
-# Ids become folders, wildcards and parts of names that are split at slashes.
+# Ids are used as folders, wildcards and parts of names that are split at slashes.
 Id = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9.@_-]*$", max_length=80, strict=True)]
 
 
 class UserMessage(ValueError):
-    """A mistake as a complete sentence; of any other ValueError, the text is what was expected."""
+    """A mistake as a sentence; other ValueErrors only say what was expected."""
 
 
 class Checked(BaseModel):
-    """Frozen data without unknown keys; `of` turns every mistake into BadInput."""
+    """Frozen data without unknown keys; `of` turns mistakes into BadInput."""
 
     model_config = ConfigDict(
         extra="forbid", frozen=True, arbitrary_types_allowed=True, protected_namespaces=(), defer_build=True
@@ -59,7 +59,15 @@ class Checked(BaseModel):
 
     @classmethod
     def of(cls, values: object, where: str) -> Self:
-        """Return the model of plain data; BadInput names place, key, value, and what was expected."""
+        """Validate JSON-like data.
+
+        Args:
+            values: The data.
+            where: The location in errors, such as a file name.
+
+        Raises:
+            BadInput: With the location, the key, the value, and the expected value.
+        """
         try:
             return cls.model_validate(values)
         except ValidationError as error:
@@ -67,34 +75,37 @@ class Checked(BaseModel):
 
     @classmethod
     def problem(cls, values: object, partly: bool = False) -> str:
-        """Return the first mistake of plain data, blank where there is none; `partly` lets keys be left out."""
+        """Return the first mistake in JSON-like data, or "".
+
+        With `partly` keys may be missing.
+        """
         try:
             cls.model_validate(values)
-        except ValidationError as error:
-            errors = error.errors(include_url=False)
+        except ValidationError as invalid:
+            errors = invalid.errors(include_url=False)
             if partly:
-                # A key that is left out may stand elsewhere, and so may what the whole needs beside it.
-                errors = [each for each in errors if _counts_in_part(each)]
+                # A missing key may be in another layer, and so may keys that depend on it.
+                errors = [error for error in errors if _counts_in_part(error)]
             return sentence(errors, values, cls) if errors else ""
         return ""
 
     def plain(self) -> dict[str, Any]:
-        """Return plain data (mappings, lists, text, numbers) without what equals its default."""
+        """Return JSON-like data (dicts, lists, strings, numbers) without defaults."""
         return self.model_dump(mode="json", exclude_defaults=True, by_alias=True)
 
     def entries(self) -> dict[str, Any]:
-        """Return what was given by key, defaults that were written out included: a layer to lay over another."""
+        """Return the fields that were set: a layer to merge over another one."""
         return {key: getattr(self, key) for key in self.model_fields_set}
 
     def replace(self, **values: Any) -> Self:
-        """Return a copy with other values, unchecked, and without what was computed of the original."""
+        """Return a copy with other, unvalidated values, and no cached properties."""
         copied = self.model_copy(update=values)
         for key in copied.__dict__.keys() - type(self).__pydantic_fields__.keys():
             del copied.__dict__[key]
         return copied
 
     def without(self, *keys: str) -> Self:
-        """Return data in which some keys are not given: itself where none is."""
+        """Return a copy in which some keys are not set; itself if none were set."""
         if self.model_fields_set.isdisjoint(keys):
             return self
         fields = type(self).__pydantic_fields__
@@ -103,21 +114,21 @@ class Checked(BaseModel):
         return copied
 
     def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
-        """Return itself, which never changes: a default is the same object in all."""
+        """Return itself, because it is immutable."""
         return self
 
     def written(self) -> dict[str, Any]:
-        """Return as plain data what was given, defaults that were written out included: a layer to lay over another."""
-        return (
-            self.model_dump(mode="json", exclude_unset=True, by_alias=True) if self.model_fields_set else {}
-        )
+        """Return the fields that were set as JSON-like data, like `entries`."""
+        if not self.model_fields_set:
+            return {}
+        return self.model_dump(mode="json", exclude_unset=True, by_alias=True)
 
 
 Model = TypeVar("Model", bound=Checked)
 
 
 def one_of(*keys: str) -> Any:
-    """Return a check of a model: exactly one of some keys is given."""
+    """Return a validator of a model: exactly one of some keys is set."""
 
     def check(model: Model) -> Model:
         if sum(getattr(model, key) is not None for key in keys) != 1:
@@ -129,7 +140,7 @@ def one_of(*keys: str) -> Any:
 
 
 def only_with(needed: str, *keys: str) -> Any:
-    """Return a check of a model: some keys are given only next to another one."""
+    """Return a validator of a model: some keys need another key."""
 
     def check(model: Model) -> Model:
         if getattr(model, needed) is None and any(getattr(model, key) for key in keys):
@@ -139,18 +150,15 @@ def only_with(needed: str, *keys: str) -> Any:
     return model_validator(mode="after")(check)
 
 
-# Mistakes as sentences
-
-
 def sentence(errors: Sequence[ErrorDetails], values: object, model: type["Checked"]) -> str:
-    """Return the first mistake of a validation: its place, its value, what was expected, the nearest known name."""
+    """Return the first error: location, value, expected value, near name."""
     error = min(errors, key=_rank)
     place, value = _place(error["loc"], values) or "the document", error["input"]
     match error["type"]:
         case "extra_forbidden":
-            key, inside = str(error["loc"][-1]), _place(error["loc"][:-1], values)
-            of = f" in {inside}" if inside else ""
-            return f'unknown key "{key}"{of}{nearest(key, _known(model, error["loc"][:-1]))}'
+            key, parent = str(error["loc"][-1]), _place(error["loc"][:-1], values)
+            location = f" in {parent}" if parent else ""
+            return f'unknown key "{key}"{location}{nearest(key, _known(model, error["loc"][:-1]))}'
         case "missing":
             return f'{_place(error["loc"][:-1], values) or "the document"} lacks the key "{error["loc"][-1]}"'
         case "literal_error" | "enum":
@@ -159,7 +167,7 @@ def sentence(errors: Sequence[ErrorDetails], values: object, model: type["Checke
             key = error["ctx"]["discriminator"].strip("'\"")
             tag, tags = value[key], _quoted(error["ctx"]["expected_tags"])
             near = nearest(tag, tags)
-            # Entries of the registry have other keys than the kinds of columns and heads, which no plug-in brings.
+            # The key of a registry entry is never `kind`, which is for columns and heads that plug-ins cannot add.
             more = UNLISTED if near.startswith("; known") and key != "kind" else ""
             return f"{place}.{key} is {excerpt(tag)}{near}{more}"
         case "union_tag_not_found":
@@ -167,7 +175,8 @@ def sentence(errors: Sequence[ErrorDetails], values: object, model: type["Checke
             if not isinstance(value, Mapping):
                 return f"{place} is {excerpt(value)}; expected a mapping"
             close = difflib.get_close_matches(key, map(str, value), n=1)
-            return f'{place} lacks the key "{key}"' + (f'; is it meant by "{close[0]}"?' if close else "")
+            hint = f'; did you mean it by "{close[0]}"?' if close else ""
+            return f'{place} lacks the key "{key}"{hint}'
         case "value_error":
             problem = error["ctx"]["error"]
             if isinstance(problem, UserMessage):
@@ -180,23 +189,23 @@ def sentence(errors: Sequence[ErrorDetails], values: object, model: type["Checke
 
 
 def _quoted(text: str) -> list[str]:
-    """Return the names that are in quotes in a message of the checking library."""
+    """Return the quoted names in a message of pydantic."""
     return re.findall(r"'((?:[^'\\]|\\.)*)'", text)
 
 
 def _counts_in_part(error: ErrorDetails) -> bool:
-    """Return whether a mistake is one also if keys are left out."""
+    """Return whether an error is an error even if keys may be missing."""
     is_inside = len(error["loc"]) > (error["type"] == "missing")
     return is_inside or isinstance(error.get("ctx", {}).get("error"), UserMessage)
 
 
 def _rank(error: ErrorDetails) -> tuple[bool, int]:
-    # Of several alternatives of a union, the one that went deepest is the one that was meant.
+    # The alternative of a union that was validated deepest is probably the intended one.
     return error["type"] != "extra_forbidden", -len(error["loc"])
 
 
 def excerpt(value: object) -> str:
-    """Return a value as an error prints it: short, on one line."""
+    """Return a value for an error: short, on one line."""
     if isinstance(value, Mapping):
         return f"a mapping with the keys {', '.join(map(str, value))}"[:80] if value else "an empty mapping"
     text = f'"{value}"' if isinstance(value, str) else repr(value)
@@ -229,38 +238,47 @@ def _expected(error: ErrorDetails) -> str:
 
 
 def _place(location: Sequence[str | int], values: object) -> str:
-    """Return `rows[3] (p0.1).encoder.use`: keys joined, and the id of a list's entry after its number."""
+    """Return a location such as `rows[3] (p0.1).encoder.use`."""
     text, node = "", values
     for part in location:
         if isinstance(part, int):
             node = node[part] if isinstance(node, list | tuple) and part < len(node) else None
             name = node.get("id", node.get("term")) if isinstance(node, Mapping) else None
-            text += f"[{part}]" + (f" ({name})" if isinstance(name, str) else "")
+            text += f"[{part}]"
+            if isinstance(name, str):
+                text += f" ({name})"
         elif isinstance(node, Mapping) and part in node:
             node = node[part]
             text += f".{part}" if text else part
-        # Otherwise it names the alternative of a union, which is no key of the document.
+        # Otherwise it is the name of a union's alternative, which is not a key of the document.
     return text
 
 
 def _known(model: type[Checked], location: Sequence[str | int]) -> list[str]:
-    """Return the keys that are known at a place of a model, over all alternatives that a union has there."""
+    """Return the known keys at a location of a model, for all alternatives."""
     kinds: list[Any] = [model]
     for part in location:
-        kinds = [inner for kind in kinds for inner in _inside(kind, part)]
-    return [
-        entry.alias or name for kind in kinds if _is_model(kind) for name, entry in kind.model_fields.items()
-    ]
+        inner: list[Any] = []
+        for kind in kinds:
+            inner += _inside(kind, part)
+        kinds = inner
+    keys: list[str] = []
+    for kind in filter(_is_model, kinds):
+        keys += [entry.alias or name for name, entry in kind.model_fields.items()]
+    return keys
 
 
 def _inside(kind: Any, part: str | int) -> Iterator[Any]:
-    """Yield the types that may be below a key, a place of a list, or the tag of a union."""
+    """Yield the possible types below a key, an index, or the tag of a union."""
     for each in _alternatives(kind):
         arguments = typing.get_args(each)
         if _is_model(each):
             fields = {entry.alias or name: entry.annotation for name, entry in each.model_fields.items()}
-            # The tag of a discriminated union stands in the place of an error, and leads to one alternative.
-            yield from _alternatives(fields[part]) if part in fields else [each] * (part in _tags(each))
+            if part in fields:
+                yield from _alternatives(fields[part])
+            elif part in _tags(each):
+                # The location of an error contains the tag of a discriminated union.
+                yield each
         elif arguments:
             yield from _alternatives(arguments[-1] if arguments[-1] is not ... else arguments[0])
 
@@ -278,27 +296,25 @@ def _alternatives(kind: Any) -> Iterator[Any]:
 
 
 def _tags(model: type[Checked]) -> list[str]:
-    fields = (entry.annotation for entry in model.model_fields.values())
-    return [
-        tag for kind in fields if typing.get_origin(kind) is typing.Literal for tag in typing.get_args(kind)
-    ]
+    tags: list[str] = []
+    for entry in model.model_fields.values():
+        if typing.get_origin(entry.annotation) is typing.Literal:
+            tags += typing.get_args(entry.annotation)
+    return tags
 
 
 def _is_model(kind: Any) -> bool:
     return isinstance(kind, type) and issubclass(kind, BaseModel)
 
 
-# YAML
-
-
 _Base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 class _Loader(_Base):
-    """The safe loader, but a key that is given twice is a mistake."""
+    """The safe loader; a repeated key is an error."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict:
-        """Return the mapping of a node; ConstructorError names a key that occurs twice."""
+        """Return the dict of a node; ConstructorError if a key occurs twice."""
         seen: set[str] = set()
         for key, _ in node.value:
             if isinstance(key, yaml.ScalarNode) and key.tag != "tag:yaml.org,2002:merge":
@@ -311,7 +327,7 @@ class _Loader(_Base):
 
 
 def read_text(path: Path) -> str:
-    """Return the text of a file that a person wrote; MissingData or BadInput as `files.read_text` raises them."""
+    """Load the text of a file that a person wrote, as `files.read_text` does."""
     text = files.read_text(path, "save the file as UTF-8")
     if "\r" in text.replace("\r\n", "\n"):
         raise BadInput(f"{path}: a line ends with CR alone; save it with LF line ends")
@@ -319,7 +335,7 @@ def read_text(path: Path) -> str:
 
 
 def read_yaml(path: Path) -> Any:
-    """Return the document of a YAML file; BadInput names the line of a mistake, a key given twice included."""
+    """Load a YAML file; BadInput names the line of a mistake."""
     text = read_text(path)
     try:
         return yaml.load(text, Loader=_Loader)
@@ -328,23 +344,28 @@ def read_yaml(path: Path) -> Any:
         line = f":{mark.line + 1}" if mark else ""
         problem = " ".join(str(getattr(error, "problem", error)).split())
         if mark and "cannot start any token" in problem and "\t" in text.split("\n")[mark.line]:
-            problem = "a tab, but YAML is indented by spaces"
+            problem = "a tab, but YAML needs spaces for indentation"
         raise BadInput(f"{path}{line}: {problem}; fix the YAML") from None
 
 
 def checked_yaml(path: Path, model: type[Model]) -> Model:
-    """Return the model of a YAML file; BadInput names the file and the first mistake in it."""
+    """Load a YAML file as a model; BadInput names the file and the mistake."""
     return model.of(read_yaml(path), str(path))
 
 
 def checked_entries(path: Path, model: type[Model]) -> list[Model]:
-    """Return the models of a YAML file that holds a list of them, no id twice; none where there is no such file."""
-    document = (read_yaml(path) if path.exists() else None) or []  # of a file of comments too
+    """Load a YAML file with a list of models with unique ids; [] without file."""
+    document = read_yaml(path) if path.exists() else None
+    document = document or []  # a file with only comments is None
     if not isinstance(document, list):
-        raise BadInput(f"{path}: the document is no list; give every entry a dash")
-    ids = [entry.get("id") if isinstance(entry, Mapping) else None for entry in document]
+        raise BadInput(f"{path}: the document is not a list; begin every entry with a dash")
+    ids = [entry.get("id") for entry in document if isinstance(entry, Mapping)]
     for name in filter(None, ids):
         if ids.count(name) > 1:
             raise BadInput(f'{path}: {model.__name__.lower()} "{name}" is given twice; keep one')
-    names = (name if isinstance(name, str) else f"[{place}]" for place, name in enumerate(ids))
-    return [model.of(entry, f"{path}: {name}") for entry, name in zip(document, names, strict=True)]
+    models = []
+    for place, entry in enumerate(document):
+        name = entry.get("id") if isinstance(entry, Mapping) else None
+        label = name if isinstance(name, str) else f"[{place}]"
+        models.append(model.of(entry, f"{path}: {label}"))
+    return models

@@ -1,4 +1,4 @@
-"""Errors that a user can fix: one sentence with the place, the value and the remedy."""
+"""Errors that a user can fix: location, value and remedy in one sentence."""
 
 import difflib
 import re
@@ -9,29 +9,52 @@ from contextlib import contextmanager
 OUT_OF_MEMORY = re.compile(
     r"can.?t allocate memory|cannot allocate memory|failed to map segment", re.IGNORECASE
 )
-# What follows the known names of a kind, if a plug-in may add to them.
-UNLISTED = "; a plug-in's own is known if plugins in config.yaml names its file"
+# Appended to a list of known names if a plug-in may add to them.
+UNLISTED = "; names of a plug-in are known if plugins in config.yaml contains its file"
 
 
 class BadInput(Exception):
-    """Something the user wrote or supplied is wrong; the command line exits with code 2."""
+    """The input is wrong, and the user can fix it; exit code 2.
+
+    Raised for mistakes in arguments, files and data. The message is one sentence with location, value and
+    remedy.
+
+    Examples:
+        >>> try:
+        ...     replicse.evaluate("bert-base-uncased", "stss", "data")
+        ... except replicse.BadInput as error:
+        ...     print(error)
+        suite "stss" is unknown; did you mean "sts"?
+    """
 
 
 class MissingData(BadInput):
-    """A file the study needs is not there; the sentence says which and how to get it."""
+    """A required file does not exist; the message says how to get it."""
 
 
 class Failed(Exception):
-    """A step could not be done although its input was right; the command line exits with code 1."""
+    """A step failed although the input was right; exit code 1.
+
+    Raised, for example, if a loss is not finite or an encoder gives all sentences the same vector.
+
+    Examples:
+        >>> try:
+        ...     replicse.train("simcse/unsup", sentences, "bert-base-uncased", "runs/first")
+        ... except replicse.Failed as error:
+        ...     print(error)
+    """
 
 
 def is_out_of_memory(error: Exception) -> bool:
-    """Return whether an error says that memory ended: of Python, of torch on a CPU, or of a library being loaded."""
+    """Return whether an error means that memory is exhausted.
+
+    It may come from Python, from torch on a CPU, or from loading a library.
+    """
     return isinstance(error, MemoryError) or bool(OUT_OF_MEMORY.search(str(error)))
 
 
 def one_line(error: Exception) -> str:
-    """Return what another library's error says, on one line and cut; its class where it says nothing."""
+    """Return the message of an error, truncated to a line; or the class."""
     return " ".join(str(error).split())[:200] or type(error).__name__
 
 
@@ -39,9 +62,15 @@ def one_line(error: Exception) -> str:
 def refusing(
     problem: str, remedy: str = "", errors: type[Exception] | tuple[type[Exception], ...] = Exception
 ) -> Iterator[None]:
-    """Raise BadInput where another library raises in the block: the problem, what the library says, and a remedy.
+    """Turn errors of another library in the block into BadInput.
 
-    Most libraries raise what they like for a broken file, so that no narrower class has all of it.
+    The message is the problem, the library's own message, and the remedy. Many libraries raise various
+    exceptions for a broken file, so that no narrower class includes all of them.
+
+    Args:
+        problem: What is wrong, with the file.
+        remedy: What to do.
+        errors: The exceptions to catch.
     """
     try:
         yield
@@ -54,19 +83,32 @@ def refusing(
 def check_known(
     name: object, choices: Collection[str], problem: str, error: type[Exception] = BadInput
 ) -> None:
-    """Raise the error, a problem with the nearest known name after it, where a name is not known."""
+    """Raise an error with the nearest known name if a name is unknown.
+
+    Args:
+        name: The name.
+        choices: The known names.
+        problem: The start of the message.
+        error: The class of the error.
+    """
     if name not in choices:
         raise error(f"{problem}{nearest(name, choices)}")
 
 
 def check_names(where: str, names: Iterable[str], choices: Collection[str]) -> None:
-    """Raise BadInput, with its place and the nearest known one, for the first of some names that is not known."""
+    """Raise BadInput for the first unknown name, with the nearest known one.
+
+    Args:
+        where: The location in the message.
+        names: The names.
+        choices: The known names.
+    """
     for name in names:
         check_known(name, choices, f'{where} names "{name}"')
 
 
 def nearest(name: object, choices: Iterable[str]) -> str:
-    """Return '; did you mean "x"?' for the closest known name, or the list of known names."""
+    """Return '; did you mean "x"?' for the nearest name, or all known names."""
     names = sorted(choices)
     folded = {each.casefold(): each for each in names}
     word = name.casefold() if isinstance(name, str) else ""

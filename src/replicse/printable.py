@@ -1,22 +1,22 @@
-"""Text as it is shown: numbers, counts and aligned columns."""
+"""Format numbers, counts and aligned columns for people."""
 
 import textwrap
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
 MINUS = "−"
-# The last of several columns is never narrower.
+# The minimum width of the last column.
 LEAST = 20
-# Of names in a line so many are shown.
+# The maximum number of names in a line.
 SHOWN = 8
 
 
 def minus(text: str) -> str:
-    """Return a number as text with a true minus sign."""
+    """Replace hyphens by minus signs in a number."""
     return text.replace("-", MINUS)
 
 
 def number(value: float, how: str = ".2f") -> str:
-    """Return a number by a format, two decimals without one, with a true minus sign."""
+    """Format a number with a minus sign; default: two decimals."""
     return minus(format(value, how))
 
 
@@ -26,13 +26,16 @@ def several(count: int, what: str) -> str:
 
 
 def standing(scale: str, comparable: bool) -> str:
-    """Return what a caption says of a scale: `scale paper`, or `micro: not comparable`."""
+    """Return the scale in a caption: `scale paper`, `micro: not comparable`."""
     return f"scale {scale}" if comparable else f"{scale}: not comparable"
 
 
 def some(names: Sequence[str]) -> str:
-    """Return the first few of some names, and how many more there are."""
-    return ", ".join(names[:SHOWN]) + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")
+    """Return the first names of a list, and how many more there are."""
+    text = ", ".join(names[:SHOWN])
+    if len(names) > SHOWN:
+        text += f" and {len(names) - SHOWN} more"
+    return text
 
 
 def columns(
@@ -41,23 +44,24 @@ def columns(
     width: int | None = None,
     hang: int = 0,
 ) -> Iterator[str]:
-    """Yield rows as lines whose columns are as wide as their widest text; those at `numbers` are aligned at the right.
+    """Yield rows as lines with aligned columns.
 
-    A text instead of a row is a line of its own. With a `width` the last column wraps below itself, `hang` deeper.
+    Args:
+        rows: Rows of cells; a string instead of a row is a line.
+        numbers: The indices of columns that are right-aligned.
+        width: The maximum width, beyond which the last column is wrapped.
+        hang: The additional indentation of wrapped lines.
     """
     rows = list(rows)
-    widths = [
-        max(map(len, column))
-        for column in zip(*(row for row in rows if not isinstance(row, str)), strict=True)
-    ]
+    cells = [row for row in rows if not isinstance(row, str)]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     for row in rows:
         if isinstance(row, str):
             yield row
             continue
-        padded = [
-            text.rjust(most) if place in numbers else text.ljust(most)
-            for place, (text, most) in enumerate(zip(row, widths, strict=True))
-        ]
+        padded = []
+        for place, (text, most) in enumerate(zip(row, widths, strict=True)):
+            padded.append(text.rjust(most) if place in numbers else text.ljust(most))
         line = "  ".join(padded).rstrip()
         if width is None or len(line) <= width:
             yield line

@@ -20,7 +20,7 @@ __all__ = ["papers_read_once"]
 
 
 def test_a_committed_study_is_kept_with_all_it_is_written_from(tmp_path, monkeypatch):
-    monkeypatch.setattr("replicse.judge.study.audit_plan", lambda *_, **__: shipped_audit()[0])
+    monkeypatch.setattr("replicse.judge.report.judge_study.audit_plan", lambda *_, **__: shipped_audit()[0])
     monkeypatch.chdir(tmp_path)
     asked = {"simcse/table3": ["p0.0", "p0.1"]}
     config = {"scale": "compact", "papers": {"simcse": ["table3"]}, "rows": asked, "crossed": asked}

@@ -19,7 +19,7 @@ from replicse.cli.write_record import write_record
 from replicse.compile.compiler import compile_study
 from replicse.compile.record_study import RECORD
 from replicse.files import read_json, read_rows, write_json
-from replicse.judge.story import find_cell
+from replicse.judge.report.explain_cell import find_cell
 from replicse.spec import papers
 
 WORKFLOW = ROOT / "workflow"

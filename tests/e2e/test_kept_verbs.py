@@ -16,8 +16,8 @@ from replicse.compile.compiler import compile_study
 from replicse.compile.item_plan import plan_item
 from replicse.compile.paths import Paths
 from replicse.files import write_json
-from replicse.judge.measurements import Measurements
-from replicse.judge.tabulate import item_result
+from replicse.judge.values.measurements import Measurements
+from replicse.judge.verdicts.tabulate import item_result
 
 pytestmark = pytest.mark.usefixtures("papers_read_once")
 __all__ = ["papers_read_once"]
@@ -92,7 +92,7 @@ def test_items_are_read_by_the_config_that_they_were_run_with(kept, capsys, capl
         assert main([*verb.split(), *more]) == 0
         first, *lines = capsys.readouterr().out.splitlines()
         assert first.startswith(
-            "read by results/compact/config.json, with which it was made; --config config.yaml "
+            "shown with the config of the run, results/compact/config.json; --config config.yaml "
         )
         assert any("44.5" in line or "2 of 2  evaluations" in line or "8 of 8" in line for line in lines), (
             lines

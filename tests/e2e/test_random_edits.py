@@ -23,7 +23,7 @@ CODE = {
     "training/loop.py": ("train",),
     "data/store.py": ("store",),
     "encoder/sentence.py": ("evaluate", "geometry"),
-    "judge/measurements.py": ("tabulate",),
+    "judge/values/measurements.py": ("tabulate",),
     "show/figures.py": ("figures",),
 }
 MARK = "\nMARK_OF_A_TEST = 1\n"

@@ -7,8 +7,8 @@ import pytest
 from browser import faults, title_of, with_axe, with_browser
 from golden import example_report as example
 
-from replicse.judge.document import report
-from replicse.judge.judgements import Finding, Judgements
+from replicse.judge.report.build_report import report
+from replicse.judge.report.judgements import Finding, Judgements
 from replicse.show.content.contents import Headline
 from replicse.show.formats import html
 from replicse.show.pages.audit import audit_page

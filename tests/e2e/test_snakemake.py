@@ -177,7 +177,7 @@ def test_a_kill_leaves_no_lock_and_a_lost_file_no_gap(checkout):
     while not (checkout / "begun").exists():
         assert waiting.poll() is None
         time.sleep(0.1)
-    with pytest.raises(BadInput, match=f"process {waiting.pid} runs a study there; wait for it"):
+    with pytest.raises(BadInput, match=f"process {waiting.pid} runs a study in this folder; wait for it"):
         free(checkout)
     os.killpg(waiting.pid, signal.SIGKILL)
     waiting.wait()

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from read_once import papers_read_once
 
-from replicse.judge import record_measurements
+from replicse.judge.values import record_measurements
 from replicse.spec.record import Record
 
 __all__ = ["papers_read_once"]

@@ -6,10 +6,10 @@ from pathlib import Path
 
 from replicse.checked import read_yaml
 from replicse.files import read_rows
-from replicse.judge.document import judged_item, report
-from replicse.judge.judgements import Explained, Judgements
-from replicse.judge.table import ItemResult
-from replicse.judge.verdict import judge
+from replicse.judge.report.build_report import judged_item, report
+from replicse.judge.report.judgements import Explained, Judgements
+from replicse.judge.verdicts.table import ItemResult
+from replicse.judge.verdicts.verdict import judge
 from replicse.show.content.contents import Surroundings, make_document
 from replicse.show.pages.adjudication import adjudication_page
 from replicse.spec.columns import Reducer

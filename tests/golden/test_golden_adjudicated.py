@@ -4,8 +4,8 @@ from pathlib import Path
 
 import yaml
 
-from replicse.judge.adjudicate import explain_gap
-from replicse.judge.table import CellResult, ItemResult, SeedValue
+from replicse.judge.adjudication.adjudicate import explain_gap
+from replicse.judge.verdicts.table import CellResult, ItemResult, SeedValue
 from replicse.spec.printed import Reported
 
 CASES = yaml.safe_load(Path(__file__).with_name("adjudicated.yaml").read_text(encoding="utf-8"))

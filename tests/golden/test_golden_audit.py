@@ -9,7 +9,7 @@ import yaml
 from planned import WORKFLOW
 
 from replicse.compile.compiler import compile_study
-from replicse.judge.audit import audit
+from replicse.judge.audit.audit_papers import audit
 from replicse.spec.cell_id import CellId
 from replicse.spec.papers import load_papers
 from replicse.spec.printed import Reported

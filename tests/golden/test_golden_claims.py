@@ -4,8 +4,8 @@ from pathlib import Path
 
 import yaml
 
-from replicse.judge.claim_outcomes import judge_claim
-from replicse.judge.readings import Reading
+from replicse.judge.claims.claim_outcomes import judge_claim
+from replicse.judge.values.readings import Reading
 from replicse.spec.claims import Claim
 
 CASES = yaml.safe_load(Path(__file__).with_name("claims.yaml").read_text(encoding="utf-8"))

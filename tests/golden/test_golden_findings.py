@@ -5,10 +5,10 @@ from dataclasses import replace
 import numpy as np
 from golden import example_report as example
 
-from replicse.judge.document import report
-from replicse.judge.judgements import Finding, JudgedClaim, Judgements
-from replicse.judge.multiplicity import adjust_verdicts
-from replicse.judge.summary import seconds_by_part
+from replicse.judge.report.build_report import report
+from replicse.judge.report.judgements import Finding, JudgedClaim, Judgements
+from replicse.judge.report.summary import seconds_by_part
+from replicse.judge.statistics.multiplicity import adjust_verdicts
 from replicse.show.pages.findings import findings
 from replicse.spec.protocols import ON_BACKBONE
 

@@ -18,7 +18,7 @@ from replicse.cli.report import draw_if_possible
 from replicse.compile.compiler import compile_study
 from replicse.compile.jobs import list_jobs
 from replicse.files import write_json
-from replicse.judge.table import ItemResult
+from replicse.judge.verdicts.table import ItemResult
 from replicse.runtime.progress import heartbeat_of
 from replicse.spec.config import read_config
 
@@ -38,8 +38,8 @@ def study(tmp_path, monkeypatch):
     """A study of made-up scores; returns its plan and the evaluation files of SimCSE's Table 3."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("REPLICSE_WORKFLOW", str(ROOT / "workflow"))
-    monkeypatch.setattr("replicse.judge.study.audit_plan", lambda *_, **__: shipped_audit()[0])
-    monkeypatch.setattr("replicse.judge.study.audit", lambda plan: shipped_audit()[1])
+    monkeypatch.setattr("replicse.judge.report.judge_study.audit_plan", lambda *_, **__: shipped_audit()[0])
+    monkeypatch.setattr("replicse.judge.report.judge_study.audit", lambda plan: shipped_audit()[1])
     monkeypatch.setattr("replicse.cli.report.draw_item", drawn)
     CONFIG.write_text(ASKED)
     plan = compile_study(read_config([CONFIG]), ROOT / "workflow")

@@ -2,8 +2,8 @@
 
 from golden import example_report as example
 
-from replicse.judge.document import report
-from replicse.judge.judgements import Judgements
+from replicse.judge.report.build_report import report
+from replicse.judge.report.judgements import Judgements
 from replicse.show.formats.pictures import waterfall_svg
 from replicse.show.formats.terminal import page_text
 from replicse.show.pages.adjudication import adjudication_page

@@ -10,7 +10,7 @@ from planned import WORKFLOW, shipped_plan
 
 from replicse.compile.compiler import compile_study
 from replicse.compile.item_plan import find_spread
-from replicse.judge.claims import judge_in_print, study_claims
+from replicse.judge.claims.judge_claims import judge_in_print, study_claims
 from replicse.spec.cell_names import CellNames
 from replicse.spec.papers import load_papers
 

@@ -10,7 +10,7 @@ from recorded import DIFFCSE, UNSUP, made_record, seeds_of
 
 from replicse.cli import main
 from replicse.cli.answers import SCREEN
-from replicse.judge import record_measurements
+from replicse.judge.values import record_measurements
 
 FIVE = ("74.99", "76.40", "75.09", "74.98", "75.30")
 LINES = [

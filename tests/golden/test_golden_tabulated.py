@@ -6,9 +6,9 @@ import yaml
 from made_up import made_plan, write_evaluation, write_paper
 
 from replicse.compile.item_plan import plan_item
-from replicse.judge.csv_rows import table_rows
-from replicse.judge.measurements import Measurements
-from replicse.judge.tabulate import item_result
+from replicse.judge.report.csv_rows import table_rows
+from replicse.judge.values.measurements import Measurements
+from replicse.judge.verdicts.tabulate import item_result
 from replicse.registry.suites import file_of
 
 CASES = yaml.safe_load(Path(__file__).with_name("tabulated.yaml").read_text(encoding="utf-8"))

@@ -11,7 +11,7 @@ from recorded import UNSUP, made_record, seeds_of
 
 from replicse.cli import main
 from replicse.cli.answers import SCREEN
-from replicse.judge import record_measurements
+from replicse.judge.values import record_measurements
 
 # What others measured, for `diagnose`: five seeds of one source, and three users with a run each.
 RECORDED = [

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import yaml
 
-from replicse.judge.verdict import judge
+from replicse.judge.verdicts.verdict import judge
 from replicse.spec.columns import Reducer
 from replicse.spec.printed import Reported, Spread
 

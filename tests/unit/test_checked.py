@@ -1,4 +1,4 @@
-"""Plain data of YAML files: what the library reads, refused where it is no plain data."""
+"""Validated data from YAML files, and errors for data that is not plain."""
 
 import pytest
 import yaml
@@ -38,7 +38,7 @@ def test_a_document_is_what_the_library_reads(tmp_path, text):
         ("!!str {a: 1}\n", "expected a scalar node, but found mapping"),
         ("- !foo x\n", "could not determine a constructor"),
         ("a: 1\rb: 2\r", "a line ends with CR alone"),
-        ("a:\n\tb: 1\n", "a.yaml:2: a tab, but YAML is indented by spaces"),
+        ("a:\n\tb: 1\n", "a.yaml:2: a tab, but YAML needs spaces for indentation"),
     ],
 )
 def test_what_is_no_plain_data_is_refused(tmp_path, text, told):
@@ -48,7 +48,7 @@ def test_what_is_no_plain_data_is_refused(tmp_path, text, told):
 
 
 class Entry(Checked):
-    """An entry of a list."""
+    """An element of a list."""
 
     id: Id
 
@@ -57,7 +57,7 @@ def test_a_list_whose_entries_are_commented_out_is_empty(tmp_path):
     (tmp_path / "a.yaml").write_text("# - id: x\n")
     assert checked_entries(tmp_path / "a.yaml", Entry) == []
     (tmp_path / "a.yaml").write_text("id: x\n")
-    with pytest.raises(BadInput, match="the document is no list; give every entry a dash"):
+    with pytest.raises(BadInput, match="the document is not a list; begin every entry with a dash"):
         checked_entries(tmp_path / "a.yaml", Entry)
 
 

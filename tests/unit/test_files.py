@@ -1,4 +1,4 @@
-"""Files that a step reads back: what is broken or absent is one sentence that names the file."""
+"""Files that a step loads: if one is broken or missing, the error names it."""
 
 import os
 from pathlib import Path
@@ -48,7 +48,7 @@ def test_only_equal_files_become_one(tmp_path, monkeypatch):
 def test_only_a_regular_file_is_replaced(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     for place in (tmp_path, tmp_path / "pipe", Path("/dev/null")):
-        with pytest.raises(BadInput, match=r": no regular file, .*name a file to write"):
+        with pytest.raises(BadInput, match=r" is a folder, pipe or device; specify a regular file"):
             write_json(place, {})
     assert (tmp_path / "pipe").is_fifo()
 
@@ -62,7 +62,7 @@ def test_a_file_has_the_permissions_that_the_umask_leaves(tmp_path):
     assert (tmp_path / "a.json").stat().st_mode & 0o777 == 0o600
 
 
-NO_JSON = r"cut: not JSON \(.*fix it, or make it again"
+NO_JSON = r"cut: not JSON \(.*fix it, or create it again"
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_broken_files_are_named(tmp_path, read, text, problem):
 
 
 def test_links_of_a_folder_that_is_a_link_itself_are_absolute(tmp_path):
-    """`..` led to the folder above its target, where no figures are."""
+    """`..` led to the folder above the link's target, where there are no figures."""
     figure = tmp_path / "figures/one.svg"
     write_json(figure, {})
     (tmp_path / "far/away").mkdir(parents=True)

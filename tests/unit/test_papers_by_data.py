@@ -15,8 +15,8 @@ from replicse.compile.item_plan import plan_item
 from replicse.compile.jobs import list_jobs
 from replicse.errors import BadInput
 from replicse.files import write_json
-from replicse.judge.measurements import Measurements
-from replicse.judge.tabulate import item_result
+from replicse.judge.values.measurements import Measurements
+from replicse.judge.verdicts.tabulate import item_result
 from replicse.registry.suites import file_of
 
 

@@ -17,7 +17,7 @@ from places import ROOT
 from tiny_encoders import written
 
 from replicse.data.store import write_store
-from replicse.encoder.heads import stored_head
+from replicse.encoder.heads import load_head
 from replicse.errors import BadInput
 from replicse.objective.kept import save_terms
 from replicse.objective.mlm import masked_copy
@@ -198,7 +198,7 @@ def test_a_term_reads_before_a_head_of_its_own_and_both_are_trained_and_kept(tmp
         adam.step(weights, dict.fromkeys(weights, 1e-2))
     trainer.model.backbone.save(tmp_path / "kept", trainer.model.head)
     save_terms(tmp_path / "kept", [trainer.sources[0].objective])
-    assert torch.equal(stored_head(tmp_path / "kept").dense.weight, trainer.model.head.dense.weight)
+    assert torch.equal(load_head(tmp_path / "kept").dense.weight, trainer.model.head.dense.weight)
     init = {"folder": str(tmp_path / "kept"), "keep_terms": True}
     job = replace(
         trainer.job, spec=Run.of({**trainer.job.spec.plain(), "init": init}, "run"), init=tmp_path / "kept"

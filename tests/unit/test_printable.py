@@ -1,4 +1,4 @@
-"""Columns of text: as wide as their widest text, numbers at the right, the last one wrapped below itself."""
+"""Aligned columns: numbers at the right, the last column wrapped."""
 
 from replicse.printable import columns
 

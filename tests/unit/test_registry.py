@@ -1,4 +1,4 @@
-"""The registry: a class is an entry by the one name that it says."""
+"""The registry: a class with one name is an entry."""
 
 import sys
 from pkgutil import resolve_name

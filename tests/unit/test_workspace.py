@@ -1,4 +1,4 @@
-"""A folder of one's own: what init and new write, and that its papers, scales and pins come before the package's."""
+"""A workspace: created by init and new; its papers, scales and pins override the package's."""
 
 import runpy
 import shutil
@@ -12,7 +12,7 @@ from replicse.cli import main
 from replicse.compile.compiler import compile_study
 from replicse.compile.jobs import list_jobs
 from replicse.compile.selection import load_scales
-from replicse.judge.folder import committed
+from replicse.judge.values.folder import committed
 from replicse.registry.plugins import use_plugins
 from replicse.registry.suites import is_metric
 from replicse.spec.lock import load_lock

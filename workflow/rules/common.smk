@@ -1,10 +1,10 @@
-# Helpers only: the study is compiled once, and each rule looks up its job in it.
+# Shared variables and functions: the study is compiled once, and each rule looks up its jobs in it.
 import sys
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
 
-# In a checkout the workflow is next to the package, in a wheel inside of it.
+# In a checkout the workflow is next to the package, in a wheel inside the package.
 HOME = Path(workflow.current_basedir).parent.parent
 LIBRARY = HOME / "src" if (HOME / "src").is_dir() else HOME.parent
 sys.path.insert(0, str(LIBRARY))
@@ -30,7 +30,7 @@ except BadInput as error:
 SCALE, JOBS = STUDY.scale.name, SPECIFICATIONS.jobs
 INPUTS = targets.Inputs(SPECIFICATIONS, ancient)
 RESOURCES = JobResources(STUDY)
-# Snakemake takes single braces in the name of a folder for wildcards.
+# Snakemake interprets single braces in the name of a folder as wildcards.
 ENVIRONMENT = str(HOME / "environment.yml").replace("{", "{{").replace("}", "}}")
 
 
@@ -44,7 +44,7 @@ wildcard_constraints:
 
 
 def name_allocation(wildcards):
-    """Return what a scheduler runs in one allocation: a run, its trajectory, and its evaluations but those of hours."""
+    """Return the name of the allocation of a run, its trajectory and its short evaluations; None for other jobs."""
     if workflow.local_exec or RESOURCES.is_long(wildcards.get("group", "")):
         return None
     run = wildcards.get("run") or STUDY.run_name(wildcards.encoder)

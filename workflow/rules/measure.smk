@@ -1,4 +1,4 @@
-# From data to evaluations. A rule has the name of its stage, and each of its jobs a specification.
+# From data to evaluations. A rule has the name of its stage, and each job has a specification.
 rule tokenizer:
     input:
         specification="results/{scale}/jobs/tokenizer/{name}.json",
@@ -10,7 +10,7 @@ rule tokenizer:
         "logs/{scale}/tokenizer/{name}.log",
     conda:
         ENVIRONMENT
-    # Termination signals also reach a shell, which would end before a training has saved its state.
+    # Without exec, a termination signal would end the shell before a training has saved its state.
     shell:
         "exec python -m replicse job {input.specification} --threads {threads} > {log} 2>&1"
 
@@ -60,7 +60,7 @@ use rule tokenizer as store with:
         runtime=RESOURCES.store_time,
 
 
-# How batches are split (a process a GPU, chunks of rows) changes no gradient: it is a resource, not part of a run's name.
+# Processes and chunks split batches without changing gradients, so they are resources, not part of the id of a run.
 rule train:
     input:
         specification="results/{scale}/jobs/train/{run}.json",
@@ -91,7 +91,7 @@ rule train:
         " --processes {resources.gpu} --chunk {resources.chunk} > {log} 2>&1"
 
 
-# One file per group of suites: a new suite evaluates only its own group again. Within it each sentence is encoded once.
+# One file per group of suites: a new suite evaluates only its group again. A group encodes each sentence once.
 use rule tokenizer as evaluate with:
     input:
         specification="results/{scale}/jobs/evaluate/{encoder}.{group}.json",
@@ -112,7 +112,7 @@ use rule tokenizer as evaluate with:
         gpu=RESOURCES.gpus,
 
 
-# Alignment and uniformity of each checkpoint that a run has kept.
+# Alignment and uniformity of each checkpoint that a run keeps.
 use rule evaluate as geometry with:
     input:
         specification="results/{scale}/jobs/geometry/{encoder}.json",
@@ -126,7 +126,7 @@ use rule evaluate as geometry with:
         "logs/{scale}/geometry/{encoder}.benchmark.jsonl"
 
 
-# Numbers that are counted from the data are evaluations of an encoder with the name `data`.
+# Counts of the data are evaluations of an encoder with the name `data`.
 use rule tokenizer as count with:
     input:
         specification="results/{scale}/jobs/count.json",
@@ -147,9 +147,9 @@ rule discard:
         "results/{scale}/runs/{run}/discarded.sha256",
     log:
         "logs/{scale}/discard/{run}.log",
+    localrule: True
     conda:
         ENVIRONMENT
-    localrule: True
     shell:
         "(cd results/{wildcards.scale}/runs/{wildcards.run}"
         " && sha256sum best/model.safetensors last/model.safetensors > discarded.new"

@@ -15,7 +15,7 @@ rule tabulate:
         "exec python -m replicse job {input.specification} > {log} 2>&1"
 
 
-# The config and record of the study. First of all, so that verbs know the study while it runs.
+# The config and the record of the study. They come first, because verbs need them while the study runs.
 use rule tabulate as study with:
     input:
         specification="results/{scale}/jobs/study.json",
@@ -29,7 +29,7 @@ use rule tabulate as study with:
     localrule: True
 
 
-# What follows from all items together: claims, adjudication, audit, and each value of each cell.
+# The judgements from all items: claims, adjudication, audit, and each value of each cell.
 use rule tabulate as judge with:
     input:
         specification="results/{scale}/jobs/judge.json",
@@ -57,7 +57,7 @@ use rule tabulate as figures with:
         "logs/{scale}/figures/{item}.log",
 
 
-# One item alone: the page that asking for it writes.
+# The page of one item, for its target.
 use rule tabulate as page with:
     input:
         specification="results/{scale}/jobs/page/{item}.json",

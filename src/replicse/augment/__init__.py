@@ -1,8 +1,8 @@
-"""Text augmentations: each turns the lines of a corpus into the lines of one more view.
+"""Text augmentations, which create a view from the lines of a corpus.
 
-An augmentation is a function `(lines, *, seed, <parameters>) -> list[str]` that returns one line per line, or one of
-tokens `(ids, special, random, *, <parameters>) -> list[int]`, which is given the `tokenizer` too where its parameters
-say so; they, their ranges and its place are in `replicse.registry.augmentations`.
+An augmentation of text is a function `(lines, *, seed, <parameters>) -> list[str]` that returns one line for each line.
+An augmentation of tokens is a function `(ids, special, random, *, <parameters>) -> list[int]`, with the argument
+`tokenizer` if its parameters request it. Parameters and their ranges are in `replicse.registry.augmentations`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,24 +19,41 @@ if TYPE_CHECKING:
 def augment(
     lines: Sequence[str], spec: Augmentation | Mapping[str, Any], root: Path | str = "."
 ) -> list[str]:
-    """Return one augmented line per line, by an augmentation of text; the same lines and spec give the same result.
+    """Apply an augmentation of text to lines; equal lines and parameters give equal results.
 
-    `spec` is an augmentation of the registry, or plain data of one; its `file` is looked up below the data root.
-    Raises BadInput for what the registry refuses and for malformed files, MissingData for absent ones.
+    Args:
+        lines: the lines of a corpus.
+        spec: the augmentation, e.g. `{"name": "crop", "keep": 0.9}`.
+        root: the data root, for an augmentation with a `file`.
+
+    Returns:
+        One augmented line for each line.
+
+    Raises:
+        BadInput: if the augmentation or its file is not valid.
+        MissingData: if its file does not exist.
     """
     augmentation = augmentation_of(spec)
-    values = _values(augmentation)
+    values = _parameter_values(augmentation)
     if values.get("file"):
         values["file"] = Path(root) / values["file"]
     return augmentation.made_by()(lines, **values)
 
 
 def token_change(spec: Augmentation | Mapping[str, Any], tokenizer: Path) -> "TokenChange | None":
-    """Return what an augmentation makes of a line that a tokenizer.json has tokenised; None where it changes text."""
+    """Return the function of an augmentation of tokens, or None for an augmentation of text.
+
+    Args:
+        spec: the augmentation.
+        tokenizer: the tokenizer.json.
+
+    Returns:
+        A function of row number, token ids and special-token mask of a line, which returns the augmented ids.
+    """
     augmentation = augmentation_of(spec)
     if not augmentation.of_tokens:
         return None
-    values = _values(augmentation)
+    values = _parameter_values(augmentation)
     seed, change = values.pop("seed"), augmentation.made_by()
     if augmentation.sees_tokenizer:
         from replicse.data.tokenizer import load_tokenizer
@@ -45,6 +62,6 @@ def token_change(spec: Augmentation | Mapping[str, Any], tokenizer: Path) -> "To
     return lambda row, ids, special: change(ids, special, line_random(seed, row), **values)
 
 
-def _values(augmentation: Augmentation) -> dict[str, Any]:
+def _parameter_values(augmentation: Augmentation) -> dict[str, Any]:
     parameters = type(augmentation).model_fields.keys() - {"name", "backbone"}
     return {key: getattr(augmentation, key) for key in parameters}

@@ -1,4 +1,4 @@
-"""Easy data augmentation (EDA): one of four simple operations on a line."""
+"""Easy data augmentation (EDA): one of four operations on each line."""
 
 import functools
 import math
@@ -10,7 +10,8 @@ from random import Random
 from replicse.augment.lines import each_words
 from replicse.augment.synonyms import FUNCTION_WORDS, open_thesaurus
 
-MARKED = re.compile(r"\A(\W*)(.*?)(\W*)\Z", re.DOTALL)  # marks before, word, marks after
+# Punctuation before a word, the word, and punctuation after it.
+MARKED = re.compile(r"\A(\W*)(.*?)(\W*)\Z", re.DOTALL)
 
 Synonyms = Callable[[str], tuple[str, ...]]
 Words = list[str]
@@ -19,16 +20,25 @@ Words = list[str]
 def eda(
     lines: Sequence[str], *, seed: int, alpha: float, cleaning: str, source: str, file: Path | None
 ) -> list[str]:
-    """Return every line after one random operation: synonym replacement, insertion, swap or deletion.
+    """Apply a random operation to each line: synonym replacement, insertion, swap or deletion.
 
-    The first three act on max(1, floor(alpha * n)) words, deletion on each word with probability alpha (at
-    least one word stays). Letter case and punctuation are kept, because lower-casing hurts cased encoders;
-    cleaned as in the reference code, a line is made of the letters a to z first. `source` and `file` are those of
-    `synonym`, and so are the errors.
+    The first three operate on max(1, floor(alpha * n)) words, deletion on each word with probability alpha (at least
+    one word is kept). Letter case and punctuation are kept by default, because lower case hurts cased encoders.
+
+    Args:
+        lines: the lines.
+        seed: the seed.
+        alpha: the share of words to change.
+        cleaning: "reference" reduces lines to the letters a to z first, as in the reference code; "none" does not.
+        source: the thesaurus, see `synonym`.
+        file: the file of the thesaurus, see `synonym`.
+
+    Raises:
+        BadInput, MissingData: as `synonym`.
     """
     if cleaning == "reference":
-        lines = [cleaned(line) for line in lines]
-    # Part-of-speech tags are not used here; `lexicon` asks for no tagger data.
+        lines = [clean_line(line) for line in lines]
+    # Part-of-speech tags are not used; `lexicon` needs no tagger data.
     thesaurus = open_thesaurus(source, file, "lexicon")
 
     @functools.cache
@@ -45,21 +55,21 @@ def eda(
     return each_words(lines, seed, change)
 
 
-def cleaned(line: str) -> str:
-    """Return a line in small letters a to z alone: apostrophes go, every other mark is a blank.
+def clean_line(line: str) -> str:
+    """Reduce a line to lower-case letters a to z: remove apostrophes and replace other characters by blanks.
 
-    A line that has no letter stays as it is: no view may be empty.
+    A line without letters is not changed, because no view may be empty.
     """
     letters = re.sub("[^a-z]+", " ", re.sub("['’]", "", line.lower())).strip()
     return letters or line
 
 
-def _many(words: Words, alpha: float) -> int:
+def _count_changes(words: Words, alpha: float) -> int:
     return max(1, math.floor(alpha * len(words) + 1e-9))
 
 
 def _synonyms_of(marked: str, synonyms: Synonyms) -> tuple[str, ...]:
-    """Return the synonyms of a word that may carry punctuation, in its own letter case and with its marks."""
+    """Return the synonyms of a word with possible punctuation, with its letter case and punctuation."""
     ((before, word, after),) = MARKED.findall(marked)
     names = synonyms(word.lower())
     if word[:1].isupper():
@@ -68,33 +78,46 @@ def _synonyms_of(marked: str, synonyms: Synonyms) -> tuple[str, ...]:
 
 
 def replace_synonyms(words: Words, alpha: float, random: Random, synonyms: Synonyms) -> Words:
-    """Return the words with up to `alpha` of them replaced by synonyms."""
-    options = {i: names for i, word in enumerate(words) if (names := _synonyms_of(word, synonyms))}
-    chosen = random.sample(sorted(options), min(len(options), _many(words, alpha)))
-    return [random.choice(options[i]) if i in chosen else word for i, word in enumerate(words)]
+    """Replace up to a share `alpha` of the words by synonyms."""
+    options: dict[int, tuple[str, ...]] = {}
+    for place, word in enumerate(words):
+        names = _synonyms_of(word, synonyms)
+        if names:
+            options[place] = names
+    chosen = random.sample(sorted(options), min(len(options), _count_changes(words, alpha)))
+    replaced = list(words)
+    for place in sorted(chosen):
+        replaced[place] = random.choice(options[place])
+    return replaced
 
 
 def insert_synonyms(words: Words, alpha: float, random: Random, synonyms: Synonyms) -> Words:
-    """Return the words with synonyms of `alpha` of them, each at a random place."""
-    cores = [core.lower() for word in words for _, core, _ in MARKED.findall(word)]
-    options = [names for core in cores if (names := synonyms(core))]
+    """Insert synonyms of a share `alpha` of the words at random places."""
+    options = []
+    for word in words:
+        ((_, core, _),) = MARKED.findall(word)
+        names = synonyms(core.lower())
+        if names:
+            options.append(names)
     longer = list(words)
-    for _ in range(_many(words, alpha) if options else 0):
-        longer.insert(random.randint(0, len(longer)), random.choice(random.choice(options)))
+    if options:
+        for _ in range(_count_changes(words, alpha)):
+            longer.insert(random.randint(0, len(longer)), random.choice(random.choice(options)))
     return longer
 
 
 def swap_words(words: Words, alpha: float, random: Random, synonyms: Synonyms) -> Words:
-    """Return the words after `alpha` times their number of swaps of two random places."""
+    """Swap two random words, as many times as a share `alpha` of the words."""
     swapped = list(words)
-    for _ in range(_many(words, alpha) if len(words) > 1 else 0):
-        one, other = random.sample(range(len(words)), 2)
-        swapped[one], swapped[other] = swapped[other], swapped[one]
+    if len(words) > 1:
+        for _ in range(_count_changes(words, alpha)):
+            one, other = random.sample(range(len(words)), 2)
+            swapped[one], swapped[other] = swapped[other], swapped[one]
     return swapped
 
 
 def delete_words(words: Words, alpha: float, random: Random, synonyms: Synonyms) -> Words:
-    """Return the words without each of them with probability `alpha`; one random word where none is left."""
+    """Delete each word with probability `alpha`; if no word is left, keep a random one."""
     return [word for word in words if random.random() >= alpha] or [random.choice(words)]
 
 

@@ -1,21 +1,36 @@
-"""Line by line: every line has its own random stream, so its result depends on no other line."""
+"""Augment line by line. Each line has a random generator, so that its result does not depend on other lines."""
 
 from collections.abc import Callable, Sequence
 from random import Random
 
 
 def line_random(seed: int, index: int) -> Random:
-    """Return the random stream of line `index`."""
+    """Return the random generator of a line by its 0-based number."""
     return Random(f"{seed}/{index}")
 
 
 def each_line(lines: Sequence[str], seed: int, change: Callable[[str, Random], str]) -> list[str]:
-    """Return `change(line, stream)` of every line; lines without words stay as they are."""
-    return [change(line, line_random(seed, i)) if line.strip() else line for i, line in enumerate(lines)]
+    """Apply a change to each line; lines without words are not changed.
+
+    Args:
+        lines: the lines.
+        seed: the seed.
+        change: a function of a line and its random generator.
+    """
+    changed = []
+    for index, line in enumerate(lines):
+        changed.append(change(line, line_random(seed, index)) if line.strip() else line)
+    return changed
 
 
 def each_words(
     lines: Sequence[str], seed: int, change: Callable[[list[str], Random], Sequence[str]]
 ) -> list[str]:
-    """Return every line with its space-separated words replaced by `change(words, stream)`."""
+    """Apply a change to the words of each line, separated by white space.
+
+    Args:
+        lines: the lines.
+        seed: the seed.
+        change: a function of the words of a line and its random generator, which returns the new words.
+    """
     return each_line(lines, seed, lambda line, random: " ".join(change(line.split(), random)))

@@ -1,4 +1,4 @@
-"""Hard negatives that an encoder finds among the lines of a column."""
+"""Hard negatives, selected by an encoder from the lines of a column."""
 
 from collections.abc import Sequence
 
@@ -13,9 +13,16 @@ BLOCK = 256
 
 
 def mined(lines: Sequence[str], *, seed: int, model: FrozenModel, rank: tuple[int, int]) -> list[str]:
-    """Return for every line another one, whose rank by cosine among all others is drawn evenly between two bounds.
+    """Return for each line another line with a random rank by cosine.
 
-    Raises BadInput where there are no lines of such a rank.
+    Args:
+        lines: the lines of a column.
+        seed: the seed.
+        model: the encoder and its pooling.
+        rank: the lowest and highest rank among all other lines; rank 1 is the nearest.
+
+    Raises:
+        BadInput: if there are fewer lines than the highest rank.
     """
     low, high = rank
     distinct = list(dict.fromkeys(lines))
@@ -32,8 +39,7 @@ def mined(lines: Sequence[str], *, seed: int, model: FrozenModel, rank: tuple[in
         cosines = vectors[own] @ vectors.T
         cosines[np.arange(len(own)), own] = np.inf  # the line itself has rank 0
         ranked = np.argsort(-cosines, axis=1, kind="stable")
-        result += [
-            distinct[row[line_random(seed, start + number).randint(low, high)]]
-            for number, row in enumerate(ranked)
-        ]
+        for number, row in enumerate(ranked):
+            chosen = line_random(seed, start + number).randint(low, high)
+            result.append(distinct[row[chosen]])
     return result

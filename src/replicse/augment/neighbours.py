@@ -1,4 +1,4 @@
-"""Augmentations that look at other lines of the corpus."""
+"""Augmentations that use other lines of the corpus."""
 
 from collections.abc import Sequence
 
@@ -6,12 +6,14 @@ from replicse.augment.lines import line_random
 
 
 def next_sentence(lines: Sequence[str], *, seed: int, reach: int) -> list[str]:
-    """Return for every line one of the `reach` lines after it, uniformly; the last line follows itself.
+    """Return for each line a random one of the `reach` lines after it, and the last line for itself.
 
-    Near the end only the lines that exist are drawn from. Document boundaries are ignored (SimCSE, Table 1,
-    does not mark them).
+    Near the end there are fewer lines to choose from. Document boundaries are ignored (SimCSE, Table 1, does not mark
+    them).
     """
     last = len(lines) - 1
-    return [
-        lines[line_random(seed, i).randint(min(i + 1, last), min(i + reach, last))] for i in range(len(lines))
-    ]
+    result = []
+    for index in range(len(lines)):
+        chosen = line_random(seed, index).randint(min(index + 1, last), min(index + reach, last))
+        result.append(lines[chosen])
+    return result

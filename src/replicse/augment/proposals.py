@@ -1,4 +1,4 @@
-"""A frozen masked-LM that proposes word pieces for masked places, for augmentations."""
+"""A frozen masked-LM that proposes word pieces, for augmentations."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,12 +16,12 @@ BATCH_TOKENS = 4096
 
 
 class Proposer:
-    """An encoder folder with a masked-LM head, run without dropout."""
+    """A masked-LM without dropout, loaded from an encoder folder; raises BadInput if it has no masked-LM head."""
 
     def __init__(self, folder: str) -> None:
         self.backbone = open_backbone(Path(folder)).eval()
         if not self.backbone.predicts_tokens:
-            raise BadInput(f"{folder}: holds no masked-LM head; augmentations by a masked-LM need one")
+            raise BadInput(f"{folder}: has no masked-LM head; augmentations by a masked-LM need one")
         self.max_length = self.backbone.max_length
         self.tokenizer = load_tokenizer(Path(folder) / TOKENIZER, self.max_length)
         special = special_ids(self.tokenizer)
@@ -29,12 +29,12 @@ class Proposer:
         self.special = [special.pad, special.unk, special.cls, special.sep, special.mask]
 
     def pieces(self, lines: Sequence[str], at_most: int | None = None) -> list[np.ndarray]:
-        """Return the ids of every line, special tokens included, at most so many."""
+        """Return the ids of each line with special tokens, truncated to `at_most` tokens."""
         self.tokenizer.enable_truncation(at_most or self.max_length)
         return [np.array(encoding.ids) for encoding in self.tokenizer.encode_batch(list(lines))]
 
     def text(self, rows: Sequence[np.ndarray]) -> list[str]:
-        """Return rows of ids as text."""
+        """Decode rows of ids, without special tokens."""
         return self.tokenizer.decode_batch([row.tolist() for row in rows], skip_special_tokens=True)
 
     @torch.inference_mode()
@@ -44,12 +44,21 @@ class Proposer:
         places: Sequence[np.ndarray],
         avoid: Sequence[np.ndarray] | None = None,
     ) -> list[np.ndarray]:
-        """Return copies of the rows with the likeliest ordinary piece at each of their places, masked together.
+        """Replace pieces of rows by the most likely pieces that are not special tokens.
 
-        `avoid` holds a piece for each place that is not taken there.
+        All places of a row are masked at once.
+
+        Args:
+            rows: token ids.
+            places: the places to replace in each row.
+            avoid: for each place, a piece that is not used there.
+
+        Returns:
+            Copies of the rows with the replacements.
         """
         result = [row.copy() for row in rows]
-        order = sorted((row for row in range(len(rows)) if len(places[row])), key=lambda row: len(rows[row]))
+        order = [row for row in range(len(rows)) if len(places[row])]
+        order.sort(key=lambda row: len(rows[row]))
         for some in _batches(order, rows):
             masked = [rows[row].copy() for row in some]
             for line, row in zip(masked, some, strict=True):
@@ -69,6 +78,7 @@ class Proposer:
 
 
 def _batches(order: Sequence[int], rows: Sequence[np.ndarray]) -> list[list[int]]:
+    """Split row numbers, sorted by length, into batches of at most BATCH_TOKENS padded tokens."""
     batches: list[list[int]] = []
     for row in order:
         if not batches or (len(batches[-1]) + 1) * len(rows[row]) > BATCH_TOKENS:

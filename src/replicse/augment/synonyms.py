@@ -1,12 +1,13 @@
-"""Synonym replacement through nlpaug, and the thesauri (WordNet, PPDB) it reads.
+"""Synonym replacement with nlpaug, and thesauri (WordNet, PPDB) for it.
 
-nlpaug draws and replaces the words. Its own thesauri stay unused: its WordNet downloads what is absent and knows no
-system package; its PPDB names no line of a broken file, and takes 3.9 s and 370 MiB of 400,000 lines where `read_ppdb`
-takes 1.7 s and 170 MiB; and to import it takes 4.6 s, which EDA, 0.1 s for 5,000 lines, needs for nothing else.
+nlpaug chooses and replaces words. Its own thesauri are not used: its WordNet downloads missing data and does not find
+system packages, and its PPDB does not name the line of an error and needs 3.9 s and 370 MiB for 400,000 lines, compared
+with 1.7 s and 170 MiB for `read_ppdb`. Importing nlpaug takes 4.6 s, which EDA (0.1 s for 5,000 lines) can avoid.
 """
 
 import functools
 import io
+import itertools
 import os
 import random as global_random
 import re
@@ -22,7 +23,7 @@ import numpy as np
 from replicse.errors import BadInput, MissingData
 
 PIECES = re.compile(r"\w+|\W")
-NO_SYNONYM = "DT"  # nlpaug leaves determiners alone
+NO_SYNONYM = "DT"  # nlpaug does not replace determiners
 TAGS = {"n": "NN", "v": "VB", "a": "JJ", "s": "JJ", "r": "RB"}
 PARTS_OF_SPEECH = {
     **dict.fromkeys(("NN", "NNS", "NNP", "NNPS", "NP"), "n"),
@@ -31,7 +32,7 @@ PARTS_OF_SPEECH = {
     **dict.fromkeys(("RB", "RBR", "RBS"), "r"),
 }
 
-# Closed-class words. Thesauri list unrelated nouns under some of them ("a" the vitamin, "in" the inch).
+# Closed-class words. Thesauri contain unrelated nouns for some of them ("a" the vitamin, "in" the inch).
 CLOSED_CLASSES = (
     "a an the this that these those some any no every each either neither both all i me my mine we us "
     "our ours you your yours he him his she her hers it its they them their theirs who whom whose "
@@ -46,9 +47,14 @@ FUNCTION_WORDS = frozenset(CLOSED_CLASSES.split())
 
 @dataclass(frozen=True)
 class Thesaurus:
-    """What nlpaug asks of a dictionary: synonyms of a word (of one part of speech) and tags of a sentence."""
+    """The interface of a dictionary in nlpaug.
 
-    predict: Callable[..., list[str]]  # (word, pos=None)
+    Attributes:
+        predict: a function of a word and optionally `pos` that returns synonyms.
+        pos_tag: a function of words that returns each with its part-of-speech tag.
+    """
+
+    predict: Callable[..., list[str]]
     pos_tag: Callable[[Sequence[str]], list[tuple[str, str]]]
 
 
@@ -62,31 +68,42 @@ def synonym(
     file: Path | None,
     tagger: str | None,
 ) -> list[str]:
-    """Return every line with some words replaced by synonyms that nlpaug draws; all other characters stay.
+    """Replace words of each line by synonyms that nlpaug chooses; other characters are not changed.
 
-    Either `words` or `rate` is given: `words: 1` replaces one word (SimCSE, Table 1); `rate: 0.3` replaces that
-    share, 1 to 10 words, as nlpaug does by default (what the reproducibility study ran). nlpaug draws among all
-    words but determiners; where the drawn word has no synonym, nothing changes. `source` is `wordnet`, or `ppdb`
-    with `file`. `tagger` is `perceptron` (NLTK's; the default for WordNet) or `lexicon` (the part of speech with
-    most entries in the thesaurus, words it lacks are never drawn; the default for PPDB). Raises BadInput for a
-    malformed file, MissingData where the thesaurus or the tagger is absent.
+    nlpaug chooses from all words except determiners. If a chosen word has no synonym, it is not changed.
+
+    Args:
+        lines: the lines.
+        seed: the seed.
+        source: "wordnet", or "ppdb" with `file`.
+        words: the number of words to replace, such as 1 (SimCSE, Table 1), or None to use `rate`.
+        rate: the share of words to replace, 1 to 10 words. 0.3 is the default of nlpaug, which the reproducibility
+            study used.
+        file: the PPDB file.
+        tagger: "perceptron" (of NLTK; the default for WordNet), or "lexicon" (the part of speech with the most entries
+            in the thesaurus; the default for PPDB), which never chooses words that are not in the thesaurus.
+
+    Raises:
+        BadInput: if the file is not valid.
+        MissingData: if the thesaurus or the tagger does not exist.
     """
     least, most = (1, 10) if words is None else (words, words)
-    thesaurus = open_thesaurus(source, file, tagger or ("perceptron" if source == "wordnet" else "lexicon"))
-    augmenter = _augmenter(thesaurus, source, least, most, rate or 0.3)
+    default_tagger = "perceptron" if source == "wordnet" else "lexicon"
+    thesaurus = open_thesaurus(source, file, tagger or default_tagger)
+    augmenter = _make_augmenter(thesaurus, source, least, most, rate or 0.3)
     result = []
-    with _global_randomness_restored(seed):
+    with _seed_global_generators(seed):
         for index, line in enumerate(lines):
             global_random.seed(f"{seed}/{index}")
-            result.append(_replaced(augmenter, line))
+            result.append(_replace_words(augmenter, line))
     return result
 
 
-def _augmenter(thesaurus: Thesaurus, source: str, least: int, most: int, share: float) -> Any:
+def _make_augmenter(thesaurus: Thesaurus, source: str, least: int, most: int, share: float) -> Any:
     from nlpaug.augmenter.word import SynonymAug
 
     class Augmenter(SynonymAug):
-        """nlpaug's augmenter on our thesaurus: its own loaders download, and cache PPDB by bare file name."""
+        """nlpaug's augmenter with our thesaurus instead of its own loaders."""
 
         @classmethod
         def get_model(cls, *_: Any) -> Thesaurus:
@@ -95,18 +112,21 @@ def _augmenter(thesaurus: Thesaurus, source: str, least: int, most: int, share: 
     return Augmenter(aug_src=source, aug_min=least, aug_max=most, aug_p=share, reverse_tokenizer=list)
 
 
-def _replaced(augmenter: Any, line: str) -> str:
-    """Return the line with nlpaug's replacements put back between the original blanks."""
+def _replace_words(augmenter: Any, line: str) -> str:
+    """Return the line with nlpaug's replacements between the original blanks."""
     tokens = augmenter.substitute(line)
-    if isinstance(tokens, str):  # nothing could be replaced
+    if isinstance(tokens, str):  # no word could be replaced
         return line
     new = iter(tokens)
-    return "".join(piece if piece.isspace() else next(new) for piece in PIECES.findall(line))
+    pieces = []
+    for piece in PIECES.findall(line):
+        pieces.append(piece if piece.isspace() else next(new))
+    return "".join(pieces)
 
 
 @contextmanager
-def _global_randomness_restored(seed: int) -> Iterator[None]:
-    """Give nlpaug, which draws from the global generators, seeded ones; restore them afterwards."""
+def _seed_global_generators(seed: int) -> Iterator[None]:
+    """Seed the global random generators, which nlpaug uses, in the block and restore them afterwards."""
     python_state, numpy_state = global_random.getstate(), np.random.get_state()
     np.random.seed(seed % 2**32)
     try:
@@ -120,25 +140,30 @@ def _global_randomness_restored(seed: int) -> Iterator[None]:
 
 
 def open_thesaurus(source: str, file: Path | None, tagger: str) -> Thesaurus:
-    """Return WordNet, or the PPDB of a file, with parts of speech by a tagger.
+    """Open WordNet, or PPDB from a file, with a part-of-speech tagger.
 
-    Raises BadInput for a malformed file, MissingData where the data is absent.
+    Raises BadInput if the file is not valid, and MissingData if the data does not exist.
     """
-    predict, senses = _wordnet() if source == "wordnet" or file is None else _ppdb(file)
-    return Thesaurus(predict, _perceptron_tags() if tagger == "perceptron" else _lexicon_tags(senses))
+    predict, count_senses = _open_wordnet() if source == "wordnet" or file is None else _open_ppdb(file)
+    tag = _open_perceptron() if tagger == "perceptron" else _make_lexicon_tagger(count_senses)
+    return Thesaurus(predict, tag)
 
 
-def _lexicon_tags(senses: Callable[[str], dict[str, int]]) -> Callable[..., list[tuple[str, str]]]:
+def _make_lexicon_tagger(
+    count_senses: Callable[[str], dict[str, int]],
+) -> Callable[..., list[tuple[str, str]]]:
     @functools.cache
     def tag(word: str) -> str:
-        entries = {} if word in FUNCTION_WORDS else senses(word)
-        return TAGS[max(entries, key=lambda pos: entries[pos])] if any(entries.values()) else NO_SYNONYM
+        entries = {} if word in FUNCTION_WORDS else count_senses(word)
+        if not any(entries.values()):
+            return NO_SYNONYM
+        return TAGS[max(entries, key=lambda pos: entries[pos])]
 
-    # Lower case: nlpaug looks the tagged word up as it is, and restores the capital letter itself.
+    # In lower case, because nlpaug looks up the tagged word, and restores capital letters.
     return lambda tokens: [(token.lower(), tag(token.lower())) for token in tokens]
 
 
-def _perceptron_tags() -> Callable[..., list[tuple[str, str]]]:
+def _open_perceptron() -> Callable[..., list[tuple[str, str]]]:
     from nltk.tag import PerceptronTagger
 
     try:
@@ -151,7 +176,7 @@ def _perceptron_tags() -> Callable[..., list[tuple[str, str]]]:
         ) from error
 
 
-def _ppdb(file: Path) -> tuple[Callable, Callable]:
+def _open_ppdb(file: Path) -> tuple[Callable, Callable]:
     if not file.is_file():
         raise MissingData(
             f"{file} is absent: put a PPDB text file there, or change the augmentation's `file`"
@@ -160,30 +185,32 @@ def _ppdb(file: Path) -> tuple[Callable, Callable]:
 
     def predict(word: str, pos: str | None = None) -> list[str]:
         by_pos = entries.get(word, {})
-        return by_pos.get(pos, []) if pos else [name for names in by_pos.values() for name in names]
+        if pos:
+            return by_pos.get(pos, [])
+        return list(itertools.chain.from_iterable(by_pos.values()))
 
     return predict, lambda word: {pos: len(names) for pos, names in entries.get(word, {}).items()}
 
 
 def read_ppdb(path: Path) -> dict[str, dict[str, list[str]]]:
-    """Return word -> part of speech (n, v, a, s, r) -> paraphrases of a PPDB text file.
+    """Load a PPDB text file as a dict from word to part of speech (n, v, a, s, r) to paraphrases.
 
-    What nlpaug's reader leaves out is left out: escaped bytes, paraphrases of another number of words and
-    closed word classes. That reader itself imports torch, and names no line. Raises BadInput for a malformed
-    line.
+    As in nlpaug's reader, entries with escaped bytes, paraphrases with another number of words, and closed word classes
+    are skipped. Raises BadInput if a line is not valid.
     """
     entries: dict[str, dict[str, list[str]]] = {}
     with path.open("rb") as stream:
         for number, line in enumerate(stream, 1):
             try:
-                constituents, phrase, paraphrase = (part.strip() for part in line.decode().split("|||")[:3])
+                parts = [part.strip() for part in line.decode().split("|||")[:3]]
+                constituents, phrase, paraphrase = parts
             except ValueError as error:
                 raise BadInput(
                     f"{path}, line {number}: expected UTF-8 text "
                     "`[NN] ||| word ||| paraphrase ||| features ||| alignment ||| entailment`"
                 ) from error
-            escaped = b"\\ x" in line or b"xc3" in line
-            if escaped or len(phrase.split()) != len(paraphrase.split()):
+            is_escaped = b"\\ x" in line or b"xc3" in line
+            if is_escaped or len(phrase.split()) != len(paraphrase.split()):
                 continue
             for constituent in constituents[1:-1].split("/"):
                 for pos in PARTS_OF_SPEECH.get(constituent, ""):
@@ -191,8 +218,8 @@ def read_ppdb(path: Path) -> dict[str, dict[str, list[str]]]:
     return entries
 
 
-def _wordnet_place() -> Any:
-    """Return where the WordNet database is: NLTK's copy first, then the folder of a system package."""
+def _find_wordnet() -> Any:
+    """Return the path of the WordNet database: NLTK's copy if it exists, otherwise the folder of a system package."""
     import nltk
 
     for name in ("corpora/wordnet", "corpora/wordnet.zip/wordnet/"):
@@ -204,7 +231,7 @@ def _wordnet_place() -> Any:
     for folder in (os.environ.get("WNSEARCHDIR"), "/usr/share/wordnet"):
         if folder and (Path(folder) / "data.noun").is_file():
             if folder not in nltk.data.path:
-                nltk.data.path.append(folder)  # NLTK reads nothing outside its own search path
+                nltk.data.path.append(folder)  # NLTK only reads files in its search path
             return folder
     raise MissingData(
         "WordNet is absent: run `python -m nltk.downloader wordnet`, or install a WordNet 3.0 database "
@@ -212,11 +239,11 @@ def _wordnet_place() -> Any:
     )
 
 
-def _wordnet() -> tuple[Callable, Callable]:
+def _open_wordnet() -> tuple[Callable, Callable]:
     from nltk.corpus.reader.wordnet import WordNetCorpusReader
 
     class Reader(WordNetCorpusReader):
-        """NLTK's reader without what system packages leave out and synonyms do not need."""
+        """NLTK's reader without files that system packages lack and synonyms do not need."""
 
         def open(self, file: str) -> Any:
             if file == "lexnames":  # names of the lexicographers' files
@@ -224,13 +251,16 @@ def _wordnet() -> tuple[Callable, Callable]:
             return super().open(file)
 
         def map_wn(self, version: str = "wordnet") -> None:
-            """Skip the map to other versions: it serves other languages only."""
+            """Skip the map to other versions, which is only for other languages."""
 
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="The multilingual functions")
-        reader = Reader(_wordnet_place(), None)
+        reader = Reader(_find_wordnet(), None)
 
     def predict(word: str, pos: str | None = None) -> list[str]:
-        return [lemma.name() for synset in reader.synsets(word, pos=pos) for lemma in synset.lemmas()]
+        names: list[str] = []
+        for synset in reader.synsets(word, pos=pos):
+            names += [lemma.name() for lemma in synset.lemmas()]
+        return names
 
     return predict, lambda word: {pos: len(reader.synsets(word, pos=pos)) for pos in "nvar"}

@@ -1,4 +1,4 @@
-"""Augmentations that drop words: crop, deletion, delete-one-word."""
+"""Augmentations that remove words: crop, deletion, delete-one-word."""
 
 import math
 from collections.abc import Sequence
@@ -8,10 +8,17 @@ from replicse.augment.lines import each_line, each_words
 
 
 def crop(lines: Sequence[str], *, seed: int, keep: float, unit: str, position: str) -> list[str]:
-    """Return a contiguous part of every line.
+    """Crop each line to a contiguous part.
 
-    SimCSE's crop keeps max(1, round(keep * n)) whole words, the window starting anywhere or (`prefix`) at the
-    first word; the reproducibility study keeps the first floor(keep * n) characters (at least one).
+    SimCSE keeps max(1, round(keep * n)) words from a random position. The reproducibility study keeps the first
+    floor(keep * n) characters, at least one.
+
+    Args:
+        lines: the lines.
+        seed: the seed.
+        keep: the share to keep.
+        unit: "word" or "character".
+        position: "window" to start anywhere, or "prefix" to start at the beginning.
     """
 
     def cut_words(words: list[str], random: Random) -> list[str]:
@@ -24,37 +31,45 @@ def crop(lines: Sequence[str], *, seed: int, keep: float, unit: str, position: s
         kept = max(1, _floor(keep * len(line)))
         if position == "prefix":
             return line[:kept]
-        # A window may not start with a blank: of one character it would be an empty sentence.
-        start = random.choice([i for i in range(len(line) - kept + 1) if not line[i].isspace()])
+        # Not from a blank, because a window of one character would be an empty sentence.
+        starts = [start for start in range(len(line) - kept + 1) if not line[start].isspace()]
+        start = random.choice(starts)
         return line[start : start + kept]
 
-    return each_words(lines, seed, cut_words) if unit == "word" else each_line(lines, seed, cut_characters)
+    if unit == "word":
+        return each_words(lines, seed, cut_words)
+    return each_line(lines, seed, cut_characters)
 
 
 def deletion(lines: Sequence[str], *, seed: int, rate: float, rounding: str) -> list[str]:
-    """Return every line without a random `rate` of its words, in order, at least one word left.
+    """Delete a share of random words from each line; at least one word is kept.
 
-    `round` deletes round(rate * n) words (SimCSE); `keep-floor` keeps floor((1 - rate) * n), which deletes
-    slightly more (the reproducibility study).
+    Args:
+        lines: the lines.
+        seed: the seed.
+        rate: the share to delete.
+        rounding: "round" deletes round(rate * n) words (SimCSE), "keep-floor" keeps floor((1 - rate) * n) words, which
+            deletes slightly more (the reproducibility study).
     """
 
     def delete(words: list[str], random: Random) -> list[str]:
-        n = len(words)
-        kept = n - round(rate * n) if rounding == "round" else _floor((1 - rate) * n)
-        return _subset(words, max(1, kept), random)
+        count = len(words)
+        kept = count - round(rate * count) if rounding == "round" else _floor((1 - rate) * count)
+        return _choose_words(words, max(1, kept), random)
 
     return each_words(lines, seed, delete)
 
 
 def delete_one_word(lines: Sequence[str], *, seed: int) -> list[str]:
-    """Return every line without one uniformly random word; a one-word line stays as it is."""
-    return each_words(lines, seed, lambda words, random: _subset(words, max(1, len(words) - 1), random))
+    """Delete a random word from each line; lines of one word are not changed."""
+    return each_words(lines, seed, lambda words, random: _choose_words(words, max(1, len(words) - 1), random))
 
 
-def _subset(words: list[str], kept: int, random: Random) -> list[str]:
-    return [words[i] for i in sorted(random.sample(range(len(words)), kept))]
+def _choose_words(words: list[str], kept: int, random: Random) -> list[str]:
+    """Return random words in their order."""
+    return [words[place] for place in sorted(random.sample(range(len(words)), kept))]
 
 
 def _floor(value: float) -> int:
-    """Return the floor, with 2.9999999996 taken as the 3 that decimal arithmetic gives."""
+    """Return the floor of a value with a tolerance of 1e-9: decimal 3 can be 2.9999999996 in binary."""
     return math.floor(value + 1e-9)

@@ -1,4 +1,4 @@
-"""The `replicse` command line: each verb is a module that imports only what it needs."""
+"""The `replicse` command line, with a module for each verb."""
 
 import atexit
 import errno
@@ -77,7 +77,7 @@ def help_text(groups: Iterable[str]) -> str:
 
 
 def without_verb(words: Sequence[str]) -> int:
-    """Handle a command without a verb: print help or the version, or suggest the nearest verb."""
+    """Handle a command without a verb: help, version, nearest verb."""
     if not words:
         print(help_text([EVERYDAY]), "all verbs: replicse --help", sep="\n")
     elif words[0] in ("-h", "--help"):
@@ -95,7 +95,10 @@ def without_verb(words: Sequence[str]) -> int:
 
 
 def print_documentation(names: Sequence[str]) -> None:
-    """Print pages of the documentation, or their list; BadInput names the nearest page."""
+    """Print pages of the documentation, or their list.
+
+    BadInput names the nearest page.
+    """
     from replicse.cli.manual import find_pages, read_page
 
     if names:
@@ -109,7 +112,10 @@ def print_documentation(names: Sequence[str]) -> None:
 
 
 def verb_parser(verb: str) -> Parser:
-    """Return the parser of a verb with its arguments; parsed arguments contain the function that runs it."""
+    """Return the parser of a verb with its arguments.
+
+    Parsed arguments contain the function that runs it.
+    """
     about = (VERBS | INTERNAL)[verb]
     description = f"{about[0].upper()}{about[1:]}."
     parser = Parser(prog=f"replicse {verb}", description=description, add_help=False)

@@ -21,12 +21,12 @@ from replicse.compile.cache import load_or_compile
 from replicse.compile.job_states import JobStates
 from replicse.compile.study import Study
 from replicse.compile.study_record import describe_study
-from replicse.judge.adjudicate import adjudicate, items_with_variants
-from replicse.judge.document import report
-from replicse.judge.judgements import Explained, Judgements
-from replicse.judge.measurements import Measurements
-from replicse.judge.study import results_of
-from replicse.judge.table import ItemResult
+from replicse.judge.adjudication.adjudicate import adjudicate, items_with_variants
+from replicse.judge.report.build_report import report
+from replicse.judge.report.judge_study import results_of
+from replicse.judge.report.judgements import Explained, Judgements
+from replicse.judge.values.measurements import Measurements
+from replicse.judge.verdicts.table import ItemResult
 from replicse.printable import several
 from replicse.registry.suites import unit_of
 from replicse.show.content.numbers import effect_text, finest_rounding, signed
@@ -44,7 +44,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> None:
-    """Print what each protocol of an item explains, from the evaluations there are; say how the others are run."""
+    """Print the gap that each protocol of an item explains."""
     named: list[str] = []
     if arguments.item is not None:
         shown, named = selected_items(arguments, arguments.item)
@@ -103,7 +103,10 @@ def run_text(item: str) -> str:
 
 
 def by_cell(rows: Iterable[Explained]) -> list[list[Explained]]:
-    """Group variants by cell; explained cells, and in each the strongest variant, come first."""
+    """Group variants by cell.
+
+    Explained cells, and in each the strongest variant, come first.
+    """
     cells: dict[CellId, list[Explained]] = {}
     for row in rows:
         cells.setdefault(row.cell, []).append(row)
@@ -119,7 +122,7 @@ def explained_first(row: Explained) -> tuple[object, ...]:
 
 
 def cell_lines(cell: Sequence[Explained], item: ItemResult) -> list[str]:
-    """Format a cell's gap and the variant that explains most of it, in two lines."""
+    """Format a cell's gap and the strongest variant in two lines."""
     first, *others = cell
     signed_text = partial(signed, rounding=finest_rounding((first.reported, first.reported_other)))
     against = f"{first.reported_other} in {first.other_paper}" if first.other else "ours as described"
@@ -137,7 +140,7 @@ def cell_lines(cell: Sequence[Explained], item: ItemResult) -> list[str]:
 
 
 def variant_facts(row: Explained, plan: Study) -> dict[str, Any]:
-    """Return a variant as plain data, with published numbers as floats and the unit."""
+    """Return a variant as plain data, with numbers as floats."""
     printed = {"reported": _value(row.reported), "reported_other": _value(row.reported_other)}
     column = next(each for each in plan.items[row.item].columns if each.id == row.column)
     return {**asdict(row), **printed, "unit": unit_of(column.metric_path)}

@@ -1,4 +1,4 @@
-"""Print answers: lines that fit the terminal for people, or JSON for programs."""
+"""Print answers as lines for people or as JSON for programs."""
 
 import json
 import os
@@ -57,7 +57,9 @@ def on_a_screen(
     foot: Iterable[str] = (),
     short: bool = False,
 ) -> Iterator[str]:
-    """Yield the lines of an answer; without --all only complete parts that fit a screen.
+    """Yield the lines of an answer, as many as fit on a screen.
+
+    Only complete parts are shown; --all shows everything.
 
     Args:
         arguments: The parsed arguments.
@@ -96,17 +98,23 @@ def answer(as_json: bool, document: object, lines: Iterable[str], **units: str) 
 
 
 def room() -> int:
-    """Return the width of lines: COLUMNS, or the width of the terminal, or 80 for a file or pipe."""
+    """Return the width of lines.
+
+    It is COLUMNS, the width of the terminal, or 80 for a file or pipe.
+    """
     return shutil.get_terminal_size((WIDTH, 0)).columns
 
 
 def coloured() -> bool:
-    """Return whether the output goes to a terminal and NO_COLOR is not set (no-color.org)."""
+    """Return whether output is colored: a terminal without NO_COLOR."""
     return sys.stdout.isatty() and not os.environ.get("NO_COLOR")
 
 
 def wrapped(lines: Iterable[str]) -> Iterator[str]:
-    """Wrap lines to the terminal with indented continuations; commands are not broken."""
+    """Wrap lines to the terminal with indented continuations.
+
+    Commands are not broken.
+    """
     for line in lines:
         if len(line) <= room() or re.match(r"\s*replicse [a-z]+( |$)", line):
             yield line

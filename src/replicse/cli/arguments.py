@@ -10,7 +10,7 @@ from replicse.compile.cache import load_or_compile
 from replicse.compile.paths import Paths
 from replicse.compile.study import Study
 from replicse.errors import BadInput
-from replicse.judge.folder import study_folder
+from replicse.judge.values.folder import study_folder
 from replicse.registry.artefacts import CONFIG, DATA
 from replicse.registry.poolings import pooling_of
 from replicse.spec.config import (
@@ -46,7 +46,7 @@ def add_study_argument(parser: ArgumentParser) -> None:
 
 
 def add_workflow_argument(parser: ArgumentParser) -> None:
-    """Add --workflow, the folder of papers and scales, which the workflow passes to jobs."""
+    """Add --workflow, the folder of papers and scales."""
     parser.add_argument(
         "--workflow",
         type=Path,
@@ -63,14 +63,17 @@ def add_items_argument(parser: ArgumentParser) -> None:
 
 
 def study_file(name: str) -> Path:
-    """Return the config file of a study, which is named by the file, its folder or a committed study's name."""
+    """Return the config file of a study.
+
+    `name` is the file, its folder or a committed study's name.
+    """
     file = Path(name)
     named = bool(file.suffix) and not file.is_dir()
     return file if named else study_folder(name) / CONFIG
 
 
 def check_here(record: Path, paths: Paths) -> None:
-    """Raise BadInput if a study was run in another folder, because its results are read from this one."""
+    """Raise BadInput if a study was run in another folder."""
     was_run = record.name == CONFIG and record.with_name(DATA).exists()
     if was_run and record.resolve() != Path(paths.config).resolve():
         raise BadInput(f"{record}: not {paths.config} of this folder; start replicse where the study was run")
@@ -99,14 +102,17 @@ def asked(config: dict[str, Any], arguments: Namespace) -> dict[str, Any]:
 
 
 def own_papers(config: Mapping[str, Any], arguments: Namespace) -> dict[str, Any]:
-    """Return the papers of this folder as a config; {} without any, or if others are selected."""
+    """Return the papers of this folder as a config.
+
+    Return {} if there are none, or if other papers are selected.
+    """
     keys = [file.parent.name for file in sorted(Path().glob("papers/*/paper.yaml"))]
     named = arguments.config or arguments.study or config.get("papers") != "all"
     return {"papers": by_paper(keys)} if keys and not named else {}
 
 
 def config_layers(arguments: Namespace) -> tuple[list[Path], dict[str, str]]:
-    """Return the config files, each merged over the one before, and the settings of --config by key."""
+    """Return the config files and the settings of --config."""
     if arguments.seeds is not None and not 1 <= arguments.seeds <= MOST_SEEDS:
         raise BadInput(f"--seeds is {arguments.seeds}; expected 1 to {MOST_SEEDS:,}")
     settings: dict[str, str] = {}
@@ -129,7 +135,7 @@ def config_layers(arguments: Namespace) -> tuple[list[Path], dict[str, str]]:
 
 
 def own_rows(words: Iterable[str]) -> dict[str, dict[str, str]]:
-    """Parse rows of the form NAME=FOLDER or NAME=HUB-ID, each with an optional :POOLING."""
+    """Parse rows such as NAME=FOLDER or NAME=HUB-ID:POOLING."""
     rows: dict[str, dict[str, str]] = {}
     for word in words:
         name, mark, place = word.partition("=")
@@ -148,6 +154,9 @@ def own_rows(words: Iterable[str]) -> dict[str, dict[str, str]]:
 
 
 def chosen_study(arguments: Namespace, only: str = "") -> Study:
-    """Load or compile the selected study; with `only`, a study that contains this item is enough."""
+    """Load or compile the selected study.
+
+    With `only`, a study that contains this item is enough.
+    """
     config, file = chosen_config(arguments, own=True)
     return load_or_compile(config, arguments.workflow, file, only)

@@ -1,4 +1,4 @@
-"""The verb `audit`: check the published numbers against each other and the datasets."""
+"""The verb `audit`: check published numbers against each other."""
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Sequence
@@ -6,8 +6,8 @@ from dataclasses import asdict
 
 from replicse.cli.answers import SCREEN, add_all_argument, answer, on_a_screen, room, shortened
 from replicse.cli.arguments import add_study_argument, add_workflow_argument, study_file
-from replicse.judge.audit import audit, audit_plan, findings_on, findings_on_items
-from replicse.judge.judgements import Finding
+from replicse.judge.audit.audit_papers import audit, audit_plan, findings_on, findings_on_items
+from replicse.judge.report.judgements import Finding
 from replicse.printable import several
 from replicse.show.content.audited import audit_parts, audit_text
 from replicse.spec.config import SHIPPED, checked_config, read_config
@@ -24,7 +24,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> None:
-    """Check the papers' printed numbers against each other and against the data sets."""
+    """Check published numbers against each other and the datasets."""
     file = study_file(arguments.study) if arguments.study else SHIPPED
     there = arguments.study or file.is_file()
     config = checked_config(read_config([file]), str(file)) if there else None
@@ -40,7 +40,10 @@ def run(arguments: Namespace) -> None:
 
 
 def audit_lines(findings: Sequence[Finding], arguments: Namespace) -> Iterator[str]:
-    """Yield the number of findings, then the findings; one line each if they do not fit a screen."""
+    """Yield the number of findings, then the findings.
+
+    Each has one line if they do not fit on a screen.
+    """
     whole = audit_text(findings, room()).splitlines()
     if arguments.all or len(whole) <= SCREEN:
         return iter(whole)

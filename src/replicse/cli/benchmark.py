@@ -41,7 +41,10 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> int:
-    """Measure steps of a study's commonest trainings on this machine; `replicse plan` takes its hours from them."""
+    """Measure steps of a study's commonest trainings on this machine.
+
+    `replicse plan` takes its hours from them.
+    """
     if arguments.steps < 2:
         raise BadInput(f"--steps is {arguments.steps}; expected at least 2")
     plan = chosen_study(arguments)
@@ -61,7 +64,7 @@ def file_name(device: str) -> str:
 
 
 def measured_here(plan: Study, arguments: Namespace, say: Callable[[str], None]) -> Speed:
-    """Measure operations per second in steps of the commonest shapes of a study's runs.
+    """Measure operations per second of the commonest training steps.
 
     The first shape is measured in a second precision too, so that the two can be compared.
     """
@@ -101,7 +104,7 @@ def measured_here(plan: Study, arguments: Namespace, say: Callable[[str], None])
 
 
 def measured_shape(bench: "Bench", plan: Study, run: Run) -> dict[str, Any]:
-    """Measure rows and operations per second of a run's steps, and return them with the shape."""
+    """Measure rows and operations per second of a run's steps."""
     size, operations = known_size(plan, run), row_operations(run, run_sources(plan))
     assert operations is not None
     models = [
@@ -129,7 +132,7 @@ def shape_text(shape: Mapping[str, Any]) -> str:
 
 
 def mean_flops(shapes: Iterable[Mapping[str, Any]]) -> dict[Precision, float]:
-    """Return operations per second by precision, as geometric means over the measured shapes."""
+    """Return operations per second by precision, as geometric means."""
     by_precision: dict[Precision, list[float]] = {}
     for shape in shapes:
         by_precision.setdefault(shape["precision"], []).append(shape["flops"])
@@ -164,7 +167,10 @@ def commonest_runs(plan: Study) -> list[Run]:
 
 
 def known_size(plan: Study, run: Run) -> tuple[int, int]:
-    """Return the layers and the width of a run's encoder; raises BadInput if they are unknown."""
+    """Return the layers and the width of a run's encoder.
+
+    Raises BadInput if they are unknown.
+    """
     size = sizes_of(run.init, run_sources(plan))
     if size is None:
         raise BadInput(UNKNOWN)

@@ -9,15 +9,17 @@ from replicse.cli.answers import add_all_argument, answer, on_a_screen, room, sh
 from replicse.cli.arguments import add_study_arguments
 from replicse.cli.selected_study import selected_study
 from replicse.errors import check_known
-from replicse.judge.claims import cells_read, judge_claims, study_claims
-from replicse.judge.judgements import JudgedClaim
-from replicse.judge.record_measurements import RecordMeasurements
-from replicse.judge.study import claim_numbers, results_of
+from replicse.judge.claims.judge_claims import cells_read, judge_claims, study_claims
+from replicse.judge.report.judge_study import claim_numbers, results_of
+from replicse.judge.report.judgements import JudgedClaim
+from replicse.judge.values.record_measurements import RecordMeasurements
+from replicse.judge.verdicts.table import ItemResult
 from replicse.printable import several
 from replicse.show.content.outcomes import FOR_OR_AGAINST, SYMBOLS, contradicted, marked, probability_text
 from replicse.spec.counterparts import counterparts
 
 FEW_CLAIMS = 3  # up to this number, claims are shown in full
+FEW_CELLS = 6  # of a claim, whose numbers are shown
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -28,7 +30,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> None:
-    """Judge every claim in print, in the numbers of the study that repeated its paper, and in ours."""
+    """Judge each claim by the printed numbers, by the numbers of a study that repeated its paper, and by ours."""
     shown = selected_study(arguments)
     plan = shown.plan
     claims = study_claims(plan.names, plan.studied)
@@ -49,7 +51,8 @@ def run(arguments: Namespace) -> None:
     counts = count_lines(rows, repeated, "others" if others else "our runs")
     head = [f"{where}: {several(len(rows), 'claim')}", *counts]
     whole = arguments.all or len(rows) <= FEW_CLAIMS
-    lines = on_a_screen(arguments, head, claim_lines(rows, repeated, whole), "claim", short=not whole)
+    parts = claim_lines(rows, repeated, whole, cell_numbers(results))
+    lines = on_a_screen(arguments, head, parts, "claim", short=not whole)
     answer(arguments.json, document, lines, probability="1", n_seeds="count")
 
 
@@ -68,19 +71,32 @@ def count_lines(
         yield f"{view}: {', '.join(counted)}"
 
 
-def claim_lines(
-    rows: Sequence[JudgedClaim], repeated: Mapping[str, str], complete: bool
-) -> Iterator[list[str]]:
-    """Yield the lines of each claim.
+def cell_numbers(results: Iterable[ItemResult]) -> dict[str, str]:
+    """Return the printed number and ours of each cell as text, by the names of the cell with and without metric."""
+    numbers: dict[str, str] = {}
+    for result in results:
+        for name, cell in result.described.items():
+            printed = cell.reported.value if cell.reported else "nothing printed"
+            ours = "no number of ours" if cell.reproduced is None else f"ours {cell.reproduced:.2f}"
+            numbers[str(name)] = f"{printed}, {ours}"
+            numbers.setdefault(name.short, numbers[str(name)])
+    return numbers
 
-    Args:
-        rows: The judged claims.
-        repeated: The citation of the study that repeated a paper, by paper.
-        complete: Whether to show claims in full and in the papers' order. Otherwise each has two lines, and claims that
-            our runs decide come first, then claims that the published numbers contradict.
+
+def claim_lines(
+    rows: Sequence[JudgedClaim],
+    repeated: Mapping[str, str],
+    complete: bool,
+    numbers: Mapping[str, str] | None = None,
+) -> Iterator[list[str]]:
+    """Yield the lines of each claim in the papers' order if `complete`, with place, remarks and the numbers of cells.
+
+    Otherwise yield two lines a claim: first claims that our runs decide, then claims that the printed numbers
+    contradict.
     """
     if complete:
-        yield from (list(_whole(row, repeated, rows)) for row in rows)
+        for row in rows:
+            yield [*_whole(row, repeated, rows), *_cell_lines(row, numbers or {})]
         return
     order = [*FOR_OR_AGAINST, "supported", "contradicted", "undetermined"]
     decided = [row for outcome in order for row in rows if row.ours == outcome]
@@ -89,6 +105,19 @@ def claim_lines(
     for row in [*decided, *refuted, *others]:
         heading = f"{_outcome(row)}; in print {row.reported}: {row.claim}"
         yield [shortened(line, room()) for line in (heading, f"  {row.text}")]
+
+
+def _cell_lines(row: JudgedClaim, numbers: Mapping[str, str]) -> Iterator[str]:
+    """Yield the reason of an outcome, the numbers of a few cells, and the command that shows the first of them."""
+    if row.reason:
+        yield from textwrap.wrap(row.reason, room(), initial_indent="  ", subsequent_indent="  ")
+    known = [cell for cell in row.cells if cell in numbers]
+    for cell in known[:FEW_CELLS]:
+        yield f"  {cell}: {numbers[cell]}"
+    if len(known) > FEW_CELLS:
+        yield f"  {several(len(known) - FEW_CELLS, 'more cell')}: --json"
+    if known:
+        yield f"  replicse why {known[0]}"
 
 
 def repeating(row: JudgedClaim, repeated: Mapping[str, str]) -> str:

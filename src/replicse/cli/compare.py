@@ -8,11 +8,17 @@ from itertools import chain, islice
 from pathlib import Path
 
 from replicse.cli.answers import add_all_argument, on_a_screen, print_block, print_json, room
-from replicse.judge.compare import Comparison, compare
-from replicse.judge.folder import study_folder
-from replicse.judge.result_differences import NUMERICS, ComparedScore, Differences, Pair, compare_results
-from replicse.judge.result_files import read_results
-from replicse.judge.result_scores import AVERAGED
+from replicse.judge.values.compare import Comparison, compare
+from replicse.judge.values.folder import study_folder
+from replicse.judge.values.result_differences import (
+    NUMERICS,
+    ComparedScore,
+    Differences,
+    Pair,
+    compare_results,
+)
+from replicse.judge.values.result_files import read_results
+from replicse.judge.values.result_scores import AVERAGED
 from replicse.printable import columns, several, some
 from replicse.registry.suites import unit_of
 from replicse.spec.config import use_all_plugins
@@ -33,7 +39,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> None:
-    """Say what differs between the numbers of two results folders: of the same runs, or of two models of others."""
+    """Compare two results: of a study, or of models evaluated by other tools."""
     if not _of_a_study(arguments.a) and not _of_a_study(arguments.b):
         compare_others(arguments, arguments.a, arguments.b)
         return
@@ -49,12 +55,12 @@ def run(arguments: Namespace) -> None:
 
 
 def _of_a_study(name: str) -> bool:
-    """Return whether a name is a study's folder, or may be the name of a committed study."""
+    """Return whether a name is a study's folder or a committed study."""
     return Path(name, "items").is_dir() or (Path(name).name == name and not Path(name).exists())
 
 
 def comparison_lines(comparison: Comparison, a: Path, b: Path) -> Iterator[str]:
-    """Yield the machines, the number of cells by state, and the runs that differ."""
+    """Yield machines, the number of cells by state, and differing runs."""
     for name, folder, machines in (("A", a, comparison.machines_a), ("B", b, comparison.machines_b)):
         mixed = f", mixed: {len(machines)} machines" if len(machines) > 1 else ""
         yield f"{name} is {folder}{mixed}"
@@ -96,7 +102,7 @@ def _text(number: float | None, sign: str = "") -> str:
 
 
 def compare_others(arguments: Namespace, a: str, b: str, markdown: bool = False) -> None:
-    """Print the scores of two models evaluated by other tools, then the other differences."""
+    """Print the scores of two results of other tools, then differences."""
     found = compare_results(read_results(Path(a)), read_results(Path(b)))
     if arguments.json:
         print_json({**asdict(found), "numerics": NUMERICS})
@@ -107,7 +113,10 @@ def compare_others(arguments: Namespace, a: str, b: str, markdown: bool = False)
 
 
 def score_rows(scores: Mapping[str, ComparedScore]) -> Iterator[list[str]]:
-    """Yield the heading and each score, differing scores first; a long name is on a separate line."""
+    """Yield the heading and each score, differing scores first.
+
+    A long name is on a separate line.
+    """
     order: dict[str, int] = {"beyond numerics": 0, "within numerics": 1, "equal": 1, "other data": 2}
     rows: list[list[Sequence[str] | str]] = []
     for name, score in sorted(scores.items(), key=lambda each: order[each[1].standing]):
@@ -120,7 +129,7 @@ def score_rows(scores: Mapping[str, ComparedScore]) -> Iterator[list[str]]:
 
 
 def difference_lines(found: Differences) -> Iterator[str]:
-    """Yield how many scores differ, and whether both results have the same data, encoder and prompts."""
+    """Yield how many scores differ, and whether the inputs are equal."""
     yield f"A is {found.a}, B is {found.b}"
     scores = {name: score for name, score in found.scores.items() if name not in AVERAGED}
     standings = [score.standing for score in scores.values()]
@@ -138,7 +147,7 @@ def difference_lines(found: Differences) -> Iterator[str]:
 
 
 def other_lines(found: Differences) -> Iterator[str]:
-    """Yield scores that only one result has, files that were not read, and differing settings."""
+    """Yield scores of only one result, unread files, differing settings."""
     for name, only, remarks in (("A", found.only_a, found.remarks_a), ("B", found.only_b, found.remarks_b)):
         yield from ([f"Only in {name}: {some(only)}"] if only else [])
         yield from (f"{name}: {remark}" for remark in remarks)

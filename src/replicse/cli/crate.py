@@ -22,7 +22,7 @@ CONFIG_HEAD = "# The config of the study in reports/studies: replicse run trains
 
 
 def files_of(name: str, paths: Paths, plan: Study) -> Iterator[tuple[Path, str]]:
-    """Yield the files of a study, each with its place in the crate, which is a workspace.
+    """Yield the files of a study with their paths in the crate.
 
     These are its results, figures and plug-ins, the papers, scales and pins of the workspace, and below `workflow`
     those that the package or the checkout contains. The workflow stays apart, because its scales adjust the recipes of
@@ -47,7 +47,7 @@ def files_of(name: str, paths: Paths, plan: Study) -> Iterator[tuple[Path, str]]
 
 
 def write_crate(name: str, paths: Paths, plan: Study, out: Path, evidence: Evidence | None = None) -> int:
-    """Write the crate of a committed study and return how many files it holds in addition to its metadata.
+    """Write the crate of a committed study and return its number of files.
 
     Args:
         name: the name of the study.
@@ -89,6 +89,6 @@ def write_crate(name: str, paths: Paths, plan: Study, out: Path, evidence: Evide
 
 
 def _facts(file: Path) -> dict[str, str]:
-    """Return what the crate says of a file: its size, its sha256 and its media type."""
+    """Return the size, sha256 and media type of a file."""
     kind = mimetypes.guess_type(file.name)[0] or "text/plain"
     return {"sha256": sha256_of(file), "contentSize": str(file.stat().st_size), "encodingFormat": kind}

@@ -1,4 +1,4 @@
-"""The evidence in the crate of a study: what its numbers were computed from, and the check that they follow from it."""
+"""Write and check the evidence for the numbers in a study's crate."""
 
 import re
 import shutil
@@ -11,10 +11,10 @@ from replicse.compile.paths import Paths
 from replicse.compile.study import Study, kept_checkpoint
 from replicse.errors import BadInput
 from replicse.files import read_json, sha256_of
-from replicse.judge.evaluation import check_evaluation, check_pairs, part_at
-from replicse.judge.folder import results_in, unpack_crate
-from replicse.judge.origins import record_in, records_of
-from replicse.judge.table import ROUNDING, ItemResult, SeedValue
+from replicse.judge.values.evaluation_files import check_evaluation, check_pairs, part_at
+from replicse.judge.values.folder import results_in, unpack_crate
+from replicse.judge.values.origins import record_in, records_of
+from replicse.judge.verdicts.table import ROUNDING, ItemResult, SeedValue
 from replicse.registry.artefacts import CONFIG, DISCARDED, ENCODER, METRICS, PROVENANCE, WEIGHTS
 
 EVIDENCE = "evidence.json"
@@ -22,7 +22,7 @@ CHECKSUM = re.compile(r"(?P<sha256>[0-9a-f]{64})  (?P<checkpoint>best|last)/")
 
 
 class Evidence:
-    """The files of the numbers of a committed study, in the results of the scale that it was kept from.
+    """The files behind the numbers of a committed study.
 
     Args:
         study: the study.
@@ -39,7 +39,7 @@ class Evidence:
 
     @property
     def exists(self) -> bool:
-        """Return whether the results of the scale are of this study: those of another config prove nothing."""
+        """Return whether the results of the scale belong to this study."""
         config = self.results / CONFIG
         return config.is_file() and read_json(config) == self.study.config.whole()
 
@@ -57,7 +57,7 @@ class Evidence:
                     yield file, f"runs/{run}/{name}"
 
     def summarize(self) -> dict[str, Any]:
-        """Return hours by device, checksums of the selected weights, and the versions and machines of all jobs."""
+        """Return hours by device, checksums of weights, versions and machines."""
         hours: dict[str, dict[str, float]] = {}
         environments: list[Mapping[str, Any]] = []
         for kind, records in (("training", self.runs), ("evaluation", self.evaluations)):
@@ -87,7 +87,7 @@ class Evidence:
         return missing
 
     def _checksums(self) -> dict[str, str]:
-        """Return the sha256 of the selected weights of each run, also if a complete study has removed them."""
+        """Return the sha256 of the selected weights of each run."""
         checksums = {}
         for run, checkpoint in self._selected():
             removed = checkpoint.parent / DISCARDED
@@ -100,13 +100,13 @@ class Evidence:
         return checksums
 
     def _selected(self) -> Iterator[tuple[str, Path]]:
-        """Yield each run of the study with the folder of the checkpoint that was selected."""
+        """Yield each run with the folder of its selected checkpoint."""
         for run in sorted(self.runs):
             yield run, self.results / "runs" / run / kept_checkpoint(self.study.runs[run])
 
 
 def validate_crate(crate: Path) -> dict[str, int]:
-    """Compute the scores of a crate's study again from its pairs, and compare all numbers of its cells with them.
+    """Compute the scores of a crate again and compare its cells with them.
 
     Nothing in the crate is run or imported.
 
@@ -135,7 +135,7 @@ def validate_crate(crate: Path) -> dict[str, int]:
 
 
 def check_numbers(items: Sequence[ItemResult], folder: Path) -> dict[str, int]:
-    """Check evaluations by their pairs, and the values of cells by the evaluations.
+    """Check evaluations against pairs, and cells against evaluations.
 
     Args:
         items: the results of items.
@@ -167,7 +167,7 @@ def check_numbers(items: Sequence[ItemResult], folder: Path) -> dict[str, int]:
 
 
 def _values_of(items: Sequence[ItemResult]) -> Iterator[tuple[str, str, str, float]]:
-    """Yield each number that is one measured score: its place, encoder, metric path, and the number."""
+    """Yield place, encoder, metric path and value of measured scores."""
     for result in items:
         scores = {column.id for column in result.columns if column.kind == "score"}
         for cell in result.cells:
@@ -180,7 +180,7 @@ def _values_of(items: Sequence[ItemResult]) -> Iterator[tuple[str, str, str, flo
 
 
 def _numbers_of(value: SeedValue) -> Iterator[tuple[str, float]]:
-    """Yield encoder and number of a value, or of each job that it is chosen from."""
+    """Yield encoder and number of a value, or of each job behind it."""
     for each in value.jobs or (value,):
         if each.encoder and isinstance(each.value, float):
             yield each.encoder, each.value

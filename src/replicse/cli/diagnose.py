@@ -1,4 +1,4 @@
-"""The verb that says whether a number is unusual, what differs from the paper, and what to try."""
+"""Say whether a number is unusual, which settings differ from the paper, and what to try."""
 
 import logging
 import os
@@ -20,15 +20,15 @@ from replicse.cli.diagnosis import (
     variant_parts,
 )
 from replicse.errors import BadInput, check_known, nearest
-from replicse.judge.diagnosis import Diagnosis, check_number, diagnose
-from replicse.judge.published import PublishedCell, published_cell
-from replicse.judge.record_diagnosis import add_record, recorded_cell
-from replicse.judge.record_measurements import load_record_measurements
-from replicse.judge.result_files import read_results
-from replicse.judge.result_scores import AVERAGED
+from replicse.judge.adjudication.diagnosis import Diagnosis, check_number, diagnose
+from replicse.judge.adjudication.published import PublishedCell, published_cell
+from replicse.judge.adjudication.record_diagnosis import add_record, recorded_cell
+from replicse.judge.values.record_measurements import load_record_measurements
+from replicse.judge.values.result_files import read_results
+from replicse.judge.values.result_scores import AVERAGED
 from replicse.printable import some
 from replicse.registry.poolings import PoolingParameters
-from replicse.registry.suites import AGGREGATIONS, is_metric, known_paths
+from replicse.registry.suites import AGGREGATIONS, STS_TASKS, is_metric, known_paths
 from replicse.spec.causes import load_causes, load_measured
 from replicse.spec.config import use_all_plugins
 from replicse.spec.papers import load_papers
@@ -109,6 +109,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(arguments: Namespace) -> None:
     """Say whether a number is unusual, which settings are not the paper's, and what to try, the cheapest first."""
     arguments.all = arguments.all or arguments.markdown
+    refuse_assignments(arguments.words)
     if len(arguments.words) == 2:
         first, second = arguments.words
         compare_others(arguments, first, second, arguments.markdown)
@@ -121,6 +122,8 @@ def run(arguments: Namespace) -> None:
         arguments.encoder = arguments.encoder or next(iter(arguments.words), None)
         show_variants(arguments, checks_of(arguments))
         return
+    if arguments.encoder:
+        test_sets(arguments)
     found = diagnosed(arguments)
     checks = variants_of(arguments) if arguments.encoder else None
     if arguments.json:
@@ -136,6 +139,14 @@ def run(arguments: Namespace) -> None:
         short=bool(found.facts) and not found.explained,
     )
     print_block(lines, arguments.markdown)
+
+
+def refuse_assignments(words: Sequence[str]) -> None:
+    """Raise BadInput if a fact was written as NAME=VALUE instead of as an option."""
+    for word in words:
+        name, mark, value = word.partition("=")
+        if mark and name.lstrip("-") in FACTS:
+            raise BadInput(f'"{word}": write it as an option, --{name.lstrip("-")} {value}')
 
 
 def pooling_of(word: str, workflow: Path) -> str:
@@ -168,7 +179,6 @@ def checks_of(arguments: Namespace) -> tuple[str, ...]:
 
 def variants_of(arguments: Namespace, checks: Sequence[str] = ()) -> tuple[Mapping[str, Any], str]:
     """Return the scores of an encoder by variant, and the task that the number is of."""
-    from replicse.data.sets import data_folder
     from replicse.encoder.folders import MODULES, encoder_folder
     from replicse.encoder.sentence import SentenceEncoder
     from replicse.evaluation.variants import evaluate
@@ -176,18 +186,29 @@ def variants_of(arguments: Namespace, checks: Sequence[str] = ()) -> tuple[Mappi
 
     published = compared_with(arguments) if arguments.item or arguments.printed else None
     task = task_of(published.metric_path) if published else "avg"
+    root = test_sets(arguments)
+    set_threads(arguments.threads)
+    folder = encoder_folder(arguments.encoder)
+    # A pooling that the encoder's folder declares has priority over the one of the cell's row.
+    usual = published.settings.get("pooling") if published and not (folder / MODULES).is_file() else None
+    vectors = SentenceEncoder.open(folder, arguments.pooling or usual)
+    return evaluate(root, vectors, tuple(checks) or None, str(folder)), task
+
+
+def test_sets(arguments: Namespace) -> Path:
+    """Return the data root after its test sets were read, so that a missing file is named before a model is loaded."""
+    from replicse.data.sets import data_folder
+    from replicse.data.sts import load_sts
+
     place = arguments.data or os.environ.get("REPLICSE_DATA")
     if not arguments.encoder:
         raise BadInput("--check needs an encoder; name its folder")
     if not place:
         raise BadInput("an encoder is scored on test sets; add --data DIR, or set REPLICSE_DATA")
     root = data_folder(Path(place))
-    set_threads(arguments.threads)
-    folder = encoder_folder(arguments.encoder)
-    # What an encoder declares itself is how it is read, be the cell's row read otherwise.
-    usual = published.settings.get("pooling") if published and not (folder / MODULES).is_file() else None
-    vectors = SentenceEncoder.open(folder, arguments.pooling or usual)
-    return evaluate(root, vectors, tuple(checks) or None, str(folder)), task
+    for task in STS_TASKS:
+        load_sts(root, task)
+    return root
 
 
 def task_of(metric_path: str) -> str:

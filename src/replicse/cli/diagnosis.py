@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from replicse.cli.answers import room
-from replicse.judge.diagnosis import Diagnosis, Fact
+from replicse.judge.adjudication.diagnosis import Diagnosis, Fact
 from replicse.printable import columns, several, some
 from replicse.registry.suites import AS_READ, VARIANTS, range_of
 
@@ -12,13 +12,13 @@ from replicse.registry.suites import AS_READ, VARIANTS, range_of
 GIVES = 0.02
 SHOWN_EFFECTS = 2  # of a fact by others
 ORDERED = "What to try, the cheapest first:"
-UNORDERED = "No stated setting differs, so no cause comes before another. What to try, the cheapest first:"
+UNORDERED = "No setting that you gave differs from the paper. What to try, the cheapest first:"
 # The suites whose scores a variant of an evaluation changes.
 SIMILARITY = ("sts",)
 
 
 def standing_lines(found: Diagnosis) -> Iterator[str]:
-    """Yield where a number lies: next to the printed one, among seeds, among reruns, and what that means."""
+    """Yield how a number compares with the printed one, with seeds and with reruns, and what that means."""
     published, number = found.published, found.number
     printed = published.reported.value if published.reported else "nothing"
     if number is not None:
@@ -30,10 +30,16 @@ def standing_lines(found: Diagnosis) -> Iterator[str]:
         yield "No number and no cell is given: these are the known causes."
     if number is None:
         return
-    for spread in published.spreads:
+    reruns = f" ({some(list(published.reruns))})" if published.between_labs else ""
+    for place, spread in enumerate(published.spreads, 1):
         low, high = spread.bounds()
         such = "runs" if published.averaged == 1 else f"means of {published.averaged}"
-        yield f"{spread.name}: mean {spread.mean:.2f}, sd {spread.sd:.2f}; 95% of {such} in {low:.2f} to {high:.2f}."
+        # The spread of the reruns is the last one.
+        names = reruns if place == len(published.spreads) else ""
+        yield (
+            f"{spread.name}{names}: mean {spread.mean:.2f}, sd {spread.sd:.2f}; 95% of {such} in {low:.2f} to"
+            f" {high:.2f}."
+        )
     yield from retrained_lines(found)
     limits = range_of(published.metric_path)
     yield {
@@ -48,7 +54,7 @@ def standing_lines(found: Diagnosis) -> Iterator[str]:
 
 
 def retrained_lines(found: Diagnosis) -> Iterator[str]:
-    """Yield who trained the encoder again, how often, and in which range their numbers are."""
+    """Yield who trained the encoder again, how often, and the range of their scores."""
     recorded = found.recorded
     if recorded is None:
         return
@@ -63,23 +69,29 @@ def retrained_lines(found: Diagnosis) -> Iterator[str]:
 
 
 def diagnosis_parts(found: Diagnosis, encoder: str, details: bool) -> Iterator[Sequence[str]]:
-    """Yield, unless a number needs no explanation, the stated facts and what to try, each as its lines."""
+    """Yield the facts that were given and what to try, unless the number needs no explanation."""
     if found.explained:
         return
     groups = (
-        ("Stated, and not the paper's:", [fact for fact in found.facts if fact.papers is not None]),
-        ("Stated, the paper's not known:", [fact for fact in found.facts if fact.papers is None]),
+        ("Different from the paper:", [fact for fact in found.facts if fact.papers is not None]),
+        ("Unknown in the paper:", [fact for fact in found.facts if fact.papers is None]),
     )
     for heading, facts in groups:
         yield from _below(
             heading, [[*_fact_lines(found, fact, details)] for fact in facts if not fact.agrees]
         )
-    if struck := [f"{fact.name} {fact.value}" for fact in found.facts if fact.agrees]:
-        yield "", f"Same as the paper (ruled out): {', '.join(struck)}."
+    same = [option_text(fact) for fact in found.facts if fact.agrees]
+    if same:
+        yield "", f"Same as the paper, so ruled out: {', '.join(same)}."
     others = [cause.id for cause in found.causes if cause not in found.to_try]
     yield from _below(ORDERED if others else UNORDERED, [*_trials(found, encoder)])
     if others:
-        yield "", f"Nothing stated bears on: {', '.join(others)}."
+        yield "", f"No option that you gave is about: {', '.join(others)}."
+
+
+def option_text(fact: Fact) -> str:
+    """Return a fact as it is typed: `--pooling mean`."""
+    return f"--{fact.name} {fact.value}"
 
 
 def _below(heading: str, parts: Sequence[Sequence[str]]) -> Iterator[Sequence[str]]:
@@ -91,7 +103,7 @@ def _below(heading: str, parts: Sequence[Sequence[str]]) -> Iterator[Sequence[st
 def _fact_lines(found: Diagnosis, fact: Fact, details: bool) -> Iterator[str]:
     theirs = "" if fact.papers is None else f" (paper: {fact.papers})"
     bears = ", ".join(cause.id for cause in fact.causes) or "no known cause"
-    yield f"- {fact.name} {fact.value}{theirs}: {bears}"
+    yield f"- {option_text(fact)}{theirs}: {bears}"
     for effect in found.recorded_of(fact)[: None if details else SHOWN_EFFECTS]:
         yield f"    measured by {effect.source} in {effect.cell.rpartition('/')[0]}: {effect.text}"
     for cause in fact.causes if details else ():

@@ -1,4 +1,7 @@
-"""The verb that says what this machine has for a study, and what a study would still need. It imports torch last."""
+"""The verb `doctor`: check this machine for a study.
+
+It imports torch last.
+"""
 
 import importlib.metadata
 import importlib.util
@@ -47,7 +50,7 @@ SYMBOLS = {"ok": "✓", "note": "○", "missing": "✗"}
 
 @dataclass(frozen=True)
 class Check:
-    """One thing that was checked: `ok`, worth a `note`, or `missing`, with what was found and what to do."""
+    """A check with its state (`ok`, `note` or `missing`) and remedy."""
 
     what: str
     state: str
@@ -62,7 +65,10 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> int:
-    """Look at programs, hardware, the hub and the data files of a study; exit 1 where one is missing."""
+    """Look at programs, hardware, the hub and the data files of a study.
+
+    The exit code is 1 if one is missing.
+    """
     plan = chosen_study(arguments)
     findings = [*machine_findings(plan), *data_findings(plan)]
     document = {"scale": plan.scale.name, "findings": [asdict(one) for one in findings]}
@@ -71,7 +77,10 @@ def run(arguments: Namespace) -> int:
 
 
 def finding_lines(plan: Study, findings: Sequence[Check], arguments: Namespace) -> Iterator[str]:
-    """Yield what was found, each with its remedy; of more than a screen holds a line each, what is missing first."""
+    """Yield what was found, each with its remedy.
+
+    Of more than a screen holds a line each, what is missing first.
+    """
     heading = list(wrapped([f"scale {plan.scale.name}: {plan.scale.title}"]))
     whole = list(columns((row for one in findings for row in rows_of(one)), width=room()))
     if arguments.all or len(heading + whole) <= SCREEN:
@@ -143,7 +152,7 @@ def _gpu(plan: Study) -> Check:
 
 
 def gpu_build() -> str:
-    """Return the command that replaces a CPU build of torch by the GPU build of the same release.
+    """Return the command that replaces a CPU build of torch by a GPU build.
 
     pip install alone does nothing: to it, 2.13.0+cpu is 2.13.0. --force-reinstall would change other packages too.
     """
@@ -157,7 +166,7 @@ def _amount(what: str, amount: float, least: float) -> Check:
 
 
 def _disks(plan: Study) -> Iterator[Check]:
-    """Yield whether the disk of the results, and that of the hub's cache, have room for the study."""
+    """Yield whether the disks of results and hub cache are large enough."""
     kept = plan.runs.keys() - list_discarded(plan).keys()
     wanted = Cost(plan).saved_bytes(kept) / GIGABYTE
     here, cache = Path.cwd(), hub_cache()
@@ -202,13 +211,13 @@ def _slurm() -> Check:
 
 
 def _extras(plan: Study) -> Iterator[Check]:
-    """Yield each suite of the study that needs an extra of the package which is not installed."""
+    """Yield suites of the study whose extra packages are not installed."""
     names = sorted(current().suites.keys() & set().union(*plan.suites.values()))
     yield from _missing("packages", (to_install(name, plan.scale.suite_options(name)) for name in names))
 
 
 def data_findings(plan: Study) -> Iterator[Check]:
-    """Yield what a study reads from outside: files that exist, that have to be downloaded, or that are fetched."""
+    """Yield the data of a study: existing, to download, or fetched."""
     if plan.source == "embedded":
         yield Check("data", "ok", "generated, nothing to place")
     yield from _missing("data", [absent_root(plan), *absent(plan)])
@@ -241,7 +250,10 @@ def data_findings(plan: Study) -> Iterator[Check]:
 
 
 def _missing(what: str, sentences: Iterable[str | None]) -> Iterator[Check]:
-    """Yield what is missing: what a sentence says before its semicolon, and after it what to do."""
+    """Yield missing things.
+
+    The part of a sentence after its semicolon is the remedy.
+    """
     for sentence in filter(None, sentences):
         found, _, remedy = sentence.partition("; ")
         yield Check(what, "missing", found, remedy)

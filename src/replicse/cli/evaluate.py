@@ -133,7 +133,7 @@ def check_sizes(root: Path, suites: Mapping[str, Mapping[str, Any]]) -> dict[str
     Raises:
         BadInput: a set has another number of rows than the papers use.
     """
-    from replicse.data.sets import recorded_sets
+    from replicse.data.sets import recorded_sets, senteval_root
 
     if not root.is_dir():
         return {}
@@ -146,6 +146,12 @@ def check_sizes(root: Path, suites: Mapping[str, Mapping[str, Any]]) -> dict[str
     is_of_study = (root.resolve().parent / DATA).is_file()
     sizes = {} if is_of_study else load_datasets(workflow_folder()).plain()["sizes"]
     recorded = recorded_sets(root, sizes, [pattern for _, pattern in asked])
+    if not recorded and suites.keys() <= READ.keys():
+        senteval_root(root)
+        raise MissingData(
+            f"--data {root}: no evaluation set of {', '.join(suites)}; download SentEval's data again, or name"
+            " another folder"
+        )
     digests: dict[str, list[str]] = {}
     for suite, pattern in asked:
         for name, entry in recorded.items():

@@ -1,4 +1,4 @@
-"""The verb `fetch`: download all files that items need, so that a study runs offline."""
+"""The verb `fetch`: download all files that items need."""
 
 import shutil
 import sys
@@ -42,7 +42,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> None:
-    """Download what the items of a study need, or look up the commits that nothing pins yet."""
+    """Download the files of a study, or look up missing commits."""
     if arguments.pin:
         names = chosen_study(arguments).unpinned if arguments.items else None
         print("\n".join(pin(arguments.workflow, names, write=not arguments.dry_run)))
@@ -67,7 +67,10 @@ Way = Callable[[], object] | str
 
 
 def way(need: Need, plan: Study) -> Way:
-    """Return the action that fetches a need; it does nothing for a file that is in the data root."""
+    """Return the action that fetches a need.
+
+    It does nothing for a file that is in the data root.
+    """
     folder = Path(plan.paths.data).parent / "data"
     match need.kind:
         case "artefact":
@@ -91,7 +94,7 @@ def way(need: Need, plan: Study) -> Way:
 
 
 def _suite_action(suite: str, options: SuiteOptions) -> Way:
-    """Return the action that fetches the datasets of a suite, or a sentence if they cannot be fetched."""
+    """Return the action that fetches a suite's datasets, or a sentence."""
     if missing := to_install(suite, options):
         return missing
     fetch = getattr(import_module(current().suites[suite].module), "fetch", None)
@@ -108,7 +111,7 @@ def _artefact(name: str, workflow: Path, folder: Path) -> None:
 
 
 def listed(plan: Study, ways: list[tuple[Need, Way]], arguments: Namespace) -> Iterator[str]:
-    """Yield the total size, what must be downloaded manually, and each source with size and licence."""
+    """Yield the total size and each source with size and licence."""
     amount = amounts_text([need for need, _ in ways])
     head = [
         f"scale {plan.scale.name}: {len(ways)} to fetch, for {several(len(plan.items), 'item')}; {amount}"
@@ -125,7 +128,7 @@ def listed(plan: Study, ways: list[tuple[Need, Way]], arguments: Namespace) -> I
 
 
 def check_room(wanted: list[Need]) -> None:
-    """Raise BadInput if the disk of the hub's cache is too small for all downloads."""
+    """Raise BadInput if the hub cache's disk is too small."""
     place = hub_cache()
     free, (_, disk, _) = shutil.disk_usage(place).free, amounts(wanted)
     if free < disk:
@@ -143,7 +146,7 @@ def hub_cache() -> Path:
 
 
 def fetch_all(ways: list[tuple[Need, Way]]) -> None:
-    """Fetch one need after another; a failure is printed and does not stop the others.
+    """Fetch all needs, also after a failure, which is printed.
 
     Raises:
         MissingData: After all others, if downloads failed.

@@ -1,4 +1,4 @@
-"""The verb `init`: create a workspace, a paper or a plug-in from a skeleton."""
+"""The verb `init`: create a workspace, a paper or a plug-in."""
 
 import re
 from argparse import ArgumentParser, Namespace
@@ -47,7 +47,10 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> None:
-    """Create a workspace, or in one a paper or a plug-in with its test; nothing is overwritten."""
+    """Create a workspace, or in one a paper or a plug-in with its test.
+
+    Nothing is overwritten.
+    """
     kind, name = arguments.folder, arguments.name
     if name is None:
         if kind in ("paper", *EXTENSIONS):
@@ -99,7 +102,7 @@ def begin_plugin(kind: str, name: str) -> None:
 
 
 def named_in_config(plugin: str) -> str:
-    """Add a plug-in to config.yaml, or return instructions if that needs more than one line."""
+    """Add a plug-in to config.yaml, or return instructions."""
     text = SHIPPED.read_text(encoding="utf-8") if SHIPPED.is_file() else ""
     line = re.search(r"^plugins: \[(.*?)\]( +(?=#))?", text, re.MULTILINE)
     if line:

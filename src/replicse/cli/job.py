@@ -39,7 +39,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> int | None:
-    """Run a job and, when it has finished, copy its specification next to its outputs."""
+    """Run a job, then copy its specification next to its outputs."""
     specification = read_specification(arguments.specification)
     name = specification["stage"]
     stage: Stage = importlib.import_module(f"replicse.cli.stages.{name}").STAGE
@@ -62,7 +62,10 @@ def run(arguments: Namespace) -> int | None:
 
 
 def is_single_process(arguments: Namespace) -> bool:
-    """Return whether a job has one process; several processes of a run choose their devices together."""
+    """Return whether a job has one process.
+
+    Several processes of a run choose their devices together.
+    """
     count = max(arguments.processes, int(os.environ.get("WORLD_SIZE", "1")))
     return count == 1 and not arguments.join
 
@@ -86,6 +89,6 @@ def read_specification(file: Path) -> dict[str, Any]:
 
 
 def results_folder(file: Path, specification: Mapping[str, Any]) -> Path:
-    """Return the results folder of a specification, which lies in its folder `jobs`."""
+    """Return the results folder of a specification."""
     depth = 1 + len(Path(specification["stage"], specification["id"]).parts)
     return file.parents[depth - 1]

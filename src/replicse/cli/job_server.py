@@ -1,4 +1,4 @@
-"""The job server: it imports the modules that jobs share, forks for each job, and returns exit codes."""
+"""The job server, which imports shared modules and forks for each job."""
 
 import ast
 import contextlib
@@ -56,7 +56,7 @@ PATIENCE = 20.0  # seconds to wait for the rest of a request
 
 
 def start(threads: int) -> None:
-    """Start a server in this folder for jobs with a number of threads; it ends with this process.
+    """Start a server for jobs with a number of threads in this folder.
 
     No server is started if the system or the file system does not support Unix sockets.
     """
@@ -101,10 +101,13 @@ class Server(socketserver.ForkingMixIn, socketserver.UnixStreamServer):
 
 
 class ForkedJob(socketserver.BaseRequestHandler):
-    """A forked process that reads a request, runs the job and sends the exit code to its client."""
+    """A forked process that runs a job and sends the exit code."""
 
     def handle(self) -> None:
-        """Run a job as `python -m replicse` would; decline it if its environment differs."""
+        """Run a job as `python -m replicse` would.
+
+        Decline it if its environment differs.
+        """
         os.setpgid(0, 0)
         _set_apart()
         self.request.settimeout(PATIENCE)
@@ -125,14 +128,17 @@ class ForkedJob(socketserver.BaseRequestHandler):
 
 
 def _end_with(client: socket.socket) -> None:
-    """End this job and its children when its client is gone, because it may be started again."""
+    """End this job and its children when its client is gone.
+
+    The client may start it again.
+    """
     with contextlib.suppress(OSError):
         client.recv(1)
     os.killpg(0, signal.SIGKILL)
 
 
 def _settings(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return the numerical settings of an environment, which libraries read when they are imported."""
+    """Return the settings that libraries read when they are imported."""
     return {name: value for name, value in environment.items() if SETTINGS.fullmatch(name)}
 
 
@@ -160,7 +166,7 @@ def _exit_code(asked: Mapping[str, Any], descriptors: Sequence[int]) -> int:
 
 
 def _set_apart() -> None:
-    """Name this process as a job, and kill it if the server is killed, because it is then reported as failed."""
+    """Name this process as a job, and let it end with the server."""
     import ctypes
 
     library = ctypes.CDLL(None)
@@ -169,7 +175,10 @@ def _set_apart() -> None:
 
 
 def serve(descriptor: int, parent: int, address: str) -> None:
-    """Import shared modules and serve; exit if forking is not safe, so that jobs run as plain processes."""
+    """Import shared modules and serve.
+
+    Exit if forking is not safe, so that jobs run as plain processes.
+    """
     own = Path(address).stat().st_ino
     try:
         with socket.socket(fileno=descriptor) as listener:
@@ -205,7 +214,7 @@ def _build_models() -> None:
 
 
 def _optimise_nothing() -> None:
-    """Create an optimiser, because torch imports its compiler for the first one, which takes a second."""
+    """Create an optimiser, so that torch imports its compiler."""
     import torch
 
     torch.optim.AdamW([torch.nn.Parameter(torch.zeros(1))])

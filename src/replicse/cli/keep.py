@@ -1,4 +1,4 @@
-"""The verb that commits a study that has run, or writes a committed one as a crate."""
+"""Keep a finished study among the committed ones, or write a committed study as a crate."""
 
 import re
 import shutil
@@ -8,9 +8,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from replicse.cli.arguments import add_study_arguments, check_here, chosen_config, chosen_study, study_file
+from replicse.cli.arguments import add_study_arguments
 from replicse.cli.record_source import add_record_arguments, keep_record
 from replicse.cli.render import study_facts, write_kept
+from replicse.cli.selected_study import own_study, refuse_other_config
 from replicse.compile.cache import load_or_compile
 from replicse.compile.paths import Paths
 from replicse.compile.record_study import RECORD
@@ -19,13 +20,12 @@ from replicse.compile.study import Study
 from replicse.compile.study_record import describe_study
 from replicse.errors import BadInput, check_known
 from replicse.files import check_there, read_json, write_json, write_ordered
-from replicse.judge.folder import committed
-from replicse.judge.measurements import Measurements
-from replicse.judge.origins import Records, common_origin, records_of
-from replicse.judge.study import results_of
+from replicse.judge.report.judge_study import results_of
+from replicse.judge.values.folder import committed
+from replicse.judge.values.measurements import Measurements
+from replicse.judge.values.origins import Records, common_origin, records_of
 from replicse.printable import several
 from replicse.registry.artefacts import CONFIG, PROVENANCE
-from replicse.spec.config import checked_config
 
 NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
@@ -35,8 +35,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_study_arguments(
         parser, "replicse keep mine --config config/mine.yaml\n  replicse keep compact --crate compact.zip"
     )
-    parser.add_argument("name", help="of the folders reports/studies/NAME and figures/studies/NAME")
-    parser.add_argument("--replace", action="store_true", help="write a committed study of this name again")
+    parser.add_argument("name", help="name of the folders in reports/studies and figures/studies")
+    parser.add_argument("--replace", action="store_true", help="replace the committed study of this name")
     parser.add_argument(
         "--crate",
         type=Path,
@@ -53,7 +53,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> None:
-    """Put a study that has run among the committed ones, or write a committed one as an RO-Crate, as for Zenodo."""
+    """Write a finished study to reports/studies/NAME, or a committed study to an RO-Crate, as for Zenodo."""
     if not NAME.fullmatch(arguments.name):
         raise BadInput(f'name is "{arguments.name}"; expected small letters, digits and hyphens')
     if arguments.name == RECORD:
@@ -68,7 +68,8 @@ def run(arguments: Namespace) -> None:
     kept = Paths(plan.scale.name, arguments.name)
     if Path(kept.results, CONFIG).is_file() and not arguments.replace:
         raise BadInput(
-            f"{kept.results}: a committed study of this name exists; add --replace to write it again"
+            f"{kept.results}: a committed study of this name exists; choose another name, or add --replace to"
+            " overwrite it"
         )
     for item in plan.items.values():
         for file in plan.evaluation_files(item):
@@ -92,28 +93,14 @@ def run(arguments: Namespace) -> None:
 
 
 def finished_study(arguments: Namespace) -> Study:
-    """Load the study whose results are kept: the one that was last run at its scale.
+    """Load the study whose results are kept, chosen as for `report`.
 
     Raises:
-        BadInput: if the arguments choose another study, or one of another folder.
+        BadInput: if the study was run with another config than the arguments choose.
     """
-    if arguments.study:
-        plan = chosen_study(arguments)
-        check_here(study_file(arguments.study), plan.paths)
-        return plan
-    values, file = chosen_config(arguments, own=True)
-    chosen = checked_config(values, file)
-    record = Path(Paths(chosen.scale).config)
-    if not record.is_file():
-        return load_or_compile(chosen, arguments.workflow, file)
-    made = checked_config(read_json(record), str(record))
-    if made != chosen and (arguments.config or arguments.seeds):
-        differ = [key for key, value in made.whole().items() if value != chosen.whole()[key]]
-        raise BadInput(
-            f"{record}: the study was run with other {' and '.join(differ)} than the command asks for;"
-            " leave out --config and --seeds to keep it as it was run, or run it again"
-        )
-    return load_or_compile(made, arguments.workflow, str(record))
+    study = own_study(arguments, own=True).plan
+    refuse_other_config(study)
+    return study
 
 
 def refuse_outdated(study: Study) -> None:
@@ -160,7 +147,7 @@ def keep_crate(name: str, workflow: Path, out: Path | None, weights: Path | None
 
 
 def refuse_uncommitted(runs: Records, evaluations: Records, paths: Paths) -> None:
-    """Raise BadInput where the code, or what made a number, is not that of a commit, or nothing says what made it."""
+    """Raise BadInput if the code or a result has uncommitted changes, or a result has no record of its code."""
     from replicse.provenance.record import software
 
     if software()["dirty"]:
@@ -183,9 +170,9 @@ def _refuse_dirty(file: str, record: Mapping[str, Any], remedy: str) -> None:
 
 
 def made_facts(plan: Study, *made: Records) -> dict[str, Any]:
-    """Return the record of a study of your own: what the records of its numbers agree on, and what is so today.
+    """Return the record of a study: facts that all its results share, otherwise the facts of today.
 
-    Changes that were in no commit are marked, whichever of several commits they were made to.
+    `dirty` is true if any result was computed from code with uncommitted changes.
     """
     facts, alike = study_facts(describe_study(plan), read_json(plan.paths.data)), common_origin(*made)
     dirty = alike.get("dirty") if "commit" in alike else facts["dirty"] or alike.get("dirty")

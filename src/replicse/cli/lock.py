@@ -68,7 +68,7 @@ def artefacts(workflow: Path) -> dict[tuple[str, str], str]:
 
 
 def resolved(wanted: dict[tuple[str, str], str], old: Lock, names: Collection[str] | None) -> Lock:
-    """Add the hub's current commits of artefacts without a pin; complete pins stay.
+    """Add the hub's current commits of artefacts without a complete pin.
 
     An abbreviated pin is completed.
     """
@@ -84,7 +84,10 @@ def resolved(wanted: dict[tuple[str, str], str], old: Lock, names: Collection[st
 
 
 def commit_of(kind: str, name: str, revision: str) -> str:
-    """Return the commit of a repository at a branch, tag or abbreviated commit; raises MissingData offline."""
+    """Return the commit of a branch, tag or abbreviated commit.
+
+    Raises MissingData offline.
+    """
     try:
         if ABBREVIATED.fullmatch(revision):
             commits = (info.commit_id for info in HfApi().list_repo_commits(name, repo_type=kind))
@@ -101,7 +104,7 @@ def commit_of(kind: str, name: str, revision: str) -> str:
 
 
 def differences(old: Lock, new: Lock) -> list[str]:
-    """Return a line for each pin that is new, changed or removed, or one line if nothing changed."""
+    """Return a line for each pin that is new, changed or removed."""
     lines = []
     for before, after in ((old.models, new.models), (old.datasets, new.datasets)):
         for name in after | before:

@@ -1,4 +1,4 @@
-"""Print pages of the documentation in a terminal (`replicse help PAGE`), with their generated parts."""
+"""Print pages of the documentation (`replicse help PAGE`)."""
 
 import inspect
 import os
@@ -24,6 +24,8 @@ from replicse.spec.tables import Item
 from replicse.workspace import packaged
 
 MARK = re.compile(r"^<!-- generated: (\w+) -->$", re.MULTILINE)
+# The first names of the API page.
+FIRST = ("load", "evaluate", "train")
 # Classes and functions that plug-ins use, besides the public names.
 GIVEN = (
     "objective.terms.Step",
@@ -42,17 +44,28 @@ def find_pages() -> dict[str, Path]:
 
 
 def read_page(name: str) -> str:
-    """Load a page as Markdown and fill in its generated parts; BadInput names the nearest page."""
+    """Load a page as Markdown and fill in its generated parts.
+
+    BadInput names the nearest page.
+    """
     pages = find_pages()
     check_known(name, pages, f'no page is named "{name}"')
     return MARK.sub(lambda mark: GENERATED[mark[1]](), pages[name].read_text(encoding="utf-8"))
 
 
+def public_names() -> list[str]:
+    """Return the names on the API page in order: public names, then the types that plug-ins get."""
+    others = [name for name in resolve_name("replicse").__all__ if not name.startswith("_")]
+    return list(dict.fromkeys([*FIRST, *others, *GIVEN]))
+
+
 def interface() -> str:
-    """Return signatures and docstrings of the public names, and of the classes for plug-ins with their methods."""
-    public = resolve_name("replicse").__all__
+    """Return signature and docstring of each name on the API page.
+
+    The methods of classes are included.
+    """
     parts = []
-    for name in (*(name for name in public if not name.startswith("_")), *GIVEN):
+    for name in public_names():
         value = resolve_name(f"replicse.{name}")
         parts.append(f"## replicse.{name}\n\n{_described(name, value)}")
         members = vars(value).items() if isinstance(value, type) else ()
@@ -64,7 +77,7 @@ def interface() -> str:
 
 
 def _described(name: str, value: Any) -> str:
-    """Format name, signature and docstring of a function, class or property as a code block."""
+    """Format name, signature and docstring as a code block."""
     signature: object = ""
     with suppress(TypeError, ValueError):  # properties and some exception classes have no signature
         signature = inspect.signature(value)
@@ -88,7 +101,7 @@ def indented(text: str) -> str:
 
 
 def formats() -> str:
-    """Describe the keys of every kind of file, from the models that check them; shared parts come last."""
+    """Describe the keys of every kind of file; shared parts come last."""
     kinds = file_schemas()
     shared: dict[str, Mapping[str, Any]] = {}
     parts = []
@@ -101,7 +114,7 @@ def formats() -> str:
 
 
 def file_schemas() -> dict[str, dict[str, Any]]:
-    """Return the JSON Schema of every kind of file, generated from the models that check the files."""
+    """Return the JSON Schema of every kind of file."""
     kinds: dict[str, Any] = {
         "config": Config, "paper": About, "table": Item, "recipes": dict[str, Recipe], "protocols": list[Protocol],
         "claims": list[Claim], "corpora": Corpora, "sets": Sets, "scale": Scale, "datasets": Datasets,
@@ -110,7 +123,7 @@ def file_schemas() -> dict[str, dict[str, Any]]:
 
 
 def keys(schema: Mapping[str, Any]) -> str:
-    """Describe an object with a table of its keys, or any other value by its type."""
+    """Describe an object by its keys, and any other value by its type."""
     about = schema.get("description", "").replace("\n\n", "\n")
     if "properties" not in schema:
         return f"{about}\n\nA file is {kind(schema)}."

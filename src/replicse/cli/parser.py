@@ -1,4 +1,4 @@
-"""The parser of a verb, whose help fits a screen: examples, then one line for each argument."""
+"""The parser of a verb, whose help fits on a screen."""
 
 import argparse
 import textwrap
@@ -11,12 +11,18 @@ WIDTH = 80
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser with a compact help; options of further groups are described only if `explained`."""
+    """A parser with a compact help.
+
+    Options of further groups are described only if `explained`.
+    """
 
     explained = False
 
     def error(self, message: str) -> NoReturn:
-        """Exit with a mistake in the arguments; say how flags reach Snakemake, if the verb passes some on."""
+        """Exit with a mistake in the arguments.
+
+        Say how flags reach Snakemake, if the verb passes some on.
+        """
         if message.startswith("unrecognized arguments") and "further" in self._defaults:
             message += "; flags of Snakemake follow a lone --"
         super().error(message)
@@ -28,7 +34,7 @@ class Parser(argparse.ArgumentParser):
         return self.format_usage() + "\n".join(lines) + "\n"
 
     def _meanings(self) -> Iterator[str]:
-        """Yield a line for each argument, positional ones first, then the names of the others."""
+        """Yield a line for each argument, positional ones first."""
         first, second, *further = self._action_groups
         yield from _lines([*first._group_actions, *second._group_actions])
         for group in further:

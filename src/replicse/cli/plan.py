@@ -9,9 +9,10 @@ from replicse.compile.cost import duration_text
 from replicse.compile.needs import amounts_text, size_text
 from replicse.compile.remarks import adjusted_text
 from replicse.compile.summary import PartSummary, Summary, summary_of
-from replicse.judge.evidence import detectable_differences, detects
+from replicse.judge.verdicts.evidence import detectable_differences, detects
 from replicse.printable import columns, several
 
+RELEASED = "released"  # the target that evaluates the encoders that authors released
 FEW_ITEMS = 8  # with more items of several papers, a line shows a paper
 LARGE_RESULTS = 10e9  # bytes of weights above which the totals show the size
 FEW_LINES = 3  # with more remarks, only their number is printed
@@ -28,6 +29,9 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(arguments: Namespace) -> None:
     """Show the costs of a study, and list its papers or items, cheapest items first."""
+    if arguments.items == [RELEASED]:
+        plan_released(arguments)
+        return
     summary = summary_of(chosen_study(arguments), arguments.device)
     detectable = detectable_differences(summary.study)
     items = [
@@ -38,6 +42,20 @@ def run(arguments: Namespace) -> None:
     units = {"hours": "hours", "detects": "points", "download_bytes": "bytes", "disk_bytes": "bytes"}
     units |= {"gpu_bytes": "bytes", "result_bytes": "bytes"}
     answer(arguments.json, document, plan_lines(summary, detectable, arguments), **units)
+
+
+def plan_released(arguments: Namespace) -> None:
+    """Print how many released encoders `replicse run released` evaluates, and how long that takes."""
+    arguments.items = []
+    summary = summary_of(chosen_study(arguments), arguments.device)
+    scale, released = summary.study.scale.name, summary.released
+    lines = [f"scale {scale}: no released encoder is evaluated; add --scale paper"]
+    if released.count:
+        lines = [
+            f"scale {scale}, released encoders alone: {several(released.count, 'encoder')}, {released.text}",
+            f"next: replicse run {RELEASED} --scale {scale}",
+        ]
+    answer(arguments.json, {"scale": scale, **released.plain("encoders")}, lines, hours="hours")
 
 
 def plan_lines(summary: Summary, detectable: Mapping[str, float], arguments: Namespace) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Find Snakemake profiles by name, and check that this machine can run them."""
+"""Find Snakemake profiles by name and check their requirements."""
 
 import os
 from collections.abc import Sequence
@@ -33,7 +33,10 @@ def profile_named(name: str, workflow: Path) -> str:
 
 
 def refuse_without_executor(file: Path) -> None:
-    """Raise BadInput if the executor of a profile is not installed; Snakemake would print all its options."""
+    """Raise BadInput if the executor of a profile is not installed.
+
+    Snakemake would print all its options.
+    """
     executor = (read_yaml(file) or {}).get("executor", "local")
     package = f"snakemake-executor-plugin-{executor}"
     if executor != "local" and not find_spec(package.replace("-", "_")):
@@ -42,7 +45,7 @@ def refuse_without_executor(file: Path) -> None:
 
 
 def refuse_unquotable_folder(executor: str) -> None:
-    """Raise BadInput if Snakemake's executors of schedulers would run a part of the folder's name as a command."""
+    """Raise BadInput if an executor would run a part of the folder's name."""
     folder = str(Path.cwd())
     found = [repr(each) for each in "$`\"'\\" if each in folder]
     if found and executor != "local":
@@ -53,7 +56,7 @@ def refuse_unquotable_folder(executor: str) -> None:
 
 
 def refuse_absent_gpus(profile: str | None, further: Sequence[str]) -> None:
-    """Raise BadInput if a local profile, or flags of Snakemake, ask for GPUs on a machine without one."""
+    """Raise BadInput if GPUs are requested on a machine without one."""
     file = Path(profile or "", "config.yaml")
     settings = (read_yaml(file) or {}) if profile and file.is_file() else {}
     if settings.get("executor", "local") != "local":

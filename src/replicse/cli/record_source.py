@@ -1,4 +1,4 @@
-"""Write a kept study as a source of the record, which can be contributed by a pull request."""
+"""Write a kept study as a source of the record."""
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Mapping
@@ -12,7 +12,7 @@ from replicse.checked import Checked
 from replicse.compile.paths import Paths
 from replicse.errors import BadInput, check_known
 from replicse.files import read_json, read_rows, write_rows, write_text
-from replicse.judge.folder import committed
+from replicse.judge.values.folder import committed
 from replicse.spec.cell_id import AS_DESCRIBED
 from replicse.spec.cell_names import CellNames
 from replicse.spec.columns import AnyColumn
@@ -43,7 +43,7 @@ def add_record_arguments(parser: ArgumentParser) -> None:
 
 
 def keep_record(arguments: Namespace) -> None:
-    """Write the values of a kept study at the papers' scale as a source of the record.
+    """Write the values of a kept study as a source of the record.
 
     Raises:
         BadInput: If the study is not kept, has a smaller scale or no value of a cell, or if --who or --published is
@@ -74,7 +74,10 @@ def keep_record(arguments: Namespace) -> None:
 
 
 def read_origin(who: str, published: str) -> Origin:
-    """Parse the options --who and --published; BadInput names a missing or wrong option."""
+    """Parse the options --who and --published.
+
+    BadInput names a missing or wrong option.
+    """
     if not who or not published:
         raise BadInput('--record needs --who "YOUR LABORATORY" and --published OWNER/REPOSITORY@COMMIT')
     repository, _, commit = published.partition("@")
@@ -86,7 +89,7 @@ def _cells_file(paths: Paths) -> str:
 
 
 def _readings(paths: Paths, name: str, papers: Mapping[str, Paper]) -> Iterator[dict[str, Any]]:
-    """Yield a row of the record for each value of a kept study that belongs to a cell of a paper."""
+    """Yield a row of the record for each value of a published cell."""
     cells = _cell_names(papers)
     place = f"{Paths('', name).results}/cells.csv"
     for row in read_rows(_cells_file(paths)):
@@ -108,7 +111,7 @@ def _readings(paths: Paths, name: str, papers: Mapping[str, Paper]) -> Iterator[
 
 
 def _cell_names(papers: Mapping[str, Paper]) -> dict[tuple[str, str, str, str, str], str]:
-    """Return the name of each measured cell by paper, item, row, column and metric path."""
+    """Return cell names by paper, item, row, column and metric path."""
     names = CellNames(papers)
     found = {}
     for paper in papers.values():
@@ -123,7 +126,10 @@ def _cell_names(papers: Mapping[str, Paper]) -> dict[tuple[str, str, str, str, s
 
 
 def _has_readings(column: AnyColumn) -> bool:
-    """Return whether one run measures a column, which is not a difference, a best of jobs or a spread."""
+    """Return whether one run measures a column.
+
+    Differences, the best of several jobs and spreads need several runs.
+    """
     return column.kind == "score" and not column.over.jobs and column.over.seeds.statistic == "mean"
 
 
@@ -145,7 +151,7 @@ def _describe(facts: Mapping[str, Any], origin: Origin) -> dict[str, Any]:
 
 
 def _settings(readings: list[dict[str, Any]]) -> dict[str, dict[str, str]]:
-    """Return the settings of readings by name: the encoder, and the protocol or the published setting."""
+    """Return the settings of readings by name."""
     settings = {}
     for reading in readings:
         encoder, _, as_ = reading["setting"].partition("-")

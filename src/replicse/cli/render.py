@@ -14,20 +14,20 @@ from replicse.compile.study import Study
 from replicse.compile.study_record import describe_study
 from replicse.errors import BadInput
 from replicse.files import link, read_json, write_json, write_rows
-from replicse.judge.csv_rows import FIELDS, table_rows
-from replicse.judge.document import judged_item, report
-from replicse.judge.folder import committed
-from replicse.judge.judgements import Judgements
-from replicse.judge.methods import Methods, MethodsStudy, methods_by_study, recipes_of
-from replicse.judge.multiplicity import adjust_verdicts
-from replicse.judge.origins import records_of
-from replicse.judge.others import Others, RecordSummary
-from replicse.judge.record import StudyRecord
-from replicse.judge.record_cells import others_by_item
-from replicse.judge.report import Incomplete
-from replicse.judge.study import committed_item, judge_study, judged_tables
-from replicse.judge.summary import seconds_by_part
-from replicse.judge.table import ItemResult
+from replicse.judge.report.build_report import judged_item, report
+from replicse.judge.report.csv_rows import FIELDS, table_rows
+from replicse.judge.report.judge_study import committed_item, judge_study, judged_tables
+from replicse.judge.report.judgements import Judgements
+from replicse.judge.report.methods import Methods, MethodsStudy, methods_by_study, recipes_of
+from replicse.judge.report.record import StudyRecord
+from replicse.judge.report.report_types import Incomplete
+from replicse.judge.report.summary import seconds_by_part
+from replicse.judge.statistics.multiplicity import adjust_verdicts
+from replicse.judge.values.folder import committed
+from replicse.judge.values.origins import records_of
+from replicse.judge.verdicts.others import Others, RecordSummary
+from replicse.judge.verdicts.record_cells import others_by_item
+from replicse.judge.verdicts.table import ItemResult
 from replicse.registry.artefacts import HTML, METHODS, REPORT
 from replicse.spec.config import checked_config
 from replicse.spec.papers import load_papers
@@ -75,6 +75,7 @@ def write_all(
         others: Other people's measurements by item; default: from the record.
         record: Summary of the record, if this is its report.
     """
+    from replicse.show.content.differences import write_differences
     from replicse.show.document import whole_document, write_report
 
     figures = {item.item: Path(paths.figure(item.item)) for item in items if item.figure}
@@ -87,6 +88,7 @@ def write_all(
     whole = report(study, judged, judgements, seconds, lacking, workflow_folder(), measured, record)
     for item in items:
         write_rows(folder / "tables" / f"{item.item}.csv", FIELDS, table_rows(item))
+        write_differences(judged_item(item), folder / "tables" / f"{item.item}.differences.csv")
     if not paths.kept:
         write_json(folder / REPORT, whole.plain())
     write_report(folder, whole_document(whole, surroundings(study, paths, folder)), drawings)

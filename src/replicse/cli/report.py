@@ -10,20 +10,20 @@ from pathlib import Path
 from replicse.cli.answers import add_all_argument, answer, on_a_screen
 from replicse.cli.arguments import add_study_arguments
 from replicse.cli.render import draw_item, study_facts, write_all, write_judgements, write_kept
-from replicse.cli.selected_study import names_record, own_study
+from replicse.cli.selected_study import names_record, own_study, refuse_other_config
 from replicse.cli.write_record import write_record
 from replicse.compile.job_states import JobStates
 from replicse.compile.paths import Paths
 from replicse.compile.study import Study
 from replicse.compile.study_record import describe_study
 from replicse.files import read_json, write_json, write_rows
-from replicse.judge.csv_rows import FIELDS, table_rows
-from replicse.judge.folder import committed
-from replicse.judge.incomplete import incomplete_items
-from replicse.judge.measurements import Measurements
-from replicse.judge.report import Incomplete
-from replicse.judge.study import results_of
-from replicse.judge.table import ItemResult
+from replicse.judge.report.csv_rows import FIELDS, table_rows
+from replicse.judge.report.incomplete import incomplete_items
+from replicse.judge.report.judge_study import results_of
+from replicse.judge.report.report_types import Incomplete
+from replicse.judge.values.folder import committed
+from replicse.judge.values.measurements import Measurements
+from replicse.judge.verdicts.table import ItemResult
 from replicse.printable import columns, several
 from replicse.show.content.cells import SYMBOLS
 from replicse.spec.tables import Item
@@ -50,8 +50,14 @@ def run(arguments: Namespace) -> int:
         print(f"report of the committed study: {Paths('', arguments.study).report('html')}")
         return 0
     plan = own_study(arguments, own=True).plan
+    refuse_other_config(plan)
     items = begun_items(plan)
-    lacking, written = report_partly(plan, items)
+    whole = Path(Paths(plan.scale.name).report("html"))
+    lacking = incomplete_items(items, Measurements(plan, JobStates(plan)))
+    if lacking or len(items) < len(plan.items) or not whole.is_file():
+        lacking, written = report_partly(plan, items)
+    else:
+        written = whole
     rows = [{key: getattr(one, key) for key in ("item", "state", "why", "remedy")} for one in lacking]
     head, *lines, foot = partial_lines(lacking, len(items), written)
     shown = on_a_screen(arguments, [head], [[line] for line in lines], "line", [foot])
@@ -142,4 +148,4 @@ def partial_lines(lacking: Sequence[Incomplete], planned: int, written: Path) ->
         )
         for one in lacking
     )
-    yield f"report of what there is: {written}"
+    yield f"report of what there is: {written}" if lacking else f"report: {written}"

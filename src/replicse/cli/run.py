@@ -27,7 +27,7 @@ from replicse.compile.selection import chosen_items, too_large
 from replicse.compile.study import Study
 from replicse.errors import BadInput, MissingData, check_known, nearest
 from replicse.files import remove_temporary_files
-from replicse.judge.folder import committed
+from replicse.judge.values.folder import committed
 from replicse.printable import several
 from replicse.registry.registry import current
 from replicse.registry.suite_options import to_install
@@ -127,7 +127,7 @@ def run(arguments: Namespace) -> int:
             words = [*command[3:-3], *arguments.further, "--", *command[-1]]
             print(f"all commands in full: {shlex.join(words)}")
     elif code == 0 and not DRY & {*arguments.further}:
-        tell_pages(items, config["scale"])
+        print_end(items, plan)
     return 1 if code else 0
 
 
@@ -137,20 +137,18 @@ def from_hub(arguments: Namespace) -> str:
     return f"no such folder here, so read as a hub id: {names}" if names else ""
 
 
-def tell_pages(items: Sequence[Item | str], scale: str) -> None:
-    """Print where the pages of items are that were run; of a complete study its report."""
-    paths = Paths(scale)
+def print_end(items: Sequence[Item | str], study: Study) -> None:
+    """Print the last lines of a run that has succeeded: pages, your own rows, differences to the baseline row."""
+    from replicse.cli.closing import print_pages, print_results
+
+    scale = study.scale.name
+    whole_study = not items or "all" in items
     named = [item.id for item in items if isinstance(item, Item)]
-    pages = {item: paths.page(item) for item in named}
-    pages |= {f"{item} as LaTeX": paths.page(item, "tex") for item in named}
-    # Snakemake calls nobody where nothing was to be done, as behind a kill of it at the very end.
-    if not items or "all" in items:
+    # Snakemake runs no handlers if there is nothing to do, as after a run that was killed at its very end.
+    if whole_study:
         drop_partial(scale)
-        pages["report"] = paths.report("html")
-    # What Snakemake was told after `--`, as to run dry, may have made none.
-    for name, page in pages.items():
-        if Path(page).is_file():
-            print(f"{name}: {page}")
+    print_pages(named, whole_study, scale)
+    print_results(named, scale, study.source == "embedded")
 
 
 def own_settings(config: Mapping[str, Any], arguments: Namespace) -> dict[str, Any]:

@@ -1,5 +1,6 @@
-"""The study that a verb reads: the one that is asked for, your own results, or a committed study."""
+"""Select the study that a verb reads: the requested one, your own results, or a committed study."""
 
+import json
 import sys
 from argparse import Namespace
 from collections.abc import Sequence
@@ -14,23 +15,25 @@ from replicse.compile.record_study import RECORD
 from replicse.compile.study import Study
 from replicse.errors import BadInput, nearest
 from replicse.files import read_json
-from replicse.judge.folder import committed
-from replicse.judge.measurements import Measurements
-from replicse.judge.record_measurements import RecordMeasurements, load_record_measurements
+from replicse.judge.values.folder import committed
+from replicse.judge.values.measurements import Measurements
+from replicse.judge.values.record_measurements import RecordMeasurements, load_record_measurements
 from replicse.spec.config import by_paper, checked_config, read_config
 from replicse.spec.papers import load_papers
+
+MOST_CHARACTERS = 60  # of a config value in an error
 
 
 @dataclass(frozen=True)
 class SelectedStudy:
-    """A study that is shown: what was measured, and a line where that is not what was asked for."""
+    """The measurements that a verb shows, and a notice if they are not of the requested study."""
 
     measurements: Measurements
     notice: str = ""
 
     @property
     def plan(self) -> Study:
-        """Return the study as it is compiled."""
+        """Return the compiled study."""
         return self.measurements.study
 
     @property
@@ -39,16 +42,16 @@ class SelectedStudy:
         return self.measurements.paths.results
 
     def announce(self, as_json: bool) -> None:
-        """Print the line, apart from what a program reads."""
+        """Print the notice, to stderr if stdout is JSON."""
         if self.notice:
             print(self.notice, end="\n" if as_json else "\n\n", file=sys.stderr if as_json else sys.stdout)
 
 
 def selected_study(arguments: Namespace, only: str = "") -> SelectedStudy:
-    """Return the study that is shown, all of it or of one item.
+    """Select the study to show, all of it or one item.
 
-    That is the one of --study or --config; else results/SCALE, by the config that it was made with. Where nothing of it
-    was evaluated it is a committed study of the scale: the one of the same config, of the scale's name, or the first.
+    The order is --study, --config, then results/SCALE with the config that it was run with. If that has no evaluation,
+    a committed study of the scale is shown: the one with the same config, with the scale's name, or the first.
     """
     ours = own_study(arguments, only)
     if ours.measurements.paths.kept or _begun(ours.plan, only):
@@ -63,9 +66,10 @@ def selected_study(arguments: Namespace, only: str = "") -> SelectedStudy:
 
 
 def selected_items(arguments: Namespace, name: str) -> tuple[SelectedStudy, list[str]]:
-    """Return the study that is shown, and those of its items that a paper or `paper/item` names.
+    """Select the study to show and its items of one paper or `paper/item`.
 
-    Raises BadInput, with the nearest name, where it names none.
+    Raises:
+        BadInput: if the study has no such paper or item; the error has the nearest name.
     """
     ((paper, names),) = by_paper([name]).items()
     if names != "all":
@@ -80,9 +84,9 @@ def selected_items(arguments: Namespace, name: str) -> tuple[SelectedStudy, list
 
 
 def own_study(arguments: Namespace, only: str = "", own: bool = False) -> SelectedStudy:
-    """Return the study, or the one of an item, that is asked for, whether or not anything of it is there.
+    """Select the requested study, or one with the item `only`, whether or not it has results.
 
-    `own` is that of `chosen_config`.
+    `own` is passed to `chosen_config`.
     """
     if names_record(arguments.study):
         return SelectedStudy(record_measurements(arguments, only))
@@ -109,12 +113,34 @@ def own_study(arguments: Namespace, only: str = "", own: bool = False) -> Select
         config = checked_config(made, str(record))
         if not only or config.holds(only):
             plan = load_or_compile(made, arguments.workflow, str(record), only)
-            same = config.bearing_on(only) == chosen.bearing_on(only) if only else config == chosen
-            notice = f"read by {record}, with which it was made; --config {named} reads by that one instead"
+            same = (
+                config.settings_of_item(only) == chosen.settings_of_item(only) if only else config == chosen
+            )
+            notice = f"shown with the config of the run, {record}; --config {named} uses that one instead"
             if not only or _begun(plan, only):
                 return SelectedStudy(Measurements(plan, JobStates(plan)), "" if same else notice)
     plan = load_or_compile(values, arguments.workflow, named, only)
     return SelectedStudy(Measurements(plan, JobStates(plan)))
+
+
+def refuse_other_config(study: Study) -> None:
+    """Raise BadInput if the results in a study's folder were computed with another config."""
+    record = Path(study.paths.config)
+    if not record.is_file():
+        return
+    made, chosen = checked_config(read_json(record), str(record)).whole(), study.config.whole()
+    differing = [key for key, value in made.items() if value != chosen[key]]
+    if differing:
+        values = "; ".join(f"{key} {_value(made[key])}, not {_value(chosen[key])}" for key in differing)
+        raise BadInput(
+            f"{record}: the study was run with {values}; leave out --config and --seeds, or write --study {record}"
+        )
+
+
+def _value(value: object) -> str:
+    """Return a value of a config for an error, shortened."""
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= MOST_CHARACTERS else f"{text[: MOST_CHARACTERS - 3]}..."
 
 
 def names_record(study: str | None) -> bool:
@@ -123,10 +149,10 @@ def names_record(study: str | None) -> bool:
 
 
 def record_measurements(arguments: Namespace, only: str = "") -> RecordMeasurements:
-    """Return what others measured, as the study `record`.
+    """Load the measurements of others as the study `record`.
 
     Raises:
-        BadInput: An option is given that only a study of ours has, or nobody has measured the `only` item.
+        BadInput: if an option is given that the record does not have, or the item `only` has no measurement.
     """
     if arguments.config or arguments.scale or arguments.seeds is not None:
         raise BadInput(
@@ -146,14 +172,14 @@ def _kept(arguments: Namespace, name: str, only: str) -> SelectedStudy:
 
 
 def _begun(plan: Study, only: str) -> bool:
-    """Return whether something of a plan was evaluated, or of a complete study at least begun."""
+    """Return whether an item has an evaluation; for a whole study, whether it was started."""
     items = [plan.items[only]] if only else plan.items.values()
     files = (file for item in items for file in plan.evaluation_files(item))
     return (not only and Path(plan.paths.config).is_file()) or any(Path(file).exists() for file in {*files})
 
 
 def _committed_like(plan: Study, items: Sequence[str]) -> str:
-    """Return the committed study of a scale to show where a plan has no results, your own first; blank for none."""
+    """Return the committed study of the same scale to show if a study has no results; empty if there is none."""
     ranks = {}
     for name, paths in committed().items():
         config = checked_config(read_json(paths.config), paths.config)

@@ -6,10 +6,10 @@ from replicse.cli.answers import SCREEN, add_all_argument, coloured, command, pr
 from replicse.cli.arguments import add_study_arguments
 from replicse.cli.selected_study import selected_study
 from replicse.errors import BadInput, nearest
-from replicse.judge.document import judged_item
-from replicse.judge.record_cells import others_in
-from replicse.judge.study import adjust_item, results_of
-from replicse.judge.table import ItemResult
+from replicse.judge.report.build_report import judged_item
+from replicse.judge.report.judge_study import adjust_item, results_of
+from replicse.judge.verdicts.record_cells import others_in
+from replicse.judge.verdicts.table import ItemResult
 from replicse.registry.suites import unit_of
 from replicse.spec.config import by_paper
 

@@ -1,4 +1,4 @@
-"""The verb `status`: show which parts of a study are done, running or missing."""
+"""The verb `status`: show the progress of a study."""
 
 from argparse import ArgumentParser, Namespace
 from collections import Counter
@@ -12,7 +12,7 @@ from replicse.cli.selected_study import own_study
 from replicse.compile.job import Job
 from replicse.compile.job_states import JobStates
 from replicse.compile.specifications import Specifications
-from replicse.judge.measurements import Measurements, study_machines
+from replicse.judge.values.measurements import Measurements, study_machines
 from replicse.printable import columns
 from replicse.registry.artefacts import METRICS
 from replicse.runtime.progress import progress_text
@@ -53,7 +53,7 @@ def run(arguments: Namespace) -> None:
 
 
 def status_of(measurements: Measurements) -> tuple[dict[str, Any], dict[Job, dict[str, Any] | None]]:
-    """Return the progress of a study as plain data, and its running jobs (by heartbeat) and failed jobs."""
+    """Return the progress of a study, and its running and failed jobs."""
     plan = measurements.study
     jobs = measurements.jobs or JobStates(plan)
     files = {item.id: plan.evaluation_files(item) for item in plan.items.values()}
@@ -114,7 +114,7 @@ def left_of(row: Mapping[str, Any]) -> bool:
 
 
 def item_lines(rows: Sequence[Mapping[str, Any]], whole: bool) -> Iterator[str]:
-    """Yield a line for each unfinished item: failed items first, then started ones."""
+    """Yield a line for each unfinished item, failed ones first."""
     shown = rows if whole else [row for row in rows if left_of(row)]
     if not whole:
         shown = sorted(shown, key=lambda row: [not row[state] for state in ("failed", "running", "done")])
@@ -144,7 +144,7 @@ def machine_lines(machines: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 
 
 def _others(row: Mapping[str, Any]) -> str:
-    """Format the unfinished evaluations of an item by state, and whether its table is missing."""
+    """Format the unfinished evaluations of an item by state."""
     others = [f"{row[state]} {state}" for state in STATES[1:] if row[state]]
     return ", ".join(["evaluations", *others, *["no table"] * (not row["tabulated"])])
 

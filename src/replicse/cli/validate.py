@@ -1,16 +1,16 @@
-"""The verb that checks config, papers and scales."""
+"""Check config, papers and scales."""
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
 from pathlib import Path
 
 from replicse.cli.answers import add_all_argument, answer, on_a_screen
-from replicse.cli.arguments import add_study_arguments, chosen_config, config_layers
+from replicse.cli.arguments import add_study_arguments, chosen_config, config_layers, own_papers
 from replicse.compile.cache import load_or_compile
 from replicse.compile.remarks import remarks
 from replicse.compile.selection import chosen_items, chosen_scale
 from replicse.compile.validation import validate_scales
-from replicse.judge.claims import study_claims
+from replicse.judge.claims.judge_claims import study_claims
 from replicse.printable import several
 from replicse.spec.cell_names import CellNames
 from replicse.spec.config import (
@@ -55,11 +55,14 @@ def run(arguments: Namespace) -> None:
     check_configs(arguments, papers)
     claims = study_claims(CellNames(papers), papers)
     elsewhere = validate_scales(config, papers, workflow, file)
-    plan = load_or_compile(config, workflow, file, papers=papers)
+    own = own_papers(values, arguments)
+    plan = load_or_compile(checked_config({**values, **own}, file), workflow, file, papers=papers)
     check_tables(plan.scale.corpora.values(), plan.scale.options.get("sets", {}).get("sets", {}))
+    chosen = own.get("papers", papers).keys()
+    claims = [claim for claim in claims if claim.paper in chosen]
     counts = {
-        "papers": len(papers),
-        "items": sum(len(paper.items) for paper in papers.values()),
+        "papers": len(chosen),
+        "items": sum(len(papers[key].items) for key in chosen),
         "cells": sum(map(len, plan.cells.values())),
         "runs": len(plan.runs),
         "claims": len(claims),
@@ -72,7 +75,7 @@ def run(arguments: Namespace) -> None:
 
 
 def check_configs(arguments: Namespace, papers: Mapping[str, Paper]) -> None:
-    """Check the config as each of its files leaves it, so that a mistake names the file it is in."""
+    """Check the config after each of its files, so that an error names the file with the mistake."""
     files, settings = config_layers(arguments)
     for count, file in enumerate(files, 1):
         config = checked_config(

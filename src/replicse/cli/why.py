@@ -3,6 +3,7 @@
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, repeat
+from pathlib import Path
 from typing import Any
 
 from replicse.cli.answers import SCREEN, add_all_argument, answer, command, room, shortened
@@ -10,15 +11,22 @@ from replicse.cli.arguments import add_study_arguments
 from replicse.cli.selected_study import SelectedStudy, selected_study
 from replicse.compile.job_states import JobStates
 from replicse.compile.study import Cell
-from replicse.judge.audit import audit, audit_plan
-from replicse.judge.claims import cells_read, judge_claims, study_claims
-from replicse.judge.measurements import Measurements
-from replicse.judge.record_cells import others_in
-from replicse.judge.story import cell_facts, cell_story, find_cell, item_of
-from replicse.judge.study import adjust_item, claim_numbers, results_of, study_of_others
+from replicse.files import read_json
+from replicse.judge.audit.audit_papers import audit, audit_plan
+from replicse.judge.claims.judge_claims import cells_read, judge_claims, study_claims
+from replicse.judge.report.build_report import judged_item
+from replicse.judge.report.explain_cell import cell_facts, cell_story, find_cell, item_of
+from replicse.judge.report.judge_study import adjust_item, claim_numbers, results_of, study_of_others
+from replicse.judge.report.report_types import JudgedItem
+from replicse.judge.values.measurements import Measurements
+from replicse.judge.verdicts.record_cells import others_in
 from replicse.printable import columns
 from replicse.registry.suites import unit_of
+from replicse.show.content.cell_facts import run_command
+from replicse.show.content.differences import p_text
+from replicse.show.content.numbers import effect_text
 
+DECIDED = ("for", "against", "supported", "contradicted")
 MOST_COLUMNS = 10_000  # wide enough to avoid wrapping, because these lines are shortened later
 
 
@@ -61,10 +69,51 @@ def cell_story_of(shown: SelectedStudy, cell: Cell) -> tuple[dict[str, list[str]
     made = measurements if measurements.paths.kept else Measurements(beside, JobStates(beside))
     results = [result, *results_of(others, made, read)]
     rows = list(judge_claims(plan, claims, results, claim_numbers(measurements)))
+    rows.sort(key=lambda row: row.ours not in DECIDED)
     findings = audit(audit_plan(plan.workflow, cell, plan.config), naming)
     measured = others_in(measurements, result, is_controlled=True).get(str(cell.id.described), ())
     evidence = (cell, result, measurements, rows, findings, measured)
-    return cell_story(*evidence), cell_facts(*evidence)
+    story = cell_story(*evidence)
+    if difference := difference_line(judged_item(result), cell):
+        story = insert_after(story, "reproduced", {"difference": [difference]})
+    facts = cell_facts(*evidence)
+    if commit := commit_text(measurements, facts["files"]):
+        story["commit"] = [commit]
+    if repeat := run_command(result):
+        story["repeat"] = [repeat]
+    return story, facts
+
+
+def commit_text(measurements: Measurements, files: Sequence[str]) -> str:
+    """Return the commit whose code computed a cell; empty if it is not recorded."""
+    paths = measurements.paths
+    file = Path(paths.record if paths.kept else next(iter(files), ""))
+    if not file.is_file():
+        return ""
+    record = read_json(file)
+    facts = record.get("provenance") or record
+    commit = str(facts.get("commit") or "")[:12]
+    return f"{commit}, with uncommitted changes" if commit and facts.get("dirty") else commit
+
+
+def difference_line(item: JudgedItem, cell: Cell) -> str:
+    """Return the difference of a cell to the baseline row of its item, with interval and p; empty if there is none."""
+    for effect in item.effects:
+        if effect.cell == cell.id.described and effect.ours.n > 1:
+            return f"{effect_text(effect.ours)} to {effect.base}{p_text(effect.p)} ({effect.over})"
+    return ""
+
+
+def insert_after(
+    story: Mapping[str, list[str]], heading: str, added: Mapping[str, list[str]]
+) -> dict[str, list[str]]:
+    """Return a story with some headings after another one."""
+    longer: dict[str, list[str]] = {}
+    for name, lines in story.items():
+        longer[name] = lines
+        if name == heading:
+            longer.update(added)
+    return longer
 
 
 def short_story(story: Mapping[str, Sequence[str]], width: int, most: int) -> list[str]:

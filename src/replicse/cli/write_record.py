@@ -1,4 +1,4 @@
-"""Write the report of the record, other people's measurements, as a committed study."""
+"""Write the report of the record as a committed study."""
 
 import shutil
 from contextlib import suppress
@@ -9,14 +9,14 @@ from replicse.compile.paths import Paths
 from replicse.compile.record_study import RECORD
 from replicse.compile.study_record import describe_study
 from replicse.files import write_json, write_ordered, write_rows
-from replicse.judge.document import judged_item
-from replicse.judge.multiplicity import adjust_verdicts
-from replicse.judge.others import Others
-from replicse.judge.record_cells import others_of, record_results
-from replicse.judge.record_measurements import load_record_measurements
-from replicse.judge.record_summary import record_summary
-from replicse.judge.study import claim_numbers, judge_study, judged_tables
-from replicse.judge.table import ItemResult
+from replicse.judge.report.build_report import judged_item
+from replicse.judge.report.judge_study import claim_numbers, judge_study, judged_tables
+from replicse.judge.report.record_summary import record_summary
+from replicse.judge.statistics.multiplicity import adjust_verdicts
+from replicse.judge.values.record_measurements import load_record_measurements
+from replicse.judge.verdicts.others import Others
+from replicse.judge.verdicts.record_cells import others_of, record_results
+from replicse.judge.verdicts.table import ItemResult
 from replicse.registry.artefacts import HTML
 from replicse.spec.papers import load_papers
 from replicse.spec.record import load_record
@@ -30,7 +30,7 @@ ABOUT = {
 
 
 def write_record(workflow: Path) -> Path:
-    """Judge the record's measurements, write the committed study `record`, and return its report."""
+    """Judge the record and write the committed study `record`."""
     papers = load_papers(workflow)
     measurements = load_record_measurements(workflow, papers)
     study, kept = measurements.study, Paths(measurements.study.scale.name, RECORD)
@@ -56,7 +56,7 @@ def write_record(workflow: Path) -> Path:
 
 
 def draw_strips(item: ItemResult, others: Others, out: Path) -> None:
-    """Draw other people's measurements of an item in the published setting, if there are any."""
+    """Draw other people's measurements of an item, if there are any."""
     from replicse.show.content.records import records_of
     from replicse.show.figures import NothingToDraw, draw
 

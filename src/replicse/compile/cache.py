@@ -1,4 +1,4 @@
-"""The cache of compiled studies: a study is compiled again only if one of its inputs has changed."""
+"""The cache of compiled studies: a study is compiled again only if an input has changed."""
 
 import hashlib
 import json
@@ -36,7 +36,7 @@ def load_or_compile(
     as_far_as_possible: bool = False,
     papers: Mapping[str, Paper] | None = None,
 ) -> Study:
-    """Load a compiled study from the cache if its inputs are unchanged, else compile it.
+    """Load a compiled study from the cache if the inputs are unchanged, else compile it.
 
     The cache is in the folder `.snakemake` of a workspace.
 

@@ -12,7 +12,7 @@ from replicse.compile.lines import Line, described, lines_of
 from replicse.compile.needs import hub_parts, outside
 from replicse.compile.paths import Paths
 from replicse.compile.resolve import Resolver, Seeds
-from replicse.compile.searches import limit_searches, list_search_values, search_change
+from replicse.compile.searches import get_setting, limit_searches, list_search_values, search_change
 from replicse.compile.selection import chosen_items, chosen_scale, load_scales, too_large
 from replicse.compile.study import Cell, Study
 from replicse.errors import BadInput, nearest
@@ -43,7 +43,7 @@ def compile_study(
     papers: Mapping[str, Paper] | None = None,
     as_far_as_possible: bool = False,
 ) -> Study:
-    """Compile the study of a config, or of one of its items, from YAML and CSV files alone.
+    """Compile the study of a config, or of one item, from YAML and CSV files alone.
 
     An item that belongs to another scale is left out unless the config names it or no other item is left.
 
@@ -95,21 +95,27 @@ class Compiler:
     def add_if_possible(self, item: Item) -> None:
         """Compile the cells of an item, or record why they cannot be compiled."""
         try:
-            cells = [cell for row in item.rows for cell in self._row(item, row)]
+            cells = list(chain.from_iterable(self._row(item, row) for row in item.rows))
         except BadInput as error:
             self.study.unplanned[item.id] = error
         else:
             self.study.items[item.id], self.study.cells[item.id] = item, cells
 
     def _row(self, item: Item, row: Row) -> list[Cell]:
-        lines = {line.protocol: list(self._line(line)) for line in lines_of(self.study, item, row)}
-        crossed = [line for protocol, line in lines.items() if protocol.startswith(ON_BACKBONE)]
-        if len({tuple(cell.jobs for cell in line) for line in crossed}) < len(crossed):
+        """Return the cells of a row under all protocols."""
+        cells: list[Cell] = []
+        crossed: list[tuple[Jobs, ...]] = []
+        for line in lines_of(self.study, item, row):
+            line_cells = list(self._line(line))
+            cells += line_cells
+            if line.protocol.startswith(ON_BACKBONE):
+                crossed.append(tuple(cell.jobs for cell in line_cells))
+        if len(set(crossed)) < len(crossed):
             raise BadInput(
                 f"crossed names row {row.id} of {item.id}, but {self.study.scale.file} pre-trains nothing per seed that"
                 " it depends on; leave the row out"
             )
-        return [cell for line in lines.values() for cell in line]
+        return cells
 
     def _line(self, line: Line) -> Iterator[Cell]:
         """Yield the cells of a row under a protocol."""
@@ -136,7 +142,7 @@ class Compiler:
             self.study.counted.add(path)
         elif path and not line.quoted:
             jobs, seeds = self._jobs(line, column)
-            encoders = dict.fromkeys(encoder for group in jobs for encoder in group)
+            encoders = dict.fromkeys(chain.from_iterable(jobs))
             step = getattr(column, "step", None)
             if step and any(_steps(self._trained(encoder, item)) < step for encoder in encoders):
                 # At this scale the run ends before this step.
@@ -165,7 +171,7 @@ class Compiler:
             elif row in rows:
                 operands.append(self._cell(described(line.item, rows[row]), by_id[read].column))
         ready = len(operands) == len(column.reads) and all(operand.jobs for operand in operands)
-        # A search has only the first seed, so its derived cells too. Cells without a seed combine with any seed.
+        # A search has only the first seed, and so do derived cells. Cells without a seed combine with any seed.
         trained = [operand.seeds for operand in operands if operand.seeds != (None,)]
         seeds = min(trained, key=len, default=(None,))
         return Cell(
@@ -181,7 +187,7 @@ class Compiler:
         )
 
     def _note(self, item: Item, column: AnyColumn, path: str, encoders: Iterable[str]) -> None:
-        """Add the suite and the checkpoints of a trajectory that a cell needs to its encoders."""
+        """Add the suite and the checkpoints of a trajectory that a cell needs to the encoders of the cell."""
         suite, _, rest = path.partition("/")
         entry = current().suites.get(suite)
         if entry and entry.named_by:
@@ -230,15 +236,18 @@ class Compiler:
         """Resolve a request: return the encoders of each seed, and the seeds, (None,) for an encoder without seeds."""
         # A search is run with one seed, as in the papers.
         chosen = self.study.seeds[:1] if request.grid or request.draw else self.study.seeds
-        backbone = request.backbone_seed
-        seeds = [Seeds(seed, seed if backbone is None else backbone) for seed in chosen]
+        seeds = [Seeds(seed, seed) for seed in chosen]
+        if request.backbone_seed is not None:
+            seeds = [Seeds(seed, request.backbone_seed) for seed in chosen]
         scale = limit_searches(self.study.scale, self.study.papers[paper].own)
         each = []
         for values in list_search_values(scale, request, location):
             changed = merge_layers(request, search_change(values, location))
             each.append(self.resolver.encoders(paper, changed, seeds, location))
-        self.study.encoders.update((encoder.encoder_id, encoder) for group in each for encoder in group)
-        jobs = tuple(tuple(encoder.encoder_id for encoder in group) for group in zip(*each, strict=True))
+        for encoder in chain.from_iterable(each):
+            self.study.encoders[encoder.encoder_id] = encoder
+        names = [list(map(_encoder_id, encoders)) for encoders in each]
+        jobs = tuple(zip(*names, strict=True))
         return jobs, tuple(self._seed(group[0]) for group in jobs)
 
     def _check_argmax(self, item: Item, row: Row, column: AnyColumn, jobs: Iterable[Iterable[str]]) -> None:
@@ -246,7 +255,7 @@ class Compiler:
         over = column.over
         path = (over.jobs.shows if over and over.jobs else None) or ""
         for encoder in chain.from_iterable(jobs) if path else ():
-            value = self.study.hyperparameter(encoder, path)
+            value = get_setting(self.study.run_of(encoder), path)
             if isinstance(value, int | float) and not isinstance(value, bool):
                 continue
             plain = value.plain() if isinstance(value, Checked) else value
@@ -269,14 +278,18 @@ class Compiler:
         raise BadInput(f"{item.file}: a trajectory needs a run; {encoder} is not trained")
 
     def _keep(self, encoder: str, item: Item, figure: TrajectoryFigure) -> None:
-        """Let the run of an encoder keep the checkpoints of a trajectory, up to its last step."""
+        """Let the run of an encoder keep the checkpoints of a trajectory, up to the last step of the run."""
         run = self._trained(encoder, item)
         asked = figure.within(_steps(run))
         if not set(asked.steps()) <= set(run.trajectory.steps()):
             self.study.runs[run.run_id] = run.replace(trajectory=run.trajectory.joined(asked))
 
 
+def _encoder_id(encoder: Encoder) -> str:
+    return encoder.encoder_id
+
+
 def _steps(run: Run) -> float:
-    """Return the maximum number of steps of a run; infinity if only its epochs end it."""
+    """Return the maximum number of steps of a run; infinity if only epochs limit it."""
     steps = run.optimisation.steps
     return math.inf if steps is None else steps

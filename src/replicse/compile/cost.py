@@ -1,4 +1,4 @@
-"""Estimate the cost of a study before it runs: its operations divided by the speed of a device.
+"""Estimate the cost of a study before it runs: operations divided by the speed of a device.
 
 A token takes six operations per parameter of the layers (forward and backward), as is usual for transformers. The
 speed, in operations per second, is a published one of the scale's file, or measured by `replicse benchmark` on this
@@ -56,7 +56,7 @@ class TimeEstimate:
 
     @property
     def interval(self) -> str:
-        """Return the time with its interval."""
+        """Return the time with an interval."""
         if self.hours is None:
             return "? (the size of an encoder is not known)"
         low, expected, high = map(duration_text, self.hours)
@@ -64,7 +64,7 @@ class TimeEstimate:
 
     @property
     def text(self) -> str:
-        """Return the time with its interval, and the parts that are not counted."""
+        """Return the time with an interval, and the parts that are not counted."""
         others = []
         if self.unknown:
             others.append(f"{self.unknown} of unknown size")
@@ -89,7 +89,7 @@ def duration_text(hours: float | None) -> str:
 
 
 def check_frozen_layers(run: Run, runs: Mapping[str, Run], location: str) -> None:
-    """Check that the encoder of a run has the layers that the run freezes, if its size is known."""
+    """Check that the encoder of a run has the layers that the run freezes, if the size is known."""
     if run.freeze.layers and (size := sizes_of(run.init, {name: each.init for name, each in runs.items()})):
         try:
             run.freeze.numbers(size[0])
@@ -100,8 +100,8 @@ def check_frozen_layers(run: Run, runs: Mapping[str, Run], location: str) -> Non
 def passes(run: Run, sources: Sources) -> float | None:
     """Return how many passes through the encoder a row takes in training; a pass without gradients counts a third.
 
-    Several sources alternate, so a row costs their mean. Each term defines its cost: the views that it reads as
-    vectors, further passes, and passes of its frozen models.
+    Several sources alternate, so a row costs their mean. Each term defines a cost: the views that it reads as
+    vectors, further passes, and passes of frozen models.
 
     Returns:
         Passes; None if the size of an encoder is not known.
@@ -156,7 +156,7 @@ def encoding_operations(size: tuple[int, int], tokens: float) -> float:
 
 
 def operations_of(run: Run, rows: int | None, sources: Sources) -> float | None:
-    """Return the operations of a run with its selection; None if a size or its rows are not known."""
+    """Return the operations of a run including selection; None if a size or the number of rows is not known."""
     steps, row = run.optimisation.last_step(rows, len(run.sources)), row_operations(run, sources)
     size = sizes_of(run.init, sources)
     if steps is None or row is None or size is None:

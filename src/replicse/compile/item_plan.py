@@ -1,4 +1,4 @@
-"""The plan of an item: everything that is known about its cells before measuring."""
+"""The plan of an item: everything that is known about the cells before measuring."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,6 +10,7 @@ from replicse.checked import Checked
 from replicse.compile.lines import described
 from replicse.compile.paths import Paths
 from replicse.compile.remarks import adjusted_text, cut_searches
+from replicse.compile.searches import get_setting
 from replicse.compile.study import Cell, Study, follow, kept_checkpoint
 from replicse.errors import BadInput
 from replicse.registry.suites import file_of, only_sets
@@ -25,9 +26,9 @@ class CellFacts:
     """Facts of a study about a cell.
 
     Args:
-        precision: the precision of its runs, and the paper's if it is another.
+        precision: the precision of the runs, and the paper's if it differs.
         why_not_comparable: why it cannot be compared with the published number; empty if it can.
-        spread: a published standard deviation that was measured in its setting.
+        spread: a published standard deviation, measured in the setting of the cell.
     """
 
     precision: str = ""
@@ -37,22 +38,22 @@ class CellFacts:
 
 @dataclass(frozen=True, eq=False)
 class ItemPlan:
-    """An item with its cells, and the facts about their encoders that judging needs.
+    """An item with cells, and the facts about encoders for judging.
 
-    A job reads it from its specification, so it does not compile the study.
+    A job reads it from the specification and does not compile the study.
 
     Args:
-        item: the item, without the requests for its encoders.
+        item: the item, without requests for encoders.
         scale: the name of the scale.
         is_comparable: whether the scale is the papers' own.
         is_embedded: whether the data are the generated ones.
         planned: the cells in the order of the study.
-        facts: what is known about each cell, by its id.
+        facts: the facts about each cell, by id.
         searched: the hyper-parameters of searches by their path in a run and by encoder.
         runs: the run of each encoder that was trained.
         depends: the runs that each run directly depends on.
-        readings: the description of its encoder in an evaluation file, by encoder and group of suites.
-        own_sets: the user's evaluation sets that its cells need, by name.
+        readings: the description of the encoder in an evaluation file, by encoder and group of suites.
+        own_sets: the user's evaluation sets that the cells need, by name.
         variants: the titles of protocols that are run only for adjudication.
         deviations: the text on deviations of the item.
         scale_notes: the changes of the scale in the item's recipes and searches, a clause each.
@@ -97,7 +98,7 @@ class ItemPlan:
         return follow(runs, self.depends)
 
     def evaluated(self, encoder: str, group: str) -> Mapping[str, Any]:
-        """Return the description of an encoder in its evaluation file."""
+        """Return the description of an encoder in an evaluation file."""
         reading: Mapping[str, Any] = self.readings.get(encoder, {}).get(group, {})
         return reading
 
@@ -171,14 +172,16 @@ class ItemPlan:
 def plan_item(study: Study, item: Item) -> ItemPlan:
     """Collect the facts of a study about an item."""
     cells = tuple(study.cells[item.id])
-    measured = [operand for cell in cells for operand in cell.operands or (cell,)]
+    measured: list[Cell] = []
+    for cell in cells:
+        measured += cell.operands or (cell,)
     runs: dict[str, str] = {}
     readings: dict[str, dict[str, Any]] = {}
     searched: dict[str, dict[str, Any]] = {}
     for cell in measured:
         for path in _searched_paths(cell):
             for encoder in cell.encoders:
-                setting = study.hyperparameter(encoder, path)
+                setting = get_setting(study.run_of(encoder), path)
                 plain = setting.plain() if isinstance(setting, Checked) else setting
                 searched.setdefault(path, {})[encoder] = plain
         for encoder in cell.encoders if cell.metric_path else ():
@@ -297,7 +300,7 @@ def _without_requests(item: Item) -> dict[str, Any]:
 
 
 def _describe_spread(spread: Spread | None) -> list[float | None] | None:
-    """Return a standard deviation and its degrees of freedom; JSON has no infinite number."""
+    """Return a standard deviation and degrees of freedom; JSON has no infinite number."""
     if spread is None:
         return None
     return [spread.sd, spread.degrees if math.isfinite(spread.degrees) else None]

@@ -1,4 +1,4 @@
-"""A job of the workflow: its payload, the files that it reads and writes, and its state."""
+"""A job of the workflow: payload, input and output files, and state."""
 
 import json
 import time
@@ -35,13 +35,13 @@ class Job:
 
     Args:
         stage: the stage, for example `train`.
-        id: the name of the job within its stage; empty if the stage has one job.
-        inputs: the files that it reads, in addition to its specification.
-        outputs: the files that it writes, in addition to the copy of its specification.
-        log: its log file.
-        text: the JSON of `payload`, the data for the code of the stage, and of `settings`, its checked data with every
+        id: the name of the job within the stage; empty if the stage has one job.
+        inputs: the files that it reads, in addition to the specification.
+        outputs: the files that it writes, in addition to the copy of the specification.
+        log: the log file.
+        text: the JSON of `payload`, the data for the code of the stage, and of `settings`, the checked data with every
             default.
-        code: the modules that its outputs depend on; a plug-in is one unit.
+        code: the modules that the outputs depend on; a plug-in is one unit.
         files: plain data that names the files below the data root that it reads.
         reads_sets: whether it reads the evaluation sets of the data root.
         texts: the files of the workflow that it reads: `papers` for all papers, or the name of one file.
@@ -74,7 +74,7 @@ class Job:
 
     @property
     def copy(self) -> Path:
-        """Return the copy of its specification that the job writes next to its outputs when it has finished."""
+        """Return the copy of the specification that the job writes next to the outputs when it has finished."""
         return copy_of(self.stage, self.out)
 
     @property
@@ -84,34 +84,38 @@ class Job:
 
     @property
     def done(self) -> bool:
-        """Return whether all of its outputs exist, or a complete study has removed the weights that it trained."""
+        """Return whether all outputs exist, or a complete study has removed the weights."""
         if all(Path(file).exists() for file in self.outputs):
             return True
         return self.stage == "train" and (self.out / DISCARDED).exists() and self.copy.exists()
 
     @cached_property
     def tail(self) -> tuple[str, ...]:
-        """Return the last lines of its log; empty if it has no log."""
+        """Return the last lines of the log; empty without a log."""
         try:
             text = Path(self.log).read_text(encoding="utf-8", errors="replace")
         except OSError:
             return ()
         lines = [line.strip() for line in text.replace("\r", "\n").splitlines() if line.strip()]
-        return tuple(line if len(line) <= LONGEST else f"{line[:LONGEST]} ..." for line in lines[-TAIL:])
+        return tuple(map(_shorten, lines[-TAIL:]))
 
     @property
     def age(self) -> float:
-        """Return how many seconds ago its log was last written."""
+        """Return how many seconds ago the log was last written."""
         return time.time() - Path(self.log).stat().st_mtime
 
     @property
     def remedy(self) -> str:
-        """Return the remedy for its failure."""
+        """Return the remedy for a failure."""
         if self.tail and self.tail[-1].startswith("replicse "):
             return f"do what its last line says, {AGAIN}"
         if self.tail and "error" in self.tail[-1].lower():
             return f"fix what its log names, {AGAIN}"
         return f"no error in its log; probably killed: raise its memory or time limit, {AGAIN}"
+
+
+def _shorten(line: str) -> str:
+    return line if len(line) <= LONGEST else f"{line[:LONGEST]} ..."
 
 
 def output_place(stage: str, outputs: Sequence[str]) -> Path:

@@ -43,7 +43,7 @@ class JobStates:
     def began(self, job: Job) -> bool:
         """Return whether an unfinished job runs or failed: the last line of its log does not name an output.
 
-        Snakemake deletes the outputs of a failed job. A job that ended well is unfinished if somebody deleted its
+        Snakemake deletes the outputs of a failed job. A job that ended well is unfinished if somebody deleted the
         outputs. An interrupted job waits to be started again.
         """
         log = Path(job.log)

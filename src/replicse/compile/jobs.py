@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import Any
 
 from replicse.checked import Checked
+from replicse.compile.counts import describe_counts
 from replicse.compile.item_plan import plan_item
 from replicse.compile.job import JUDGED, Job, log_of, outputs_of
 from replicse.compile.lineage import checkpoint_runs, run_sources
@@ -30,11 +31,11 @@ from replicse.world.files import FILES
 CORPORA = "replicse.data.corpora"
 # The code that judges evaluations, and the code that shows results.
 JUDGES = frozenset({"replicse.spec", "replicse.compile", "replicse.judge", "replicse.registry.suites"})
-SHOWS = frozenset({"replicse.show", "replicse.judge.document", "replicse.registry.suites"})
+SHOWS = frozenset({"replicse.show", "replicse.judge.report.build_report", "replicse.registry.suites"})
 
 
 def list_jobs(study: Study) -> Mapping[tuple[str, str], Job]:
-    """Return every job of a study by its stage and id."""
+    """Return every job of a study by stage and id."""
     jobs: Mapping[tuple[str, str], Job] = study.remember("jobs", _list_jobs)
     return jobs
 
@@ -53,16 +54,16 @@ def _make_job(
 
     Args:
         study: the study.
-        stage: its stage.
-        parts: the parts of its id.
+        stage: the stage.
+        parts: the parts of the id.
         inputs: the files that it reads.
         payload: the data for the code of the stage.
-        modules: the modules that its outputs depend on, `module` or `module:name`.
+        modules: the modules that the outputs depend on, `module` or `module:name`.
         settings: the checked data that the payload consists of, which name further modules.
         files: plain data that names the files of the data root that it reads.
         reads_sets: whether it reads evaluation sets of the data root.
         texts: the files of the workflow that it reads.
-        outputs: its outputs, unless they follow from its stage and id.
+        outputs: the outputs; default: computed from stage and id.
     """
     settings = tuple(settings)
     code = frozenset(map(unit_of, {*modules, *modules_of(settings)}))
@@ -155,7 +156,7 @@ class _JobBuilder:
         return self._make("tokenizer", (name,), recipe, modules, corpora, files=recipe)
 
     def _backbone(self, name: str, source: Mapping[str, Any]) -> Job:
-        # An encoder of the user is read again if one of its files has changed.
+        # An encoder of the user is loaded again if a file has changed.
         files = {"encoder": source["folder"]} if is_own_folder(source.get("folder", "")) else {}
         return self._make("backbone", (name,), source, {"replicse.encoder.preparing"}, files=files)
 
@@ -178,11 +179,9 @@ class _JobBuilder:
         initial, stores = study.init_folder(run), study.run_stores[name]
         frozen = [model.folder or "" for model in frozen_models(run)]
         tokenizer = study.tokenizer_file(run.init)
-        needs = (
-            *(self.paths.store(store, STORE) for store in dict.fromkeys(stores)),
-            tokenizer,
-            *(f"{folder}/{ENCODER[0]}" for folder in dict.fromkeys([initial, *frozen]) if folder),
-        )
+        needs = [self.paths.store(store, STORE) for store in dict.fromkeys(stores)]
+        needs.append(tokenizer)
+        needs += [f"{folder}/{ENCODER[0]}" for folder in dict.fromkeys([initial, *frozen]) if folder]
         payload = {
             "run": run.plain(),
             "run_id": name,
@@ -190,7 +189,7 @@ class _JobBuilder:
             "tokenizer": tokenizer,
             "stores": [self.paths.store(store) for store in stores],
         }
-        # The reader of a corpus belongs to its store, but a run asks the format of the corpus for labels.
+        # The reader of a corpus belongs to the store, but a run gets labels from the format of the corpus.
         formats = {source.corpus_format for source in run.sources}
         modules = {"replicse.training.loop", *(kind.__module__ for kind in formats)}
         modules |= {suite_code(run.selection.suite), *self._families(name, *frozen)}
@@ -198,7 +197,7 @@ class _JobBuilder:
         return self._make("train", (name,), payload, modules, (run,), needs, files=files, reads_sets=True)
 
     def _evaluations(self, name: str, encoder: Encoder) -> Iterator[Job]:
-        """Yield a job for each group of suites of an encoder, and one for the checkpoints of its run."""
+        """Yield a job for each group of suites of an encoder, and a job for the checkpoints of the run."""
         weights = () if encoder.source.vectors else (f"{self.study.encoder_folder(encoder)}/{ENCODER[0]}",)
         families = self._families(encoder.source.run or "")
         for group, suites in self.study.groups(name).items():
@@ -256,7 +255,7 @@ class _JobBuilder:
         return {"suite": suites, "options": options} if options else {"suite": suites}
 
     def _count(self) -> Job:
-        payload = self.study.count_job()
+        payload = describe_counts(self.study)
         corpora = map(corpus_of, payload["corpora"].values())
         runs = (RunSpec.of(run, name) for name, run in payload.get("recipes", {}).items())
         return self._make(
@@ -285,7 +284,7 @@ def _suite_modules(suites: Iterable[str]) -> set[str]:
 
 
 def _encoder_modules(encoder: Encoder) -> set[str]:
-    """Return the code that opens an encoder and computes its vectors."""
+    """Return the code that loads an encoder and computes vectors."""
     modules = {f"replicse.encoder.{'baselines.word_vectors' if encoder.source.vectors else 'sentence'}"}
     if encoder.postprocess:
         modules.add("replicse.encoder.baselines.fitted")
@@ -305,9 +304,10 @@ def _encoder_settings(encoder: Encoder) -> list[object]:
 
 
 def _list_outcomes(study: Study) -> Iterator[Job]:
-    """Yield the jobs from the evaluations of a study's cells to its report."""
+    """Yield the jobs from the evaluations of cells to the report."""
     paths, items = study.paths, study.items.values()
-    results, tables = [paths.item(item) for item in study.items], [paths.table(item) for item in study.items]
+    results = list(map(paths.item, study.items))
+    tables = list(map(paths.table, study.items))
     figures = [paths.figure(item.id) for item in items if item.figure]
     described = {"config": study.config.whole(), "record": describe_study(study)}
     yield _make_job(study, "study", (), (), described, ())

@@ -1,4 +1,4 @@
-"""The lines of a row: as described, its further encoders and its variants, with the request of each cell."""
+"""The lines of a row: as described, further encoders and variants, with the request of each cell."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -25,7 +25,7 @@ class Line:
         item: the item.
         row: the row.
         protocol: the name of the protocol.
-        layers: the layers of its requests by column: the request of the row, and the changes of protocols.
+        layers: the layers of requests by column: the request of the row, and the changes of protocols.
         about: the ids of the columns that the protocol changes; all columns if the row has its own cells.
         file: the file of the protocols of a variant.
         quoted: whether it is printed and not run.
@@ -48,7 +48,7 @@ class Line:
         return not self.about.isdisjoint(columns)
 
     def asks(self, column: AnyColumn) -> tuple[PlannedRequest, str]:
-        """Return the request of its cell, and a string that is equal for equal requests."""
+        """Return the request of the cell in a column, and a string that is equal for equal requests."""
         layers = self.layers[column.id]
         # Most columns of a line have no request of their own.
         key = column.id if self._is_special(column) else "", id(layers)
@@ -58,7 +58,7 @@ class Line:
         return self._asked[key]
 
     def location(self, column: AnyColumn) -> str:
-        """Return the place of the request of its cell, for errors."""
+        """Return the place of the request of a cell, for errors."""
         if self.file:
             return f"{self.file}: {self.protocol}: row {self.row.id} of {self.item.id}"
         location = f"{self.item.file}: row {self.row.id}"
@@ -69,7 +69,7 @@ class Line:
         return location
 
     def _is_special(self, column: AnyColumn) -> bool:
-        """Return whether a column or its cell has a request besides the row's."""
+        """Return whether a column or cell has a request besides the row's."""
         return column.id in self.row.cells or bool(column.encoder.model_fields_set)
 
 
@@ -90,7 +90,7 @@ def lines_of(study: Study, item: Item, row: Row) -> Iterator[Line]:
 
 
 def described(item: Item, row: Row) -> Line:
-    """Return the line of a row as its paper describes it."""
+    """Return the line of a row as the paper describes it."""
     return _whole(item, row, AS_DESCRIBED, (row.encoder,), row.quoted)
 
 
@@ -108,7 +108,7 @@ def choose_variants(
         protocols: the protocols of the paper.
         item: the name of the item.
         row: the id of the row.
-        adjudicated: whether the item is adjudicated; else only the variants that its table shows are compiled.
+        adjudicated: whether the item is adjudicated; else only the variants that the table shows are compiled.
 
     Returns:
         Each protocol by itself, and `as-run` with all protocols of the released code if there are several. A single
@@ -126,7 +126,7 @@ def choose_variants(
 
 
 def _variant(item: Item, row: Row, name: str, protocols: Sequence[Protocol], file: str) -> Line:
-    """Return the line of a variant; its other columns are as described, because derived columns may need them."""
+    """Return the line of a variant; other columns are as described, because derived columns may need them."""
     measured = [column.id for column in item.columns if column.kind != "derived"]
     # Columns that the same protocols change share their layers.
     shared: dict[tuple[str, ...], Layers] = {}

@@ -1,11 +1,13 @@
 """The external data of a study: datasets and encoders of the hub, files of the data root, with size and licence."""
 
 import json
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from replicse.compile.counts import describe_counts
 from replicse.compile.study import Study
 from replicse.registry.architectures import weight_bytes
 from replicse.registry.corpora import HubDataset, HubPart
@@ -22,13 +24,13 @@ class Need:
     """Something that a study needs from outside.
 
     Args:
-        kind: its kind.
-        name: its name.
-        bytes: its approximate size; None if it is not known.
-        licence: its licence.
-        copies: how many times its size is on the disk in the end.
-        source: its source for `replicse fetch`: the part of a dataset, the source of an encoder with its target folder,
-            the Download of a file, or a suite with its options.
+        kind: the kind.
+        name: the name.
+        bytes: the approximate size; None if it is not known.
+        licence: the licence.
+        copies: how many copies are on the disk in the end.
+        source: the source for `replicse fetch`: the part of a dataset, the source of an encoder with the target folder,
+            the Download of a file, or a suite with options.
     """
 
     kind: Kind
@@ -42,7 +44,7 @@ class Need:
 def needs(study: Study) -> Iterator[Need]:
     """Yield the external data that the jobs of a study need; files only if the data are from the hub.
 
-    All items share the data root, so they need its artefacts together.
+    All items share the data root, so they need the artefacts together.
     """
     if study.source == "hub":
         yield from _list_files(study)
@@ -138,7 +140,10 @@ def absent_root(study: Study) -> str:
     """Return a sentence if the data root of a local source does not exist, else an empty string."""
     if study.source != "local" or study.data_root.is_dir():
         return ""
-    return f"data root {study.data_root}: no such folder; set data.root in config.yaml, or REPLICSE_DATA"
+    remedy = "set data.root in config.yaml, or REPLICSE_DATA, to the folder that contains SentEval"
+    if not (study.root or os.environ.get("REPLICSE_DATA")):
+        return f"no data root is set; {remedy}"
+    return f"data root {study.data_root}: no such folder; {remedy}"
 
 
 def absent(study: Study) -> Iterator[str]:
@@ -183,6 +188,6 @@ def outside(study: Study) -> list[Mapping[str, Any]]:
         documents += [part.plain() for part in encoder.corpora()]
     documents += [study.options(suite, study.suites) for suite in suites if suite in current().suites]
     documents += [run.selection.plain() for run in study.runs.values()]
-    documents.append(study.count_job())
+    documents.append(describe_counts(study))
     unique = {json.dumps(each, sort_keys=True): each for each in mappings(documents)}
     return list(unique.values())

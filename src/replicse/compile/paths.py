@@ -52,7 +52,7 @@ class Paths:
 
     @property
     def data(self) -> str:
-        """Return the data record: the data root and its files."""
+        """Return the data record: the data root and the files in it."""
         return f"{self.results}/{DATA}"
 
     @property
@@ -66,7 +66,7 @@ class Paths:
         return f"{self.results}/{CONFIG}"
 
     def specification(self, stage: str, job: str) -> str:
-        """Return the specification of a job; `job` is empty if its stage has one job."""
+        """Return the specification of a job; `job` is empty if the stage has one job."""
         return "/".join(filter(None, [self.results, "jobs", stage, job])) + ".json"
 
     def throughput(self, *parts: str) -> str:
@@ -95,7 +95,7 @@ class Paths:
         return "/".join([self.results, "stores", store_id, *parts])
 
     def run(self, run_id: str, *parts: str) -> str:
-        """Return the folder of a run, of its best or last checkpoint, or a file in it."""
+        """Return the folder of a run, of the best or last checkpoint, or a file in it."""
         return "/".join([self.results, "runs", run_id, *parts])
 
     def state(self, run_id: str) -> str:
@@ -137,7 +137,7 @@ class Paths:
         return f"{self.reports}/{AUDIT}"
 
     def page(self, item: str, kind: str = "html") -> str:
-        """Return the page of one item alone, or its table as LaTeX."""
+        """Return the page of an item, or the table as LaTeX."""
         return f"{self.reports}/{item}.{kind}"
 
     def printed(self, name: str, kind: str) -> str:
@@ -153,12 +153,12 @@ def drop_partial(scale: str) -> None:
 
 
 def tokenizer_id(recipe: Mapping[str, Any]) -> str:
-    """Return the name of a trained tokenizer and 8 hexadecimal digits of its recipe."""
+    """Return the name of a trained tokenizer and 8 hexadecimal digits of the recipe's hash."""
     return f"{recipe['name']}-{digest(recipe, 8)}"
 
 
 def backbone_id(source: EncoderSource | Init) -> str:
-    """Return the name of a released encoder and 8 hexadecimal digits of its source."""
+    """Return the name of a released encoder and 8 hexadecimal digits of the source's hash."""
     name = source.hub or source.folder or getattr(source, "vectors", None) or ""
     recipe = {key: entry for key, entry in source.plain().items() if key in FROM}
     return f"{name.rstrip('/').rsplit('/', 1)[-1]}-{digest(recipe, 8)}"

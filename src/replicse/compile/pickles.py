@@ -34,7 +34,7 @@ def load_pickle(file: Path) -> Any:
 
 
 def write_pickle(file: Path, value: object) -> None:
-    """Write a pickle file if its folder can be written."""
+    """Write a pickle file if the folder can be written."""
     with suppress(OSError, Failed, BadInput), atomic_write(file) as temporary:
         temporary.write_bytes(pickle.dumps(value, pickle.HIGHEST_PROTOCOL))
 
@@ -51,7 +51,7 @@ class Remembered:
         self._results: dict[str, Any] = {}
 
     def get(self, name: str, compute: Callable[[], Any]) -> Any:
-        """Return a result by its name, computed if neither memory nor the folder has it."""
+        """Return a result by name, computed if neither memory nor the folder has it."""
         if name not in self._results:
             file = self.folder and self.folder / f"{name}.pickle"
             result = load_pickle(file) if file else None

@@ -26,7 +26,7 @@ Stages = Mapping[str, EncoderRequest]
 
 
 class Chain(NamedTuple):
-    """A chain of training: the paper whose recipes its runs name, and the place of the request that errors name."""
+    """A chain of training: the paper with the recipes of the runs, and the location of the request for errors."""
 
     paper: str
     location: str
@@ -49,7 +49,7 @@ class Recipes:
         self._read: dict[tuple[str, str], Written] = {}
 
     def is_own(self, paper: str) -> bool:
-        """Return whether a paper, named by its key, is one of the workspace."""
+        """Return whether the paper with a key is in the workspace."""
         return paper in self.papers and self.papers[paper].own
 
     def read(self, paper: str, name: str, location: str) -> Written:
@@ -66,7 +66,7 @@ class Recipes:
         `own` says that the request is written in a paper of the workspace.
         """
         written = self.read(chain.paper, self.scale.recipe(chain.paper, use), chain.location)
-        # A chain names its recipes with their paper.
+        # A chain names recipes with their paper.
         stage = chain.stages.get(use.removeprefix(f"{chain.paper}/"))
         changes = [(request, own), (stage, self.is_own(chain.paper))] if stage else [(request, own)]
         for change, is_own in changes:
@@ -157,7 +157,7 @@ def _merge_runs(layers: Iterable[RunSpec]) -> RunSpec:
 def _list_layers(
     papers: Mapping[str, Paper], paper: str, name: str, location: str, below: tuple[str, ...] = ()
 ) -> Iterator[tuple[Paper, RunSpec]]:
-    """Yield the layers of a recipe, each with its paper: first those of the recipe that it is `like`."""
+    """Yield the layers of a recipe, each with a paper: first the layers of the recipe in `like`."""
     owner, _, short = name.rpartition("/")
     home = papers.get(owner or paper)
     if home is None or short not in home.recipes:
@@ -201,7 +201,7 @@ def sort_recipes(papers: Mapping[str, Paper]) -> Iterator[tuple[Paper, str]]:
 
 
 def change_run(run: RunSpec, request: Request, location: str) -> RunSpec:
-    """Change the parts of a run that a request names, then its views and terms."""
+    """Change the parts of a run that a request names, then the views and terms."""
     if request.run:
         run = merge_layers(run, request.run)
     return vary_run(run, getattr(request, "vary", None), location)

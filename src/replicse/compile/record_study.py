@@ -68,7 +68,7 @@ class SourceCell:
 
 @dataclass(frozen=True)
 class RecordStudy:
-    """The study of the record, and all source cells by the name of their cell, the one with its values first."""
+    """The study of the record, and all source cells by the name of their cell, the used one first."""
 
     study: Study
     sources: Mapping[str, Sequence[SourceCell]]
@@ -163,7 +163,7 @@ class _Readings:
 
 @dataclass(frozen=True)
 class _EncoderOfCell:
-    """The encoder of a cell as described, and its released checkpoint, as strings that are equal for equal encoders."""
+    """The encoder of a cell as described, and the released checkpoint, as strings that are equal for equal encoders."""
 
     described: str
     released: str
@@ -196,7 +196,7 @@ def _priority(measured: SourceCell) -> tuple[bool, int, float, str, str]:
 
 
 def _has_own_encoder(row: Row, column: AnyColumn) -> bool:
-    """Return whether the encoder of a cell is not that of its row."""
+    """Return whether the encoder of a cell differs from the encoder of the row."""
     return column.id in row.cells or bool(column.encoder.model_fields_set)
 
 
@@ -239,7 +239,7 @@ def _empty_cell(papers: Mapping[str, Paper], item: Item, row: Row, column: AnyCo
 def _source_cell(
     cell: Cell, source: Source, setting_name: str, readings: Sequence[SourceReading]
 ) -> SourceCell:
-    """Return a cell as a source measured it: its readings by seed, then readings without a stated seed."""
+    """Return a cell as a source measured it: readings by seed, then readings without a stated seed."""
     is_retrained = source.settings[setting_name].encoder == "retrained"
     ordered = sorted(readings, key=lambda reading: (reading.seed is None, reading.seed or 0))
     # Several readings of one checkpoint are one value: the most precise one.
@@ -250,17 +250,15 @@ def _source_cell(
     _, item, row, column, *_ = first.cell.split("/")
     own = [column] if _has_own_encoder(cell.row, cell.column) else []
     stem = "/".join([first.source, setting_name, item, row, *own])
-    runs = [_run_name(reading, place, len(counted)) for place, reading in enumerate(counted, start=1)]
-    measured = replace(
-        cell,
-        jobs=tuple((f"{stem}{run}",) for run in runs),
-        seeds=tuple(reading.seed for reading in counted),
-    )
+    jobs = []
+    for number, reading in enumerate(counted, start=1):
+        jobs.append((stem + _run_name(reading, number, len(counted)),))
+    measured = replace(cell, jobs=tuple(jobs), seeds=tuple(reading.seed for reading in counted))
     return SourceCell(measured, source, first.source, setting_name, (*counted, *again), is_retrained)
 
 
-def _run_name(reading: SourceReading, place: int, count: int) -> str:
-    """Return the name of the run of a reading: its seed, or its number among several."""
+def _run_name(reading: SourceReading, number: int, count: int) -> str:
+    """Return the name of the run of a reading: the seed, or a number if there are several."""
     if reading.seed is not None:
         return f"/s{reading.seed}"
-    return f"/run-{place}" if count > 1 else ""
+    return f"/run-{number}" if count > 1 else ""

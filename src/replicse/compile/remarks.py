@@ -45,10 +45,13 @@ def remarks(study: Study) -> Iterator[str]:
     for item in study.items.values():
         if cut := cut_searches(study, item):
             yield f"{item.id}: {cut}"
-    read = [path for (_, suite), paths in study.read.items() if suite == "sets" for path in paths]
-    sets = sorted({path.partition("/")[0] for path in read})
+    sets: set[str] = set()
+    for (_, suite), paths in study.read.items():
+        if suite == "sets":
+            sets.update(path.partition("/")[0] for path in paths)
     if sets and not study.scale.comparable:
-        yield f"sets of your own are used completely at this scale, and get no verdict: {', '.join(sets)}"
+        names = ", ".join(sorted(sets))
+        yield f"sets of your own are used completely at this scale, and get no verdict: {names}"
 
 
 def adjusted_text(study: Study, items: Iterable[Item]) -> str:

@@ -25,7 +25,7 @@ def _put_over(below: PlannedRequest, above: EncoderRequest) -> PlannedRequest:
 def merge_cell_request(
     item: Item, column: AnyColumn, layers: Iterable[EncoderRequest], row: Row
 ) -> PlannedRequest:
-    """Merge the request of a cell: the layers of its table, its column, its row and the cell.
+    """Merge the request of a cell: the layers of table, column, row and cell.
 
     Args:
         item: the item, whose layer is the lowest.

@@ -1,15 +1,15 @@
 """Resolve requests at a scale: create their encoders, runs, backbones and stores."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from replicse.compile.adjustments import adjust_run
 from replicse.compile.cost import check_frozen_layers
-from replicse.compile.paths import Paths, backbone_id, tokenizer_id
-from replicse.compile.recipes import Chain, Recipes, Written, merge_recipe, sort_recipes
+from replicse.compile.paths import backbone_id, tokenizer_id
+from replicse.compile.recipes import Chain, Recipes, Written
 from replicse.compile.requests import merge_requests
 from replicse.compile.stores import Stores
 from replicse.compile.study import Study, kept_checkpoint
@@ -20,16 +20,13 @@ from replicse.registry.frozen import BY_NAME, FrozenModel, with_frozen
 from replicse.registry.poolings import Own
 from replicse.registry.registry import current
 from replicse.registry.run_options import SelectionRule, View
-from replicse.registry.run_specs import PARTS, AveragedRun, InitSpec, RunSpec, SourceSpec
+from replicse.registry.run_specs import AveragedRun, InitSpec, RunSpec, SourceSpec
 from replicse.registry.runs import Fresh, Init, Run, RunSource
-from replicse.spec.config import Config
 from replicse.spec.layers import merge_layers
-from replicse.spec.lock import Lock, load_lock
+from replicse.spec.lock import Lock
 from replicse.spec.models import SOURCES, Encoder, EncoderRequest, EncoderSource, PlannedRequest
 from replicse.spec.own_corpora import name_corpus
-from replicse.spec.papers import Paper
 from replicse.spec.record import Record, load_record
-from replicse.spec.scales import OfAnotherScale, Scale
 
 # The keys of a request that apply to an encoder of any source.
 READING = ("pooling", "checkpoint", "postprocess", "engine")
@@ -37,7 +34,7 @@ OWN = Own(pooling="own")
 
 
 class Seeds(NamedTuple):
-    """The seeds of a chain of training: of its runs, and of backbones that the scale pre-trains for each seed."""
+    """The seeds of a chain of training: of the runs, and of backbones that the scale pre-trains for each seed."""
 
     run: int
     backbone: int
@@ -134,8 +131,8 @@ class Resolver:
         """Return a backbone of the scale.
 
         Args:
-            name: its name in the scale.
-            seed: the seed of its pre-training, if the scale pre-trains it for each seed.
+            name: the name in the scale.
+            seed: the seed of pre-training, if the scale pre-trains it for each seed.
             location: the place that errors name.
         """
         if (name, seed) not in self._backbones:
@@ -156,7 +153,7 @@ class Resolver:
         return self._backbones[name, seed]
 
     def _own(self, named: EncoderRequest | InitSpec, location: str) -> EncoderSource:
-        """Return the source of a user's encoder, named by its folder or hub id.
+        """Return the source of a user's encoder, named by folder or hub id.
 
         Raises:
             MissingData: if the folder does not exist.
@@ -187,11 +184,11 @@ class Resolver:
     def runs(self, written: Written, chain: Chain, seeds: Sequence[Seeds], adjust: bool = True) -> list[Run]:
         """Return the run of each seed, with every name resolved.
 
-        The encoders that its views and terms need have the seed of the weights that it starts from.
+        Encoders for views and terms have the seed of the weights that the run starts from.
 
         Args:
             written: the run as recipes and requests write it.
-            chain: its chain of training.
+            chain: the chain of training.
             seeds: the seeds.
             adjust: whether to apply the adjustments of the scale.
         """
@@ -253,7 +250,7 @@ class Resolver:
         )
 
     def _selection(self, rule: SelectionRule, location: str) -> SelectionRule:
-        """Return a selection rule with the development set of its task, or the options of its suite, at this scale."""
+        """Return a selection rule with the development set of the task, or the options of the suite, at this scale."""
         options, (_, _, path) = self.scale.options.get(rule.suite, {}), rule.metric.partition("/")
         entry, location = current().suites[rule.suite], f"{location}: selection.metric"
         if entry.named_by:
@@ -331,7 +328,7 @@ class Resolver:
         )
 
     def _view(self, view: View, chain: Chain, seed: Seeds) -> View:
-        """Return a view with the scale's parameters of its augmentation, and the folder of an encoder that it needs."""
+        """Return a view with the scale's parameters of the augmentation, and the folder of an encoder for it."""
         if view.augment:
             view = view.augmented(self.scale.augmentations.get(view.augment.name, {}), chain.location)
         return view.reading(
@@ -339,7 +336,7 @@ class Resolver:
         )
 
     def _frozen(self, chain: Chain, seed: Seeds, model: FrozenModel) -> FrozenModel:
-        """Return a frozen model by its folder, with its pooling unless the term chooses it."""
+        """Return a frozen model by folder, with the pooling unless the term chooses it."""
         location = chain.location
         if model.folder:
             raise BadInput(f'{location}: the run names the folder "{model.folder}"; expected {BY_NAME}')
@@ -351,37 +348,6 @@ class Resolver:
         return FrozenModel.of(
             {"folder": self.study.encoder_folder(encoder), **read}, f"{location}: {model.name}"
         )
-
-
-def check_parts(scale: Scale, papers: Mapping[str, Paper], workflow: Path) -> None:
-    """Check that every backbone, stand-in and recipe can be resolved at a scale, also if no item uses it.
-
-    Recipes that need an entry of another scale are skipped.
-
-    Raises:
-        BadInput: names the first that cannot be resolved.
-    """
-    config = Config(scale=scale.name, papers="all", seeds=(0,))
-    study = Study(config=config, workflow=workflow, scale=scale, papers=papers, paths=Paths(scale.name))
-    resolver = Resolver(study, load_lock(workflow))
-    for name in scale.backbones:
-        resolver.backbone(name, FIRST.backbone, f"{scale.file}: backbones.{name}")
-    for pair in scale.recipes.items():
-        for name in pair:
-            merge_recipe(papers, "", name, f"{scale.file}: recipes.{pair[0]}")
-    for paper, name in sort_recipes(papers):
-        location = f"{paper.folder / 'recipes.yaml'}: {name}"
-        run = merge_recipe(papers, paper.key, name, location)
-        # Skip templates, which lack parts, and recipes that another one replaces at this scale.
-        if run.model_fields_set >= set(PARTS) and scale.recipe(paper.key, name) == name:
-            with suppress(OfAnotherScale):
-                resolver.runs(
-                    resolver.recipes.read(paper.key, name, location), Chain(paper.key, location), [FIRST]
-                )
-    for name, released in scale.released.items():
-        if released.stand_in is not None:
-            location = f"{scale.file}: released.{name}.stand_in"
-            resolver.encoders("", merge_requests(released.stand_in), [FIRST], location)
 
 
 def _in_folder(folder: Path) -> EncoderSource:

@@ -1,7 +1,7 @@
 """The memory and time that jobs request from a scheduler, from the estimates of a study or from measurements.
 
-A group of jobs requests the sum of its jobs' minutes (Snakemake, `GroupResources.basic_layered`), so an evaluation that
-may take hours has its own allocation.
+A group of jobs requests the sum of the jobs' minutes (Snakemake, `GroupResources.basic_layered`), so an evaluation that
+may take hours has a separate allocation.
 """
 
 import math
@@ -17,11 +17,11 @@ from replicse.compile.study import Study
 from replicse.registry.suites import Suite, groups
 from replicse.spec.scale_entries import ScaleNeeds
 
-# The minimum minutes of a job, for its start and a slow disk; and the factor between expected and requested time.
+# The minimum minutes of a job, for the start and a slow disk; and the factor between expected and requested time.
 LEAST_MINUTES, TIMES = 15, 2.0
 # Groups of suites that train classifiers: estimates do not count them, so they request the hour of any suite at least.
 CLASSIFIERS = ("transfer", "heads")
-# MB of Python, torch with its CUDA libraries, and the packages that a job imports.
+# MB of Python, torch with CUDA libraries, and the packages that a job imports.
 PROCESS_MB = 4000
 # Copies of the weights that a training has in memory at most: loaded, and saved with the two moments of AdamW.
 COPIES = 4
@@ -74,7 +74,7 @@ class JobResources:
         return store_minutes(self._rows(wildcards.name), self.needs, attempt)
 
     def is_long(self, group: str) -> bool:
-        """Return whether an evaluation has its own allocation, because one of its suites may take hours."""
+        """Return whether an evaluation has a separate allocation, because a suite may take hours."""
         return self.needs.full_suites and is_long(group)
 
     def _rows(self, store: str) -> int | None:
@@ -108,7 +108,7 @@ def requested_minutes(hours: float | None, needs: ScaleNeeds, attempt: int = 1) 
 
     Args:
         hours: expected hours; the scale's `train_hours` are asked for if they are not known.
-        needs: what the scale says of its jobs.
+        needs: the needs of jobs in the scale.
         attempt: 1, and one more at each retry, which is given as many times the minutes.
     """
     minutes = needs.train_hours * 60 if hours is None else hours * TIMES * 60
@@ -116,15 +116,15 @@ def requested_minutes(hours: float | None, needs: ScaleNeeds, attempt: int = 1) 
 
 
 def training_minutes(cost: Cost, run: str, needs: ScaleNeeds, attempt: int = 1) -> int:
-    """Return the minutes that a training asks for; one that its limit ends is resumed by its retry."""
+    """Return the minutes that a training requests; a retry resumes a training that reached the limit."""
     estimate = cost.hours([run])
     return requested_minutes(estimate and estimate.expected, needs, attempt)
 
 
 def evaluation_minutes(cost: Cost, encoder: str, group: str, needs: ScaleNeeds, attempt: int = 1) -> int:
-    """Return the minutes that an evaluation asks for: of a suite of hours no more than its `hours`.
+    """Return the minutes that an evaluation requests, for a long suite at most the `hours` of the suite.
 
-    The scoring of such a suite, by the CPU, is taken to last as long as its encoding.
+    The scoring of such a suite, by the CPU, is assumed to take as long as the encoding.
     """
     estimate = cost.encoding(encoder, group)
     hours = estimate.expected if estimate else 0.0
@@ -146,7 +146,7 @@ def training_memory_mb(size: tuple[int, int] | None, needs: ScaleNeeds, attempt:
 
     Args:
         size: layers and width of the encoder, None if they are not known.
-        needs: what the scale says of its jobs: its `train_memory_mb` is the most that a first attempt asks for.
+        needs: the needs of jobs in the scale: `train_memory_mb` is the maximum of a first attempt.
         attempt: 1, and one more at each retry.
     """
     if needs.gpu != "required" or size is None:
@@ -156,7 +156,7 @@ def training_memory_mb(size: tuple[int, int] | None, needs: ScaleNeeds, attempt:
 
 
 def evaluation_memory_mb(group: str, needs: ScaleNeeds, attempt: int = 1) -> int:
-    """Return the memory that an evaluation asks for, in MB: the most of its suites at a scale with full ones."""
+    """Return the memory that an evaluation requests, in MB: the maximum over suites at a scale with full suites."""
     suites = groups().get(group, []) if needs.full_suites else []
     return max([Suite.memory, *(suite.memory for suite in suites)]) * attempt
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from replicse.errors import BadInput
+from replicse.registry.runs import Run
 from replicse.spec.models import Draw, EncoderRequest
 from replicse.spec.scales import Scale
 
@@ -28,7 +29,7 @@ def limit_searches(scale: Scale, is_own: bool) -> Scale:
 
 
 def list_search_values(scale: Scale, request: EncoderRequest, location: str) -> list[dict[str, Any]]:
-    """Return the values that each job of a search sets in its run, by path.
+    """Return the values that each job of a search sets in the run, by path.
 
     A grid keeps the values of the scale's `grids`, in the paper's order; of random draws the first `draws` are run.
 
@@ -43,7 +44,7 @@ def list_search_values(scale: Scale, request: EncoderRequest, location: str) -> 
         raise BadInput(f"{location}: the encoder has a grid and a draw; keep one")
     if draw:
         # The domains of several layers are checked together.
-        return Draw.of(draw.written(), f"{location}: draw").drawn(scale.draws)
+        return Draw.of(draw.written(), f"{location}: draw").list_values(scale.draws)
     kept = [keep_grid_values(scale, name, values, location) for name, values in grid.items()]
     return [dict(zip(grid, values, strict=True)) for values in itertools.product(*kept)]
 
@@ -70,6 +71,16 @@ def keep_grid_values(scale: Scale, name: str, values: Sequence[Any], location: s
             " give the grid one of the scale's values, or the scale one of the grid's"
         )
     return kept
+
+
+def get_setting(run: Run | None, path: str) -> Any:
+    """Return the value at `section.key` or `terms.TERM.key` of a run; None without a run."""
+    section, *rest = path.split(".")
+    if section == "terms" and run:
+        part = next((term for term in run.objective if term.term == rest[0]), None)
+    else:
+        part = getattr(run, section, None)
+    return getattr(part, rest[-1], None)
 
 
 def search_change(values: Mapping[str, Any], location: str) -> EncoderRequest:

@@ -7,7 +7,7 @@ from replicse.registry.architectures import size_in, size_of
 from replicse.registry.frozen import frozen_models
 from replicse.registry.runs import Init, Run
 
-# Run id or folder of weights -> its source: hub id, fresh encoder, or another run.
+# Run id or folder of weights -> source: hub id, fresh encoder, or another run.
 Sources = Mapping[str, Init]
 # The largest vocabulary of the papers' encoders, that of RoBERTa.
 VOCABULARY = 50_265
@@ -37,12 +37,12 @@ def layer_parameters(layers: int, hidden: int) -> int:
 
 
 def encoder_parameters(layers: int, hidden: int) -> int:
-    """Return the approximate number of parameters of an encoder with its token embeddings."""
+    """Return the approximate number of parameters of an encoder with token embeddings."""
     return layer_parameters(layers, hidden) + VOCABULARY * hidden
 
 
 def saved_bytes(run: Run, sources: Sources) -> float | None:
-    """Return the approximate bytes of weights of a run on the disk; None if the size of its encoder is not known.
+    """Return the approximate bytes of weights of a run on the disk; None if the size of the encoder is not known.
 
     Without selection `best` and `last` are one file. Each step of a trajectory is a file.
     """

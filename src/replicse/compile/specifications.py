@@ -1,7 +1,7 @@
 """The specifications of jobs, which are inputs of their rules, and the changes since a job has finished.
 
 The workflow writes the specification of each job to `results/<scale>/jobs/<stage>/<id>.json`. A job that has finished
-writes a copy of it next to its outputs. A result is right if its copy equals the specification of today.
+writes a copy of it next to the outputs. A result is right if the copy equals the specification of today.
 """
 
 import json
@@ -40,7 +40,7 @@ class Specifications:
 
     Args:
         study: the study.
-        package: the folder of the package that its jobs run.
+        package: the folder of the package that jobs run.
     """
 
     def __init__(self, study: Study, package: Path = PACKAGE) -> None:
@@ -57,7 +57,7 @@ class Specifications:
         self.outdated: set[Job] = set()
 
     def text(self, job: Job) -> str:
-        """Return the specification of a job as the text of its file."""
+        """Return the specification of a job as a string."""
         head = json.dumps(
             {"stage": job.stage, "id": job.id, "digests": self.digests(job)}, ensure_ascii=False
         )
@@ -80,14 +80,14 @@ class Specifications:
         return digests
 
     def changes(self, job: Job) -> set[str]:
-        """Return the `PARTS` that have changed since a job has finished; empty if its result is right.
+        """Return the `PARTS` that have changed since a job has finished; empty if the result is right.
 
         A job whose copy does not exist has not finished; all of it counts as changed.
         """
         return find_changes(read_copy(job.copy), json.loads(self.text(job)))
 
     def changes_of_item(self, item: str, with_table: bool = False) -> set[str]:
-        """Return the `PARTS` that have changed since the evaluations of an item, and its table, were computed.
+        """Return the `PARTS` that have changed since the evaluations of an item, and the table, were computed.
 
         Results without a copy of their specification were not computed by the workflow and are skipped.
         """
@@ -107,8 +107,8 @@ class Specifications:
     def write(self) -> None:
         """Write the specifications that have changed, and date each so that Snakemake runs the outdated jobs.
 
-        The specification of a job whose result is right is dated before its outputs; the specification of any other
-        finished job, after them. A job without a copy runs in any case, because the copy is one of its outputs.
+        The specification of a job whose result is right is dated before the outputs; the specification of any other
+        finished job, after them. A job without a copy runs in any case, because the copy is an output.
         Afterwards, `finished` contains the jobs whose results are right, and `outdated` the others that have results.
         """
         CACHE.mkdir(exist_ok=True)
@@ -122,7 +122,7 @@ class Specifications:
                 self.outdated.add(job)
 
     def _is_finished(self, job: Job, file: Path, text: str) -> bool:
-        """Return whether the result of a job is right, and date its specification accordingly."""
+        """Return whether the result of a job is right, and date the specification accordingly."""
         if not job.copy.is_file():
             return False
         copy, dates = read_copy(job.copy), _dates(job.dated)
@@ -312,14 +312,14 @@ LARGEST_HASHED = 1_000_000
 
 
 def describe_file(file: Path) -> dict[str, Any]:
-    """Return the size of a file and, unless it is large data, its sha256."""
+    """Return the size of a file and, unless it is large data, the sha256."""
     size = file.stat().st_size
     hashed = size <= LARGEST_HASHED or file.suffix == ".json"
     return {"bytes": size} | ({"sha256": sha256_of(file)} if hashed else {})
 
 
 def is_as_written(evaluation: Path) -> bool:
-    """Return whether an evaluation is the file that its job has written."""
+    """Return whether an evaluation is the file that the job has written."""
     written = read_copy(copy_of("evaluate", evaluation)).get("written", {})
     return any(Path(file) == evaluation and _is_unchanged(file, written[file]) for file in written)
 

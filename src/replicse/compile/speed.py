@@ -35,7 +35,7 @@ class Speed(Checked):
     """The speed of a device.
 
     Args:
-        device: its name.
+        device: the name.
         flops: operations per second by precision.
         when: the date of the measurement; empty for a published number.
         rates: rows of training per second by precision, if two were measured.
@@ -103,7 +103,7 @@ def speed_of(study: Study, device: str = "") -> Speed:
 
     Args:
         study: the study, whose scale and results contain speeds.
-        device: a part of its name; empty for the first known device.
+        device: a part of the name; empty for the first known device.
 
     Raises:
         BadInput: if no device matches.

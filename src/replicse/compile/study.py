@@ -11,7 +11,6 @@ from typing import Any, NamedTuple, Self
 
 from replicse.compile.paths import Paths, backbone_id, tokenizer_id
 from replicse.compile.pickles import Remembered
-from replicse.compile.recipes import merge_recipe
 from replicse.errors import BadInput, nearest
 from replicse.registry.artefacts import TOKENIZER
 from replicse.registry.encoders import Checkpoint, Precision
@@ -36,9 +35,9 @@ class Cell:
 
     Args:
         item: the item.
-        row: its row.
-        column: its column.
-        metric_path: the path of its metric in evaluations; empty for derived and quoted cells.
+        row: the row.
+        column: the column.
+        metric_path: the path of the metric in evaluations; empty for derived and quoted cells.
         jobs: the encoders of each seed; several in a search.
         seeds: the seeds; (None,) if the encoder does not depend on one.
         reported: the reported number.
@@ -64,6 +63,11 @@ class Cell:
         return self.item.cell_id(self.row, self.column, self.protocol)
 
     @property
+    def is_search(self) -> bool:
+        """Return whether it has several jobs for a seed."""
+        return any(len(group) > 1 for group in self.jobs)
+
+    @property
     def encoders(self) -> tuple[str, ...]:
         """Return the encoders of all jobs and seeds, of the operands if the cell is derived, without duplicates."""
         names: dict[str, None] = {}
@@ -78,7 +82,7 @@ class Extent(NamedTuple):
     Args:
         cells: how many cells it has.
         files: the evaluation files of the cells, in order, without duplicates.
-        runs: the ids of its runs and of the runs that these depend on.
+        runs: the ids of the runs and of the runs that these depend on.
         single: the runs that a cell without a search needs.
     """
 
@@ -90,14 +94,14 @@ class Extent(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Study:
-    """A study: its cells, runs, encoders and stores. The compiler fills it, then it is `frozen`.
+    """A study: cells, runs, encoders and stores. The compiler fills it, then it is `frozen`.
 
     Args:
         config: the config.
         workflow: the folder of papers and scales.
         scale: the scale.
         papers: all papers by key.
-        paths: the paths of its files.
+        paths: the paths of the files.
         items: the items by id.
         cells: the cells of each item.
         runs: the runs by id.
@@ -205,16 +209,6 @@ class Study:
         """Return the run of an encoder; None if it is not trained here."""
         return self.runs.get(self.encoders[encoder].source.run or "")
 
-    def hyperparameter(self, encoder: str, path: str) -> Any:
-        """Return the value at `section.key` or `terms.TERM.key` of the run of an encoder; None without a run."""
-        run = self.run_of(encoder)
-        section, *rest = path.split(".")
-        if section == "terms" and run:
-            part = next((term for term in run.objective if term.term == rest[0]), None)
-        else:
-            part = getattr(run, section, None)
-        return getattr(part, rest[-1], None)
-
     @cached_property
     def extents(self) -> Mapping[str, Extent]:
         """Return the extent of each item."""
@@ -228,7 +222,7 @@ class Study:
                     group = file_of(operand.metric_path)
                     for encoder in operand.encoders:
                         files[self.paths.evaluation(encoder, group)] = None
-        single = [cell for cell in cells if all(len(group) == 1 for group in cell.jobs)]
+        single = [cell for cell in cells if not cell.is_search]
         runs = self.chain(self.trained_runs(cells))
         single_runs = self.chain(self.trained_runs(single))
         return Extent(len(cells), tuple(files), frozenset(runs), frozenset(single_runs))
@@ -247,8 +241,12 @@ class Study:
     def options(self, suite: str, encoders: Iterable[str]) -> dict[str, Any]:
         """Return the options of a suite for encoders as plain data, without parts that no cell of them needs."""
         options, narrowed = self.scale.options.get(suite, {}), current().suites[suite].narrowed
-        read = [path for encoder in encoders for path in self.read.get((encoder, suite), ())]
-        return narrowed(options, read) if narrowed else options
+        if not narrowed:
+            return options
+        paths: list[str] = []
+        for encoder in encoders:
+            paths += self.read.get((encoder, suite), ())
+        return narrowed(options, paths)
 
     def encoder_folder(self, encoder: Encoder) -> str:
         """Return the folder of the weights of an encoder."""
@@ -274,18 +272,6 @@ class Study:
             return self.paths.run(run.init.run, which)
         return "" if run.init.fresh else self.paths.backbone(backbone_id(run.init))
 
-    def count_job(self) -> dict[str, Any]:
-        """Return the payload of the count job: metric paths, and the recipes of their corpora and runs."""
-        parts = [path.split("/")[1:] for path in sorted(self.counted)]
-        named = {name for kind, name, *_ in parts if kind in ("corpus", "overlap", "shared")}
-        corpora = {name: self.scale.corpus(name, "data counts") for name in sorted(named)}
-        runs = {f"{path[1]}/{path[2]}" for path in parts if path[0] == "parameters" and path[3:]}
-        recipes = {name: merge_recipe(self.papers, "", name, "data counts").plain() for name in sorted(runs)}
-        payload: dict[str, Any] = {"read": sorted(self.counted), "corpora": corpora}
-        if recipes:
-            payload["recipes"] = recipes
-        return payload
-
     @cached_property
     def names(self) -> CellNames:
         """Return the names of the cells of all papers."""
@@ -306,7 +292,7 @@ class Study:
         return sets
 
     def item(self, name: str) -> Item:
-        """Return an item by its id or by its target name.
+        """Return an item by id or by target name.
 
         Args:
             name: `paper/item` or `paper_item`.
@@ -322,7 +308,7 @@ class Study:
         raise BadInput(f'no item "{name}" in this study{nearest(name, self.items)}')
 
     def described(self, item: str) -> list[Cell]:
-        """Return the cells of an item as its paper describes them; an empty list if the study leaves it out."""
+        """Return the cells of an item as the paper describes them; an empty list if the study leaves it out."""
         return [cell for cell in self.cells.get(item, ()) if cell.protocol == AS_DESCRIBED]
 
     def trained_runs(self, cells: Iterable[Cell]) -> set[str]:
@@ -351,7 +337,7 @@ class Study:
         return follow(runs, self.depends)
 
     def evaluated(self, name: str, group: str) -> dict[str, Any]:
-        """Return the description of an encoder in its evaluation file; empty for counts of the data.
+        """Return the description of an encoder in an evaluation file; empty for counts of the data.
 
         Args:
             name: the encoder.
@@ -365,7 +351,7 @@ class Study:
         folder = "" if encoder.source.vectors else self.encoder_folder(encoder)
         description: dict[str, Any] = {"encoder": folder}
         description["vectors"] = encoder.source.words.plain() if encoder.source.words else None
-        # An encoder's own pooling is defined in its folder, which may not exist yet.
+        # An encoder's own pooling is defined in the folder, which may not exist yet.
         if not isinstance(encoder.pooling, Own):
             description["pooling"] = encoder.pooling.spelling
         description["postprocess"] = encoder.postprocess.plain() if encoder.postprocess else None

@@ -9,7 +9,7 @@ from replicse.spec.protocols import ON_BACKBONE
 
 
 def describe_study(study: Study) -> dict[str, Any]:
-    """Return the facts about a study for the report: its scale, seeds, papers and protocols."""
+    """Return the facts about a study for the report: scale, seeds, papers and protocols."""
     left_out = f"{', '.join(study.left_out)}: {study.left_out_text}" if study.left_out else ""
     return {
         "scale": study.scale.name,

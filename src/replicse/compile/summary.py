@@ -1,6 +1,6 @@
-"""A summary of a study before it runs: its size and cost, by item, by paper and in total."""
+"""A summary of a study before it runs: size and cost, by item, by paper and in total."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,7 +34,7 @@ class PartSummary:
 
 @dataclass(frozen=True)
 class Summary:
-    """A study with the cost of its parts on a device: training, encoding for evaluations, and downloads.
+    """A study with the cost of the parts on a device: training, encoding for evaluations, and downloads.
 
     `items` and `papers` contain a part each; `released` are the encoders that are downloaded and not trained.
     """
@@ -54,7 +54,7 @@ class Summary:
     notes: tuple[str, ...]
 
     def plain(self) -> dict[str, Any]:
-        """Return the summary as plain data, without its items and papers."""
+        """Return the summary as plain data, without items and papers."""
         study, (download, disk, _) = self.study, amounts(self.needs)
         return {
             "scale": study.scale.name,
@@ -88,27 +88,32 @@ def summary_of(study: Study, device: str = "") -> Summary:
     """
     cost, searched = Cost(study, device), study.searched()
 
-    def part(name: str, title: str, items: Iterable[Item]) -> PartSummary:
-        items = list(items)
+    def summarise(name: str, title: str, items: Sequence[Item]) -> PartSummary:
+        runs: set[str] = set()
+        files: set[str] = set()
+        for item in items:
+            runs |= study.runs_of(item)
+            files.update(study.evaluation_files(item))
         return PartSummary(
             name,
             title,
-            len(items),
-            sum(study.extents[item.id].cells for item in items),
-            cost.training(runs := set().union(*map(study.runs_of, items))),
-            cost.training(runs & searched),
-            len({file for item in items for file in study.evaluation_files(item)}),
+            items=len(items),
+            cells=sum(study.extents[item.id].cells for item in items),
+            training=cost.training(runs),
+            searches=cost.training(runs & searched),
+            evaluations=len(files),
         )
 
     every = list(study.items.values())
+    papers = []
+    for key in study.studied:
+        own = [item for item in every if item.paper == key]
+        papers.append(summarise(key, study.papers[key].about.title, own))
     return Summary(
         study,
         cost.speed,
-        items=tuple(part(item.id, item.title, [item]) for item in every),
-        papers=tuple(
-            part(key, study.papers[key].about.title, (item for item in every if item.paper == key))
-            for key in study.studied
-        ),
+        items=tuple(summarise(item.id, item.title, [item]) for item in every),
+        papers=tuple(papers),
         training=cost.training(study.runs),
         searched=cost.training(searched),
         not_searched=cost.training(study.runs.keys() - searched),

@@ -14,9 +14,9 @@ from replicse.world.files import FILES
 
 
 class Inputs:
-    """The files that each job of the workflow reads, apart from its specification.
+    """The files that each job of the workflow reads, apart from the specification.
 
-    Every job comes after the data job, but new data make a job run again only if its specification changes. So the
+    Every job comes after the data job, but new data make a job run again only if the specification changes. So the
     record of the data is an ancient input. Snakemake follows no ancient input from a job that runs to its readers, and
     then takes no other reason of theirs into account; so it is an ordinary input of jobs that must run again.
 
@@ -57,8 +57,10 @@ def list_generated_files(study: Study) -> list[str]:
 
 def list_evaluations(study: Study, items: Iterable[Item]) -> list[str]:
     """Return the evaluations that the cells of items read, each once."""
-    files = [file for item in items for file in study.evaluation_files(item)]
-    return list(dict.fromkeys(files))
+    files: dict[str, None] = {}
+    for item in items:
+        files.update(dict.fromkeys(study.evaluation_files(item)))
+    return list(files)
 
 
 def list_discarded_weights(study: Study) -> list[str]:
@@ -86,7 +88,7 @@ def list_item_files(study: Study, items: Iterable[Item]) -> list[str]:
 
 
 def list_targets(study: Study, is_rule: Callable[[str], bool]) -> dict[str, list[Item]]:
-    """Return the items of each target: `paper/item`, `paper_item`, and a paper unless a rule has its name."""
+    """Return the items of each target: `paper/item`, `paper_item`, and a paper unless a rule has the same name."""
     targets: dict[str, list[Item]] = {}
     for item in study.items.values():
         targets[item.id] = targets[item.target] = [item]

@@ -1,17 +1,23 @@
 """Validate papers by compiling every item at every scale."""
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from replicse.compile.cache import load_or_compile
-from replicse.compile.resolve import check_parts
+from replicse.compile.paths import Paths
+from replicse.compile.recipes import Chain, merge_recipe, sort_recipes
+from replicse.compile.requests import merge_requests
+from replicse.compile.resolve import FIRST, Resolver
 from replicse.compile.selection import load_scales
 from replicse.compile.study import Study
 from replicse.errors import BadInput
+from replicse.registry.run_specs import PARTS
 from replicse.spec.additions import with_additions
 from replicse.spec.config import Config
+from replicse.spec.lock import load_lock
 from replicse.spec.papers import Paper
-from replicse.spec.scales import OfAnotherScale, load_scale
+from replicse.spec.scales import OfAnotherScale, Scale, load_scale
 
 
 def validate_scales(
@@ -20,7 +26,7 @@ def validate_scales(
     """Compile all items at all scales.
 
     Args:
-        config: the config, for its corpora, sets and plug-ins.
+        config: the config, for corpora, sets and plug-ins.
         papers: the papers by key.
         workflow: the folder of papers and scales.
         file: the file that errors of the config name.
@@ -34,7 +40,7 @@ def validate_scales(
     files = load_scales(workflow)
     scales = [with_additions(load_scale(path, files), papers, config, file, files) for path in files.values()]
     for scale in scales:
-        check_parts(scale, papers, workflow)
+        _check_parts(scale, papers, workflow)
     items = {key: tuple(paper.items) for key, paper in papers.items()}
     added = {"corpora": config.corpora, "sets": config.sets, "plugins": config.plugins}
     elsewhere: dict[str, list[str]] = {}
@@ -48,6 +54,36 @@ def validate_scales(
         for problem in unchanged_variants(study) if scale.comparable else ():
             raise BadInput(problem)
     return elsewhere
+
+
+def _check_parts(scale: Scale, papers: Mapping[str, Paper], workflow: Path) -> None:
+    """Check that every backbone, stand-in and recipe can be resolved at a scale, also if no item uses it.
+
+    Recipes that need an entry of another scale are skipped.
+
+    Raises:
+        BadInput: names the first that cannot be resolved.
+    """
+    config = Config(scale=scale.name, papers="all", seeds=(0,))
+    study = Study(config=config, workflow=workflow, scale=scale, papers=papers, paths=Paths(scale.name))
+    resolver = Resolver(study, load_lock(workflow))
+    for name in scale.backbones:
+        resolver.backbone(name, FIRST.backbone, f"{scale.file}: backbones.{name}")
+    for pair in scale.recipes.items():
+        for name in pair:
+            merge_recipe(papers, "", name, f"{scale.file}: recipes.{pair[0]}")
+    for paper, name in sort_recipes(papers):
+        location = f"{paper.folder / 'recipes.yaml'}: {name}"
+        run = merge_recipe(papers, paper.key, name, location)
+        # Skip templates, which lack parts, and recipes that another one replaces at this scale.
+        if run.model_fields_set >= set(PARTS) and scale.recipe(paper.key, name) == name:
+            with suppress(OfAnotherScale):
+                written = resolver.recipes.read(paper.key, name, location)
+                resolver.runs(written, Chain(paper.key, location), [FIRST])
+    for name, released in scale.released.items():
+        if released.stand_in is not None:
+            location = f"{scale.file}: released.{name}.stand_in"
+            resolver.encoders("", merge_requests(released.stand_in), [FIRST], location)
 
 
 def unchanged_variants(study: Study) -> Iterator[str]:

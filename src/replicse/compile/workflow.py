@@ -1,4 +1,4 @@
-"""Prepare the workflow: compile the study and write the specifications of its jobs."""
+"""Prepare the workflow: compile the study and write the specifications of the jobs."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,7 +13,7 @@ from replicse.runtime.environment import set_environment
 def prepare_study(
     config: Mapping[str, Any], home: Path, library: Path, is_main_process: bool
 ) -> tuple[Study, Specifications]:
-    """Compile the study and write the specifications of its jobs.
+    """Compile the study and write the specifications of the jobs.
 
     The environment of this process is set, which its jobs inherit.
 

@@ -1,1 +1,1 @@
-"""Corpora, evaluation sets, tokenised stores and the embedded micro-world."""
+"""Corpora, evaluation datasets and tokenised stores."""

@@ -1,12 +1,13 @@
-"""Training corpora: every format of text file becomes columns of lines, all of the same length.
+"""Load training corpora of every format into columns of equal length.
 
-A format's keys and its reader's place are in `replicse.registry.corpora`. A reader is a generator of the rows of a
-corpus below a data root, in file order; white space in them becomes single spaces, so that a cell is one line.
+The keys of a format and the module of the reader are in `replicse.registry.corpora`. A reader is a generator of
+the rows of a corpus below a data root, in file order. It replaces white space by single spaces, so that a cell
+is one line.
 """
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import combinations, islice
+from itertools import combinations, compress, islice
 from pathlib import Path
 from typing import Any
 
@@ -21,27 +22,31 @@ from replicse.registry.tables import Table
 
 Row = tuple[str, ...]
 
-NO_LABEL = "-"  # SNLI's mark where the annotators did not agree
+NO_LABEL = "-"  # SNLI's label if the annotators did not agree
 
 
 def read_corpus(root: Path, corpus: registry.Corpus | Mapping[str, Any]) -> dict[str, list[str]]:
-    """Return the columns of a corpus, all of the same length, in file order.
+    """Load the columns of a corpus, in file order.
 
     Args:
-        root: the folder that the files of the corpus are named below.
-        corpus: a model of the registry, or plain data of one. `limit` keeps the first rows, `sample` random ones; a
-            labelled one has the column `label` too.
+        root: The folder of the corpus's files.
+        corpus: An entry of the registry, or a dict of the keys. `limit` keeps the first rows, `sample` random
+            rows.
+
+    Returns:
+        Lists of equal length by column name; a labelled corpus also has the column `label`.
 
     Raises:
-        BadInput: for what the registry refuses, for malformed lines and for other `rows` than the recipe expects.
-        MissingData: for an absent file.
+        BadInput: If the corpus does not validate, a line is malformed, or the number of `rows` is not the
+            expected one.
+        MissingData: If a file does not exist.
     """
     kind = registry.corpus_of(corpus)
     names = (*kind.columns, *["label"] * kind.labelled(kind.plain()))
     columns: dict[str, list[str]] = {}
     for row in corpus_rows(root, kind):
         if not columns:
-            # A file of triples may leave the last column out.
+            # A file of triples may omit the last column.
             columns = {name: [] for name in names[: len(row)]}
         for column, cell in zip(columns.values(), row, strict=True):
             column.append(cell)
@@ -49,16 +54,20 @@ def read_corpus(root: Path, corpus: registry.Corpus | Mapping[str, Any]) -> dict
 
 
 def corpus_rows(root: Path, corpus: registry.Corpus) -> Iterator[Row]:
-    """Yield the rows of a corpus, in file order; at the end BadInput for another number than its recipe expects."""
+    """Yield the rows of a corpus in file order.
+
+    Raises:
+        BadInput: At the end, if the number of rows is not the expected one.
+    """
     count = 0
-    for row in _selected(corpus.made_by()(Path(root), corpus), corpus):
+    for row in _select_rows(corpus.made_by()(Path(root), corpus), corpus):
         count += 1
         yield row
     _check_rows(count, Path(root), corpus)
 
 
 def check_corpus(root: Path, corpus: registry.Corpus) -> None:
-    """Read all that `read_corpus` reads, row by row, and raise what it raises."""
+    """Read a corpus row by row and raise the errors of `read_corpus`."""
     rows = corpus.made_by()(Path(root), corpus)
     count = sum(1 for _ in islice(rows, corpus.limit))
     if corpus.sample:
@@ -68,8 +77,11 @@ def check_corpus(root: Path, corpus: registry.Corpus) -> None:
 
 
 def _check_rows(count: int, root: Path, corpus: registry.Corpus) -> None:
-    """Raise BadInput where a corpus has not the rows that its recipe expects."""
-    if corpus.rows is None or abs(count - corpus.rows) <= (0.1 * corpus.rows if corpus.about else 0):
+    """Raise BadInput if a corpus does not have the expected number of rows."""
+    if corpus.rows is None:
+        return
+    tolerance = 0.1 * corpus.rows if corpus.about else 0
+    if abs(count - corpus.rows) <= tolerance:
         return
     source, remedy = corpus.origin(root)
     expected = f"{'about ' if corpus.about else ''}{corpus.rows:,}"
@@ -77,11 +89,11 @@ def _check_rows(count: int, root: Path, corpus: registry.Corpus) -> None:
 
 
 def labels_of(columns: Mapping[str, Sequence[str]]) -> list[float] | None:
-    """Return the labels of a corpus that was read; None where it has none."""
+    """Return the labels in the columns of a corpus, or None."""
     return [float(label) for label in columns["label"]] if "label" in columns else None
 
 
-def _selected(rows: Iterator[Row], corpus: registry.Corpus) -> Iterable[Row]:
+def _select_rows(rows: Iterator[Row], corpus: registry.Corpus) -> Iterable[Row]:
     """Return the rows that `limit` or `sample` keeps, in file order."""
     if corpus.sample is None:
         return islice(rows, corpus.limit)
@@ -94,13 +106,15 @@ def _selected(rows: Iterator[Row], corpus: registry.Corpus) -> Iterable[Row]:
 
 def _check_sample(count: int, sample: registry.Sample) -> None:
     if sample.rows > count:
-        raise BadInput(f"corpus sample asks for {sample.rows} rows of {count}; lower rows or use limit")
+        raise BadInput(f"corpus sample.rows is {sample.rows}, but there are {count}; lower it or use limit")
 
 
 def lines(root: Path, corpus: registry.Lines) -> Iterator[Row]:
-    """Yield one line a row; blank lines, and lines outside `min_words` to `max_words`, are dropped.
+    """Yield one row per line.
 
-    With `as_written` none is dropped, as by the text loader of `datasets`; SimCSE's train.py makes a space of no text.
+    Empty lines, and lines with fewer than `min_words` or more than `max_words` words, are skipped. With
+    `as_written` no line is skipped, like the text loader of `datasets`; SimCSE's train.py replaces an empty
+    text by a space.
     """
     for _, line in read_lines(root / corpus.file):
         if corpus.as_written:
@@ -112,7 +126,10 @@ def lines(root: Path, corpus: registry.Lines) -> Iterator[Row]:
 
 
 def triples(root: Path, corpus: registry.Triples) -> Iterator[Row]:
-    """Yield the rows of a CSV file whose column order, not its header, decides the roles (methods 1.1)."""
+    """Yield the rows of a CSV file.
+
+    The order of the columns determines their roles, not the header (methods 1.1).
+    """
     path = root / corpus.file
     records = csv_records(path)
     _, header = next(records, (0, []))
@@ -120,18 +137,24 @@ def triples(root: Path, corpus: registry.Triples) -> Iterator[Row]:
         problem = f"{len(header)} columns; expected anchor, positive and perhaps hard negative"
         raise BadInput(f"{path}:1: {problem}")
     if header[0].strip().lower() in ("", "id", "idx", "index"):
-        problem = f'the first of the columns is "{header[0]}"; expected the anchor, for the order of columns decides'
-        raise BadInput(f"{path}:1: {problem}; take the numbers out of the file")
+        problem = (
+            f'the first column is "{header[0]}"; expected the anchor, because the order of columns matters'
+        )
+        raise BadInput(f"{path}:1: {problem}; remove the column of numbers")
     for number, record in records:
         if len(record) != len(header):
             problem = f"{len(record)} columns, but the header has {len(header)}"
-            raise BadInput(f"{path}:{number}: {problem}; quote cells that hold commas")
-        # An empty cell is a single space, as in the official loader (methods 1.1).
+            raise BadInput(f"{path}:{number}: {problem}; quote cells that contain commas")
+        # An empty cell becomes a single space, as in the official loader (methods 1.1).
         yield tuple(one_spaced(cell) or " " for cell in record)
 
 
 def table(root: Path, corpus: Table) -> Iterator[Row]:
-    """Yield the named columns of a table in the working directory; an empty cell is refused with its line."""
+    """Yield the specified columns of a table in the working directory.
+
+    Raises:
+        BadInput: If a cell is empty, with the line.
+    """
     values = [corpus.label] if corpus.label else []
     for number, cells in table_rows(corpus.file, corpus.headings, values):
         if values:
@@ -140,15 +163,16 @@ def table(root: Path, corpus: Table) -> Iterator[Row]:
 
 
 def _nli_rows(root: Path, files: Sequence[str]) -> Iterator[tuple[str, str, str]]:
-    """Yield premise, hypothesis and label of every labelled line of JSON-lines files."""
-    for path in (root / file for file in files):
+    """Yield premise, hypothesis and label of JSON lines that have a label."""
+    for file in files:
+        path = root / file
         for number, line in filled_lines(path):
             try:
                 record = json.loads(line)
-                premise, hypothesis, label = (record[key] for key in ("sentence1", "sentence2", "gold_label"))
-                premise, hypothesis = one_spaced(premise), one_spaced(hypothesis)
+                label = record["gold_label"]
+                premise, hypothesis = one_spaced(record["sentence1"]), one_spaced(record["sentence2"])
             except (ValueError, KeyError, TypeError, AttributeError):
-                expected = "expected JSON with the texts sentence1, sentence2 and gold_label"
+                expected = "expected JSON with the strings sentence1, sentence2 and gold_label"
                 raise BadInput(f"{path}:{number}: {expected}; fix the line") from None
             if label == NO_LABEL:
                 continue
@@ -160,16 +184,22 @@ def _nli_rows(root: Path, files: Sequence[str]) -> Iterator[tuple[str, str, str]
 
 
 def nli(root: Path, corpus: registry.Nli) -> Iterator[Row]:
-    """Yield, by premise, the first hypothesis of each wanted class; premises that lack one are dropped.
+    """Yield each premise with the first hypothesis of each requested class.
 
-    Rows lacking a contradiction were dropped for the official triples too (methods 1.1).
+    Premises without one of the classes are skipped; the official triples have no premises without a
+    contradiction either (methods 1.1).
     """
     labels = [getattr(corpus, role) for role in corpus.columns[1:]]
     return by_premise(_nli_rows(root, corpus.files), labels)
 
 
 def by_premise(rows: Iterable[tuple[str, str, str]], labels: Sequence[str]) -> Iterator[Row]:
-    """Yield each premise with its first hypothesis of every label; `rows` are premise, hypothesis, label."""
+    """Yield each premise with the first hypothesis of each label.
+
+    Args:
+        rows: Premise, hypothesis and label.
+        labels: The labels that a premise must have.
+    """
     premises: dict[str, dict[str, str]] = {}
     for premise, hypothesis, label in rows:
         premises.setdefault(premise, {}).setdefault(label, hypothesis)
@@ -179,18 +209,25 @@ def by_premise(rows: Iterable[tuple[str, str, str]], labels: Sequence[str]) -> I
 
 
 def nli_pairs(root: Path, corpus: registry.NliPairs) -> Iterator[Row]:
-    """Yield premise and hypothesis of every line with one of the `labels` (methods 1.9)."""
-    rows = _nli_rows(root, corpus.files)
-    return ((premise, hypothesis) for premise, hypothesis, label in rows if label in corpus.labels)
+    """Yield premise and hypothesis of each line with one of `labels`.
+
+    Methods 1.9 has the details.
+    """
+    for premise, hypothesis, label in _nli_rows(root, corpus.files):
+        if label in corpus.labels:
+            yield premise, hypothesis
 
 
 def pairs(root: Path, corpus: registry.Pairs) -> Iterator[Row]:
-    """Yield the first two fields of each line of a tab-separated file without header (ParaNMT)."""
+    """Yield the first two fields of each line of a tab-separated file.
+
+    The file has no header (ParaNMT).
+    """
     path = root / corpus.file
     for number, line in filled_lines(path):
         fields = [one_spaced(field) for field in line.split("\t")]
         if len(fields) < 2 or not all(fields[:2]):
-            raise BadInput(f"{path}:{number}: expected two sentences, tab between them; fix the line")
+            raise BadInput(f"{path}:{number}: expected two sentences separated by a tab; fix the line")
         yield fields[0], fields[1]
 
 
@@ -205,7 +242,10 @@ def image_captions(path: Path) -> Iterator[tuple[str, str]]:
 
 
 def captions(root: Path, corpus: registry.Captions) -> Iterator[Row]:
-    """Yield all pairs of captions of one image: 10 where an image has five (methods 1.9)."""
+    """Yield all pairs of captions of the same image.
+
+    An image with five captions has 10 pairs (methods 1.9).
+    """
     by_image: dict[str, list[str]] = {}
     for image, caption in image_captions(root / corpus.file):
         by_image.setdefault(image, []).append(caption)
@@ -214,14 +254,17 @@ def captions(root: Path, corpus: registry.Captions) -> Iterator[Row]:
 
 
 def labelled(root: Path, corpus: registry.Labelled) -> Iterator[Row]:
-    """Yield the sentences of each row and its number as text; of a `part`, its rows only."""
+    """Yield the sentences of each row and the number as a string.
+
+    With `part` only the rows of the part are returned.
+    """
     path = root / corpus.file
     rows = [tuple(row) for row in _labelled_rows(path, corpus)]
     if corpus.part is None:
         return iter(rows)
     held_out = _held_out(rows, corpus.part)
     wanted = corpus.part.keep == "held-out"
-    return (row for row, out in zip(rows, held_out, strict=True) if out == wanted)
+    return compress(rows, held_out == wanted)
 
 
 def _labelled_rows(path: Path, corpus: registry.Labelled) -> Iterator[list[str]]:
@@ -234,8 +277,11 @@ def _labelled_rows(path: Path, corpus: registry.Labelled) -> Iterator[list[str]]
 
 
 def _held_out(rows: Sequence[Row], part: registry.Part) -> np.ndarray:
-    """Return which rows are held out: groups of rows that share sentences, drawn until the share is reached."""
-    from scipy.cluster.hierarchy import DisjointSet  # half a second that no other corpus needs
+    """Return which rows are held out, as a boolean array.
+
+    Groups of rows that share sentences are drawn until the share is reached.
+    """
+    from scipy.cluster.hierarchy import DisjointSet  # importing it takes 0.5 s, and only this format needs it
 
     group: dict[str, int] = {}
     groups = DisjointSet(range(len(rows)))
@@ -252,7 +298,8 @@ def _held_out(rows: Sequence[Row], part: registry.Part) -> np.ndarray:
 
 
 def sts_sentences(root: Path, corpus: registry.StsSentences) -> Iterator[Row]:
-    """Yield the sentences of a similarity set, both sides of a pair after each other."""
+    """Yield the sentences of an STS dataset, the two of a pair in turn."""
     for subset in load_sts(root, corpus.task, corpus.split):
         for pair in zip(subset.first, subset.second, strict=True):
-            yield from ((sentence,) for sentence in pair)
+            for sentence in pair:
+                yield (sentence,)

@@ -1,6 +1,7 @@
-"""CSV and TSV files with a header: which quotes are text, and what other programs write before the header.
+"""CSV and TSV files with a header.
 
-docs/own-data.md has the rules in words.
+The module decides whether quotes are part of the text, and recognises formats that other programs write.
+docs/own-data.md explains the rules.
 """
 
 import csv
@@ -15,22 +16,27 @@ from typing import Any
 from replicse.data.sts import read_lines
 from replicse.errors import BadInput, check_known
 
-Record = tuple[int, list[str]]  # number of its first line, cells
+Record = tuple[int, list[str]]  # the number of the first line, and the cells
 COMMA, TAB, SEMICOLON = ",", "\t", ";"
 SEPARATORS = {COMMA: "commas", TAB: "tabs", SEMICOLON: "semicolons"}
 LONGEST_CELL = 1 << 24  # characters; Python's own limit is 131,072
-# The first line that Excel reads a separator from, as in `sep=;`.
+# Excel reads the separator from a first line such as `sep=;`.
 DECLARED = re.compile(r'"?sep=(?P<separator>.)"?[,;\t]*\s*', re.IGNORECASE)
 QUOTED = re.compile(r'"(?:[^"]|"")*"')
-PART_OF_QUOTED = re.compile(r'"?(?:[^"]|"")*"?')  # a line of a cell of several lines
+PART_OF_QUOTED = re.compile(r'"?(?:[^"]|"")*"?')  # a line of a cell with several lines
 
 
 def delimited_rows(path: Path, separator: str, headings: Sequence[str]) -> Iterator[Record]:
-    """Yield line and cells below some headings of each row of a CSV or TSV file.
+    """Yield line number and requested cells of each row of a CSV or TSV file.
+
+    Args:
+        path: The file.
+        separator: The expected separator.
+        headings: The headings of the requested columns.
 
     Raises:
-        BadInput: another separator or encoding, with the command that converts the file; a missing heading; a row
-            with more or fewer cells than the header; quotes that are not closed.
+        BadInput: If the separator or encoding is different, with the command that converts the file; if a
+            heading is missing; if a row does not have as many cells as the header; or if quotes are not closed.
     """
     skipped = _check_format(path, separator)
     options: dict[str, Any] = {"skipinitialspace": True}
@@ -40,24 +46,32 @@ def delimited_rows(path: Path, separator: str, headings: Sequence[str]) -> Itera
     records = csv_records(path, separator, skipped, **options)
     header = [cell.strip() for cell in next(records, (0, []))[1]]
     if not header:
-        raise BadInput(f"{path}: it is empty; give it a header, and rows below")
+        raise BadInput(f"{path} is empty; add a header and rows")
     wanted = [heading.strip() for heading in headings]
     check_headings(path, wanted, header)
     places = [header.index(heading) for heading in wanted]
     for number, record in records:
         if len(record) != len(header):
             problem = f"{len(record)} columns, but the header has {len(header)}"
-            raise BadInput(f"{path}:{number}: {problem}; quote cells that hold {SEPARATORS[separator]}")
+            raise BadInput(f"{path}:{number}: {problem}; quote cells that contain {SEPARATORS[separator]}")
         if separator == TAB and any(TAB in cell and "\n" in cell for cell in record):
-            problem = "a cell in quotes goes on over tabs and lines; double the quote if it is text"
+            problem = (
+                "a cell in quotes contains tabs and line ends; double the quote if it is part of the text"
+            )
             raise BadInput(f"{path}:{number}: {problem}, or save the table as JSON lines")
         yield number, [record[place] for place in places]
 
 
 def csv_records(path: Path, separator: str = COMMA, skipped: int = 0, **options: Any) -> Iterator[Record]:
-    """Yield the number of the first line and the cells of each record; blank lines are skipped.
+    """Yield the first line number and the cells of each record.
 
-    `skipped` is the number of lines before the header, `options` are those of `csv.reader`.
+    Empty lines are skipped.
+
+    Args:
+        path: The file.
+        separator: The separator.
+        skipped: The number of lines before the header.
+        options: Options of `csv.reader`.
     """
     csv.field_size_limit(LONGEST_CELL)
     reader = csv.reader(_texts(path, skipped), delimiter=separator, strict=True, **options)
@@ -75,17 +89,20 @@ def csv_records(path: Path, separator: str = COMMA, skipped: int = 0, **options:
 
 def _csv_problem(error: csv.Error, separator: str) -> str:
     if "field limit" in str(error):
-        return f"a cell of more than {LONGEST_CELL:,} characters; close the quotes that it begins with"
-    text = ", or give each line as many cells as the header if quotes are text" if separator == TAB else ""
-    return f"not CSV ({error}); check the quotes from there on, those inside a quoted cell are doubled{text}"
+        return f"a cell has more than {LONGEST_CELL:,} characters; close the quotes at its start"
+    hint = ""
+    if separator == TAB:
+        hint = ", or if quotes are part of the text, each line needs as many cells as the header"
+    return f"not CSV ({error}); check the quotes from this line on: double quotes inside a quoted cell{hint}"
 
 
 def quotes_are_text(lines: Iterable[str], separator: str) -> bool:
-    """Return whether quotes are part of the text, as in files that were written without CSV's rules.
+    """Return whether quotes are part of the text.
 
-    A CSV writer quotes each cell that holds a quote, doubles the quotes inside, and quotes a cell for a reason: a
-    quote or separator in it, in Excel also a comma, or because it quotes all. So quotes are text if every line has as
-    many cells as the header, and some cell breaks these rules, or none has a reason.
+    They are in files that were written without CSV's rules. A CSV writer quotes each cell that contains a
+    quote, doubles the quotes inside, and quotes a cell for a reason: because it contains a quote or separator
+    (in Excel also a comma), or because the writer quotes all cells. So quotes are text if every line has as
+    many cells as the header, and either some cell breaks these rules or no quoted cell has a reason.
     """
     header: list[str] = []
     unclosed = doubled = quoted_comma = bare_comma = False
@@ -95,7 +112,7 @@ def quotes_are_text(lines: Iterable[str], separator: str) -> bool:
             continue
         header = header or cells
         if len(cells) != len(header):
-            return False  # a cell in quotes holds a separator or a line end
+            return False  # a quoted cell contains a separator or a line end
         if '"' not in line and (bare_comma or COMMA not in line):
             continue
         for cell in cells:
@@ -113,7 +130,10 @@ def quotes_are_text(lines: Iterable[str], separator: str) -> bool:
 
 
 def _check_one_column(path: Path, skipped: int) -> None:
-    """Refuse a file of one column that may be text with quotes as well as CSV with line ends in its cells."""
+    """Raise BadInput if it is not clear whether quotes are text.
+
+    A file of one column may be text with quotes, or CSV with line ends in the cells.
+    """
     if any(TAB in line for line in _texts(path, skipped)):
         return
     lines = sum(1 for line in _texts(path, skipped) if line.strip())
@@ -122,12 +142,12 @@ def _check_one_column(path: Path, skipped: int) -> None:
     except BadInput:
         return
     if len(numbers) < lines:
-        problem = "from here on quotes may be text, or hold cells of several lines"
+        problem = "quotes may be part of the text, or enclose cells of several lines"
         raise BadInput(f"{path}: {problem}; save the table as JSON lines")
 
 
 def check_headings(path: Path, headings: Sequence[str], header: Sequence[str]) -> None:
-    """Raise BadInput for a heading that a table lacks or has twice."""
+    """Raise BadInput if a table has no column for a heading, or two."""
     for heading in headings:
         check_known(heading, header, f'{path}:1: no column "{heading}"')
         if header.count(heading) > 1:
@@ -135,15 +155,16 @@ def check_headings(path: Path, headings: Sequence[str], header: Sequence[str]) -
 
 
 def _texts(path: Path, skipped: int) -> Iterator[str]:
-    """Return the lines of a file with their ends, after those that are skipped."""
+    """Return the lines of a file after the skipped ones, with line ends."""
     return (text for number, text in read_lines(path, keep_ends=True) if number > skipped)
 
 
 def _check_format(path: Path, separator: str) -> int:
-    """Return how many lines are before the header.
+    """Return the number of lines before the header.
 
     Raises:
-        BadInput: another separator or encoding; the sentence ends with the command that writes the file again.
+        BadInput: If separator or encoding are different; the message ends with the command that converts the
+            file.
     """
     encoding = _encoding(path)
     with path.open(encoding=encoding, newline="") as stream:
@@ -157,7 +178,10 @@ def _check_format(path: Path, separator: str) -> int:
 
 
 def _encoding(path: Path) -> str:
-    """Return the encoding of a file: UTF-8 with or without a mark, UTF-16 with one, or else cp1252."""
+    """Return the encoding of a file.
+
+    It is UTF-8 with or without a byte order mark, UTF-16 with a mark, otherwise cp1252.
+    """
     with path.open("rb") as stream:
         if stream.read(2) in (b"\xff\xfe", b"\xfe\xff"):
             return "utf-16"
@@ -171,7 +195,7 @@ def _encoding(path: Path) -> str:
 
 
 def _conversion(path: Path, encoding: str, separator: str, is_declared: bool) -> str:
-    """Return in words what a file is, and the command that writes it with commas in UTF-8."""
+    """Describe the format of a file, and the command that converts it to CSV."""
     options = {"sep": separator, "encoding": encoding, "keep_default_na": False}
     if separator == SEMICOLON:
         options["decimal"] = COMMA
@@ -182,10 +206,10 @@ def _conversion(path: Path, encoding: str, separator: str, is_declared: bool) ->
             lines = islice(stream, int(is_declared), None)
             if quotes_are_text(lines, TAB):
                 options["quoting"] = csv.QUOTE_NONE
-    # In double quotes, so that the shell's single ones hold the command as it is.
-    texts = [json.dumps(str(each), ensure_ascii=False) for each in (path, path.with_suffix(".utf8.csv"))]
+    # Python strings in double quotes, because the shell command is in single quotes.
+    source, target = _python(str(path)), _python(str(path.with_suffix(".utf8.csv")))
     words = ", ".join(f"{name}={_python(value)}" for name, value in options.items())
-    code = f"import pandas; pandas.read_csv({texts[0]}, {words}).to_csv({texts[1]}, index=False)"
+    code = f"import pandas; pandas.read_csv({source}, {words}).to_csv({target}, index=False)"
     columns = f"columns separated by {SEPARATORS.get(separator, separator)}"
     kind = "utf-8" if encoding == "utf-8-sig" else encoding
     begin = " below a line sep=" if is_declared else ""

@@ -1,6 +1,7 @@
-"""Files from their original addresses: resumed where they broke off, and checked by size and sha256.
+"""Download files from their original addresses.
 
-The hub's own library fetches them: pooch, which checks digests too, starts again after every break.
+A download resumes after a break, and the size and SHA-256 are checked. It uses the hub's library, because pooch
+starts again after each break.
 """
 
 import shutil
@@ -16,9 +17,12 @@ from replicse.registry.downloads import Download
 
 
 def download(source: Download, target: Path) -> None:
-    """Fetch a file to `target`; what has arrived of it is kept next to it as `.part`, from which a download resumes.
+    """Download a file to `target`.
 
-    Raises MissingData where the address does not answer, and where what arrives is not what it should be.
+    The partial file is next to it with the suffix `.part`; the next download resumes from it.
+
+    Raises:
+        MissingData: If the address does not respond, or the file is not the expected one.
     """
     part = target.with_name(target.name + ".part")
     part.parent.mkdir(parents=True, exist_ok=True)
@@ -26,7 +30,7 @@ def download(source: Download, target: Path) -> None:
         _resume(source, part)
     except FAILURES as error:
         reason = " ".join(str(error).split()) or type(error).__name__
-        remedy = f"fetch it again, or put it at {target}"
+        remedy = f"download it again, or put the file at {target}"
         raise MissingData(f"{source.address} cannot be downloaded ({reason}); {remedy}") from error
     _check(source, part)
     if source.member is None:
@@ -42,15 +46,16 @@ def download(source: Download, target: Path) -> None:
             shutil.copyfileobj(packed, out)
     except (zipfile.BadZipFile, KeyError) as error:
         part.unlink()
-        raise MissingData(f"{source.address}: no {source.member} in it ({error}); it was removed") from None
+        problem = f"{source.address} contains no {source.member} ({error})"
+        raise MissingData(f"{problem}; it was removed, download it again") from None
     part.unlink()
 
 
 def _resume(source: Download, part: Path) -> None:
-    """Append to a file what is still missing of it.
+    """Append the missing bytes to a partial file.
 
-    No download is resumed where the size is not known, or known from an older copy alone, as without a sha256: an
-    address does not say that nothing is missing.
+    A download starts again if the size is not known, or is known only from an older copy (without a SHA-256),
+    because the server does not report that a file is complete.
     """
     size = source.bytes if source.sha256 else None
     with part.open("ab") as stream:
@@ -67,8 +72,8 @@ def _resume(source: Download, part: Path) -> None:
 
 
 def _check(source: Download, part: Path) -> None:
-    """Raise MissingData where a file has another sha256, and remove it."""
+    """Remove a file with another SHA-256 and raise MissingData."""
     if source.sha256 and (digest := sha256_of(part)) != source.sha256:
         part.unlink()
-        wrong = f"its sha256 is {digest[:12]}, expected {source.sha256[:12]}"
-        raise MissingData(f"{source.address}: {wrong}; it was removed, fetch it again")
+        wrong = f"its SHA-256 is {digest[:12]}, expected {source.sha256[:12]}"
+        raise MissingData(f"{source.address}: {wrong}; it was removed, download it again")

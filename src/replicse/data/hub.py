@@ -1,4 +1,4 @@
-"""The `hub` data source: training data, evaluation sets and encoders, downloaded at pinned revisions."""
+"""The data source `hub`: datasets and encoders at pinned revisions."""
 
 import hashlib
 import re
@@ -18,22 +18,22 @@ from replicse.errors import BadInput, MissingData, check_known, refusing
 from replicse.files import copy_file, sha256_of
 from replicse.registry.corpora import SIMCSE_DATA
 
-PATIENCE = 10.0  # seconds until the hub has answered at all
+TIMEOUT = 10.0  # seconds to wait for the hub's first response
 FAILURES = (OSError, errors.HTTPError, errors.EntryNotFoundError)
 ABBREVIATED = re.compile("[0-9a-f]{7,39}")
-FULL = "name all of its 40 digits, which replicse fetch --pin finds"
+FULL = "use all 40 digits, which replicse fetch --pin looks up"
 CHECKSUM = re.compile("[0-9a-f]{40}|[0-9a-f]{64}")
 CARD = "README.md"
-# What the libraries read of an encoder, and the same weights for other programs.
+# The files of an encoder that the libraries load, and weights in other formats.
 ENCODER_FILES = ("*.json", "*.txt", "*.model", "*.jinja", "*.safetensors")
 OTHER_FORMATS = ("onnx/*", "openvino/*", "*.onnx")
 
 
-# The revision that `replicse fetch --pin` looks up and pins in full. SentEval archives before it lack data: SUBJ had
-# 20 subjective sentences (methods 6, pitfall 6).
+# The revision that `replicse fetch --pin` resolves. Older SentEval archives are incomplete: SUBJ had 20 subjective
+# sentences (methods 6, pitfall 6).
 SIMCSE_REVISION = "e145e8b"
 
-# What a data root holds -> the file of SIMCSE_DATA that it is (methods section 7).
+# The path in a data root, and the file in SIMCSE_DATA (methods section 7).
 ARTEFACTS = {
     "wiki/wiki1m_for_simcse.txt": "wiki1m_for_simcse.txt",
     "nli/nli_for_simcse.csv": "nli_for_simcse.csv",
@@ -42,10 +42,20 @@ ARTEFACTS = {
 
 
 def materialise(root: Path, wanted: Iterable[str], commit: str) -> list[dict[str, Any]]:
-    """Download the wanted ARTEFACTS at a commit into a data root and return `{name, sha256, revision, rows}` of each.
+    """Download ARTEFACTS at a commit into a data root.
 
-    `revision` is the commit; the sha256 of SentEval is that of its archive, its `rows` are None. Raises BadInput for an
-    unknown name and a broken archive, MissingData where the hub does not answer or does not have the file.
+    Args:
+        root: The data root.
+        wanted: The names of the artefacts.
+        commit: The commit of SIMCSE_DATA.
+
+    Returns:
+        A dict of `name`, `sha256`, `revision` (the commit) and `rows` for each artefact. For SentEval, `sha256`
+        is the hash of the archive and `rows` is None.
+
+    Raises:
+        BadInput: If a name is unknown or the archive is broken.
+        MissingData: If the hub does not respond or does not have the file.
     """
     records = []
     for name in wanted:
@@ -62,10 +72,10 @@ def materialise(root: Path, wanted: Iterable[str], commit: str) -> list[dict[str
 
 
 def cached_artefact(name: str, commit: str, target: Path) -> Path:
-    """Return the file of one of the ARTEFACTS in the hub's cache, fetched where it is not there."""
-    remedy = f"connect to the hub, or put it at {target} and set data.source to local"
+    """Return an artefact in the hub's cache, downloaded if necessary."""
+    remedy = f"connect to the hub, or put the file at {target} and set data.source to local"
     file = cached_folder(SIMCSE_DATA, commit, [ARTEFACTS[name]], remedy=remedy) / ARTEFACTS[name]
-    if not file.is_file():  # the cache may have the commit, but other files of it
+    if not file.is_file():  # the cache may have only other files of this commit
         raise MissingData(
             f"{ARTEFACTS[name]} of {SIMCSE_DATA} at {commit} is not in the hub's cache; {remedy}"
         )
@@ -73,10 +83,13 @@ def cached_artefact(name: str, commit: str, target: Path) -> Path:
 
 
 def cached_encoder(repository: str, revision: str | None) -> tuple[Path, str]:
-    """Return the folder of an encoder in the hub's cache, fetched where it is not there, and its full commit.
+    """Return an encoder's folder in the hub's cache, and the full commit.
 
-    It holds the files that libraries read, and weights of one format: safetensors where there are any, else PyTorch's.
-    Raises MissingData where the hub does not answer or does not have them.
+    Downloads the files that the libraries load, with weights in one format: safetensors if it exists, otherwise
+    PyTorch's.
+
+    Raises:
+        MissingData: If the hub does not respond or does not have the files.
     """
     folder = cached_folder(repository, revision or "main", ENCODER_FILES, "model")
     if not any(folder.rglob("*.safetensors")):
@@ -91,9 +104,12 @@ def cached_folder(
     kind: str = "dataset",
     remedy: str = "connect to the hub",
 ) -> Path:
-    """Return the folder of a repository at a revision in the hub's cache, its files of these patterns fetched.
+    """Return the folder of a repository in the hub's cache.
 
-    Raises MissingData where the hub does not answer or refuses, and where a file is not what the hub says it is.
+    Files that match `patterns` are downloaded if necessary.
+
+    Raises:
+        MissingData: If the hub does not respond or refuses, or a file does not have the hub's checksum.
     """
     if ABBREVIATED.fullmatch(revision):
         raise BadInput(f"{repository} at {revision}: an abbreviated commit; {FULL}")
@@ -110,47 +126,55 @@ def cached_folder(
     except FAILURES as error:
         wanted = "the encoder" if kind == "model" else f"{' and '.join(patterns)} of"
         what = f"{wanted} {repository} at {revision}"
-        raise MissingData(_not_downloaded(what, repository, kind, error, remedy)) from error
+        raise MissingData(_describe_failure(what, repository, kind, error, remedy)) from error
     for path in matching_files(folder, patterns):
         _check_content(path)
     return folder
 
 
 def matching_files(folder: Path, patterns: Sequence[str]) -> list[Path]:
-    """Return the files below a folder whose relative paths fit one of some patterns, sorted by name."""
-    return sorted(
-        path
-        for path in folder.rglob("*")
-        if path.is_file() and any(fnmatchcase(path.relative_to(folder).as_posix(), each) for each in patterns)
-    )
+    """Return the files below a folder that match a pattern, sorted by name."""
+    found: set[Path] = set()
+    for path in folder.rglob("*"):
+        name = path.relative_to(folder).as_posix()
+        if path.is_file() and any(fnmatchcase(name, pattern) for pattern in patterns):
+            found.add(path)
+    return sorted(found)
 
 
 def check_reached() -> None:
-    """Raise MissingData where the hub cannot be reached at all, which its library would try again for each file."""
+    """Raise MissingData if the hub cannot be reached.
+
+    Otherwise the library would try again for each file.
+    """
     if constants.HF_HUB_OFFLINE:
         return
     try:
-        get_session().head(constants.ENDPOINT, timeout=PATIENCE)
+        get_session().head(constants.ENDPOINT, timeout=TIMEOUT)
     except FAILURES as error:
         raise MissingData(
             f"{constants.ENDPOINT} cannot be reached ({' '.join(str(error).split())}); connect to it, or set"
-            " HTTPS_PROXY; with HF_HUB_OFFLINE=1 only its cache is read"
+            " HTTPS_PROXY; with HF_HUB_OFFLINE=1 only its cache is used"
         ) from None
 
 
-def _not_downloaded(what: str, repository: str, kind: str, error: Exception, remedy: str) -> str:
-    """Return the sentence of a download that failed; of a gated repository, where access is asked for."""
+def _describe_failure(what: str, repository: str, kind: str, error: Exception, remedy: str) -> str:
+    """Return the error of a failed download.
+
+    For a gated repository it contains the page at which to request access.
+    """
     reason = " ".join(str(error.__cause__ or error).split()) or type(error).__name__
     if isinstance(error, errors.GatedRepoError) or isinstance(error.__cause__, errors.GatedRepoError):
-        page = f"{constants.ENDPOINT}/{'datasets/' if kind == 'dataset' else ''}{repository}"
-        reason, remedy = "the repository is gated", f"ask for access at {page}, then run hf auth login"
+        folder = "datasets/" if kind == "dataset" else ""
+        page = f"{constants.ENDPOINT}/{folder}{repository}"
+        reason, remedy = "the repository is gated", f"request access at {page}, then run hf auth login"
     return f"{what} cannot be downloaded ({reason}); {remedy}"
 
 
 def _check_content(cached: Path) -> None:
-    """Raise MissingData where a file of the hub's cache is not what the hub says, and remove it from there.
+    """Remove a broken file from the hub's cache and raise MissingData.
 
-    The cache names a file by the hub's ETag: the sha256 of a large file, the git blob id of a small one.
+    The cache names a file by the hub's ETag: the SHA-256 of a large file, the git blob id of a small file.
     """
     blob = cached.resolve()
     if blob == cached or not CHECKSUM.fullmatch(blob.name):
@@ -163,30 +187,36 @@ def _check_content(cached: Path) -> None:
     if checksum != blob.name:
         blob.unlink()
         cached.unlink()
-        sums = f"its checksum is {checksum[:12]}, but the hub says {blob.name[:12]}"
-        raise MissingData(f"{cached.name}: {sums}; it was removed, fetch it again")
+        sums = f"its checksum is {checksum[:12]}, but the hub's is {blob.name[:12]}"
+        raise MissingData(f"{cached.name}: {sums}; it was removed, download it again")
 
 
 def _unpack(archive: Path, target: Path) -> None:
-    """Unpack the folder of an archive that holds STS as `target`; nothing may land outside of it."""
+    """Extract the folder of an archive that contains STS to `target`.
+
+    The tar filter "data" prevents files outside of the folder.
+    """
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=target.parent, prefix=".unpacked") as name:
         aside = Path(name)
         with (
-            refusing(f"{archive}: cannot be unpacked", "name another revision", tarfile.TarError),
+            refusing(f"{archive}: cannot be unpacked", "use another revision", tarfile.TarError),
             tarfile.open(archive) as tar,
         ):
             tar.extractall(aside, filter="data")
         sts = min(aside.glob("**/STS"), key=lambda path: len(path.parts), default=None)
         if sts is None:
-            raise BadInput(f"{archive}: no STS folder in it; expected an archive of SentEval's data")
+            raise BadInput(f"{archive} contains no folder STS; use an archive of SentEval's data")
         if target.exists():
             shutil.rmtree(target)
         sts.parent.rename(target)
 
 
 def _rows(path: Path) -> int | None:
-    """Return the lines of a text file or the records of a CSV file with header; None for a folder."""
+    """Count the lines of a text file or the records of a CSV file with header.
+
+    Returns None for a folder.
+    """
     if path.is_dir():
         return None
     if path.suffix == ".csv":

@@ -1,7 +1,8 @@
-"""Corpora of the hub: their files at a pinned commit, read by the library `datasets` through its Arrow cache."""
+"""Corpora from hub datasets at a pinned commit, loaded with `datasets`."""
 
 from collections.abc import Callable, Iterator
-from itertools import combinations
+from itertools import chain, combinations
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,30 +21,47 @@ READERS = {".parquet": "parquet", ".jsonl": "json", ".json": "json", ".csv": "cs
 
 
 def hub_dataset(root: Path, corpus: HubDataset) -> Iterator[Row]:
-    """Yield the rows of a hub corpus, its parts after each other; nothing of it lies below the data root."""
-    rows = (row for part in corpus.parts for row in _part_rows(part, corpus))
+    """Yield the rows of a hub corpus, part by part.
+
+    It does not use the data root.
+    """
+    rows = chain.from_iterable(_part_rows(part, corpus) for part in corpus.parts)
+    names = list(corpus.read.values())
     match corpus.map:
         case "by-premise":
-            order = [list(corpus.read.values()).index(name) for name in ("premise", "hypothesis", "label")]
-            ordered = (tuple(row[place] for place in order) for row in rows)
-            return by_premise(ordered, list(corpus.classes.values()))
+            order = [names.index(name) for name in ("premise", "hypothesis", "label")]
+            ordered: Iterator[Any] = map(itemgetter(*order), rows)
+            yield from by_premise(ordered, list(corpus.classes.values()))
         case "caption-pairs":
-            return (pair for (captions,) in rows for pair in combinations(captions, 2))
+            for (captions,) in rows:
+                yield from combinations(captions, 2)
         case "lines":
-            texts = (
-                text for row in rows for each in row for text in ([each] if isinstance(each, str) else each)
-            )
-            return ((text,) for text in texts)
+            for row in rows:
+                yield from _single_texts(row)
         case "lists":
-            return (place for row in rows for place in zip(*row, strict=True))
-    kept = [place for place, name in enumerate(corpus.read.values()) if name != "label"]
-    return (tuple(row[place] for place in kept) for row in rows)
+            for row in rows:
+                yield from zip(*row, strict=True)
+        case _:
+            kept = [place for place, name in enumerate(names) if name != "label"]
+            for row in rows:
+                yield tuple(row[place] for place in kept)
+
+
+def _single_texts(row: tuple[Any, ...]) -> Iterator[Row]:
+    """Yield a row of its own for each text in the cells of a row."""
+    for cell in row:
+        for text in [cell] if isinstance(cell, str) else cell:
+            yield (text,)
 
 
 def part_files(part: HubPart) -> list[Path]:
-    """Return the data files of a part in the hub's cache, fetched where they are not there; sorted by name.
+    """Return the data files of a part in the hub's cache, sorted by name.
 
-    The split's files are those that the card of the data set names, or `files`. Raises BadInput where there are none.
+    They are downloaded if necessary. The card of the dataset lists the files of a split, unless `files`
+    specifies them.
+
+    Raises:
+        MissingData: If there are no such files.
     """
     patterns = [part.files] if part.files else _card_patterns(part)
     files = matching_files(cached_folder(part.path, part.revision, patterns), patterns)
@@ -55,62 +73,74 @@ def part_files(part: HubPart) -> list[Path]:
 
 
 def _card_patterns(part: HubPart) -> list[str]:
-    """Return the patterns of a split's files, as the card of the data set gives them by configuration and split."""
+    """Return the patterns of a split's files from the dataset's card."""
     card = cached_folder(part.path, part.revision, [CARD]) / CARD
-    configs = DatasetCard.load(card).data.to_dict().get("configs") or [] if card.is_file() else []
-    where = f"{part.path} at {part.revision}"
+    configs: list[Any] = []
+    if card.is_file():
+        configs = DatasetCard.load(card).data.to_dict().get("configs") or []
+    location = f"{part.path} at {part.revision}"
     by_name = {config["config_name"]: config.get("data_files") or [] for config in configs}
     if not by_name:
-        raise BadInput(f"{where}: its card names no files; give the corpus files, a pattern of them")
+        raise BadInput(
+            f"{location}: its card lists no files; add the key files to the corpus, with a pattern"
+        )
     if part.name not in by_name and (part.name or len(by_name) > 1):
-        raise BadInput(f'{where}: no configuration "{part.name or ""}"{nearest(part.name, by_name)}')
+        raise BadInput(f'{location}: no configuration "{part.name or ""}"{nearest(part.name, by_name)}')
     files = by_name[part.name] if part.name in by_name else next(iter(by_name.values()))
     splits = {entry["split"]: entry["path"] for entry in files if isinstance(entry, dict)}
-    check_known(part.split, splits, f'{where}: no split "{part.split}"')
+    check_known(part.split, splits, f'{location}: no split "{part.split}"')
     paths = splits[part.split]
     return [paths] if isinstance(paths, str) else list(paths)
 
 
 def open_part(part: HubPart) -> "Dataset":
-    """Return a part as a data set of the library, from its Arrow cache where it is there."""
-    import datasets  # seconds that no other corpus needs
+    """Load a part as a `datasets.Dataset`, from the Arrow cache if possible."""
+    import datasets  # importing it takes seconds, and other corpora do not need it
 
     files = part_files(part)
-    plain = [path.with_suffix("") if path.suffix == ".gz" else path for path in files]
-    kinds = {READERS.get(path.suffix) for path in plain}
+    kinds = {READERS.get(Path(path.name.removesuffix(".gz")).suffix) for path in files}
     if len(kinds) > 1 or None in kinds:
-        raise BadInput(f"{files[0]}: no data file that is known here; expected {', '.join(READERS)}")
+        raise BadInput(f"{files[0]}: unknown kind of data file; use {', '.join(READERS)}")
     datasets.utils.logging.set_verbosity_error()
     try:
         return datasets.load_dataset(kinds.pop(), data_files=[str(path) for path in files], split="train")
     except (datasets.exceptions.DatasetGenerationError, OSError, ValueError) as error:
-        what = (
-            f"{part.path}: {files[0].name} cannot be read ({' '.join(str(error.__cause__ or error).split())})"
-        )
-        raise BadInput(f"{what}; name other files of it, or another revision") from None
+        reason = " ".join(str(error.__cause__ or error).split())
+        problem = f"{part.path}: {files[0].name} cannot be read ({reason})"
+        raise BadInput(f"{problem}; specify other files, or another revision") from None
 
 
 def _part_rows(part: HubPart, corpus: HubDataset) -> Iterator[tuple[Any, ...]]:
-    """Yield the columns of a part that are read: single-spaced texts, lists of them, names of wanted labels."""
+    """Yield the requested columns of a part.
+
+    Texts and lists of texts have single spaces; labels are names, and rows with other labels are skipped.
+    """
     dataset = open_part(part)
     for name in corpus.read:
         check_known(name, dataset.column_names, f'{part.path}: no column "{name}"')
     values = [_values(part, corpus, dataset, name) for name in corpus.read]
-    # A row of lists holds tens of thousands of texts.
+    # A row of lists contains tens of thousands of texts.
     size = 1 if corpus.map == "lists" else 10_000
     for batch in dataset.select_columns(list(corpus.read)).iter(size):
         columns = [map(value, batch[name]) for name, value in zip(corpus.read, values, strict=True)]
-        yield from (row for row in zip(*columns, strict=True) if None not in row)
+        for row in zip(*columns, strict=True):
+            if None not in row:
+                yield row
 
 
 def _values(part: HubPart, corpus: HubDataset, dataset: "Dataset", name: str) -> Callable[[Any], Any]:
-    """Return what makes our value of one of a hub column; None drops the row."""
+    """Return a function that converts a value of a hub column.
+
+    It returns None for a row to skip.
+    """
     if corpus.read[name] != "label":
 
         def spaced(value: Any) -> Any:
             if value is None:
-                raise BadInput(f"{part.path}: a row has nothing in the column {name}; look at its commit")
-            return one_spaced(value) if isinstance(value, str) else [one_spaced(text) for text in value]
+                raise BadInput(f"{part.path}: a row has no value in the column {name}; check its commit")
+            if isinstance(value, str):
+                return one_spaced(value)
+            return [one_spaced(text) for text in value]
 
         return spaced
     labels = getattr(dataset.features[name], "names", None)
@@ -119,5 +149,11 @@ def _values(part: HubPart, corpus: HubDataset, dataset: "Dataset", name: str) ->
             f"{part.path}: its labels are {', '.join(labels)}; expected {', '.join(corpus.labels)}"
         )
     wanted = corpus.keep or corpus.labels
-    named = dict(enumerate(corpus.labels)) | {label: label for label in corpus.labels}
-    return lambda value: label if (label := named.get(value)) in wanted else None
+    named: dict[Any, str] = dict(enumerate(corpus.labels))
+    named |= {label: label for label in corpus.labels}
+
+    def wanted_label(value: Any) -> str | None:
+        label = named.get(value)
+        return label if label in wanted else None
+
+    return wanted_label

@@ -1,4 +1,4 @@
-"""Evaluation sets of your own, read from their tables: scored pairs by subset, labelled sentences by split."""
+"""Load your own evaluation datasets: scored pairs, or labelled sentences."""
 
 import math
 from array import array
@@ -20,13 +20,14 @@ from replicse.registry.sets import SET_SPLITS, EvaluationSet
 from replicse.registry.tables import Table
 
 ALL = "all"
-MOST_CLASSES = 500  # a probe of as many outputs is fitted for each split and strength of the penalty
+MOST_CLASSES = 500  # a probe with one output per class is fitted for each split and each penalty
 
 
 def check_tables(corpora: Iterable[Corpus], sets: Mapping[str, Mapping[str, Any]]) -> None:
-    """Read the corpora and sets of your own that are there, so that no job is the first to refuse them.
+    """Check the corpora and evaluation datasets of the user that exist.
 
-    Rows are checked one after another: memory does not grow with a table.
+    Otherwise a job would be the first to report a mistake. Rows are read one by one, so the memory does not
+    depend on the size of a table.
     """
     for corpus in corpora:
         if isinstance(corpus, Table) and Path(corpus.file).exists():
@@ -36,7 +37,7 @@ def check_tables(corpora: Iterable[Corpus], sets: Mapping[str, Mapping[str, Any]
         if not Path(wanted.file).exists():
             continue
         if wanted.has_pairs:
-            _check_range(wanted, (score for *_, score in _scored_pairs(wanted)))
+            _check_scores(wanted, (score for *_, score in _scored_pairs(wanted)))
         else:
             labels: dict[str, set[str]] = {}
             for split, _, label in _labelled_sentences(wanted):
@@ -45,10 +46,12 @@ def check_tables(corpora: Iterable[Corpus], sets: Mapping[str, Mapping[str, Any]
 
 
 def load_pairs(wanted: EvaluationSet) -> tuple[StsSubset, ...]:
-    """Return the scored pairs of a set by subset in the order of the file; without a column of subsets one, "all".
+    """Load the scored pairs of a dataset by subset, in the order of the file.
+
+    Without a column of subsets there is one subset, "all".
 
     Raises:
-        BadInput: names the line of a score outside the range, or says that all scores are the same; else as
+        BadInput: If a score is out of range, with the line, if all scores are equal, or for the reasons of
             `table_rows`.
     """
     subsets: dict[str, _Columns] = {}
@@ -57,13 +60,13 @@ def load_pairs(wanted: EvaluationSet) -> tuple[StsSubset, ...]:
         columns.first.append(first)
         columns.second.append(second)
         columns.scores.append(score)
-    _check_range(wanted, chain.from_iterable(columns.scores for columns in subsets.values()))
+    _check_scores(wanted, chain.from_iterable(columns.scores for columns in subsets.values()))
     return tuple(columns.subset(name) for name, columns in subsets.items())
 
 
 @dataclass
 class _Columns:
-    """The pairs of a subset while a table is read."""
+    """The pairs of a subset while the table is read."""
 
     first: list[str] = field(default_factory=list)
     second: list[str] = field(default_factory=list)
@@ -86,28 +89,31 @@ def _scored_pairs(wanted: EvaluationSet) -> Iterator[tuple[str, str, str, float]
         yield rest[0] if rest else ALL, first, second, score
 
 
-def _check_range(wanted: EvaluationSet, scores: Iterable[float]) -> None:
+def _check_scores(wanted: EvaluationSet, scores: Iterable[float]) -> None:
     """Raise BadInput if all scores are equal."""
     lowest, highest = math.inf, -math.inf
     for score in scores:
         lowest, highest = min(lowest, score), max(highest, score)
     if lowest == highest:
-        raise BadInput(f"{wanted.file}: every score is {lowest:g}; a correlation needs two that differ")
+        raise BadInput(f"{wanted.file}: every score is {lowest:g}; a correlation needs different scores")
 
 
 def load_labelled(name: str, wanted: EvaluationSet) -> TransferTask:
-    """Return labelled sentences as a transfer set, their labels numbered in alphabetical order.
+    """Load labelled sentences as a transfer task.
 
-    It has the one split `all`, or those that a column names.
+    Labels are numbered in alphabetical order. The split is `all`, unless a column specifies the splits.
 
     Raises:
-        BadInput: a single label, a label that no sentence to learn from has, and splits other than `train` and
-            `test`, with or without `dev`; else as `table_rows`.
+        BadInput: If there is only one label, a label does not occur in the training sentences, the splits are
+            not `train` and `test` and optionally `dev`, or for the reasons of `table_rows`.
     """
     splits: dict[str, list[tuple[str, str]]] = {}
     for split, text, label in _labelled_sentences(wanted):
         splits.setdefault(split, []).append((text, label))
-    numbers = _number_labels(wanted, {split: {label for _, label in rows} for split, rows in splits.items()})
+    labels: dict[str, set[str]] = {}
+    for split, rows in splits.items():
+        labels[split] = {label for _, label in rows}
+    numbers = _number_labels(wanted, labels)
     ordered = [split for split in (ALL, *SET_SPLITS) if split in splits]
     return TransferTask(name, {split: _split(splits[split], numbers) for split in ordered})
 
@@ -122,20 +128,27 @@ def _labelled_sentences(wanted: EvaluationSet) -> Iterator[tuple[str, str, str]]
 
 
 def _number_labels(wanted: EvaluationSet, labels: Mapping[str, Collection[str]]) -> dict[str, int]:
-    """Return the number of each label; `labels` holds those of each split."""
+    """Return the number of each label.
+
+    Args:
+        wanted: The dataset.
+        labels: The labels of each split.
+    """
     for split in ("train", "test") if wanted.split else ():
         if split not in labels:
-            raise BadInput(f"{wanted.file}: no row has the split {split}; name train and test, perhaps dev")
+            raise BadInput(f"{wanted.file}: no row has split {split}; use train and test, optionally dev")
     learned = sorted(set(labels["train" if wanted.split else ALL]))
     if len(learned) == 1:
-        raise BadInput(f'{wanted.file}: every label to learn is "{learned[0]}"; a classifier needs two')
+        raise BadInput(
+            f'{wanted.file}: every training label is "{learned[0]}"; a classifier needs two labels'
+        )
     if len(learned) > MOST_CLASSES:
-        problem = f"{len(learned):,} labels to learn, at most {MOST_CLASSES} are classes"
-        raise BadInput(f"{wanted.file}: {problem}; name the column of classes, not one of scores or of texts")
+        problem = f"{len(learned):,} different training labels; expected at most {MOST_CLASSES} classes"
+        raise BadInput(f"{wanted.file}: {problem}; use a column of classes, not of scores or texts")
     for split, found in labels.items():
         for label in sorted(set(found) - set(learned)):
             problem = f'no row of split train has the label "{label}" of split {split}'
-            raise BadInput(f"{wanted.file}: {problem}; add one, or take these rows out")
+            raise BadInput(f"{wanted.file}: {problem}; add such a row, or remove the rows with this label")
     return {label: number for number, label in enumerate(learned)}
 
 

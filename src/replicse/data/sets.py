@@ -1,7 +1,8 @@
-"""Evaluation sets of a data root: recorded where data are made ready, checked where a job reads them."""
+"""Record the files of evaluation datasets in a data root, and check them."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -12,41 +13,46 @@ from replicse.files import read_json, sha256_of
 from replicse.registry.corpora import STS_TASKS
 from replicse.registry.suites import TRANSFER_TASKS
 
-Sizes = Mapping[
-    str, int | Mapping[str, int]
-]  # rows by set, as in `data/sts/STS-B/dev`; of several files by file
+# The number of rows by dataset, such as `data/sts/STS-B/dev`; for a dataset of several files by file.
+Sizes = Mapping[str, int | Mapping[str, int]]
 
 
 def evaluation_files(root: Path) -> dict[str, dict[str, list[Path]]]:
-    """Return the files of each evaluation set whose files are all there, by set and by part; none without SentEval.
+    """Return the files of each complete evaluation dataset, by part.
 
-    A transfer set has one part, "", as has each of its splits.
+    Each split of a transfer task has one part, "". The dict is empty if there is no SentEval folder.
     """
     try:
         downstream = senteval_root(root)
     except MissingData:
         return {}
-    sts = {
-        f"data/sts/{task}/{split}": sts_files(task, split)
-        for task in STS_TASKS
-        for split in STS_SPLITS.get(task, ("test",))
-    }
-    transfer = {
-        f"data/transfer/{task}/{split}": {"": files}
-        for task in TRANSFER_TASKS
-        for split, files in transfer_files(task).items()
-    }
-    sets = {
-        name: {part: [downstream / file for file in files] for part, files in parts.items()}
-        for name, parts in (sts | transfer).items()
-    }
-    return {name: parts for name, parts in sets.items() if all(file.is_file() for file in _all(parts))}
+    names: dict[str, dict[str, tuple[str, ...]]] = {}
+    for task in STS_TASKS:
+        for split in STS_SPLITS.get(task, ("test",)):
+            names[f"data/sts/{task}/{split}"] = sts_files(task, split)
+    for task in TRANSFER_TASKS:
+        for split, files in transfer_files(task).items():
+            names[f"data/transfer/{task}/{split}"] = {"": files}
+    complete = {}
+    for name, by_part in names.items():
+        parts: dict[str, list[Path]] = {}
+        for part, files in by_part.items():
+            parts[part] = [downstream / file for file in files]
+        if all(file.is_file() for file in _all(parts)):
+            complete[name] = parts
+    return complete
 
 
 def recorded_sets(root: Path, sizes: Sizes, patterns: Sequence[str] = ("*",)) -> dict[str, Any]:
-    """Return rows by part and sha256 by file of each evaluation set that is there, of those of some patterns.
+    """Return rows by part and SHA-256 by file of each evaluation dataset.
 
-    Raises BadInput for a set that cannot be read and for another number of rows than `sizes` says.
+    Args:
+        root: The data root.
+        sizes: The expected number of rows.
+        patterns: Patterns of the datasets' names.
+
+    Raises:
+        BadInput: If a dataset cannot be read, or does not have the expected number of rows.
     """
     sets = {}
     for name, parts in evaluation_files(root).items():
@@ -54,8 +60,9 @@ def recorded_sets(root: Path, sizes: Sizes, patterns: Sequence[str] = ("*",)) ->
             continue
         rows = _rows(root, name)
         wanted = sizes.get(name, {})
-        # A set of one file has one size; its part is named like the task, or not at all.
-        wanted = dict.fromkeys(rows, wanted) if isinstance(wanted, int) else wanted
+        # A dataset of one file has one size; the part is named like the task, or "".
+        if isinstance(wanted, int):
+            wanted = dict.fromkeys(rows, wanted)
         for part, expected in wanted.items():
             if rows.get(part) != expected:
                 files = " and ".join(map(str, parts[part]))
@@ -67,22 +74,28 @@ def recorded_sets(root: Path, sizes: Sizes, patterns: Sequence[str] = ("*",)) ->
 
 
 def check_sets(root: Path, recorded: Mapping[str, Any], record: Path) -> None:
-    """Raise BadInput where a file of an evaluation set is not what the data record says."""
+    """Raise BadInput if a file of an evaluation dataset has changed.
+
+    Args:
+        root: The data root.
+        recorded: The recorded files and hashes of each dataset.
+        record: The file of the record, for the error.
+    """
     for entry in recorded.values():
         for file, expected in entry["sha256"].items():
             path = root / file
             if not path.is_file() or sha256_of(path) != expected:
                 raise BadInput(
-                    f"{path}: not the file that {record} recorded; put it back, or delete the record to make it again"
+                    f"{path} is not the file in {record}; put it back, or delete the record to create it again"
                 )
 
 
 def _all(parts: Mapping[str, list[Path]]) -> Iterator[Path]:
-    return (file for files in parts.values() for file in files)
+    return chain.from_iterable(parts.values())
 
 
 def _rows(root: Path, name: str) -> dict[str, int]:
-    """Return the rows of a set by part."""
+    """Return the number of rows of a dataset by part."""
     _, kind, task, split = name.split("/")
     if kind == "sts":
         return {subset.name: len(subset.gold) for subset in load_sts(root, task, split)}
@@ -92,7 +105,11 @@ def _rows(root: Path, name: str) -> dict[str, int]:
 def data_folder(place: Path) -> Path:
     """Return the data root of a data record, or the folder itself.
 
-    Raises BadInput for another file, and where an evaluation set has changed since it was recorded.
+    Args:
+        place: A folder, or the `data.json` of a study.
+
+    Raises:
+        BadInput: If the file is not a data record, or an evaluation dataset has changed since it was recorded.
     """
     if not place.is_file():
         return place
@@ -101,5 +118,5 @@ def data_folder(place: Path) -> Path:
         root = Path(record["root"])
         check_sets(root, record["sets"], place)
     except (AttributeError, KeyError, TypeError):
-        raise BadInput(f"{place}: no data record; name one that the data job wrote, or a folder") from None
+        raise BadInput(f"{place} is not a data record; use the data.json of a study, or a folder") from None
     return root

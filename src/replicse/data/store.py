@@ -1,4 +1,7 @@
-"""Tokenised store: one column of text, tokenised once and memory-mapped by every run that reads it."""
+"""Tokenised stores: a column of texts as memory-mapped token ids.
+
+A store is written once and shared by all runs that use it.
+"""
 
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -24,10 +27,10 @@ BATCH = 4096
 
 @dataclass(frozen=True, eq=False)
 class TokenColumn:
-    """Rows of token ids: row i is `tokens[offsets[i]:offsets[i + 1]]`, special tokens included.
+    """Rows of token ids: row i is `tokens[offsets[i]:offsets[i + 1]]`.
 
-    `tokens` is int32 of shape (tokens,), `offsets` int64 of shape (rows + 1,), `labels` float32 of shape (rows,)
-    where the corpus is labelled.
+    Special tokens are included. `tokens` is int32 of shape (tokens,), `offsets` int64 of shape (rows + 1,), and
+    `labels` float32 of shape (rows,) if the corpus has labels.
     """
 
     tokens: np.ndarray
@@ -57,12 +60,22 @@ def write_store(
     change: TokenChange | None = None,
     labels: Sequence[float] | None = None,
 ) -> None:
-    """Tokenise texts, truncated at `max_length` ids, into a folder that `open_store` reads, with the rows' labels.
+    """Tokenise texts into a folder that `open_store` loads.
 
-    `change` makes the ids of a row out of its number, its ids, and 1 at the special ones among them.
-    The same texts and tokenizer give the same bytes. Tokens are written a block of rows at a time: those of millions of
-    rows need gigabytes. `store.json` is written last: a folder without it is not a store. Raises BadInput where there
-    are no texts.
+    The same texts and tokenizer give the same bytes. Tokens are written in blocks of rows, because millions of
+    rows would need gigabytes of memory. `store.json` is written last: a folder without it is not a store.
+
+    Args:
+        folder: The output folder.
+        texts: The texts of the rows.
+        tokenizer_file: The `tokenizer.json`.
+        max_length: The maximum number of ids per row; longer rows are truncated.
+        spec: The description of the store, which is saved with it.
+        change: Returns the new ids of a row from the number, the ids, and a mask that is 1 for special tokens.
+        labels: The labels of the rows.
+
+    Raises:
+        BadInput: If there are no texts.
     """
     folder = Path(folder)
     tokenizer = load_tokenizer(tokenizer_file, max_length)
@@ -70,12 +83,12 @@ def write_store(
         raise BadInput(f"{folder}: the corpus has no rows; check the files and filters of {dict(spec)}")
     folder.mkdir(parents=True, exist_ok=True)
     (folder / RECORD).unlink(missing_ok=True)
-    offsets = _write_tokens(folder / TOKENS, _tokenised(tokenizer, texts, change))
+    offsets = _write_tokens(folder / TOKENS, _tokenise_blocks(tokenizer, texts, change))
     arrays = {OFFSETS: offsets}
     if labels is not None:
         arrays[LABELS] = np.array(labels, dtype=np.float32)
     for name, values in arrays.items():
-        with _written(folder / name) as stream:
+        with _replace_file(folder / name) as stream:
             np.save(stream, values)
     record = {
         "rows": len(texts),
@@ -89,9 +102,11 @@ def write_store(
 
 
 def open_store(folder: Path) -> TokenColumn:
-    """Return the memory-mapped column of a folder whose arrays are those that were written.
+    """Open the memory-mapped column of a store.
 
-    Raises MissingData where the folder holds no store and BadInput where it is broken.
+    Raises:
+        MissingData: If the folder is not a store.
+        BadInput: If an array is not the one that was written.
     """
     folder = Path(folder)
     if not (folder / RECORD).is_file():
@@ -100,15 +115,15 @@ def open_store(folder: Path) -> TokenColumn:
     for name, digest in digests.items():
         if not (folder / name).is_file() or sha256_of(folder / name) != digest:
             raise BadInput(
-                f"{folder / name}: not the array that {RECORD} recorded; delete the folder to have the store made again"
+                f"{folder / name} is not the array in {RECORD}; delete the folder to create the store again"
             )
     arrays = {name: np.load(folder / name, mmap_mode="r") for name in digests}
     return TokenColumn(arrays[TOKENS], arrays[OFFSETS], arrays.get(LABELS))
 
 
 @contextmanager
-def _written(path: Path) -> Iterator[BinaryIO]:
-    """Open a file that replaces the one of its name once the block has ended; a full disk is one sentence."""
+def _replace_file(path: Path) -> Iterator[BinaryIO]:
+    """Write a temporary file that replaces `path` after the block; a full disk is a BadInput."""
     with atomic_write(path) as temporary, temporary.open("wb") as stream:
         try:
             yield stream
@@ -117,12 +132,16 @@ def _written(path: Path) -> Iterator[BinaryIO]:
 
 
 def _write_tokens(path: Path, blocks: Iterable[tuple[np.ndarray, list[int]]]) -> np.ndarray:
-    """Write the tokens of all blocks as np.save does, and return the offsets of the rows, int64.
+    """Write the tokens of all blocks in the format of np.save.
 
-    The header, which says how many tokens there are, is written again at the end: its length does not depend on that.
+    The header contains the number of tokens, so it is written again at the end; the length does not depend on
+    the number.
+
+    Returns:
+        The offsets of the rows, int64 of shape (rows + 1,).
     """
     lengths, count = [np.zeros(1, dtype=np.int64)], 0
-    with _written(path) as stream:
+    with _replace_file(path) as stream:
         _write_header(stream, 0)
         start = stream.tell()
         for tokens, of_rows in blocks:
@@ -144,20 +163,21 @@ def _write_header(stream: BinaryIO, count: int) -> None:
     np.lib.format.write_array_header_1_0(stream, header)
 
 
-def _tokenised(
+def _tokenise_blocks(
     tokenizer: Tokenizer, texts: Sequence[str], change: TokenChange | None
 ) -> Iterator[tuple[np.ndarray, list[int]]]:
-    """Yield the ids of a block of texts, int32, one row after the other, and the length of each row."""
+    """Yield the concatenated ids (int32) and the row lengths of each block."""
     for start in range(0, len(texts), BATCH):
         tokens, lengths = array("i"), []
-        for row, encoding in enumerate(
-            tokenizer.encode_batch_fast(list(texts[start : start + BATCH])), start
-        ):
-            ids = change(row, encoding.ids, encoding.special_tokens_mask) if change else encoding.ids
+        encodings = tokenizer.encode_batch_fast(list(texts[start : start + BATCH]))
+        for row, encoding in enumerate(encodings, start):
+            ids: Sequence[int] = encoding.ids
+            if change:
+                ids = change(row, ids, encoding.special_tokens_mask)
             tokens.extend(ids)
             if not ids:
                 raise BadInput(
-                    f"row {row + 1}, {excerpt(texts[row])}, has no token for this tokenizer; leave it out"
+                    f"row {row + 1}, {excerpt(texts[row])}, has no tokens; remove it from the corpus"
                 )
             lengths.append(len(ids))
         yield np.frombuffer(tokens, dtype=np.int32), lengths

@@ -1,4 +1,7 @@
-"""Text files line by line; the similarity sets STS12 to STS16, STS-B and SICK-R in the SentEval layout."""
+"""Read text files by line, and the STS datasets in the SentEval layout.
+
+The datasets are STS12 to STS16, STS-B and SICK-R.
+"""
 
 import csv
 import gzip
@@ -16,7 +19,7 @@ from replicse.errors import BadInput, MissingData, check_known, refusing
 from replicse.files import check_fetched, check_there
 from replicse.registry.corpora import STS_TASKS
 
-# SMT is absent from STS13, as in SentEval: its licence forbids redistribution (methods section 2.2).
+# STS13 has no SMT subset, like SentEval, because the licence forbids redistribution (methods section 2.2).
 STS_SUBSETS = {
     "STS12": ("MSRpar", "MSRvid", "SMTeuroparl", "surprise.OnWN", "surprise.SMTnews"),
     "STS13": ("FNWN", "headlines", "OnWN"),
@@ -29,20 +32,23 @@ STS_SPLITS = {
     "SICK-R": {"train": "SICK_train.txt", "dev": "SICK_trial.txt", "test": "SICK_test_annotated.txt"},
 }
 
-WHOLE = "put the file there as SentEval has it"
-# How a CSV writer saves a cell that holds quotes; no cell of SentEval's own files is so.
+WHOLE = "replace it with SentEval's original file"
+# A cell with quotes as a CSV writer saves it; SentEval's original files have no such cell.
 REWRITTEN = re.compile('"(?:[^"]|"")*""(?:[^"]|"")*"')
-HIGHEST = 5  # of the human ratings of all similarity sets; SICK's begin at 1
+HIGHEST = 5  # the highest human rating in all STS datasets; the lowest is 0, or 1 in SICK
 
 REMEDY = (
-    "name a folder in the SentEval layout (by --data, in a study by data.root),"
+    "specify a folder in the SentEval layout (--data, or data.root in a study),"
     " or set data.source to hub to download it"
 )
 
 
 @dataclass(frozen=True, eq=False)
 class StsSubset:
-    """Scored sentence pairs; `gold` is float64, one score a pair, on the scale of the task."""
+    """Scored sentence pairs.
+
+    `gold` is float64 of shape (pairs,), on the scale of the task.
+    """
 
     name: str
     first: tuple[str, ...]
@@ -51,71 +57,103 @@ class StsSubset:
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """Return the sentences of both sides, repetitions included."""
+        """Return the sentences of both sides, including repetitions."""
         return self.first + self.second
 
 
 def senteval_root(folder: Path) -> Path:
-    """Return the `downstream` folder of a data root, of its `SentEval`, or itself; MissingData if none."""
+    """Return the `downstream` folder of SentEval.
+
+    Args:
+        folder: A data root, the `SentEval` folder, or the `downstream` folder itself.
+
+    Raises:
+        MissingData: If there is no such folder.
+    """
     folder = Path(folder)
     for below in ("SentEval/downstream", "SentEval/data/downstream", "data/downstream", "downstream"):
         if (folder / below).is_dir():
             return folder / below
     if (folder.name == "downstream" and folder.is_dir()) or (folder / "STS").is_dir():
         return folder
-    raise MissingData(f"{folder}: no SentEval/downstream folder there; {REMEDY}")
+    raise MissingData(f"{folder} contains no folder SentEval/downstream; {REMEDY}")
 
 
 def load_sts(root: Path, task: str, split: str = "test") -> tuple[StsSubset, ...]:
-    """Return the subsets of a similarity task: one for STS-B and SICK-R, several for STS12 to STS16.
+    """Load the subsets of an STS task.
 
-    STS12 to STS16 have the split `test` only; STS-B and SICK-R have `train`, `dev` and `test`. Raises
-    BadInput for an unknown task or split and for a malformed line, MissingData for an absent file.
+    Args:
+        root: The data root.
+        task: STS12 to STS16 (several subsets), STS-B or SICK-R (one subset).
+        split: `test`; for STS-B and SICK-R also `train` or `dev`.
+
+    Raises:
+        BadInput: If the task or split is unknown, or a line is malformed.
+        MissingData: If a file does not exist.
     """
-    check_known(task, STS_TASKS, f'"{task}" is no STS task')
+    check_known(task, STS_TASKS, f'"{task}" is not an STS task')
     check_known(split, STS_SPLITS.get(task, ("test",)), f'{task} has no split "{split}"')
     downstream = senteval_root(root)
     read = {"STS-B": _stsb, "SICK-R": _sick}.get(task, _year_subset)
-    files = sts_files(task, split).items()
-    return tuple(read(name, *(downstream / file for file in paths)) for name, paths in files)
+    subsets = []
+    for name, files in sts_files(task, split).items():
+        subsets.append(read(name, *[downstream / file for file in files]))
+    return tuple(subsets)
 
 
 def sts_files(task: str, split: str) -> dict[str, tuple[str, ...]]:
-    """Return the files of each subset of a similarity task, below `senteval_root`."""
+    """Return the files of each subset of an STS task, below `senteval_root`."""
     if task in STS_SUBSETS:
-        kinds = ("input", "gs")
-        return {
-            name: tuple(f"STS/{task}-en-test/STS.{kind}.{name}.txt" for kind in kinds)
-            for name in STS_SUBSETS[task]
-        }
+        folder = f"STS/{task}-en-test"
+        files: dict[str, tuple[str, ...]] = {}
+        for name in STS_SUBSETS[task]:
+            files[name] = (f"{folder}/STS.input.{name}.txt", f"{folder}/STS.gs.{name}.txt")
+        return files
     folder = "STS/STSBenchmark" if task == "STS-B" else "SICK"
     return {task: (f"{folder}/{STS_SPLITS[task][split]}",)}
 
 
 def read_lines(path: Path, fallback: str | None = None, keep_ends: bool = False) -> Iterator[tuple[int, str]]:
-    r"""Yield the line number (from 1) and text of each line of a UTF-8 file; `.gz` is transparent.
+    r"""Yield line number (from 1) and text of each line of a UTF-8 file.
 
-    Only `\n` and `\r\n` end a line: other separators of Unicode occur inside sentences. A byte-order mark
-    is dropped. A line that is not UTF-8 is read as `fallback`, or is BadInput where there is none; so are UTF-16, a
-    pointer of git-lfs, and a file whose lines end with `\r` alone.
+    Files with the suffix `.gz` are decompressed. Only `\n` and `\r\n` end a line, because other line separators of
+    Unicode occur inside sentences. A byte order mark is removed.
+
+    Args:
+        path: The file.
+        fallback: The encoding of lines that are not UTF-8.
+        keep_ends: Whether lines keep their ends.
+
+    Raises:
+        BadInput: If a line is not UTF-8 and there is no fallback, or the file is UTF-16, a pointer of git-lfs, or has
+            lines that end with `\r` alone.
     """
     check_there(path, REMEDY)
     check_fetched(path)
     with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as stream:
-        for number, raw in _numbered(stream, path):
-            text = _decoded(raw.removeprefix(b"\xef\xbb\xbf") if number == 1 else raw, path, number, fallback)
+        for number, raw in _number_lines(stream, path):
+            text = _decode_line(
+                raw.removeprefix(b"\xef\xbb\xbf") if number == 1 else raw, path, number, fallback
+            )
             yield number, text if keep_ends else text.removesuffix("\n").removesuffix("\r")
 
 
 def filled_lines(path: Path, fallback: str | None = None) -> Iterator[tuple[int, str]]:
-    """Yield number and text of the lines that `read_lines` yields and that are not blank."""
-    return ((number, line) for number, line in read_lines(path, fallback) if line.strip())
+    """Yield number and text of the lines of a file that are not empty."""
+    for number, line in read_lines(path, fallback):
+        if line.strip():
+            yield number, line
 
 
 def read_table(path: Path, columns: Sequence[str], quoted: bool = False) -> Iterator[tuple[int, list[str]]]:
-    """Yield line number and the named columns of a tab-separated file with a header line.
+    """Yield line number and the named columns of a tab-separated file.
 
-    A cell that begins with a quote ends with one where the file is `quoted`; otherwise quotes are text.
+    The file has a header line.
+
+    Args:
+        path: The file.
+        columns: The headings of the columns.
+        quoted: Whether a cell that begins with a quote ends with one; otherwise quotes are part of the text.
     """
     header: list[str] = []
     for number, line in read_lines(path):
@@ -132,25 +170,33 @@ def read_table(path: Path, columns: Sequence[str], quoted: bool = False) -> Iter
 
 
 def _cells(line: str, path: Path, number: int, quoted: bool = False) -> list[str]:
-    """Return the cells of a line; BadInput where quotes are text, but a CSV writer has quoted one."""
+    """Return the cells of a line.
+
+    Raises:
+        BadInput: If quotes are part of the text, but a CSV writer has quoted a cell.
+    """
     if quoted:
-        with refusing(f"{path}:{number}: not a line of cells", "fix the line", csv.Error):
+        with refusing(f"{path}:{number}: not a valid line of cells", "fix the line", csv.Error):
             return next(csv.reader([line], delimiter="\t"), [])
     cells = line.split("\t")
     if '""' in line and any(map(REWRITTEN.fullmatch, cells)):
         raise BadInput(
-            f'{path}:{number}: a cell is in quotes, with "" inside, as other programs save it; {WHOLE}'
+            f'{path}:{number}: a cell is in quotes, with "" inside, so another program saved the file; {WHOLE}'
         )
     return cells
 
 
 def one_spaced(text: str) -> str:
-    """Return the words of a text joined by single spaces (methods section 2.1)."""
+    """Return the words of a text joined by single spaces (methods 2.1)."""
     return " ".join(text.split())
 
 
 def score_of(text: str, path: Path, number: int) -> float:
-    """Return a finite gold score; BadInput names the line otherwise."""
+    """Return a finite gold score.
+
+    Raises:
+        BadInput: If it is not a finite number, with the line.
+    """
     try:
         value = float(text)
     except ValueError:
@@ -160,7 +206,7 @@ def score_of(text: str, path: Path, number: int) -> float:
     return value
 
 
-def _numbered(stream: BufferedIOBase, path: Path) -> Iterator[tuple[int, bytes]]:
+def _number_lines(stream: BufferedIOBase, path: Path) -> Iterator[tuple[int, bytes]]:
     broken = (EOFError, gzip.BadGzipFile, zlib.error)
     with refusing(f"{path}: cannot be unpacked", "put the complete file there", broken):
         for number, raw in enumerate(stream, start=1):
@@ -169,10 +215,10 @@ def _numbered(stream: BufferedIOBase, path: Path) -> Iterator[tuple[int, bytes]]
             yield number, raw
 
 
-def _decoded(raw: bytes, path: Path, number: int, fallback: str | None) -> str:
-    # Latin-1 would read UTF-16 without complaint, a NUL behind every letter.
+def _decode_line(raw: bytes, path: Path, number: int, fallback: str | None) -> str:
+    # Latin-1 would decode UTF-16 without an error, with a NUL after each letter.
     if b"\0" in raw or (number == 1 and raw.startswith((b"\xff\xfe", b"\xfe\xff"))):
-        raise BadInput(f"{path}:{number}: UTF-16, or bytes that are no text; convert the file to UTF-8")
+        raise BadInput(f"{path}:{number}: UTF-16, or not a text; convert the file to UTF-8")
     try:
         return raw.decode("utf-8")
     except UnicodeDecodeError:
@@ -185,12 +231,15 @@ def _subset(name: str, pairs: list[tuple[str, str, float]], path: Path) -> StsSu
     if not pairs:
         raise BadInput(f"{path}: no scored pair; {WHOLE}")
     first, second, gold = zip(*pairs, strict=True)
-    first, second = (tuple(map(one_spaced, side)) for side in (first, second))
-    return StsSubset(name, first, second, np.array(gold, dtype=np.float64))
+    scores = np.array(gold, dtype=np.float64)
+    return StsSubset(name, tuple(map(one_spaced, first)), tuple(map(one_spaced, second)), scores)
 
 
 def _year_subset(name: str, sentences: Path, scores: Path) -> StsSubset:
-    """Return a subset of STS12 to STS16; a pair whose gold line is empty was never scored and is skipped."""
+    """Return a subset of STS12 to STS16.
+
+    A pair with an empty gold line was never scored and is skipped.
+    """
     gold = [line.strip() for _, line in read_lines(scores)]
     lines = list(read_lines(sentences))
     if len(lines) != len(gold):
@@ -201,13 +250,18 @@ def _year_subset(name: str, sentences: Path, scores: Path) -> StsSubset:
         if score:
             first, *rest = _cells(line, sentences, number)
             if not rest:
-                raise BadInput(f"{sentences}:{number}: no tab between two sentences; fix the line")
+                raise BadInput(
+                    f"{sentences}:{number}: expected two sentences separated by a tab; fix the line"
+                )
             pairs.append(_pair(first, rest[0], score, sentences, number, scores))
     return _subset(name, pairs, sentences)
 
 
 def _stsb(name: str, path: Path) -> StsSubset:
-    """Return a split of STS-B: tabs, no header, no quoting; score and sentences in columns 5 to 7."""
+    """Return a split of STS-B.
+
+    The file has tabs, no header and no quoting; score and sentences are in columns 5 to 7.
+    """
     pairs = []
     for number, line in filled_lines(path):
         cells = _cells(line, path, number)
@@ -227,7 +281,11 @@ def _sick(name: str, path: Path) -> StsSubset:
 def _pair(
     first: str, second: str, score: str, path: Path, number: int, scores: Path | None = None
 ) -> tuple[str, str, float]:
-    """Return a scored pair of a line; BadInput for an empty sentence and for a score outside 0 to 5."""
+    """Return a scored pair.
+
+    Raises:
+        BadInput: If a sentence is empty, or the score is not between 0 and 5.
+    """
     if not (first.strip() and second.strip()):
         raise BadInput(f"{path}:{number}: a sentence of the pair is empty; fix the line")
     value = score_of(score, scores or path, number)

@@ -1,4 +1,4 @@
-"""Tables of your own: CSV, TSV, JSON lines and Parquet, read by their headings."""
+"""Read your own tables (CSV, TSV, JSON lines, Parquet) by their headings."""
 
 import json
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -12,34 +12,40 @@ from replicse.data.delimited import COMMA, TAB, Record, check_headings, delimite
 from replicse.data.sts import filled_lines, one_spaced
 from replicse.errors import BadInput, MissingData, refusing
 
-AT_ONCE = 10_000  # rows of Parquet that are held at once
+AT_ONCE = 10_000  # rows of a Parquet file in memory at a time
 
 
 def table_rows(
     file: str, headings: Sequence[str], values: Collection[str] = ()
 ) -> Iterator[tuple[int, tuple[str, ...]]]:
-    """Yield line and cells, with single spaces, of each row of a table; of Parquet, which has no lines, the row.
+    """Yield line number and cells of each row of a table.
 
-    A cell is text; below the headings of `values`, if the format tells them apart, also a number or yes and no. Rows
-    are read one after another: memory does not grow with the table.
+    Rows are read one by one, so the memory does not depend on the size of the table. White space in cells
+    becomes single spaces. For Parquet the line number is the row number.
+
+    Args:
+        file: The table.
+        headings: The headings of the columns.
+        values: The headings of columns that may contain numbers or booleans in formats with types; all other
+            cells are strings.
 
     Raises:
-        MissingData: the file is absent.
-        BadInput: names the line of an empty cell, of a cell of another kind, of another number of cells than the
-            header has, and of bytes that are not UTF-8.
+        MissingData: If the file does not exist.
+        BadInput: If a cell is empty or has the wrong type, a row does not have as many cells as the header, or
+            bytes are not UTF-8; the message has the line.
     """
     path, count = Path(file), 0
     if not path.is_file():
-        raise MissingData(f"{path}: no such file; put it there, or name another one")
+        raise MissingData(f"{path}: no such file; put it there, or use another file")
     for number, cells in READERS[path.suffix.lower()](path, headings, values):
         count += 1
         texts = tuple(map(one_spaced, cells))
         if "" in texts:
             heading = headings[texts.index("")]
-            raise BadInput(f'{path}:{number}: "{heading}" is empty; fill the cell, or take the row out')
+            raise BadInput(f'{path}:{number}: "{heading}" is empty; fill the cell, or remove the row')
         yield number, texts
     if not count:
-        raise BadInput(f"{path}: no rows; put some into it")
+        raise BadInput(f"{path} has no rows; add some")
 
 
 def _separated_rows(
@@ -49,7 +55,10 @@ def _separated_rows(
 
 
 def _json_rows(path: Path, headings: Sequence[str], values: Collection[str]) -> Iterator[Record]:
-    """Yield line and cells of each row: an object; a list below a first line of headings; or a list of objects."""
+    """Yield line number and cells of each row.
+
+    A row is an object, a list below a first line of headings, or an element of a list of objects.
+    """
     header: list[str] = []
     for number, line in filled_lines(path):
         try:
@@ -67,7 +76,7 @@ def _json_rows(path: Path, headings: Sequence[str], values: Collection[str]) -> 
 
 
 def _json_records(row: Any, header: Sequence[str]) -> list[Any]:
-    """Return the records of a line: one, or those of a list of objects."""
+    """Return the records of a line: one, or all in a list of objects."""
     if not isinstance(row, list):
         return [row]
     if row and all(isinstance(each, Mapping) for each in row):
@@ -77,12 +86,12 @@ def _json_records(row: Any, header: Sequence[str]) -> list[Any]:
 
 def _expected_keys(headings: Sequence[str], values: Collection[str]) -> str:
     texts = ", ".join(heading for heading in headings if heading not in values)
-    beside = "".join(f" and the value {heading}" for heading in headings if heading in values)
-    return f"expected JSON with the texts {texts}{beside}, each key once"
+    others = "".join(f" and the value {heading}" for heading in headings if heading in values)
+    return f"expected JSON with the strings {texts}{others}, each key once"
 
 
 def _parquet_rows(path: Path, headings: Sequence[str], values: Collection[str]) -> Iterator[Record]:
-    """Yield the number of each row, the first being 1, and its cells."""
+    """Yield the number of each row, from 1, and the cells."""
     from pyarrow import ArrowException, parquet
 
     names, number = list(headings), 0
@@ -111,14 +120,18 @@ def _cells(
         try:
             cells.append(_cell(record[heading], heading in values))
         except (TypeError, ValueError) as error:
-            wanted = "a text, a number, or yes or no" if heading in values else "a text"
+            wanted = "a string, a number or a boolean" if heading in values else "a string"
             problem = f'"{heading}" is {error}; expected {wanted}'
-            raise BadInput(f"{place}: {problem}; change the cell, or take the row out") from None
+            raise BadInput(f"{place}: {problem}; change the cell, or remove the row") from None
     return cells
 
 
 def _cell(value: object, is_value: bool) -> str:
-    """Return a cell as text, the same text for equal numbers; TypeError or ValueError says what else a cell is."""
+    """Return a cell as a string, the same string for equal numbers.
+
+    Raises:
+        TypeError, ValueError: If the cell is something else; the message describes the cell.
+    """
     if isinstance(value, bytes):
         value = _decode(value)
     if isinstance(value, str):
@@ -126,7 +139,9 @@ def _cell(value: object, is_value: bool) -> str:
     if isinstance(value, Decimal) and value.is_finite():
         value = float(value)
     if is_value and isinstance(value, bool | int | float):
-        return json.dumps(int(value) if isinstance(value, float) and value.is_integer() else value)
+        if isinstance(value, float) and value.is_integer():
+            value = int(value)
+        return json.dumps(value)
     raise TypeError(_kind(value))
 
 
@@ -134,7 +149,7 @@ def _decode(value: bytes) -> str:
     try:
         return value.decode()
     except UnicodeDecodeError:
-        raise ValueError("no text in UTF-8") from None
+        raise ValueError("not UTF-8 text") from None
 
 
 def _check_text(value: str) -> str:
@@ -146,16 +161,16 @@ def _check_text(value: str) -> str:
 
 
 def _kind(value: object) -> str:
-    """Return in words what a cell is that is neither text nor, if that is expected, a number."""
+    """Describe a cell that has the wrong type."""
     if value is None:
         return "null"
-    names: dict[type, str] = {list: "a list", dict: "a mapping", int: "a number", float: "a number"}
+    names: dict[type, str] = {list: "a list", dict: "a dict", int: "a number", float: "a number"}
     name = names.get(type(value), f"of type {type(value).__name__}")
     return f"{excerpt(value)}, {name}"
 
 
 def _check_keys(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
-    """Return the object of JSON's keys and values; ValueError for a key that is there twice."""
+    """Return a JSON object as a dict; ValueError if a key occurs twice."""
     record = dict(pairs)
     if len(record) < len(pairs):
         raise ValueError

@@ -1,8 +1,9 @@
-"""Tokenizers as one `tokenizer.json`: loaded, trained, or made from a WordPiece vocabulary."""
+"""Tokenizers as `tokenizer.json`: load, train, or build from a vocabulary."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, Self
 
@@ -37,7 +38,10 @@ ROLES = {
 
 @dataclass(frozen=True)
 class SpecialIds:
-    """Ids of the special tokens by role: `cls` is BERT's [CLS] or RoBERTa's `<s>`, `sep` [SEP] or `</s>`."""
+    """Ids of the special tokens by role.
+
+    `cls` is BERT's [CLS] or RoBERTa's `<s>`, `sep` is [SEP] or `</s>`.
+    """
 
     pad: int
     unk: int
@@ -47,13 +51,13 @@ class SpecialIds:
 
     @classmethod
     def of(cls, ids: Mapping[str, int | None]) -> "SpecialIds | None":
-        """Return the ids by role; None where one is absent."""
-        there = {role: each for role, each in ids.items() if each is not None}
-        return cls(**there) if there.keys() == cls.__dataclass_fields__.keys() else None
+        """Return the ids by role, or None if one is missing."""
+        known = {role: number for role, number in ids.items() if number is not None}
+        return cls(**known) if known.keys() == cls.__dataclass_fields__.keys() else None
 
 
 class TokenizerSettings(Checked):
-    """What is read of a folder's tokenizer_config.json; other keys are passed over, a lacking one is what is usual."""
+    """The used keys of a folder's tokenizer_config.json; others are ignored."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -76,21 +80,31 @@ class TokenizerSettings(Checked):
 
     @classmethod
     def read(cls, folder: Path) -> Self:
-        """Return the settings of an encoder's folder; the usual ones where it has none, BadInput for broken ones."""
+        """Load the settings of an encoder's folder.
+
+        Without the file all settings have their defaults.
+
+        Raises:
+            BadInput: If the file is broken.
+        """
         file = folder / TOKENIZER_CONFIG
         return cls.of(read_json(file) if file.exists() else {}, str(file))
 
 
 def load_tokenizer(file: Path, max_length: int | None) -> Tokenizer:
-    """Return the tokenizer of a `tokenizer.json` with truncation at `max_length` and without padding.
+    """Load a tokenizer with truncation at `max_length` and without padding.
 
-    The length counts special tokens (methods section 1.1); None switches truncation off, as STS evaluation
-    wants (section 2.1). Whatever truncation or padding the file itself asks for is dropped.
+    The truncation and padding in the file are ignored.
+
+    Args:
+        file: The `tokenizer.json`.
+        max_length: The maximum number of tokens, including special tokens (methods section 1.1); None disables
+            truncation, as in the evaluation of STS (section 2.1).
     """
     file = Path(file)
-    check_there(file, "name a tokenizer.json or run the prepare stage first")
+    check_there(file, "specify a tokenizer.json, or run the prepare stage first")
     check_fetched(file)
-    with refusing(f"{file}: not a tokenizer.json", "name one that the tokenizers library saved"):
+    with refusing(f"{file}: not a tokenizer.json", "use a file that the tokenizers library saved"):
         tokenizer = Tokenizer.from_file(str(file))
     tokenizer.no_padding()
     tokenizer.no_truncation()
@@ -104,29 +118,41 @@ def load_tokenizer(file: Path, max_length: int | None) -> Tokenizer:
 
 
 def train_tokenizer(kind: str, lines: Iterable[str], vocabulary_size: int, lowercase: bool) -> Tokenizer:
-    """Return a tokenizer trained on lines: `wordpiece` in BERT's style or `byte-bpe` in RoBERTa's.
+    """Train a tokenizer on lines.
 
-    The same lines give the same vocabulary. Raises BadInput where the vocabulary cannot hold the special
-    tokens and the characters of the lines (`wordpiece`) or the 256 bytes (`byte-bpe`).
+    The same lines give the same vocabulary.
+
+    Args:
+        kind: `wordpiece` (BERT's) or `byte-bpe` (RoBERTa's).
+        lines: The texts.
+        vocabulary_size: The maximum size of the vocabulary.
+        lowercase: Whether texts are lowercased.
+
+    Raises:
+        BadInput: If the vocabulary is too small for the special tokens and the characters of the lines
+            (`wordpiece`) or the 256 bytes (`byte-bpe`).
     """
-    trained = {"wordpiece": _trained_wordpiece, "byte-bpe": _trained_byte_bpe}[kind]
-    tokenizer = trained(list(lines), vocabulary_size, lowercase)
+    train = {"wordpiece": _train_wordpiece, "byte-bpe": _train_byte_bpe}[kind]
+    tokenizer = train(list(lines), vocabulary_size, lowercase)
     least = tokenizer.get_vocab_size()
     if least > vocabulary_size:
-        problem = f"{kind} needs {least} for the characters of this text alone"
-        raise BadInput(f"the vocabulary size is {vocabulary_size}, but {problem}; raise it")
+        problem = f"{kind} needs at least {least} for the characters of this text"
+        raise BadInput(f"the vocabulary size is {vocabulary_size}, but {problem}; increase it")
     return tokenizer
 
 
 def tokenizer_from_vocabulary(vocabulary_file: Path, lowercase: bool = True) -> Tokenizer:
-    """Return BERT's WordPiece tokenizer of a `vocab.txt`: one word-piece a line, in the order of ids."""
+    """Build BERT's WordPiece tokenizer from a `vocab.txt`.
+
+    The file has one word piece per line, in the order of ids.
+    """
     vocabulary_file = Path(vocabulary_file)
     if not vocabulary_file.is_file():
         raise MissingData(f"{vocabulary_file}: no such vocabulary; put the vocab.txt of the encoder there")
     vocabulary: dict[str, int] = {}
     for number, piece in read_lines(vocabulary_file):
         if piece in vocabulary:
-            raise BadInput(f'{vocabulary_file}:{number}: "{piece}" is there twice; take one out')
+            raise BadInput(f'{vocabulary_file}:{number}: "{piece}" occurs twice; remove one')
         vocabulary[piece] = number - 1
     for token in WORDPIECE_SPECIAL:
         if token not in vocabulary:
@@ -135,37 +161,45 @@ def tokenizer_from_vocabulary(vocabulary_file: Path, lowercase: bool = True) -> 
 
 
 def special_tokens(tokenizer: Tokenizer) -> dict[str, str]:
-    """Return the special tokens that a tokenizer has, by their roles."""
-    each = {
-        role: [name for name in names if tokenizer.token_to_id(name) is not None]
-        for role, names in ROLES.items()
-    }
-    return {role: names[0] for role, names in each.items() if names}
+    """Return the special tokens of a tokenizer by role."""
+    tokens: dict[str, str] = {}
+    for role, names in ROLES.items():
+        for name in names:
+            if role not in tokens and tokenizer.token_to_id(name) is not None:
+                tokens[role] = name
+    return tokens
 
 
 def special_ids(tokenizer: Tokenizer) -> SpecialIds:
-    """Return the ids of the special tokens of a BERT-style or RoBERTa-style tokenizer."""
+    """Return the ids of the special tokens of a BERT or RoBERTa tokenizer."""
     tokens = special_tokens(tokenizer)
     ids = SpecialIds.of({role: tokenizer.token_to_id(name) for role, name in tokens.items()})
     if ids is None:
-        role, names = next((role, names) for role, names in ROLES.items() if role not in tokens)
-        raise BadInput(f"the tokenizer has neither {names[0]} nor {names[1]}; it needs one as {role}")
+        role = next(role for role in ROLES if role not in tokens)
+        bert, roberta = ROLES[role]
+        raise BadInput(f"the tokenizer has neither {bert} nor {roberta}; it needs one as {role}")
     return ids
 
 
 def mask_token(tokenizer: Tokenizer, folder: Path) -> str:
-    """Return the mask of a tokenizer, by name in the settings of its folder where they have one; BadInput for none."""
+    """Return the mask token of a tokenizer.
+
+    The settings of the folder take precedence.
+
+    Raises:
+        BadInput: If the tokenizer has no mask token.
+    """
     name = TokenizerSettings.read(folder).mask_token or special_tokens(tokenizer).get("mask")
     if name is None or tokenizer.token_to_id(name) is None:
         raise BadInput(
-            f"{folder}: its tokenizer has no mask, which the template names; choose a template without"
+            f"{folder}: its tokenizer has no mask token, but the template uses it; use a template without a mask"
         )
     return name
 
 
 def _wordpiece(vocabulary: dict[str, int], lowercase: bool) -> Tokenizer:
     tokenizer = Tokenizer(models.WordPiece(vocabulary, unk_token="[UNK]", max_input_chars_per_word=100))
-    # strip_accents None is BERT's rule: accents go where upper case goes.
+    # strip_accents None is BERT's rule: accents are removed if the text is lowercased.
     tokenizer.normalizer = normalizers.BertNormalizer(lowercase=lowercase, strip_accents=None)
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     tokenizer.decoder = decoders.WordPiece(prefix="##")
@@ -178,26 +212,29 @@ def _wordpiece(vocabulary: dict[str, int], lowercase: bool) -> Tokenizer:
     return tokenizer
 
 
-def _trained_wordpiece(lines: Sequence[str], vocabulary_size: int, lowercase: bool) -> Tokenizer:
+def _train_wordpiece(lines: Sequence[str], vocabulary_size: int, lowercase: bool) -> Tokenizer:
     tokenizer = _wordpiece({token: i for i, token in enumerate(WORDPIECE_SPECIAL)}, lowercase)
-    # The trainer numbers continuation pieces in the order of a hash map, which decides ties between merges;
-    # known to it beforehand, they have fixed numbers and two trainings agree.
-    pieces = [*WORDPIECE_SPECIAL, *(f"##{character}" for character in _continuations(tokenizer, lines))]
+    # The trainer numbers continuation pieces in the order of a hash map, and ties between merges depend on these
+    # numbers. Added as special tokens the pieces have fixed numbers, so that training is deterministic.
+    pieces = [f"##{character}" for character in _continuations(tokenizer, lines)]
     trainer = trainers.WordPieceTrainer(
-        vocab_size=vocabulary_size, special_tokens=pieces, show_progress=False
+        vocab_size=vocabulary_size, special_tokens=[*WORDPIECE_SPECIAL, *pieces], show_progress=False
     )
     tokenizer.train_from_iterator(lines, trainer)
     return _wordpiece(tokenizer.get_vocab(), lowercase)
 
 
 def _continuations(tokenizer: Tokenizer, lines: Iterable[str]) -> list[str]:
-    """Return the sorted characters that occur in words after their first character."""
-    distinct = " ".join({word for line in lines for word in line.split()})
-    words = tokenizer.pre_tokenizer.pre_tokenize_str(tokenizer.normalizer.normalize_str(distinct))
-    return sorted({character for word, _ in words for character in word[1:]})
+    """Return the sorted characters that occur inside words, not at the start."""
+    distinct = set(chain.from_iterable(line.split() for line in lines))
+    text = tokenizer.normalizer.normalize_str(" ".join(distinct))
+    characters: set[str] = set()
+    for word, _ in tokenizer.pre_tokenizer.pre_tokenize_str(text):
+        characters.update(word[1:])
+    return sorted(characters)
 
 
-def _trained_byte_bpe(lines: Sequence[str], vocabulary_size: int, lowercase: bool) -> Tokenizer:
+def _train_byte_bpe(lines: Sequence[str], vocabulary_size: int, lowercase: bool) -> Tokenizer:
     tokenizer = Tokenizer(models.BPE())
     if lowercase:
         tokenizer.normalizer = normalizers.Lowercase()
@@ -210,7 +247,7 @@ def _trained_byte_bpe(lines: Sequence[str], vocabulary_size: int, lowercase: boo
         show_progress=False,
     )
     tokenizer.train_from_iterator(lines, trainer)
-    # The mask takes the blank before it, as RoBERTa's does, so that masking leaves no double blank.
+    # The mask token includes the space before it, like RoBERTa's, so that masking leaves no double space.
     tokens = [AddedToken(name, lstrip=name == "<mask>", normalized=False) for name in BYTE_BPE_SPECIAL]
     tokenizer.add_special_tokens(tokens)
     tokenizer.post_processor = processors.TemplateProcessing(

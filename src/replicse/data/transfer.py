@@ -1,4 +1,7 @@
-"""The seven transfer sets MR, CR, SUBJ, MPQA, SST2, TREC and MRPC in the SentEval layout."""
+"""Load the seven transfer tasks in the SentEval layout.
+
+The tasks are MR, CR, SUBJ, MPQA, SST2, TREC and MRPC.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,7 +15,7 @@ from replicse.registry.suites import TRANSFER_TASKS
 
 Row = tuple[int, *tuple[str, ...]]  # label, sentence and, for pairs, second sentence
 
-# Files of class 1 and class 0. For SUBJ the objective sentences are class 1, as in SentEval.
+# The files of class 1 and class 0. For SUBJ the objective sentences are class 1, as in SentEval.
 POLARITY_FILES = {
     "MR": ("MR/rt-polarity.pos", "MR/rt-polarity.neg"),
     "CR": ("CR/custrev.pos", "CR/custrev.neg"),
@@ -29,7 +32,10 @@ TREC_CLASSES = ("ABBR", "DESC", "ENTY", "HUM", "LOC", "NUM")
 
 @dataclass(frozen=True, eq=False)
 class TransferSplit:
-    """Labelled sentences, or sentence pairs for MRPC; `labels` is int64 of shape (rows,)."""
+    """Labelled sentences, or sentence pairs for MRPC.
+
+    `labels` is int64 of shape (rows,).
+    """
 
     first: tuple[str, ...]
     second: tuple[str, ...] | None
@@ -38,28 +44,36 @@ class TransferSplit:
 
 @dataclass(frozen=True)
 class TransferTask:
-    """A transfer set: split `all` where SentEval cross-validates, or `train`, `test` and in SST2 `dev`."""
+    """A transfer task by split.
+
+    The split is `all` if SentEval cross-validates the task; otherwise `train` and `test`, and for SST2 `dev`.
+    """
 
     name: str
     splits: dict[str, TransferSplit]
 
 
 def load_transfer(root: Path, task: str) -> TransferTask:
-    """Return a transfer set (methods section 2.3), rows in file order, class 1 before class 0.
+    """Load a transfer task (methods section 2.3).
 
-    Raises BadInput for an unknown task, a malformed line and a class without any sentence to learn from,
-    MissingData for an absent file.
+    Rows are in file order, class 1 before class 0.
+
+    Raises:
+        BadInput: If the task is unknown, a line is malformed, or a class has no training sentence.
+        MissingData: If a file does not exist.
     """
-    check_known(task, TRANSFER_TASKS, f'"{task}" is no transfer task')
+    check_known(task, TRANSFER_TASKS, f'"{task}" is not a transfer task')
     downstream = senteval_root(root)
     files = transfer_files(task)
     if task in POLARITY_FILES:
-        sides = [downstream / file for file in files["all"]]
-        both = [_filled(_class(path, label), path) for path, label in zip(sides, (1, 0), strict=True)]
-        return TransferTask(task, {"all": _split(both[0] + both[1])})
+        rows = []
+        for file, label in zip(files["all"], (1, 0), strict=True):
+            path = downstream / file
+            rows += _require_rows(_class(path, label), path)
+        return TransferTask(task, {"all": _split(rows)})
     read = {"SST2": _sst2, "TREC": _trec, "MRPC": _mrpc}[task]
     paths = {split: downstream / file for split, (file,) in files.items()}
-    splits = {split: _split(_filled(read(path), path)) for split, path in paths.items()}
+    splits = {split: _split(_require_rows(read(path), path)) for split, path in paths.items()}
     classes = TREC_CLASSES if task == "TREC" else ("0", "1")
     for label in set(range(len(classes))) - set(splits["train"].labels.tolist()):
         raise BadInput(f"{paths['train']}: no row of class {classes[label]}; {WHOLE}")
@@ -67,14 +81,14 @@ def load_transfer(root: Path, task: str) -> TransferTask:
 
 
 def transfer_files(task: str) -> dict[str, tuple[str, ...]]:
-    """Return the files of each split of a transfer set, below `senteval_root`."""
+    """Return the files of each split of a task, below `senteval_root`."""
     if task in POLARITY_FILES:
         return {"all": POLARITY_FILES[task]}
     return {split: (file,) for split, file in SPLIT_FILES[task].items()}
 
 
-def _filled(rows: Iterator[Row], path: Path) -> list[Row]:
-    """Return the rows of a file; BadInput where it has none."""
+def _require_rows(rows: Iterator[Row], path: Path) -> list[Row]:
+    """Return the rows of a file; BadInput if it has no rows."""
     entries = list(rows)
     if not entries:
         raise BadInput(f"{path}: no rows; {WHOLE}")
@@ -87,7 +101,10 @@ def _split(rows: list[Row]) -> TransferSplit:
 
 
 def _class(path: Path, label: int) -> Iterator[Row]:
-    """Yield the sentences of one class; the blank lines of CR and MPQA are empty sentences, as in SentEval's sizes."""
+    """Yield the sentences of a class.
+
+    The empty lines of CR and MPQA are empty sentences, because SentEval counts them.
+    """
     for _, line in read_lines(path, fallback="latin-1"):
         yield label, one_spaced(line)
 
@@ -96,12 +113,15 @@ def _sst2(path: Path) -> Iterator[Row]:
     for number, line in filled_lines(path):
         sentence, tab, label = line.rpartition("\t")
         if not tab:
-            raise BadInput(f"{path}:{number}: no tab; expected sentence, tab, 0 or 1; fix the line")
+            raise BadInput(f"{path}:{number}: expected a sentence, a tab, and 0 or 1; fix the line")
         yield _binary(label, path, number), one_spaced(sentence)
 
 
 def _trec(path: Path) -> Iterator[Row]:
-    """Yield questions with their coarse class, the part of the label before the colon; may be Latin-1."""
+    """Yield questions with the coarse class, which is before the colon.
+
+    The file may be Latin-1.
+    """
     for number, line in filled_lines(path, fallback="latin-1"):
         label, _, question = line.partition(" ")
         coarse = label.partition(":")[0]

@@ -1,4 +1,4 @@
-"""Encoders without weights: on torch's meta device their parameters can be counted."""
+"""Encoders on torch's meta device, without weights, to count parameters."""
 
 import torch
 
@@ -9,7 +9,7 @@ from replicse.registry.architectures import ARCHITECTURES
 
 
 def empty_backbone(name: str) -> PackedBackbone:
-    """Return an encoder with its masked-LM head and without weights; BadInput for an unknown architecture."""
+    """Create an encoder and its masked-LM head without weights; raise BadInput for an unknown architecture."""
     check_known(name, ARCHITECTURES, f'no architecture is named "{name}"')
     with torch.device("meta"):
         backbone = PackedBackbone(EncoderConfig(**ARCHITECTURES[name]))

@@ -1,4 +1,4 @@
-"""One interface for encoders: packed tokens in, hidden states out; two engines implement it."""
+"""The interface of encoders: packed tokens in, hidden states out. Two engines implement it."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -19,10 +19,12 @@ from replicse.registry.encoders import Engine
 
 @dataclass(frozen=True)
 class NeededStates:
-    """What is read from an encoder, so that nothing more is computed.
+    """The hidden states that are used, so that an encoder computes no more than these.
 
-    `states` are hidden states: 0 is the embedding output, i the output of layer i; negative ones count from
-    the last. `tokens` tells whether all tokens are read or only position 0.
+    Attributes:
+        states: numbers of hidden states. 0 is the output of the embeddings, i of layer i; negative numbers count from
+            the last layer.
+        tokens: whether all tokens are used or only position 0.
     """
 
     states: tuple[int, ...] = (-1,)
@@ -35,30 +37,40 @@ FIRST_TOKEN = NeededStates((-1,), tokens=False)
 
 @dataclass
 class Hidden:
-    """The hidden states asked for, in that order: (total, hidden) each, or (rows, hidden) of position 0."""
+    """The needed hidden states, in the requested order: each (total, hidden), or (rows, hidden) for position 0."""
 
     states: list[Tensor]
 
     @property
     def last(self) -> Tensor:
-        """Return the last of the states asked for."""
+        """Return the last requested state."""
         return self.states[-1]
 
 
 class Masks(Protocol):
-    """Dropout masks of a whole batch that is encoded in parts."""
+    """Dropout masks of a complete batch that is encoded in parts."""
 
-    def of_rows(self, rows: Tensor) -> PartMasks:
-        """Return the masks of some rows, by their numbers, for one pass through the encoder."""
+    def select_rows(self, rows: Tensor) -> PartMasks:
+        """Return the masks of some rows for one pass through the encoder."""
 
 
 class Backbone(nn.Module, ABC):
-    """An encoder, with the masked-LM head that was stored with it, if any.
+    """Base class of encoders, each with a masked-LM head if one was stored.
 
-    `engine` reads it; if it is `causal`, a token does not see the tokens after it. `hidden` is the width of its
-    states, `vocabulary` the number of token ids it knows, `min_length` and `max_length` the tokens of the shortest and
-    of the longest row it takes, `first_position` the position of a row's first token, `tokenizer_file` the
-    tokenizer.json it works with.
+    Attributes:
+        engine: the engine that computes it.
+        causal: whether a token does not attend to the tokens after it.
+        first_position: position id of the first token of a row.
+        hidden: size of the hidden states.
+        vocabulary: number of token ids.
+        min_length: tokens of the shortest row that it accepts.
+        max_length: tokens of the longest row that it accepts.
+        layer_count: number of layers.
+        tokenizer_file: the tokenizer.json that belongs to it.
+        alone: whether padding changes hidden states, so that only rows of equal length are batched.
+        unread: names of stored weights that are not used.
+        code: classes of code in the folder, which is not run.
+        added: parameters that the folder does not contain and that were initialised at random.
     """
 
     engine: ClassVar[Engine]
@@ -70,9 +82,6 @@ class Backbone(nn.Module, ABC):
     max_length: int
     layer_count: int
     tokenizer_file: Path
-    # Whether padding changes what it computes, so that only rows of one length go together; weights that are not read;
-    # code of the folder that is not run; parameters that are not of the folder, but drawn for the family that its
-    # weights were given.
     alone: bool = False
     unread: tuple[str, ...] = ()
     code: tuple[str, ...] = ()
@@ -80,21 +89,23 @@ class Backbone(nn.Module, ABC):
 
     @cached_property
     def special(self) -> SpecialIds:
-        """Return the ids of its tokenizer's special tokens, by the names in tokenizer_config.json where it has them."""
+        """Return the ids of the tokenizer's special tokens, by the names in tokenizer_config.json if it has them."""
         settings = TokenizerSettings.read(self.tokenizer_file.parent)
         tokenizer = load_tokenizer(self.tokenizer_file, None)
-        names = {role: getattr(settings, f"{role}_token") for role in SpecialIds.__dataclass_fields__}
-        ids = {role: tokenizer.token_to_id(name) if name else None for role, name in names.items()}
+        ids: dict[str, int | None] = {}
+        for role in SpecialIds.__dataclass_fields__:
+            name = getattr(settings, f"{role}_token")
+            ids[role] = tokenizer.token_to_id(name) if name else None
         return SpecialIds.of(ids) or special_ids(tokenizer)
 
     def has_tokens_of(self, other: "Backbone") -> bool:
-        """Return whether a token has the same id for another encoder."""
-        one, two = (load_tokenizer(each.tokenizer_file, None).get_vocab() for each in (self, other))
-        return one == two
+        """Return whether all tokens have the same ids in another encoder."""
+        vocabulary = load_tokenizer(self.tokenizer_file, None).get_vocab()
+        return vocabulary == load_tokenizer(other.tokenizer_file, None).get_vocab()
 
     @property
     def device(self) -> torch.device:
-        """Return where it computes."""
+        """Return the device of the parameters."""
         return next(self.parameters()).device
 
     @property
@@ -111,62 +122,68 @@ class Backbone(nn.Module, ABC):
     def forward(
         self, batch: TokenBatch, need: NeededStates = ALL_TOKENS, first_vector: Tensor | None = None
     ) -> Hidden:
-        """Return the hidden states that `need` names.
+        """Compute hidden states.
 
-        `first_vector` (rows, hidden) takes the place of position 0 after the embedding layer, its LayerNorm and its
-        dropout (DiffCSE as coded, methods 4.1).
+        Args:
+            batch: packed tokens.
+            need: the hidden states to return.
+            first_vector: vectors, (rows, hidden), that replace position 0 after the embedding layer with its LayerNorm
+                and dropout (DiffCSE as coded, methods 4.1).
         """
 
     @abstractmethod
     def set_dropout(self, hidden: float, attention: float, heads: float = 0) -> None:
-        """Change the dropout rates of the hidden values, of the attention weights, and of entire heads of attention.
+        """Set the dropout rates of hidden values, attention weights and attention heads.
 
-        Raises BadInput where heads are to be dropped and the engine drops none.
+        Raises BadInput if `heads` is not 0 and the engine does not support it.
         """
 
     def masks(self, batch: TokenBatch) -> "Masks | None":
-        """Return the dropout masks of a whole batch, for parts of it; None where layers can only draw their own."""
+        """Return the dropout masks of a complete batch, or None if the engine cannot share them between parts."""
         return None
 
     @abstractmethod
     def initialise(self) -> None:
-        """Draw fresh weights."""
+        """Initialise all weights at random."""
 
     @abstractmethod
     def embedding_parameters(self) -> list[nn.Parameter]:
-        """Return the parameters of the embedding layer, its normalisation among them."""
+        """Return the parameters of the embedding layer, including its normalisation."""
 
     @abstractmethod
     def layer_parameters(self, number: int) -> list[nn.Parameter]:
-        """Return the parameters of a layer, counted from 0; BadInput where the layers share them."""
+        """Return the parameters of a layer, counted from 0; raise BadInput if layers share parameters."""
 
     @abstractmethod
     def token_logits(self, states: Tensor, shortlist: Tensor | None = None) -> Tensor:
-        """Return masked-LM logits (n, vocabulary) of (n, hidden) states, or only those of a shortlist of token ids."""
+        """Compute masked-LM logits of (n, hidden) states: (n, vocabulary), or (n, k) for a shortlist of k token ids."""
 
     @abstractmethod
     def token_head_parameters(self) -> list[nn.Parameter]:
-        """Return the parameters of the masked-LM head alone, without the embeddings that it shares."""
+        """Return the parameters of the masked-LM head, without the shared embeddings."""
 
     @abstractmethod
     def new_token_head(self) -> None:
-        """Draw a masked-LM head; BadInput where the family has none."""
+        """Initialise a masked-LM head at random; raise BadInput if the family has none."""
 
     @abstractmethod
     def drop_token_head(self) -> None:
-        """Forget the masked-LM head."""
+        """Remove the masked-LM head."""
 
     @abstractmethod
     def save(self, folder: Path, head: SentenceHead | None = None, tokenizer: Path | None = None) -> None:
-        """Write a folder that `open_backbone` and `transformers` read, the sentence head in it.
+        """Save the encoder in a folder that `open_backbone` and `transformers` can load.
 
-        `tokenizer` is a tokenizer.json; the encoder's own where none is given.
+        Args:
+            folder: the folder.
+            head: a sentence head to save with it.
+            tokenizer: a tokenizer.json; default: the encoder's own.
         """
 
-    def checked_states(
+    def check_states(
         self, batch: TokenBatch, need: NeededStates, first_vector: Tensor | None
     ) -> Sequence[int]:
-        """Return the numbers of the needed states, counted from 0; refuse rows and vectors that do not fit."""
+        """Return the numbers of the needed states, counted from 0, after checking lengths and `first_vector`."""
         if batch.longest > self.max_length:
             raise ValueError(f"a row of {batch.longest} tokens; the encoder takes {self.max_length}")
         if first_vector is not None and first_vector.shape[1] != self.hidden:
@@ -177,14 +194,15 @@ class Backbone(nn.Module, ABC):
         return self.state_numbers(need.states)
 
     def state_numbers(self, states: Sequence[int]) -> list[int]:
-        """Return the numbers of hidden states counted from 0, the embeddings; BadInput for one that is not there.
+        """Return numbers of hidden states counted from 0, the embeddings; raise BadInput if one does not exist.
 
-        Negative ones count from after the last layer.
+        Negative numbers count from the last layer.
         """
         depth = self.layer_count + 1
-        if beyond := next((state for state in states if not -depth <= state < depth), None):
-            raise BadInput(
-                f"hidden state {beyond} is read, but the encoder has 0, its embeddings, to {depth - 1}; choose a"
-                " pooling that fits"
-            )
+        for state in states:
+            if not -depth <= state < depth:
+                raise BadInput(
+                    f"hidden state {state} is read, but the encoder has 0, its embeddings, to {depth - 1}; choose a"
+                    " pooling that fits"
+                )
         return [state % depth for state in states]

@@ -1,4 +1,4 @@
-"""Token sequences packed end to end, and the index tensors that the encoder derives from their lengths."""
+"""Packed token sequences, and the index tensors that are derived from their lengths."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -11,30 +11,34 @@ from torch import Tensor
 
 
 class PartMasks(Protocol):
-    """Dropout masks of some rows of a batch that is encoded in parts, one after another as the layers ask for them."""
+    """Dropout masks for some rows of a batch, in the order in which the layers request them."""
 
-    def kept(self, shape: Sequence[int], dropped: int) -> Tensor:
-        """Return the next one, true where a value is kept: of 2**16 as many as are `dropped` are not."""
+    def next_mask(self, shape: Sequence[int], dropped: int) -> Tensor:
+        """Return the next mask, True for values that are kept; `dropped` of 2**16 values are not kept."""
 
 
 @dataclass(frozen=True)
 class TokenBatch:
-    """Sequences of token ids packed end to end: no padding anywhere.
+    """Sequences of token ids without padding, one after the other.
 
-    `tokens` is (total,) int64 on any device; `offsets` is (rows + 1,) int64 and belongs on the CPU, because
-    the lengths shape the computation and reading them from a GPU would stall it. `copy` is the copy of the tokens
-    that stayed on the CPU, for the same reason. Index tensors are made once per batch, on the device of the tokens.
+    Index tensors are computed once for each batch, on the device of the tokens.
+
+    Attributes:
+        tokens: token ids, (total,), int64, on any device.
+        offsets: start of each row and end of the last, (rows + 1,), int64, on the CPU, because reading lengths from a
+            GPU would stall it.
+        masks: dropout masks for the layers; by default, layers create their own.
+        copy: a copy of the tokens on the CPU, for the same reason.
     """
 
     tokens: Tensor
     offsets: Tensor
-    # Those that the layers take, where they draw none of their own.
     masks: PartMasks | None = field(default=None, kw_only=True)
     copy: Tensor | None = field(default=None, kw_only=True)
 
     @staticmethod
     def from_rows(rows: Sequence[np.ndarray]) -> "TokenBatch":
-        """Pack arrays of token ids; raise ValueError where there is no row or an empty one."""
+        """Pack arrays of token ids; raise ValueError if there are no rows or an empty row."""
         lengths = np.fromiter((len(row) for row in rows), dtype=np.int64, count=len(rows))
         if not len(lengths) or not lengths.min():
             raise ValueError("a batch needs at least one row, and every row at least one token")
@@ -44,34 +48,36 @@ class TokenBatch:
 
     @staticmethod
     def concatenate(batches: Sequence["TokenBatch"]) -> "TokenBatch":
-        """Put the rows of several batches one after another."""
+        """Concatenate the rows of several batches."""
         lengths = torch.cat([batch.lengths for batch in batches])
         tokens, offsets = torch.cat([batch.tokens for batch in batches]), offsets_of(lengths)
         real = [batch.real for batch in batches if isinstance(batch, FilledBatch)]
         if real:
             return FilledBatch(tokens, offsets, torch.cat(real))
         copies = [batch.copy for batch in batches if batch.copy is not None]
-        return TokenBatch(tokens, offsets, copy=torch.cat(copies) if len(copies) == len(batches) else None)
+        if len(copies) < len(batches):
+            return TokenBatch(tokens, offsets)
+        return TokenBatch(tokens, offsets, copy=torch.cat(copies))
 
     def repeat(self, times: int) -> "TokenBatch":
-        """Return all rows `times` times over: rows of the first copy, rows of the second, and so on."""
+        """Repeat all rows: the rows of the first copy, the rows of the second, and so on."""
         return TokenBatch(self.tokens.repeat(times), offsets_of(self.lengths.repeat(times)))
 
     def slice(self, start: int, stop: int) -> "TokenBatch":
-        """Return the rows from `start` up to `stop` (not included)."""
+        """Return the rows from `start` to `stop` - 1."""
         offsets = self.offsets[start : stop + 1]
         within = slice(int(offsets[0]), int(offsets[-1]))
         copy = None if self.copy is None else self.copy[within]
         return TokenBatch(self.tokens[within], offsets - offsets[0], copy=copy)
 
     def to(self, device: torch.device | str) -> "TokenBatch":
-        """Return the batch with its tokens on a device; the offsets stay where they are."""
+        """Return the batch with its tokens on a device; the offsets are not moved."""
         tokens = self.tokens.to(device, non_blocking=True)
         return TokenBatch(tokens, self.offsets, copy=None if tokens is self.tokens else self.on_cpu)
 
     @property
     def on_cpu(self) -> Tensor:
-        """Return the tokens on the CPU, (total,); without a copy there they are copied."""
+        """Return the tokens on the CPU, (total,)."""
         return self.tokens.cpu() if self.copy is None else self.copy
 
     @property
@@ -81,7 +87,7 @@ class TokenBatch:
 
     @cached_property
     def lengths(self) -> Tensor:
-        """Return the number of tokens of each row, (rows,), next to the offsets."""
+        """Return the number of tokens of each row, (rows,), on the device of the offsets."""
         return self.offsets.diff()
 
     @cached_property
@@ -91,17 +97,17 @@ class TokenBatch:
 
     @cached_property
     def even(self) -> bool:
-        """Return whether all rows have the same length, so that padding adds nothing."""
+        """Return whether all rows have the same length, so that there is no padding."""
         return self.rows * self.longest == len(self.tokens)
 
     @cached_property
     def first(self) -> Tensor:
-        """Return the place of position 0 of each row among the tokens, (rows,)."""
+        """Return the index of the first token of each row, (rows,)."""
         return self._on_device(self.offsets[:-1])
 
     @cached_property
     def last(self) -> Tensor:
-        """Return the place of the last token of each row among the tokens, (rows,)."""
+        """Return the index of the last token of each row, (rows,)."""
         return self._on_device(self.offsets[1:] - 1)
 
     @cached_property
@@ -117,36 +123,37 @@ class TokenBatch:
 
     @property
     def given_positions(self) -> Tensor | None:
-        """Return the rows of the table of positions to read, (total,); None for those within the rows."""
+        """Return the position ids of the tokens, (total,), or None if they count from the start of each row."""
         return None
 
     @cached_property
     def padded_places(self) -> Tensor:
-        """Return the place of each token in a padded (rows * longest) layout, (total,)."""
+        """Return the index of each token in a padded (rows * longest) layout, (total,)."""
         return self.row_ids * self.longest + self.positions
 
     @cached_property
     def padded_mask(self) -> Tensor:
-        """Return True at the tokens of a padded (rows, longest) layout and False at its padding."""
+        """Return a (rows, longest) mask that is True at tokens and False at padding."""
         columns = torch.arange(self.longest, device=self.tokens.device)
         return columns < self._on_device(self.lengths)[:, None]
 
     def head_places(self, parts: int, heads: int) -> Tensor:
-        """Return the place in a (parts, rows, heads, longest) layout of each token's heads, token by token, as (n,)."""
-        return self._of_heads("places", parts, heads)
+        """Return the index of each token, part and head in a (parts, rows, heads, longest) layout, (n,)."""
+        return self._head_index("places", parts, heads)
 
     def head_sources(self, parts: int, heads: int) -> Tensor:
-        """Return which head of a (total, parts, heads) layout is at each place of (parts, rows, heads, longest).
+        """Return the index in a (total, parts, heads) layout of each element of (parts, rows, heads, longest).
 
-        Padding shows the last token of its row.
+        The index of padding is the last token of its row.
         """
-        return self._of_heads("sources", parts, heads)
+        return self._head_index("sources", parts, heads)
 
-    def _of_heads(self, what: str, parts: int, heads: int) -> Tensor:
-        key = what, parts, heads
+    def _head_index(self, kind: str, parts: int, heads: int) -> Tensor:
+        key = kind, parts, heads
         if key not in self._head_indices:
-            part, head = (torch.arange(count, device=self.tokens.device) for count in (parts, heads))
-            if what == "places":
+            part = torch.arange(parts, device=self.tokens.device)
+            head = torch.arange(heads, device=self.tokens.device)
+            if kind == "places":
                 rows, within = (self.row_ids[:, None, None], self.positions[:, None, None])
                 indices = ((part[:, None] * self.rows + rows) * heads + head) * self.longest + within
             else:
@@ -163,13 +170,15 @@ class TokenBatch:
 
     @property
     def attention_mask(self) -> Tensor | None:
-        """Return what attention may read in the padded layout, (rows, longest); None where it may read all."""
+        """Return the (rows, longest) mask of the tokens to attend to, or None if there is no padding."""
         return None if self.even else self.padded_mask
 
-    def filled(self, token: int, length: int | None = None) -> "TokenBatch":
-        """Return the rows filled up with a token that is computed with, but never attended to.
+    def fill(self, token: int, length: int | None = None) -> "TokenBatch":
+        """Fill rows up with a padding token, which gets hidden states but is not attended to.
 
-        They are as long as the longest, or as a given `length` that is no shorter.
+        Args:
+            token: id of the padding token.
+            length: the length of all rows; default: the longest row.
         """
         if length is None and self.even:
             return self
@@ -181,19 +190,19 @@ class TokenBatch:
         return FilledBatch(tokens, torch.arange(self.rows + 1) * length, real)
 
     def pad(self, values: Tensor) -> Tensor:
-        """Lay packed (total, width) values out as (rows, longest, width), zeros after the shorter rows."""
+        """Convert packed (total, width) values to (rows, longest, width), padded with zeros."""
         if not self.even:
             zeros = values.new_zeros(self.rows * self.longest, values.shape[1])
             values = zeros.index_copy_(0, self.padded_places, values)
         return values.view(self.rows, self.longest, -1)
 
     def unpad(self, padded: Tensor) -> Tensor:
-        """Pack (rows, longest, width) values as (total, width), leaving the padding out."""
+        """Convert (rows, longest, width) values to packed (total, width) values without padding."""
         flat = padded.reshape(self.rows * self.longest, -1)
         return flat if self.even else flat.index_select(0, self.padded_places)
 
     def mean(self, values: Tensor) -> Tensor:
-        """Return the mean of packed (total, width) values over the tokens of each row, (rows, width)."""
+        """Return the mean over the tokens of each row, (rows, width), of packed (total, width) values."""
         return self.pad(values).sum(1) / self._on_device(self.lengths)[:, None]
 
     def _on_device(self, values: Tensor) -> Tensor:
@@ -202,33 +211,36 @@ class TokenBatch:
 
 @dataclass(frozen=True)
 class FilledBatch(TokenBatch):
-    """Rows of one length whose ends are padding; `real` (rows, length) is False there. Made right before encoding."""
+    """Rows of equal length with padding at their ends; `real`, (rows, length), is False at padding.
+
+    It is created immediately before encoding.
+    """
 
     real: Tensor
 
     def slice(self, start: int, stop: int) -> "FilledBatch":
-        """Return the rows from `start` up to `stop` (not included)."""
+        """Return the rows from `start` to `stop` - 1."""
         rows = super().slice(start, stop)
         return FilledBatch(rows.tokens, rows.offsets, self.real[start:stop])
 
     @property
     def attention_mask(self) -> Tensor:
-        """Return what attention may read, (rows, length)."""
+        """Return the (rows, length) mask of the tokens to attend to."""
         return self.real
 
 
 @dataclass(frozen=True)
 class PlacedBatch(TokenBatch):
-    """Rows whose tokens the encoder sees at other positions than their own: `places` in its table of them, (total,)."""
+    """Rows with given position ids: `places`, (total,), are rows of the table of position embeddings."""
 
     places: Tensor
 
     @property
     def given_positions(self) -> Tensor:
-        """Return the rows of the table of positions to read, (total,)."""
+        """Return the position ids of the tokens, (total,)."""
         return self.places
 
 
 def offsets_of(lengths: Tensor) -> Tensor:
-    """Return where rows of these lengths begin and end when they are packed, (rows + 1,)."""
+    """Return the offsets of packed rows with some lengths, (rows + 1,)."""
     return torch.cat([lengths.new_zeros(1), lengths.cumsum(0)])

@@ -1,4 +1,4 @@
-"""Folders of encoders: find them, record what they contain, and check it."""
+"""Folders of encoders: find them, record their content, and check it."""
 
 import re
 from collections.abc import Mapping
@@ -9,9 +9,9 @@ from replicse.errors import BadInput, MissingData
 from replicse.files import read_json, sha256_of, write_json
 from replicse.registry.artefacts import CONFIG, METRICS, WEIGHTS
 
-# What a run, and what a download leaves beside its files.
+# The records that a run and a download write into a folder.
 RECORDS = ("checkpoint.json", "hub.json")
-# A study names the folders of its checkpoints by the run and the checkpoint: who opens one says which is meant.
+# The path of a checkpoint in a study, with run and checkpoint.
 _OF_STUDY = re.compile(r".*/([^/]+-s\d+-[0-9a-f]{12})/(best|last|trajectory/step-\d+)")
 # Each of these files makes a folder an encoder: of transformers, of sentence-transformers, of peft.
 MODULES, ADAPTER = "modules.json", "adapter_config.json"
@@ -43,7 +43,7 @@ def encoder_folder(folder_or_hub_id: str | Path) -> Path:
 
 
 def check_is_encoder(folder: Path) -> None:
-    """Raise MissingData for a folder without an encoder; the error names those below it."""
+    """Raise MissingData if a folder has no encoder; the error names encoders below it."""
     if any((folder / name).is_file() for name in (CONFIG, MODULES, ADAPTER)):
         return
     below = list_encoders_below(folder)
@@ -55,35 +55,41 @@ def check_is_encoder(folder: Path) -> None:
 
 
 def list_encoders_below(folder: Path) -> list[str]:
-    """Return the encoders below a folder, in natural order, as `checkpoint-500`.
+    """Return the names of encoders below a folder, such as `checkpoint-500`, in natural order.
 
-    Of a folder of the hub's cache, the snapshot that its `refs/main` names is the only one.
+    In a folder of the hub's cache, only the snapshot in `refs/main` counts.
     """
     main = folder / "refs" / "main"
     if main.is_file() and (folder / "snapshots" / main.read_text().strip()).is_dir():
         return [f"snapshots/{main.read_text().strip()}"]
-    patterns = ("*", "*/*", "*/snapshots/*")
-    places = [place for pattern in patterns for place in folder.glob(pattern) if _is_encoder(place)]
-    # A folder of sentence-transformers has one encoder, whatever lies below it.
+    places: list[Path] = []
+    for pattern in ("*", "*/*", "*/snapshots/*"):
+        places += filter(_is_encoder, folder.glob(pattern))
+    # A folder of sentence-transformers is one encoder, including its subfolders.
     names = {place.relative_to(folder).as_posix() for place in places if place.parent not in places}
-    return sorted(names, key=lambda name: [part.zfill(20) for part in re.split(r"(\d+)", name)])
+    return sorted(names, key=_natural_key)
+
+
+def _natural_key(name: str) -> list[str]:
+    """Return a key that sorts numbers in names by value."""
+    return [part.zfill(20) for part in re.split(r"(\d+)", name)]
 
 
 def _is_encoder(folder: Path) -> bool:
-    """Return whether a folder has both settings and weights, or the list of modules of an encoder."""
+    """Return whether a folder has both config.json and weights, or a list of modules, or an adapter."""
     if (folder / MODULES).is_file() or (folder / ADAPTER).is_file():
         return True
-    weights = [f"{name}{end}" for name in READABLE for end in ("", ".index.json")]
-    return (folder / CONFIG).is_file() and any((folder / name).is_file() for name in weights)
+    names = [*READABLE, *[f"{name}.index.json" for name in READABLE]]
+    return (folder / CONFIG).is_file() and any((folder / name).is_file() for name in names)
 
 
 def record_folder(folder: Path, run: str, checkpoint: str) -> None:
-    """Write what a folder of a run holds: the run, which checkpoint of it, and the sha256 of each file."""
+    """Write the record of a checkpoint: the run, the checkpoint, and the sha256 of each file."""
     write_record(folder / RECORDS[0], {"run": run, "checkpoint": checkpoint})
 
 
 def write_record(record: Path, facts: Mapping[str, str]) -> None:
-    """Write what a folder is made of into a record in it: some facts, and the sha256 of each file below the folder."""
+    """Write a record into its folder: some facts, and the sha256 of each file below the folder."""
     folder = record.parent
     files = sorted(path for path in folder.rglob("*") if path.is_file() and path.name[0] != ".")
     digests = {str(path.relative_to(folder)): sha256_of(path) for path in files if path != record}
@@ -91,34 +97,49 @@ def write_record(record: Path, facts: Mapping[str, str]) -> None:
 
 
 def is_recorded(folder: Path) -> bool:
-    """Return whether a run or a preparation has written a folder, so that it holds what this package writes."""
+    """Return whether a folder was written by a run or a preparation of this package."""
     return any((folder / name).is_file() for name in RECORDS)
 
 
 def run_metrics(run: Path) -> dict[str, Any]:
-    """Return the record of a run: its `seconds`, the names of its `checkpoints`, ..."""
+    """Return the metrics of a run: `seconds`, the names of its `checkpoints`, and more."""
     return read_json(run / METRICS)
 
 
 def check_folder(folder: Path, run: str | None = None) -> None:
-    """Raise BadInput where a folder is not what its run or download has recorded, or not of the run that is expected.
+    """Raise BadInput if a folder differs from its record, or is a checkpoint of another run.
 
-    A folder of a study must be of the run and the checkpoint that it is named by. Nothing is said of any other folder
-    without a record, which neither has written.
+    The path of a checkpoint in a study must match the record. Other folders without a record are not checked.
+
+    Args:
+        folder: the folder of an encoder.
+        run: the expected run; default: the run in the path, if it is in a study.
+
+    Raises:
+        MissingData: a recorded file, or the record of a study's checkpoint, does not exist.
+        BadInput: run, checkpoint or a file differ from the record.
     """
     named = _OF_STUDY.fullmatch(folder.absolute().as_posix())
     remedy = f"delete {folder} to have the study make it again" if named else "copy all of the folder"
     if named and not (folder / RECORDS[0]).is_file():
         raise MissingData(f"{folder}: no {RECORDS[0]}, so not a checkpoint of run {named[1]}; {remedy}")
-    for file in filter(Path.is_file, (folder / name for name in RECORDS)):
+    expected_run = run or (named[1] if named else None)
+    for file in [folder / name for name in RECORDS]:
+        if not file.is_file():
+            continue
         record = read_json(file)
-        made, which = record.get("run"), record.get("checkpoint")
-        if made and made != (wanted := run or (named[1] if named else made)):
-            raise BadInput(f"{folder}: a checkpoint of run {made}, not of {wanted}; {remedy}")
-        if made and named and which != named[2]:
-            raise BadInput(f"{folder}: the checkpoint {which} of its run, not {named[2]}; {remedy}")
-        for name, digest in record["sha256"].items():
-            if not (folder / name).is_file():
-                raise MissingData(f"{folder / name}: no such file, but {file.name} names it; {remedy}")
-            if sha256_of(folder / name) != digest:
-                raise BadInput(f"{folder / name}: another sha256 than {file.name} says; {remedy}")
+        recorded_run, checkpoint = record.get("run"), record.get("checkpoint")
+        if recorded_run and expected_run and recorded_run != expected_run:
+            raise BadInput(f"{folder}: a checkpoint of run {recorded_run}, not of {expected_run}; {remedy}")
+        if recorded_run and named and checkpoint != named[2]:
+            raise BadInput(f"{folder}: the checkpoint {checkpoint} of its run, not {named[2]}; {remedy}")
+        _check_digests(folder, file, record["sha256"], remedy)
+
+
+def _check_digests(folder: Path, record: Path, digests: Mapping[str, str], remedy: str) -> None:
+    """Raise an error if a recorded file does not exist or has another sha256."""
+    for name, digest in digests.items():
+        if not (folder / name).is_file():
+            raise MissingData(f"{folder / name}: no such file, but {record.name} names it; {remedy}")
+        if sha256_of(folder / name) != digest:
+            raise BadInput(f"{folder / name}: another sha256 than {record.name} says; {remedy}")

@@ -1,6 +1,5 @@
-"""Encoders with random weights: the packed engine makes its own families, `transformers` every other one."""
+"""Encoders with random weights, of the packed engine for its families and of `transformers` for others."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,7 @@ from replicse.encoder.backbone import Backbone
 from replicse.errors import BadInput, refusing
 from replicse.registry.encoders import PACKED, Architecture, Engine
 
-# Our name of each size -> its keys in the configurations of `transformers`, which know some by other names themselves.
+# Our name of each size -> its names in the configurations of `transformers`, which vary by family.
 SIZES = {
     "hidden": ("hidden_size",),
     "layers": ("num_hidden_layers",),
@@ -22,9 +21,15 @@ SIZES = {
 
 
 def fresh_backbone(architecture: Architecture, tokenizer: Path, engine: Engine = "auto") -> Backbone:
-    """Return an encoder with random weights of the given architecture, with a masked-LM head where it has one.
+    """Create an encoder with random weights, with a masked-LM head if the family has one.
 
-    Raises BadInput where the engine cannot make the family, or the family has no such size.
+    Args:
+        architecture: family and sizes.
+        tokenizer: the tokenizer.json, for vocabulary size and special ids.
+        engine: the engine, or "auto".
+
+    Raises:
+        BadInput: if the engine does not support the family, or the family does not have one of the sizes.
     """
     family, loaded = architecture.family, load_tokenizer(tokenizer, None)
     size, special = loaded.get_vocab_size(), special_ids(loaded)
@@ -41,13 +46,13 @@ def fresh_backbone(architecture: Architecture, tokenizer: Path, engine: Engine =
     elif engine == "packed":
         raise BadInput(f"engine packed has {', '.join(PACKED)}, not {family}; leave the engine out")
     else:
-        backbone = _of_transformers(architecture, size, special)
+        backbone = _make_with_transformers(architecture, size, special)
     backbone.tokenizer_file = tokenizer
     return backbone
 
 
-def _of_transformers(architecture: Architecture, vocabulary: int, special: SpecialIds) -> Backbone:
-    """Return a random encoder of a family of `transformers`, with its masked-LM head where it has one."""
+def _make_with_transformers(architecture: Architecture, vocabulary: int, special: SpecialIds) -> Backbone:
+    """Create an encoder of a family of `transformers` with random weights."""
     from transformers import AutoConfig, AutoModel, AutoModelForMaskedLM
 
     from replicse.encoder.huggingface import TransformersBackbone, first_position, has_masked_lm
@@ -55,15 +60,15 @@ def _of_transformers(architecture: Architecture, vocabulary: int, special: Speci
 
     family = architecture.family
     with_head = has_masked_lm(family)
-    values = dict(_values(architecture, AutoConfig.for_model(family), vocabulary, special))
-    opened = AutoModelForMaskedLM if with_head else AutoModel
+    values = _config_values(architecture, AutoConfig.for_model(family), vocabulary, special)
+    auto_class = AutoModelForMaskedLM if with_head else AutoModel
     with refusing(f"transformers cannot make such an encoder of family {family}"):
         with torch.device("meta"):
-            model = opened.from_config(AutoConfig.for_model(family, **values)).base_model
-        # RoBERTa's kin begin to count positions after the padding id.
+            model = auto_class.from_config(AutoConfig.for_model(family, **values)).base_model
+        # RoBERTa and related families start to count positions after the padding id.
         first = first_position(model)
         values["max_position_embeddings"] += first
-        network = opened.from_config(AutoConfig.for_model(family, **values))
+        network = auto_class.from_config(AutoConfig.for_model(family, **values))
     if first not in (0, special.pad + 1):
         raise BadInput(
             f"{family} counts positions after the padding id {first - 1}, but the tokenizer pads with {special.pad};"
@@ -74,29 +79,33 @@ def _of_transformers(architecture: Architecture, vocabulary: int, special: Speci
     return backbone
 
 
-def _values(
-    architecture: Architecture, usual: Any, vocabulary: int, special: SpecialIds
-) -> Iterator[tuple[str, Any]]:
-    """Yield keys and values of a family's configuration; `usual` is the one that it has without any."""
+def _config_values(
+    architecture: Architecture, default: Any, vocabulary: int, special: SpecialIds
+) -> dict[str, Any]:
+    """Return the values of a family's configuration that differ from its default."""
     from replicse.encoder.huggingface import check_keys
 
     family, hidden = architecture.family, architecture.hidden
     if hidden % architecture.heads:
         raise BadInput(f"hidden size {hidden} cannot be split over {architecture.heads} attention heads")
+    values: dict[str, Any] = {}
     for ours, theirs in SIZES.items():
-        value, key = getattr(architecture, ours), next((key for key in theirs if hasattr(usual, key)), None)
-        if key is None:
+        keys = [key for key in theirs if hasattr(default, key)]
+        if not keys:
             raise BadInput(f"the configuration of {family} has no key for {ours}; choose another family")
-        yield key, value
+        values[keys[0]] = getattr(architecture, ours)
     more = {
         "vocab_size": vocabulary,
         "num_key_value_heads": architecture.heads,
         "head_dim": hidden // architecture.heads,
-        "embedding_size": min(getattr(usual, "embedding_size", hidden), hidden),
-        **{f"{role}_token_id": getattr(special, role) for role in ("pad", "cls", "sep", "mask")},
+        "embedding_size": min(getattr(default, "embedding_size", hidden), hidden),
+        "pad_token_id": special.pad,
+        "cls_token_id": special.cls,
+        "sep_token_id": special.sep,
+        "mask_token_id": special.mask,
         "bos_token_id": special.cls,
         "eos_token_id": special.sep,
     }
-    yield from ((key, value) for key, value in more.items() if hasattr(usual, key))
-    check_keys("architecture.config", architecture.config, usual)
-    yield from architecture.config.items()
+    values |= {key: value for key, value in more.items() if hasattr(default, key)}
+    check_keys("architecture.config", architecture.config, default)
+    return {**values, **architecture.config}

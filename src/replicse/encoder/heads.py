@@ -1,4 +1,4 @@
-"""What a sentence vector passes through after its pooling: heads made from their parameters, saved and read back."""
+"""Heads that are applied to sentence vectors after pooling, and how they are saved and loaded."""
 
 import itertools
 import logging
@@ -12,13 +12,13 @@ from torch import Tensor, nn
 
 from replicse.encoder.packed.linear import Linear, draw_normal
 from replicse.encoder.stored import (
-    both_parts,
     check_finite,
-    fill,
+    export_weights,
     has_weights,
-    named,
+    load_weights,
     read_config,
     read_weights,
+    weight_and_bias,
 )
 from replicse.errors import BadInput
 from replicse.registry.artefacts import CONFIG
@@ -31,22 +31,33 @@ _INPUTS = "sentence_head_inputs"
 
 
 class SentenceHead(nn.Module):
-    """A head: `settings` are the parameters it was made from; vectors of `inputs` numbers become ones of `width`."""
+    """Base class of heads: modules from (rows, inputs) vectors to (rows, width) vectors.
+
+    Attributes:
+        settings: the parameters of the head.
+        inputs: size of the input vectors.
+        width: size of the output vectors.
+    """
 
     settings: HeadParameters
     inputs: int
     width: int
 
     def of_views(self, vectors: Tensor, rows: Sequence[int]) -> Tensor:
-        """Return what the head makes of the vectors of several views, one view of `rows` after the other."""
+        """Apply the head to the concatenated vectors of several views.
+
+        Args:
+            vectors: vectors of all views, one view after the other, (total, inputs).
+            rows: the number of rows of each view.
+        """
         return self(vectors)
 
 
 class Mlp(SentenceHead):
-    """Linear layer and tanh on the vector of position 0; freshly drawn on purpose (SimCSE, methods 1.2).
+    """Linear layer and tanh, always initialised at random (SimCSE, methods 1.2).
 
-    With `standout` a unit is kept in training with the probability that the head's own weights give it, and counts
-    by that probability at test time (Ba and Frey 2013); no gradient flows through the draw, as in the usual port.
+    With `standout`, a unit is kept in training with a probability computed from the head's weights, and multiplied by
+    the probability at test time (Ba and Frey 2013). As in the usual port, there is no gradient through the sampling.
     """
 
     settings: MlpHead
@@ -69,10 +80,10 @@ class Mlp(SentenceHead):
 
 
 class Projector(SentenceHead):
-    """Linear layers with batch normalisation after each and ReLU between (DiffCSE, appendix A; methods 4.1).
+    """Linear layers, each followed by batch normalisation, with ReLU between (DiffCSE, appendix A; methods 4.1).
 
-    In training the statistics are those of all rows given at once: all rows of all views, or of one view where the
-    settings say so. The last normalisation has no weights of its own.
+    In training, batch statistics are over the rows of all views, or of each view if the settings say so. The last
+    normalisation has no weights.
     """
 
     settings: ProjectorHead
@@ -94,11 +105,11 @@ class Projector(SentenceHead):
         self.layers = nn.Sequential(*parts, linears[-1], *last)
 
     def forward(self, vectors: Tensor) -> Tensor:
-        """Return (rows, width) vectors; in training, normalised ones have mean 0 and variance 1 over the rows."""
+        """Return (rows, width) vectors; in training, normalised vectors have mean 0 and variance 1 over the rows."""
         return self.layers(vectors)
 
     def of_views(self, vectors: Tensor, rows: Sequence[int]) -> Tensor:
-        """Return (rows, width) vectors, each view normalised by itself where the settings say so."""
+        """Return (rows, width) vectors, normalised for each view separately if the settings say so."""
         parts = [vectors] if self.settings.statistics == "all" else vectors.split(list(rows))
         return torch.cat([self(part) for part in parts])
 
@@ -106,97 +117,107 @@ class Projector(SentenceHead):
 def make_head(
     settings: HeadParameters, hidden: int, generator: torch.Generator | None = None
 ) -> SentenceHead:
-    """Return a freshly drawn head for vectors of a width."""
+    """Create a head with random weights for vectors of size `hidden`."""
     head: SentenceHead = settings.made_by()(settings, hidden, generator)
     return head
 
 
 def random_head(hidden: int, seed: int = 0) -> SentenceHead:
-    """Return a head that no training has seen, the same one at every call with one seed.
+    """Create an untrained head, always the same for the same seed.
 
-    Loading a checkpoint without a pooler puts such a head on it; the reproducibility study measured alignment
-    and uniformity through one, drawn again for every checkpoint (methods 1.8).
+    Loading a checkpoint without a pooler creates such a head. The reproducibility study measured alignment and
+    uniformity with one, initialised again for every checkpoint (methods 1.8).
     """
     return make_head(MlpHead(kind="mlp"), hidden, torch.Generator().manual_seed(seed))
 
 
 def head_config(head: SentenceHead | None) -> dict[str, Any]:
-    """Return what config.json says about a head: its parameters, and the width that it takes."""
+    """Return the entries of config.json for a head: its parameters and the size of its inputs."""
     return {} if head is None else {"sentence_head": head.settings.plain(), _INPUTS: head.inputs}
 
 
 def head_weights(head: SentenceHead | None, base: str) -> dict[str, Tensor]:
-    """Return a head's weights under the names of a checkpoint whose encoder's names begin with `base`.
+    """Return the weights of a head by their names in a checkpoint.
 
-    A dense head takes the place of the pooler, which `transformers` reads; it passes over a projector.
+    A dense head is stored as the pooler, which `transformers` loads. It ignores a projector.
+
+    Args:
+        head: the head, or None.
+        base: the prefix of the encoder's weights in the checkpoint.
     """
-    return {} if head is None else named(head, _names(head, base))
+    return {} if head is None else export_weights(head, _checkpoint_names(head, base))
 
 
-def _names(head: SentenceHead, base: str) -> dict[str, tuple[str, ...]]:
+def _checkpoint_names(head: SentenceHead, base: str) -> dict[str, tuple[str, ...]]:
     if isinstance(head, Mlp):
-        return both_parts("dense", f"{base}pooler.dense")
-    # Weights and running statistics; a normalisation's count of batches is no part of any number.
-    kept = (name for name, value in head.state_dict().items() if value.is_floating_point())
-    return {name: (f"{base}{_PROJECTOR}.{name}",) for name in kept}
+        return weight_and_bias("dense", f"{base}pooler.dense")
+    # Weights and running statistics, but not a normalisation's count of batches, which is never used.
+    names = [name for name, value in head.state_dict().items() if value.is_floating_point()]
+    return {name: (f"{base}{_PROJECTOR}.{name}",) for name in names}
 
 
-def stored_head(folder: Path) -> SentenceHead | None:
-    """Return the head that an encoder folder holds, on the CPU; None where it holds none, as an adapter's does."""
+def load_head(folder: Path) -> SentenceHead | None:
+    """Load the head of an encoder folder on the CPU; return None if there is none, as in the folder of an adapter.
+
+    Raises BadInput if config.json names a head without stored weights.
+    """
     if not has_weights(folder):
         return None
     file, stored = read_weights(folder)
-    settings = _stored_settings(folder)
-    if not isinstance(settings, MlpHead):
+    settings = _read_settings(folder)
+    if isinstance(settings, MlpHead):
+        names = _find_dense(stored, read_config(folder))
+        if not names:
+            return None
+        dense, *others = names
+        if others:
+            log.info("%s: its head is %s; %s is not read", folder, dense, " and ".join(others))
+        with torch.device("meta"):
+            head = make_head(settings, _input_size(stored[f"{dense}.weight"]))
+        load_weights(head, weight_and_bias("dense", dense), stored, file)
+    else:
         first = f"{_PROJECTOR}.layers.0.weight"
-        place = min((name for name in stored if f".{_PROJECTOR}." in f".{name}"), default=None)
-        if place is None:
+        projector_names = [name for name in stored if f".{_PROJECTOR}." in f".{name}"]
+        if not projector_names:
             raise BadInput(f'{file}: no weight "{first}", but config.json names a {settings.kind}')
-        base = place.partition(f"{_PROJECTOR}.")[0]
-        inputs = read_config(folder).get(_INPUTS) or _inputs(stored.get(base + first, torch.empty(0)))
+        base = min(projector_names).partition(f"{_PROJECTOR}.")[0]
+        inputs = read_config(folder).get(_INPUTS) or _input_size(stored.get(base + first, torch.empty(0)))
         with torch.device("meta"):
             head = make_head(settings, inputs)
-        fill(head, _names(head, base), stored, file)
-        check_finite(head, file)
-        return head
-    found = _stored_dense(stored, read_config(folder))
-    if not found:
-        return None
-    dense = found[0]
-    if others := found[1:]:
-        log.info("%s: its head is %s; %s is not read", folder, dense, " and ".join(others))
-    with torch.device("meta"):
-        head = make_head(settings, _inputs(stored[f"{dense}.weight"]))
-    fill(head, both_parts("dense", dense), stored, file)
+        load_weights(head, _checkpoint_names(head, base), stored, file)
     check_finite(head, file)
     return head
 
 
-def _inputs(weight: Tensor) -> int:
-    """Return the width that a stored layer takes; 1 where the weight is no matrix, which `fill` then refuses."""
+def _input_size(weight: Tensor) -> int:
+    """Return the input size of a stored layer, or 1 if it is not a matrix, which `load_weights` then refuses."""
     return weight.shape[1] if weight.dim() == 2 and weight.shape[1] else 1
 
 
-def _stored_dense(stored: Mapping[str, Tensor], config: Mapping[str, Any]) -> list[str]:
-    """Return the names of stored dense layers, the one that a training left before that of the pre-training.
+def _find_dense(stored: Mapping[str, Tensor], config: Mapping[str, Any]) -> list[str]:
+    """Return the names of stored dense layers: first the one from training, then the one from pre-training.
 
-    Unconverted SimCSE calls it mlp, `transformers` pooler (methods 2.1). Others' files may hold more models than the
-    encoder, whose poolers are not meant.
+    Unconverted SimCSE calls it mlp, `transformers` pooler (methods 2.1). Foreign files may contain other models, whose
+    poolers are ignored.
     """
     family = config["model_type"]
-    stems = ("", *(f"{part}." for part in (family, *family.split("-"))))
-    usual = {outer + stem for outer in ("", "model.") for stem in stems}
+    bases = set()
+    for stem in ("", f"{family}.", *[f"{part}." for part in family.split("-")]):
+        bases |= {stem, f"model.{stem}"}
     found = []
     for name in ("mlp.dense", "pooler.dense"):
-        for full in (key.removesuffix(".weight") for key in stored if key.endswith(f"{name}.weight")):
+        for key in stored:
+            full = key.removesuffix(".weight")
+            if not key.endswith(f"{name}.weight"):
+                continue
             base = full.removesuffix(name)
-            if base in usual or ("sentence_head" in config and base.count(".") == 1):
+            if base in bases or ("sentence_head" in config and base.count(".") == 1):
                 found.append(full)
     return found
 
 
-def _stored_settings(folder: Path) -> HeadParameters:
-    """Return the parameters that config.json gives; those of a dense head where it says nothing."""
+def _read_settings(folder: Path) -> HeadParameters:
+    """Return the parameters of the head in config.json; default: a dense head."""
     try:
         return TypeAdapter(HeadParameters).validate_python(read_config(folder).get("sentence_head", "mlp"))
     except ValidationError as error:

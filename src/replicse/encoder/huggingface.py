@@ -1,4 +1,4 @@
-"""The engine for every other family (ELECTRA, MPNet, DeBERTa, ModernBERT, ...): `transformers`, imported only then."""
+"""The engine of `transformers`, for other families such as ELECTRA, MPNet, DeBERTa and ModernBERT."""
 
 import inspect
 import tempfile
@@ -22,28 +22,33 @@ from replicse.files import not_written, read_json
 from replicse.registry.artefacts import CONFIG, WEIGHTS
 from replicse.registry.registry import current
 
-# The longest row of a family that sets no limit to it, as T5, whose positions are relative.
+# The longest row of families without a limit, such as T5, whose positions are relative.
 UNLIMITED = 1 << 30
-# Ids of an encoder without a table of token embeddings, as CANINE: Unicode code points, which it hashes.
+# Number of ids of an encoder without token embeddings, such as CANINE, which hashes Unicode code points.
 CODE_POINTS = 0x110000
 
 
 class ComputedStates(nn.Module):
-    """Takes the place of an encoder and gives hidden states that were computed before."""
+    """Replaces an encoder and returns hidden states that are already computed."""
 
     def __init__(self, states: Tensor) -> None:
         super().__init__()
         self.states = states
 
     def forward(self, *_: Any, **__: Any) -> Any:
-        """Return the states, (n, hidden), as those of one row."""
+        """Return the states, (n, hidden), as the states of one row."""
         from transformers.modeling_outputs import BaseModelOutput
 
         return BaseModelOutput(last_hidden_state=self.states[None])
 
 
 class TransformersBackbone(Backbone):
-    """A model of `transformers`: `network` is the encoder alone, or the encoder with its masked-LM head."""
+    """A model of `transformers`.
+
+    Args:
+        network: the encoder, or the encoder with its masked-LM head.
+        longest: the most tokens of a row; default: the limit of the model.
+    """
 
     engine = "transformers"
     network: Any
@@ -59,7 +64,7 @@ class TransformersBackbone(Backbone):
         self.first_position = first_position(self.model)
         limit = longest_row(self.model)
         self.max_length = min(longest or limit, limit)
-        # A decoder otherwise keeps keys and values for a next token.
+        # By default, a decoder caches keys and values for the next token.
         takes_cache = "use_cache" in inspect.signature(self.model.forward).parameters
         self.options: dict[str, Any] = {"use_cache": False} if takes_cache else {}
 
@@ -70,7 +75,7 @@ class TransformersBackbone(Backbone):
 
     @property
     def input_embeddings(self) -> nn.Parameter:
-        """Return the token embeddings, (vocabulary, width); BadInput if the family has no table of them."""
+        """Return the token embeddings, (vocabulary, width); raise BadInput if the family has none."""
         table = token_table(self.model)
         if table is None:
             raise BadInput(
@@ -87,33 +92,33 @@ class TransformersBackbone(Backbone):
     def forward(
         self, batch: TokenBatch, need: NeededStates = ALL_TOKENS, first_vector: Tensor | None = None
     ) -> Hidden:
-        """Return the hidden states that `need` names; all tokens of all layers are computed."""
-        wanted = self.checked_states(batch, need, first_vector)
+        """Compute hidden states, see `Backbone.forward`; all tokens of all layers are computed."""
+        wanted = self.check_states(batch, need, first_vector)
         tokens = batch.tokens.new_full((batch.rows * batch.longest,), self.model.config.pad_token_id or 0)
         tokens = tokens.index_copy(0, batch.padded_places, batch.tokens).view(batch.rows, -1)
         mask = batch.padded_mask if batch.attention_mask is None else batch.attention_mask
-        every = any(state != self.layer_count for state in wanted)
+        needs_all = any(state != self.layer_count for state in wanted)
         options = self._positions(batch) | self.options
         with self._first_replaced(first_vector):
             output = self.model(
-                input_ids=tokens, attention_mask=mask.long(), output_hidden_states=every, **options
+                input_ids=tokens, attention_mask=mask.long(), output_hidden_states=needs_all, **options
             )
-        states: Sequence[Any] = output.hidden_states if every else [None] * (self.layer_count + 1)
+        states: Sequence[Any] = output.hidden_states if needs_all else [None] * (self.layer_count + 1)
         if len(states) != self.layer_count + 1:
             family = self.model.config.model_type
             raise BadInput(
                 f"{family}: {len(states)} hidden states for {self.layer_count} layers; pool the last"
             )
-        # An encoder may treat its last state once more (a final LayerNorm) behind its list of hidden states.
+        # The last of `hidden_states` may lack a final LayerNorm.
         states = [*states[:-1], output.last_hidden_state]
-        return Hidden(
-            [batch.unpad(states[state]) if need.tokens else states[state][:, 0] for state in wanted]
-        )
+        if need.tokens:
+            return Hidden([batch.unpad(states[state]) for state in wanted])
+        return Hidden([states[state][:, 0] for state in wanted])
 
     def _positions(self, batch: TokenBatch) -> dict[str, Tensor]:
-        """Return the positions that a batch gives, padded; nothing where they are those within the rows.
+        """Return the given positions of a batch, padded, or an empty dict if it has none.
 
-        Raises BadInput for a family that counts positions by itself.
+        Raises BadInput if the family does not accept positions.
         """
         given = batch.given_positions
         if given is None:
@@ -130,7 +135,7 @@ class TransformersBackbone(Backbone):
 
     @contextmanager
     def _first_replaced(self, vectors: Tensor | None) -> Iterator[None]:
-        """Put sentence vectors at position 0 of what the embedding layer puts out, while the block runs."""
+        """Replace position 0 of the embedding layer's output by sentence vectors in the block."""
         if vectors is None:
             yield
             return
@@ -145,7 +150,7 @@ class TransformersBackbone(Backbone):
             hook.remove()
 
     def _embedding_layer(self) -> nn.Module:
-        """Return the module whose output is hidden state 0: a projection of narrow embeddings where there is one."""
+        """Return the module whose output is hidden state 0: the projection of narrow embeddings if there is one."""
         if hasattr(self.model, "embeddings_project"):
             return self.model.embeddings_project
         table = self.model.get_input_embeddings()
@@ -155,9 +160,10 @@ class TransformersBackbone(Backbone):
         raise BadInput(f"{self.model.config.model_type} has no embedding layer that a vector could follow")
 
     def set_dropout(self, hidden: float, attention: float, heads: float = 0) -> None:
-        """Change the dropout rates to those of a network that is made with them; BadInput for heads'.
+        """Set the dropout rates of hidden values and attention weights; raise BadInput if `heads` is not 0.
 
-        Where a family has its rates, in modules or in numbers of its own, it says itself by making one.
+        A network without weights is created with these rates, and its dropout modules and float attributes are copied,
+        because families store the rates in different places.
         """
         if heads:
             raise BadInput(
@@ -168,45 +174,45 @@ class TransformersBackbone(Backbone):
         for key in self.rates:
             setattr(config, key, float(attention if "att" in key else hidden))
         with torch.device("meta"):
-            made = type(self.network)(type(config).from_dict(config.to_dict()))
+            template = type(self.network)(type(config).from_dict(config.to_dict()))
         modules = dict(self.network.named_modules())
-        for name, module in made.named_modules():
-            own: Any = modules.get(name)
-            if own is None:
-                continue  # a pooler, without which it was read
-            if isinstance(own, nn.Dropout) or isinstance(module, nn.Dropout):
-                # At a rate of 0 some families have another module in its place.
+        for name, module in template.named_modules():
+            present: Any = modules.get(name)
+            if present is None:
+                continue  # a pooler, which was not loaded
+            if isinstance(present, nn.Dropout) or isinstance(module, nn.Dropout):
+                # Some families have another module instead of dropout if the rate is 0.
                 self.network.set_submodule(name, module.train(self.training))
             else:
                 numbers = {key: value for key, value in vars(module).items() if isinstance(value, float)}
-                vars(own).update(numbers)
+                vars(present).update(numbers)
 
     def initialise(self) -> None:
-        """Draw fresh weights as the family does."""
+        """Initialise all weights at random as the family does."""
         self.network.load_state_dict(type(self.network)(self.network.config).state_dict())
 
     def embedding_parameters(self) -> list[nn.Parameter]:
-        """Return the parameters of the embedding layer, with a projection of narrow embeddings where there is one."""
+        """Return the parameters of the embedding layer, including a projection of narrow embeddings."""
         table, projection = self.model.get_input_embeddings(), getattr(self.model, "embeddings_project", None)
-        parts = [part for part in self.model.children() if table in set(part.modules()) or part is projection]
-        return [parameter for part in parts for parameter in part.parameters()]
+        parameters: list[nn.Parameter] = []
+        for part in self.model.children():
+            if part is projection or table in set(part.modules()):
+                parameters += part.parameters()
+        return parameters
 
     def layer_parameters(self, number: int) -> list[nn.Parameter]:
-        """Return the parameters of a layer, counted from 0; BadInput where the layers share them."""
-        lists = (part for part in self.model.modules() if isinstance(part, nn.ModuleList))
-        layers = next((part for part in lists if len(part) == self.layer_count), None)
-        if layers is None:
-            family = self.model.config.model_type
-            raise BadInput(
-                f"{family}: its {self.layer_count} layers share their weights; freeze none of them"
-            )
-        return list(layers[number].parameters())
+        """Return the parameters of a layer, counted from 0; raise BadInput if layers share parameters."""
+        for part in self.model.modules():
+            if isinstance(part, nn.ModuleList) and len(part) == self.layer_count:
+                return list(part[number].parameters())
+        family = self.model.config.model_type
+        raise BadInput(f"{family}: its {self.layer_count} layers share their weights; freeze none of them")
 
     def token_logits(self, states: Tensor, shortlist: Tensor | None = None) -> Tensor:
-        """Return masked-LM logits (n, vocabulary) of (n, hidden) states, or only those of a shortlist of token ids."""
+        """Compute masked-LM logits of (n, hidden) states: (n, vocabulary), or (n, k) for a shortlist of k token ids."""
         assert self.predicts_tokens
         model, place = self.model, self.network.base_model_prefix
-        # The head has another name and shape in every family; behind an encoder that gives these states it is one call.
+        # Heads differ between families. Calling the network with an encoder that returns the states works for all.
         setattr(self.network, place, ComputedStates(states))
         try:
             logits = self.network(input_ids=None).logits[0]
@@ -215,12 +221,12 @@ class TransformersBackbone(Backbone):
         return logits if shortlist is None else logits[:, shortlist]
 
     def token_head_parameters(self) -> list[nn.Parameter]:
-        """Return the parameters of the masked-LM head alone, without the embeddings that it shares."""
+        """Return the parameters of the masked-LM head, without the shared embeddings."""
         shared = {id(parameter) for parameter in self.model.parameters()}
         return [parameter for parameter in self.network.parameters() if id(parameter) not in shared]
 
     def new_token_head(self) -> None:
-        """Draw a masked-LM head; BadInput where the family has none."""
+        """Initialise a masked-LM head at random; raise BadInput if the family has none."""
         from transformers import AutoModelForMaskedLM
 
         model = self.model
@@ -233,11 +239,11 @@ class TransformersBackbone(Backbone):
         self.network = network.to(self.device).train(self.training)
 
     def drop_token_head(self) -> None:
-        """Forget the masked-LM head."""
+        """Remove the masked-LM head."""
         self.network = self.model
 
     def save(self, folder: Path, head: SentenceHead | None = None, tokenizer: Path | None = None) -> None:
-        """Write a folder that both `open_backbone` and `transformers` read."""
+        """Save the encoder in a folder that `open_backbone` and `transformers` can load."""
         base = f"{self.network.base_model_prefix}." if self.predicts_tokens else ""
         with tempfile.TemporaryDirectory() as temporary:
             try:
@@ -245,7 +251,7 @@ class TransformersBackbone(Backbone):
             except (OSError, SafetensorError) as error:
                 raise not_written(temporary, error) from None
             weights = load_file(Path(temporary) / WEIGHTS)
-            # A run's dropout is no property of its encoder.
+            # The dropout rates of a run are not saved, but the original rates.
             config = {**read_json(Path(temporary) / CONFIG), **self.rates}
         config.pop("sentence_head", None)
         tokenizer_file = Path(tokenizer or self.tokenizer_file)
@@ -254,10 +260,14 @@ class TransformersBackbone(Backbone):
 
 
 def has_masked_lm(family: str, location: str = "") -> bool:
-    """Return whether a family has a masked-LM head; the family of a plug-in is registered first.
+    """Return whether a family has a masked-LM head, after registering the family of a plug-in.
+
+    Args:
+        family: the `model_type`.
+        location: prefix of errors.
 
     Raises:
-        BadInput: nobody has the family, or its registration fails; the error begins with `location`.
+        BadInput: the family is unknown, or its registration fails.
     """
     from transformers import CONFIG_MAPPING, MODEL_FOR_MASKED_LM_MAPPING
 
@@ -277,12 +287,12 @@ def has_masked_lm(family: str, location: str = "") -> bool:
     return CONFIG_MAPPING[family] in MODEL_FOR_MASKED_LM_MAPPING
 
 
-def check_keys(where: str, keys: Iterable[str], usual: Any) -> None:
-    """Raise BadInput for a key that the usual configuration of a family has not."""
+def check_keys(location: str, keys: Iterable[str], default: Any) -> None:
+    """Raise BadInput for a key that the default configuration of a family does not have."""
     for key in keys:
-        if not hasattr(usual, key):
-            known, family = nearest(key, usual.to_dict()), usual.model_type
-            raise BadInput(f'{where}: the configuration of {family} has no key "{key}"{known}')
+        if not hasattr(default, key):
+            known, family = nearest(key, default.to_dict()), default.model_type
+            raise BadInput(f'{location}: the configuration of {family} has no key "{key}"{known}')
 
 
 def _is_rate(key: str, value: Any) -> bool:
@@ -290,7 +300,7 @@ def _is_rate(key: str, value: Any) -> bool:
 
 
 def token_table(model: Any) -> nn.Parameter | None:
-    """Return the token embeddings of a model; None if it has no table of them, as CANINE."""
+    """Return the token embeddings of a model, or None if it has none, as CANINE."""
     try:
         return model.get_input_embeddings().weight
     except (NotImplementedError, AttributeError):
@@ -298,14 +308,14 @@ def token_table(model: Any) -> nn.Parameter | None:
 
 
 def longest_row(model: Any) -> int:
-    """Return the number of tokens of the longest row that a model has positions for; UNLIMITED if it sets no limit."""
-    # XLNet says -1.
+    """Return the most tokens of a row for the positions of a model, or UNLIMITED."""
+    # XLNet has -1.
     positions = getattr(model.config, "max_position_embeddings", None) or 0
     return positions - first_position(model) if positions > 0 else UNLIMITED
 
 
 def first_position(model: Any) -> int:
-    """Return the position of a row's first token; RoBERTa's kin begin to count after the padding id."""
+    """Return the position of the first token; RoBERTa and related families start to count after the padding id."""
     table = getattr(getattr(model, "embeddings", None), "position_embeddings", None)
     padding = getattr(table, "padding_idx", None)
     return 0 if padding is None else padding + 1

@@ -1,7 +1,7 @@
-"""Folders of others, as the libraries that own their formats read them: `transformers` and, for adapters, `peft`.
+"""Foreign encoder folders, loaded by the libraries of their formats: `transformers` and, for adapters, `peft`.
 
-Nothing of a folder is left out unsaid: a weight inside the encoder that its configuration has no place for is refused,
-one next to it is named by the encoder's `unread`.
+No weight is ignored silently: a weight inside the encoder that does not fit its configuration is an error, and a weight
+next to the encoder is listed in `unread`.
 """
 
 import logging
@@ -26,27 +26,32 @@ from replicse.registry.artefacts import CONFIG, TOKENIZER_CONFIG
 
 log = logging.getLogger(__name__)
 _COMPUTED = ("inv_freq", "masked_bias", "position_ids", "num_batches_tracked")
-_OF_HEADS = ("pooler.", "mlp.dense.", "projector.")  # read apart where the pooling has a head
+# Parts of the names of head weights, which are loaded separately if the pooling has a head.
+_OF_HEADS = ("pooler.", "mlp.dense.", "projector.")
 
 
 class LeftOver(UnusableWeights):
-    """Weights inside an encoder that its configuration has no place for."""
+    """Weights inside an encoder that do not fit its configuration."""
 
 
 def read_network(folder: Path, changes: Mapping[str, Any] = MappingProxyType({})) -> TransformersBackbone:
-    """Return the encoder of a folder in fp32, on the CPU, with its masked-LM head if that is stored.
+    """Load the encoder of a folder in fp32 on the CPU, with its masked-LM head if it is stored.
 
-    Weights are read under the names that training code leaves (`module.`, `model.`, ...), of one file or several.
-    If `changes` of its configuration make it another encoder, the weights that this one has besides are drawn.
-    Code of the folder is never run; a warning names it.
+    Prefixes of weights from training code (`module.`, `model.`, ...) are removed. Code in the folder is never run; a
+    warning names it.
+
+    Args:
+        folder: the folder of the encoder.
+        changes: changes to its configuration. Weights that the changed encoder has in addition are initialised at
+            random.
 
     Raises:
-        BadInput: the library cannot make the family, or a weight is absent.
-        UnusableWeights: the weights are quantised, or one inside the encoder has no place in it.
+        BadInput: the library does not support the family, or a weight is missing.
+        UnusableWeights: the weights are quantised, or a weight inside the encoder does not fit.
     """
     folder = Path(folder)
     if (folder / ADAPTER).is_file():
-        return _with_adapter(folder, changes)
+        return _read_adapted(folder, changes)
     check_weights(folder)
     values = {**read_config(folder), **changes}
     family = values.get("model_type")
@@ -63,15 +68,15 @@ def read_network(folder: Path, changes: Mapping[str, Any] = MappingProxyType({})
             family,
         )
     file, stored = read_weights(folder)
-    config, made = _made(folder, family, values, with_head)
+    config, model_class = _choose_class(folder, family, values, with_head)
     if changes:
         check_keys("init.config", changes, type(config)())
     with refusing(f"{folder / CONFIG}: transformers cannot make the encoder"), torch.device("meta"):
-        empty = made(config)
-    stored = _aligned(file, stored, empty.base_model, family, bool(changes))
-    options = {"add_pooling_layer": False} if "add_pooling_layer" in signature(made).parameters else {}
+        empty = model_class(config)
+    stored = _strip_prefix(file, stored, empty.base_model, family, bool(changes))
+    options = {"add_pooling_layer": False} if "add_pooling_layer" in signature(model_class).parameters else {}
     with quiet_library(), refusing(f"{file}: transformers cannot read the weights"):
-        network, found = made.from_pretrained(
+        network, found = model_class.from_pretrained(
             None,
             config=config,
             state_dict=stored,
@@ -85,35 +90,35 @@ def read_network(folder: Path, changes: Mapping[str, Any] = MappingProxyType({})
             f'{file}: "{name}" has shape {tuple(shape)}, which config.json contradicts; correct either'
         )
     base = f"{network.base_model_prefix}."
-    unread = _unread(file, found["unexpected_keys"], stored, network, base)
+    unread = _list_unread(file, found["unexpected_keys"], stored, network, base)
     outer = base if network is not network.base_model else ""
     absent = sorted(name for name in found["missing_keys"] if "pooler" not in name)
     inside = [name for name in absent if name.startswith(outer)]
     if inside and not changes:
         raise BadInput(f'{file}: no weight "{inside[0]}", which an encoder of this config.json has')
-    drawn = made(config).state_dict() if inside else {}
-    network.load_state_dict({name: drawn[name] for name in inside}, strict=False)
+    initial = model_class(config).state_dict() if inside else {}
+    network.load_state_dict({name: initial[name] for name in inside}, strict=False)
     headless = len(absent) > len(inside)
     with refusing(f"{folder}: {family} of transformers cannot be read as an encoder of sentences"):
         backbone = TransformersBackbone(network.base_model if headless else network)
     backbone.code = code
     backbone.added = tuple(weight for name, weight in network.named_parameters() if name in inside)
     if isinstance(getattr(backbone.model, "pooler", None), nn.Module):
-        # A stored head is read apart, and nothing else reads a pooler; SqueezeBERT calls one all the same.
+        # A stored head is loaded separately. SqueezeBERT calls its pooler even if it is not needed.
         backbone.model.pooler = nn.Identity()
     backbone.unread = unread
     return backbone.train()
 
 
 def list_code(folder: Path) -> tuple[str, ...]:
-    """Return the classes of a folder's own code, by file: `auto_map of config.json: modeling_mine.MineModel`."""
+    """List the classes of code in a folder by file, e.g. `auto_map of config.json: modeling_mine.MineModel`."""
     found = []
     for name in (CONFIG, TOKENIZER_CONFIG):
         settings = read_json(folder / name) if (folder / name).is_file() else {}
         named = settings.get("auto_map") if isinstance(settings, Mapping) else None
         classes: list[Any] = []
         for value in named.values() if isinstance(named, Mapping) else [named]:
-            # Two for a tokenizer, a slow and a fast one, of which one may be null.
+            # A tokenizer has two classes, slow and fast, one of which may be null.
             classes += value if isinstance(value, list) else [value]
         names = dict.fromkeys(str(each) for each in classes if each)
         if names:
@@ -121,30 +126,34 @@ def list_code(folder: Path) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _made(folder: Path, family: str, values: Mapping[str, Any], with_head: bool) -> tuple[Any, Any]:
-    """Return the configuration and the class of an encoder; of one that also decodes, the half that encodes."""
+def _choose_class(folder: Path, family: str, values: Mapping[str, Any], with_head: bool) -> tuple[Any, Any]:
+    """Return the configuration and the class of an encoder; for an encoder-decoder, the class of the encoder."""
     import transformers
     from transformers.models.auto import modeling_auto
 
-    kind = transformers.CONFIG_MAPPING[family]
-    names = (
-        ("MODEL_FOR_MASKED_LM_MAPPING",)
-        if with_head
-        else ("MODEL_FOR_TEXT_ENCODING_MAPPING", "MODEL_MAPPING")
-    )
-    made = next((known[kind] for name in names if kind in (known := getattr(modeling_auto, name))), None)
-    if made is None:
+    config_class = transformers.CONFIG_MAPPING[family]
+    names = ["MODEL_FOR_TEXT_ENCODING_MAPPING", "MODEL_MAPPING"]
+    if with_head:
+        names = ["MODEL_FOR_MASKED_LM_MAPPING"]
+    for name in names:
+        mapping = getattr(modeling_auto, name)
+        if config_class in mapping:
+            model_class = mapping[config_class]
+            break
+    else:
         raise BadInput(f"{folder}: transformers has no encoder of family {family}")
+    if isinstance(model_class, tuple):
+        model_class = model_class[0]
     with refusing(f"{folder / CONFIG}: transformers cannot read it"):
-        return kind.from_dict(dict(values)), made[0] if isinstance(made, tuple) else made
+        return config_class.from_dict(dict(values)), model_class
 
 
-def _aligned(
+def _strip_prefix(
     file: Path, stored: Mapping[str, Tensor], model: Any, family: str, changed: bool
 ) -> dict[str, Tensor]:
-    """Return weights without what training code has put before the names of the encoder.
+    """Return weights without the prefix of training code before the names of the encoder's weights.
 
-    Raises BadInput where no encoder of the family is there, and where several are.
+    Raises BadInput if the file has no encoder of the family or several.
     """
     from transformers import CONFIG_MAPPING
 
@@ -170,10 +179,10 @@ def _aligned(
     return {name.removeprefix(before): value for name, value in stored.items()}
 
 
-def _unread(
+def _list_unread(
     file: Path, names: Sequence[str], stored: Mapping[str, Tensor], network: Any, base: str
 ) -> tuple[str, ...]:
-    """Return the weights next to the encoder that nobody reads; LeftOver for one inside it."""
+    """Return the names of weights next to the encoder that are not used; raise LeftOver for a weight inside it."""
     parts = {name.partition(".")[0] for name in network.base_model.state_dict()}
     left = [name for name in names if stored[name].is_floating_point() and not name.endswith(_COMPUTED)]
     inside = [name for name in left if name.removeprefix(base).partition(".")[0] in parts]
@@ -183,11 +192,15 @@ def _unread(
             f'{file}: no place for "{inside[0]}"{more} in an encoder of this config.json, which would be another'
             " without; merge adapters into the weights, or correct config.json"
         )
-    return tuple(name for name in left if not any(part in name for part in _OF_HEADS))
+    return tuple(name for name in left if not _is_of_head(name))
 
 
-def _with_adapter(folder: Path, changes: Mapping[str, Any]) -> TransformersBackbone:
-    """Return an encoder with an adapter of PEFT merged into its weights."""
+def _is_of_head(name: str) -> bool:
+    return any(part in name for part in _OF_HEADS)
+
+
+def _read_adapted(folder: Path, changes: Mapping[str, Any]) -> TransformersBackbone:
+    """Load an encoder and merge an adapter of PEFT into its weights."""
     settings = folder / ADAPTER
     try:
         from peft import PeftConfig, get_peft_model, set_peft_model_state_dict
@@ -199,38 +212,37 @@ def _with_adapter(folder: Path, changes: Mapping[str, Any]) -> TransformersBackb
     named = read_json(settings).get("base_model_name_or_path")
     if not isinstance(named, str):
         raise BadInput(f'{settings}: no "base_model_name_or_path"; name the encoder that it adapts')
-    backbone = read_network(encoder_folder(_beside(folder, named)), changes)
+    backbone = read_network(encoder_folder(_locate_base(folder, named)), changes)
     inner, base = "base_model.model.", f"{backbone.model.base_model_prefix}."
     with quiet_library(), refusing(f"{settings}: peft cannot merge the adapter", "merge it"):
         adapted = get_peft_model(backbone.model, PeftConfig.from_pretrained(folder))
-        # An adapter of a model with a head has the encoder's name in its own.
-        stored = {
-            inner + name.removeprefix(inner).removeprefix(base): value
-            for name, value in load_peft_weights(str(folder), device="cpu").items()
-        }
+        stored = {}
+        for name, value in load_peft_weights(str(folder), device="cpu").items():
+            # Names of an adapter of a model with a head contain the name of the encoder.
+            stored[inner + name.removeprefix(inner).removeprefix(base)] = value
         left = set_peft_model_state_dict(adapted, stored).unexpected_keys
-        backbone.network = _with_model(backbone, adapted.merge_and_unload())
+        backbone.network = _replace_model(backbone, adapted.merge_and_unload())
     if left:
         raise LeftOver(f'{settings}: "{left[0]}" has no place in its encoder; merge it and save the encoder')
     return backbone.train()
 
 
-def _with_model(backbone: TransformersBackbone, model: nn.Module) -> Any:
-    """Return the network of a backbone with another encoder in it."""
+def _replace_model(backbone: TransformersBackbone, model: nn.Module) -> Any:
+    """Replace the encoder in the network of a backbone, and return the network."""
     if not backbone.predicts_tokens:
         return model
     setattr(backbone.network, backbone.network.base_model_prefix, model)
     return backbone.network
 
 
-def _beside(folder: Path, named: str) -> str:
-    """Return the encoder that an adapter names: a folder as it is seen from there, where it is one."""
+def _locate_base(folder: Path, named: str) -> str:
+    """Return the encoder of an adapter: a path relative to the adapter's folder if it exists, otherwise the name."""
     return str(folder / named) if (folder / named).is_dir() else named
 
 
 @contextmanager
-def opening(folder: Path) -> Iterator[None]:
-    """Raise BadInput for the JSON file that a library, kept quiet in the block, cannot read and does not name."""
+def name_broken_json(folder: Path) -> Iterator[None]:
+    """Raise BadInput with the name of a broken JSON file if a library fails in the block, without its output."""
     for file in sorted(folder.glob("*.json")):
         with file.open("rb") as stream:
             if stream.read(len(BOM_UTF8)) == BOM_UTF8:
@@ -246,7 +258,7 @@ def opening(folder: Path) -> Iterator[None]:
 
 @contextmanager
 def quiet_library() -> Iterator[None]:
-    """Keep what the libraries print to themselves while the block runs: what matters of it is looked at here."""
+    """Suppress output and warnings of transformers in the block; problems are checked here instead."""
     from transformers.utils import logging
 
     before = logging.get_verbosity()

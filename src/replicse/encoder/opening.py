@@ -22,32 +22,35 @@ def open_backbone(
     tokenizer: Path | None = None,
     changes: Mapping[str, Any] = MappingProxyType({}),
 ) -> Backbone:
-    """Return the encoder of a folder: fp32, on the CPU, in training mode.
+    """Load the encoder of a folder in fp32, on the CPU, in training mode.
 
-    A folder that a run or a preparation has recorded is read by the engine that wrote it. Any other one is read by
-    `transformers`; the packed engine replaces it if its hidden states are equal on a probe.
+    A folder that a run or a preparation has written is loaded with the engine that wrote it. Other folders are loaded
+    with `transformers`; the packed engine is used instead if its hidden states are equal on a probe.
 
     Args:
-        folder: of an encoder that has a transformer.
-        engine: `auto`, or the only engine that may read it.
-        tokenizer: its tokenizer.json, if that is not in the folder.
-        changes: to its configuration, such as another `model_type`, whose further weights are then drawn.
+        folder: the folder of an encoder with a transformer.
+        engine: `auto`, or the engine to use.
+        tokenizer: the tokenizer.json, if it is not in the folder.
+        changes: changes to the configuration, such as another `model_type`; missing weights are then initialised at
+            random.
 
     Raises:
-        MissingData: a file is absent.
-        BadInput: the engine cannot read the encoder, or it is not what a run has recorded.
+        MissingData: a file does not exist.
+        BadInput: the engine cannot load the encoder, or it differs from the record of the run.
     """
     folder = Path(folder)
     check_folder(folder)
     if changes:
-        backbone: Backbone = _of_others(folder, "transformers", changes)
+        backbone: Backbone = _open_foreign(folder, "transformers", changes)
+    elif is_recorded(folder):
+        backbone = _open_recorded(folder, engine)
     else:
-        backbone = _recorded(folder, engine) if is_recorded(folder) else _of_others(folder, engine)
+        backbone = _open_foreign(folder, engine)
     backbone.tokenizer_file = tokenizer or folder / TOKENIZER
     return backbone
 
 
-def _recorded(folder: Path, engine: Engine) -> Backbone:
+def _open_recorded(folder: Path, engine: Engine) -> Backbone:
     config = read_config(folder)
     library = config.get("read_by")
     if library:
@@ -61,12 +64,14 @@ def _recorded(folder: Path, engine: Engine) -> Backbone:
         backbone = load_packed(folder)
         check_finite(backbone, folder)
         return backbone
-    return _of_others(folder, "transformers")
+    return _open_foreign(folder, "transformers")
 
 
-def _of_others(folder: Path, engine: Engine, changes: Mapping[str, Any] = MappingProxyType({})) -> Backbone:
+def _open_foreign(
+    folder: Path, engine: Engine, changes: Mapping[str, Any] = MappingProxyType({})
+) -> Backbone:
     from replicse.encoder.library import read_network
-    from replicse.encoder.packed.checkpoints import packed_of
+    from replicse.encoder.packed.checkpoints import make_packed
     from replicse.encoder.proof import differs, prove_batches
 
     theirs = read_network(folder, changes)
@@ -78,7 +83,7 @@ def _of_others(folder: Path, engine: Engine, changes: Mapping[str, Any] = Mappin
         return theirs
     config = theirs.network.config.to_dict()
     try:
-        ours = packed_of(config, theirs.network.state_dict(), folder)
+        ours = make_packed(config, theirs.network.state_dict(), folder)
         if differs(ours.eval(), rows, states):
             raise BadInput("its hidden states differ from those of transformers")
     except BadInput as error:

@@ -1,6 +1,7 @@
-"""Poolings from hidden states to one vector a sentence; each is a function of them, the tokens and the pooling.
+"""Poolings from hidden states to sentence vectors.
 
-A function returns (rows, hidden) from the states that its entry in the registry names.
+Each pooling is a function of the hidden states that its entry in the registry names, the tokens and the pooling, and
+returns (rows, hidden) vectors.
 """
 
 from collections.abc import Callable
@@ -16,14 +17,23 @@ from replicse.encoder.templates import Template
 from replicse.errors import BadInput
 from replicse.registry.poolings import PoolingParameters
 
-# Reads vectors from hidden states of a batch.
+# The type of pooling functions.
 Read = Callable[[Hidden, TokenBatch, "SentencePooling"], Tensor]
 
 
 class SentencePooling:
-    """A pooling of one kind of encoder, made from its parameters: `need` is what it reads of the hidden states.
+    """A pooling with its template or padding, for one encoder.
 
-    Raises BadInput where the encoder, or its tokenizer, has nothing of that kind.
+    Args:
+        params: the parameters of the pooling.
+        backbone: the encoder.
+        tokenizer: the tokenizer of a template; default: the encoder's own.
+
+    Attributes:
+        need: the hidden states that the pooling uses.
+
+    Raises:
+        BadInput: if the encoder or its tokenizer does not support the pooling.
     """
 
     def __init__(self, params: PoolingParameters, backbone: Backbone, tokenizer: Any = None) -> None:
@@ -46,42 +56,44 @@ class SentencePooling:
             self.template = Template(params.template, tokenizer, backbone)
         self._read: Read = params.made_by()
 
-    def sentence_tokens(self, longest: int) -> int:
-        """Return how many tokens of a sentence, its special ones included, make no more than `longest` in all."""
+    def max_sentence_tokens(self, longest: int) -> int:
+        """Return the most tokens of a sentence, with special tokens, so that a row has at most `longest` tokens."""
         template = self.template
         longest = min(longest, self.params.padded_to or longest)
-        return template.room(longest) + template.start + template.end if template else longest
+        if template is None:
+            return longest
+        return template.max_sentence_tokens(longest) + template.start + template.end
 
-    def filled(self, batch: TokenBatch) -> TokenBatch:
-        """Return the tokenised texts as the encoder is given them: padded or in the template, if the pooling says so.
+    def fill(self, batch: TokenBatch) -> TokenBatch:
+        """Put tokenised sentences in the template or pad them, if the pooling says so.
 
-        Raises BadInput where a text is longer than what it is padded to.
+        Raises BadInput if a sentence is longer than the padded length.
         """
         length = self.params.padded_to
         if not length:
-            return self.template.filled(batch) if self.template else batch
+            return self.template.fill(batch) if self.template else batch
         if batch.longest > length:
             raise BadInput(
                 f"a row of {batch.longest} tokens, but pooling {self.params} pads rows to {length}; give the run an"
                 f" optimisation.max_length of {length} at most"
             )
-        return batch.filled(self._padding, length)
+        return batch.fill(self._padding, length)
 
     def read(self, backbone: Backbone, filled: TokenBatch) -> Tensor:
-        """Return a vector of each row as the encoder has it, (rows, hidden)."""
+        """Encode and pool filled rows, (rows, hidden)."""
         return self._read(backbone(filled, self.need), filled, self)
 
-    def denoised(self, vectors: Tensor, backbone: Backbone, filled: TokenBatch) -> Tensor:
-        """Return vectors of filled rows without that of the template alone, where the pooling subtracts it."""
+    def denoise(self, vectors: Tensor, backbone: Backbone, filled: TokenBatch) -> Tensor:
+        """Subtract the vectors of the empty template from vectors of filled rows, if the pooling says so."""
         if not self.params.denoise or not self.template:
             return vectors
         empty, of_rows = self.template.empty(filled, self.params.denoise)
         return vectors - self.read(backbone, empty)[of_rows]
 
     def __call__(self, backbone: Backbone, batch: TokenBatch) -> Tensor:
-        """Return a vector of each tokenised text, (rows, hidden), before any head."""
-        filled = self.filled(batch)
-        return self.denoised(self.read(backbone, filled), backbone, filled)
+        """Return the vectors of tokenised sentences, (rows, hidden), before any head."""
+        filled = self.fill(batch)
+        return self.denoise(self.read(backbone, filled), backbone, filled)
 
 
 def first_token(hidden: Hidden, batch: TokenBatch, pooling: SentencePooling) -> Tensor:
@@ -90,16 +102,16 @@ def first_token(hidden: Hidden, batch: TokenBatch, pooling: SentencePooling) -> 
 
 
 def last_token(hidden: Hidden, batch: TokenBatch, pooling: SentencePooling) -> Tensor:
-    """Return the state of the last token, a special one where the tokenizer ends texts with it."""
+    """Return the state of the last token, including a special token at the end."""
     return hidden.last.index_select(0, batch.last)
 
 
 def mean(hidden: Hidden, batch: TokenBatch, pooling: SentencePooling) -> Tensor:
-    """Return the mean over all tokens of the mean of the states."""
+    """Return the mean over all tokens, of one hidden state or of the mean of several."""
     return batch.mean(torch.stack(hidden.states).mean(0) if len(hidden.states) > 1 else hidden.last)
 
 
 def mask(hidden: Hidden, batch: TokenBatch, pooling: SentencePooling) -> Tensor:
-    """Return the state of the template's mask."""
+    """Return the state of the mask in the template."""
     assert pooling.template is not None
     return hidden.last.index_select(0, pooling.template.masks(batch))

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from replicse.encoder.folders import RECORDS, write_record
-from replicse.encoder.heads import stored_head
+from replicse.encoder.heads import load_head
 from replicse.encoder.library import list_code
 from replicse.encoder.modules import ORIGINAL, has_modules, list_modules, transformer_folder
 from replicse.encoder.opening import open_backbone
@@ -62,7 +62,7 @@ def _write_transformer(transformer: Path, out: Path) -> None:
     with tempfile.TemporaryDirectory() as temporary:
         theirs.save_pretrained(temporary)
         tokenizer.save(f"{temporary}/{TOKENIZER}")
-        backbone.save(out, stored_head(transformer), Path(temporary, TOKENIZER))
+        backbone.save(out, load_head(transformer), Path(temporary, TOKENIZER))
 
 
 def _write_placeholders(out: Path) -> None:

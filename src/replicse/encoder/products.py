@@ -1,4 +1,4 @@
-"""How a GPU computes the matrix products of fp32 values: exactly, or in TF32."""
+"""Matrix products of fp32 values on a GPU: exact, or in TF32."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,16 +10,16 @@ AMPERE = (8, 0)
 
 
 def has_tf32(device: torch.device) -> bool:
-    """Return whether a device computes products in TF32."""
+    """Return whether a device supports TF32."""
     return device.type == "cuda" and torch.cuda.get_device_capability(device) >= AMPERE
 
 
 @contextmanager
 def matrix_products(precision: str) -> Iterator[None]:
-    """Compute fp32 matrix products of a GPU in TF32 in the block, or exactly for every other precision.
+    """Compute fp32 matrix products in the block in TF32 if `precision` is "tf32", otherwise exactly.
 
-    TF32 has the 10 bits of fp16's fraction and the range of fp32. torch computed "fp32" products in it by default from
-    1.7 to 1.11 (torch docs, CUDA semantics, "TensorFloat-32 on Ampere").
+    TF32 has the 10-bit fraction of fp16 and the range of fp32. From torch 1.7 to 1.11 it was the default for "fp32"
+    products (torch docs, CUDA semantics, "TensorFloat-32 on Ampere").
     """
     before = torch.get_float32_matmul_precision()
     torch.set_float32_matmul_precision("high" if precision == "tf32" else "highest")

@@ -1,4 +1,4 @@
-"""Sentences to vectors: every distinct one is tokenised and encoded once, in batches of similar length."""
+"""Encode sentences as vectors: each distinct sentence once, in batches of similar length."""
 
 import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -16,7 +16,7 @@ from replicse.data.tokenizer import load_tokenizer
 from replicse.encoder.backbone import Backbone
 from replicse.encoder.batch import TokenBatch
 from replicse.encoder.folders import check_folder, encoder_folder
-from replicse.encoder.heads import SentenceHead, random_head, stored_head
+from replicse.encoder.heads import SentenceHead, load_head, random_head
 from replicse.encoder.huggingface import UNLIMITED
 from replicse.encoder.modules import ORIGINAL, has_modules, list_modules, transformer_folder
 from replicse.encoder.opening import open_backbone
@@ -30,26 +30,34 @@ from replicse.registry.encoders import MAX_LENGTH, Engine
 from replicse.registry.poolings import Own, PoolingParameters, pooling_of
 from replicse.runtime.devices import device_for
 from replicse.runtime.memory import give_back
+from replicse.runtime.progress import follow_encoding
 
 log = logging.getLogger(__name__)
-# Padded tokens of one batch: a CPU wants its working set in the cache, a GPU wants to be full.
+# Padded tokens of a batch: few on a CPU to fit into its cache, many on a GPU to use it fully.
 BATCH_TOKENS = {"cpu": 2048, "cuda": 65536}
 _TOKENISED_AT_ONCE = 4096
-# Where the variance of all vectors is this share of their mean square, they differ by a millionth of their length,
-# which is what fp32 rounds in a few layers: any score would rank rounding. The least share of all encoders of the
-# embedded and the compact study is 0.18, that of a random encoder behind a projector whose running means are not yet
-# there 1e-8: no honest run comes near, be it without dropout or without a term of variance.
+# The least variance of vectors as a share of their mean square. With this share, vectors differ by a millionth of their
+# length, which is the rounding error of fp32 in a few layers, and scores would depend on rounding. The smallest share
+# in the embedded and compact studies is 0.18, and 1e-8 for a random encoder with an untrained projector.
 COLLAPSED = 1e-12
-# After so many batches glibc gives back what layers freed: batches of other shapes do not fit in there.
-# That was 600 of the 1,040 MiB of the seven STS sets at 6x384. To map each block apart costs a quarter of the time.
+# Number of batches after which glibc returns freed memory to the system, because batches of other shapes cannot reuse
+# it: 600 of 1,040 MiB for the seven STS sets at 6x384. Mapping each block separately would cost a quarter of the time.
 _GIVEN_BACK_EVERY = 16
 
 
 class SentenceEncoder:
-    """Encode sentences with one pooling; every distinct sentence once, length-sorted.
+    """Encode sentences with one pooling, each distinct sentence once, sorted by length.
 
-    Sentences that become the same tokens (case and spacing, for an uncased encoder) share one vector. Vectors
-    are kept over calls; `forget` drops them when the weights have changed.
+    Sentences with equal tokens (e.g. in upper and lower case for an uncased encoder) share a vector. Vectors are
+    cached; call `forget` after the weights have changed.
+
+    Args:
+        backbone: the encoder.
+        head: the sentence head, used if the pooling has a head.
+        tokenizer: the tokenizer, or its file.
+        pooling: the pooling.
+        max_length: the number of tokens to truncate rows to.
+        normalised: whether to normalise vectors.
     """
 
     def __init__(
@@ -69,8 +77,8 @@ class SentenceEncoder:
         special = self.tokenizer.num_special_tokens_to_add(is_pair=False)
         check_length(max_length, special)
         self.read = SentencePooling(pooling, backbone, self.tokenizer)
-        self.tokenizer.enable_truncation(self.read.sentence_tokens(self.max_length))
-        # Ids may have gaps: the number of tokens says less than the largest of them.
+        self.tokenizer.enable_truncation(self.read.max_sentence_tokens(self.max_length))
+        # Ids may have gaps, so the largest id counts and not the number of tokens.
         largest = max(self.tokenizer.get_vocab().values(), default=0)
         if largest >= backbone.vocabulary:
             raise BadInput(
@@ -92,23 +100,27 @@ class SentenceEncoder:
         device: str | None = None,
         engine: Engine = "auto",
     ) -> "SentenceEncoder | LibraryEncoder":
-        """Open the encoder of a folder or a hub id (`name/model[@revision]`) as its own library reads it.
-
-        It is computed in fp32, whatever precision its weights are stored in.
+        """Load the encoder of a folder or a hub id in fp32.
 
         Args:
-            folder_or_hub_id: of transformers, sentence-transformers, peft or model2vec.
-            pooling: by default (or "own") a folder of sentence-transformers is read by its modules, any other one by
-                `cls`. With a pooling, the transformer alone is read.
-            max_length: tokens at which a row is cut; by default the folder's own, 512 at most with a pooling.
-            device: by default the first GPU if there is one.
-            engine: `auto`, or the only engine that may read it.
+            folder_or_hub_id: a folder of transformers, sentence-transformers, peft or model2vec, or a hub id
+                (`name/model[@revision]`).
+            pooling: the pooling of the transformer. Default (or "own"): the modules of a sentence-transformers folder,
+                `cls` for other folders.
+            max_length: the number of tokens to truncate rows to; default: the folder's own, at most 512 with a pooling.
+            device: the device; default: the first GPU if there is one.
+            engine: `auto`, or the engine to use.
 
         Returns:
-            The encoder; a LibraryEncoder if only sentence-transformers computes it.
+            The encoder, a LibraryEncoder if only sentence-transformers can compute it.
 
         Raises:
-            BadInput: the pooling needs a head that was not stored, or nobody can read the folder.
+            BadInput: the pooling needs a head that is not stored, or no engine can load the folder.
+
+        Example:
+            >>> encoder = SentenceEncoder.open("my-encoder", pooling="mean")
+            >>> encoder.encode(["A man is playing a guitar."]).shape
+            (1, 384)
         """
         folder = encoder_folder(folder_or_hub_id)
         named = pooling_of(pooling) if pooling else None
@@ -119,7 +131,7 @@ class SentenceEncoder:
             check_folder(folder)
             return cls._open_declared(original, max_length, device, engine)
         if original != folder and named == pooling_of("cls"):
-            # What a row of a study reads if it names no pooling.
+            # "cls" is the default of a row in a study.
             raise BadInput(f"{folder}: declares a pooling of its own; write pooling: own, or another by name")
         if named is not None and has_modules(folder):
             log.info("%s: using pooling %s (--pooling), not the folder's modules.json", folder, named)
@@ -136,7 +148,7 @@ class SentenceEncoder:
         engine: Engine,
         normalised: bool = False,
     ) -> "SentenceEncoder":
-        """Return the encoder of a transformer's folder."""
+        """Load the encoder of a transformer's folder."""
         backbone = open_backbone(folder, engine)
         tokenizer, special, longest = folder_tokenizer(folder)
         if special is not None:
@@ -162,7 +174,7 @@ class SentenceEncoder:
         device: str | None,
         engine: Engine,
     ) -> "SentenceEncoder | LibraryEncoder":
-        """Return a folder of sentence-transformers as that library reads it, by an engine that gives its vectors."""
+        """Load a folder of sentence-transformers, with an engine that computes equal vectors if there is one."""
         library = open_library_encoder(folder, str(device_for(device)), max_length)
         first = list_modules(folder)[0].kind
         try:
@@ -172,7 +184,7 @@ class SentenceEncoder:
             why = "no engine gives its vectors" if first == "Transformer" else f"its first module is {first}"
         except UnusableWeights:
             raise
-        # Whatever fails here, the library has encoded the probe.
+        # All errors: the library can encode the probe, so it is used instead.
         except Exception as error:
             why = one_line(error)
         if engine != "auto":
@@ -185,9 +197,9 @@ class SentenceEncoder:
     def _open_equal(
         cls, folder: Path, library: LibraryEncoder, device: str | None, engine: Engine
     ) -> "SentenceEncoder | None":
-        """Return an encoder of an engine that gives the vectors of the library; None if no engine does.
+        """Load an encoder whose engine computes the vectors of the library, or return None if there is no such engine.
 
-        Its weights are read also if there is no hope, because the library says nothing of those without a place.
+        Weights are loaded in any case, because the library does not report weights that do not fit.
         """
         declared = read_declared(library.model)
         transformer = transformer_folder(folder)
@@ -206,21 +218,23 @@ class SentenceEncoder:
         return encoder
 
     def reload(self, folder: Path, head_seed: int = 0) -> None:
-        """Take the weights of another checkpoint of the same run; tokens are kept.
+        """Load the weights of another checkpoint of the same run; tokens stay cached.
 
-        A random head is none of the checkpoint's: it is drawn again from `head_seed`.
+        Args:
+            folder: the folder of the checkpoint.
+            head_seed: the seed of a random head, which is not part of a checkpoint.
         """
         self.backbone.load_state_dict(open_backbone(folder, self.backbone.engine).state_dict())
         self._open_head(folder, head_seed)
         self.forget()
 
     def _open_head(self, folder: Path, seed: int = 0) -> None:
-        """Take the head that the pooling applies from a folder, or draw it; BadInput where it is not stored."""
-        hidden, wanted = self.backbone.hidden, self.pooling.head
-        if wanted == "random":
+        """Load the head of the pooling from a folder or initialise it; raise BadInput if it is not stored."""
+        hidden, kind = self.backbone.hidden, self.pooling.head
+        if kind == "random":
             self.head = random_head(hidden, seed).to(self.device)
-        elif wanted:
-            head = stored_head(folder)
+        elif kind:
+            head = load_head(folder)
             if head is None:
                 raise BadInput(
                     f"{folder}: no head (pooler.dense) is stored there; choose a pooling without, such as cls"
@@ -232,59 +246,59 @@ class SentenceEncoder:
             self.head = head.to(self.device)
 
     def encode(self, sentences: Sequence[str]) -> np.ndarray:
-        """Return float32 vectors (n, width) in the order of the sentences; of one text, a vector (width,)."""
+        """Encode sentences as float32 vectors (n, width), in their order, or one string as a vector (width,)."""
         return self([sentences])[0] if isinstance(sentences, str) else self(sentences)
 
     def __call__(self, sentences: Sequence[str]) -> np.ndarray:
-        """Return float32 vectors (n, width) in the order of the sentences."""
+        """Encode sentences as float32 vectors (n, width), in their order."""
         self.prepare(sentences)
         return np.stack([self._vectors[self._tokens[sentence]] for sentence in sentences])
 
     def prepare(self, sentences: Iterable[str]) -> None:
-        """Encode all sentences that have no vector yet, sorted by length: one pass over several suites."""
+        """Encode all sentences without a cached vector, e.g. the sentences of several suites, sorted by length."""
         distinct = list(dict.fromkeys(sentences))
         self._tokenise([sentence for sentence in distinct if sentence not in self._tokens])
         wanted = {self._tokens[sentence] for sentence in distinct} - self._vectors.keys()
         self._encode(sorted(wanted, key=lambda tokens: (len(tokens), tokens)))
 
     def rows(self, sentences: Iterable[str]) -> list[np.ndarray]:
-        """Return the token ids of each sentence, special ones included, cut at the encoder's length."""
+        """Return the token ids of each sentence with special tokens, truncated to the encoder's length."""
         wanted = list(sentences)
         self._tokenise([sentence for sentence in dict.fromkeys(wanted) if sentence not in self._tokens])
         return [np.frombuffer(self._tokens[sentence], dtype=np.int32) for sentence in wanted]
 
     def forget(self) -> None:
-        """Drop all vectors, because the encoder's weights have changed; tokens are kept."""
+        """Clear cached vectors, because the encoder's weights have changed; tokens stay cached."""
         self._vectors.clear()
 
     def clear(self) -> None:
-        """Drop all vectors and tokens, because there are more sentences than fit into memory."""
+        """Clear cached vectors and tokens, because more sentences do not fit into memory."""
         self.forget()
         self._tokens.clear()
 
     def collapsed(self) -> str:
-        """Return why no number can be drawn from the vectors that are kept; blank where they differ, or are none."""
+        """Return an error message if all cached vectors are equal but for rounding, otherwise an empty string."""
         vectors = np.array([*self._vectors.values()], dtype=np.float64)
         if len(vectors) < 2 or not np.isfinite(vectors).all():
-            return ""  # what is not finite has its own reasons where it is scored
+            return ""  # scores of vectors that are not finite have their own errors
         spread = vectors.var(axis=0).sum() / max((vectors**2).sum(axis=1).mean(), np.finfo(float).tiny)
+        if spread >= COLLAPSED:
+            return ""
         return (
             f"the encoder has collapsed, the vectors of {len(vectors):,} sentences are one (their variance is"
             f" {spread:.0e} of their mean square)"
-            if spread < COLLAPSED
-            else ""
         )
 
     def _tokenise(self, sentences: list[str]) -> None:
         for start in range(0, len(sentences), _TOKENISED_AT_ONCE):
             some = sentences[start : start + _TOKENISED_AT_ONCE]
             texts = [self.pooling.text(sentence) for sentence in some]
+            least = self.backbone.min_length
             for sentence, encoding in zip(some, self.tokenizer.encode_batch_fast(texts), strict=True):
-                if len(encoding.ids) < self.backbone.min_length:
-                    least = self.backbone.min_length
-                    problem = (
-                        "no token" if least == 1 else f"{len(encoding.ids)} tokens, of at least {least},"
-                    )
+                if len(encoding.ids) < least:
+                    problem = "no token"
+                    if least > 1:
+                        problem = f"{len(encoding.ids)} tokens, of at least {least},"
                     raise BadInput(
                         f"the text {excerpt(sentence)} has {problem} for this tokenizer; leave it out"
                     )
@@ -299,25 +313,28 @@ class SentenceEncoder:
         for part in parts:
             part.eval()
         rows = [np.frombuffer(key, dtype=np.int32) for key in keys]
-        # Copied from the device once at the end, so that a GPU never waits for the packing of the next batch.
+        # Copied from the device only once, so that packing the next batch does not wait for a GPU.
         vectors = torch.cat([self._encode_batch(some) for some in self.batches(rows)]).cpu().numpy()
         for part, before in zip(parts, training, strict=True):
             part.train(before)
         self._vectors.update(zip(keys, vectors, strict=True))
 
     def batches(self, rows: list[np.ndarray]) -> Iterator[list[np.ndarray]]:
-        """Yield runs of length-sorted rows whose padded size stays within `batch_tokens`.
+        """Split length-sorted rows into batches with a padded size of at most `batch_tokens`.
 
-        A run that is half full ends where longer rows begin: rows of one length need no padding and no mask. Where
-        padding changes vectors, every run does.
+        A batch that is at least half full ends before longer rows, because rows of equal length need no padding. If
+        padding changes vectors, every batch has rows of equal length.
         """
+        return follow_encoding(self._cut(rows), sum(map(len, rows)))
+
+    def _cut(self, rows: list[np.ndarray]) -> Iterator[list[np.ndarray]]:
         start, least = 0, self.pooling.padded_to
         lengths = [max(len(row), least) for row in rows]
         for stop, following in enumerate(lengths[1:], 1):
             size, longest = stop - start, lengths[stop - 1]
-            full = (size + 1) * following > self.batch_tokens
-            enough = self.backbone.alone or 2 * size * longest >= self.batch_tokens
-            if full or (following > longest and enough):
+            is_full = (size + 1) * following > self.batch_tokens
+            may_end = self.backbone.alone or 2 * size * longest >= self.batch_tokens
+            if is_full or (following > longest and may_end):
                 yield rows[start:stop]
                 start = stop
         yield rows[start:]

@@ -13,7 +13,7 @@ import torch
 from replicse.checked import excerpt
 from replicse.encoder.folders import MODULES
 from replicse.encoder.huggingface import UNLIMITED, longest_row
-from replicse.encoder.library import list_code, opening
+from replicse.encoder.library import list_code, name_broken_json
 from replicse.encoder.modules import check_modules, is_model2vec, list_modules
 from replicse.encoder.proof import equal
 from replicse.encoder.tokenizer import PROBE, check_length
@@ -60,7 +60,7 @@ class LibraryEncoder(CallableVectors):
         self.batch_size = 1 if self.alone else _BATCH_SIZE
 
     def encode(self, sentences: Sequence[str]) -> np.ndarray:
-        """Return float32 vectors (n, width) in the order of the sentences; of one text, a vector (width,)."""
+        """Encode sentences as float32 vectors (n, width), in their order, or one string as a vector (width,)."""
         return self([sentences])[0] if isinstance(sentences, str) else self(sentences)
 
     def _encode_batch(self, sentences: Sequence[str]) -> np.ndarray:
@@ -78,7 +78,10 @@ class LibraryEncoder(CallableVectors):
         return vectors.astype(np.float32)
 
     def _encode_probe(self) -> tuple[list[str], np.ndarray]:
-        """Return the probe sentences the model can encode, and their vectors; BadInput if the first one fails."""
+        """Return the probe sentences that the model can encode and their vectors.
+
+        Raises BadInput if it cannot encode the first.
+        """
         texts, vectors = [PROBE[0]], [self._encode_batch(PROBE[:1])]
         for text in PROBE[1:]:
             try:
@@ -117,11 +120,13 @@ def open_library_encoder(folder: Path, device: str, max_length: int | None) -> L
         )
     check_modules(folder)
     problem = f"{folder}: sentence-transformers cannot open it"
-    code = [name for module in list_modules(folder) for name in list_code(module.place)]
+    code: list[str] = []
+    for module in list_modules(folder):
+        code += list_code(module.place)
     remedy = (
         f"code of the folder is not run ({', '.join(code)})" if code else f"copy all that {MODULES} names"
     )
-    with refusing(problem, remedy), opening(folder):
+    with refusing(problem, remedy), name_broken_json(folder):
         model = _load_model(folder, device)
     _cut_rows(model, folder, max_length)
     return LibraryEncoder(model, str(folder))

@@ -1,4 +1,4 @@
-"""Encoder folders on disk: configuration, weights and tokenizer, as Hugging Face lays them out."""
+"""Encoder folders on disk in the format of Hugging Face: configuration, weights and tokenizer."""
 
 import shutil
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ from replicse.errors import BadInput, MissingData, one_line
 from replicse.files import atomic_write, below, check_fetched, check_there, not_written, read_json, write_json
 from replicse.registry.artefacts import CONFIG, TOKENIZER, TOKENIZER_CONFIG, WEIGHTS
 
-# Formats of weights that are not read, by how their files end.
+# Formats of weights that are not supported, by suffix.
 OTHER_FORMATS = {
     ".onnx": "ONNX",
     ".xml": "OpenVINO",
@@ -27,9 +27,9 @@ OTHER_FORMATS = {
     ".gguf": "GGUF",
 }
 KINDS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
-# Where training code puts the weights in a dictionary that also holds the optimiser and counts.
+# Keys of the weights in checkpoints that also contain the optimiser and counts.
 STATE_DICTS = ("state_dict", "model_state_dict", "model", "module")
-# Our names -> those of a checkpoint, several where one matrix here holds what they hold apart.
+# Our name of a weight -> its names in a checkpoint; several if they are concatenated in one matrix.
 Names = Mapping[str, tuple[str, ...]]
 
 
@@ -55,17 +55,16 @@ def weight_files(folder: Path) -> list[Path]:
     Raises:
         MissingData: there is no such file; the error names weights in another format.
     """
-    places = [folder / f"{name}{end}" for name in READABLE for end in ("", ".index.json")]
+    places: list[Path] = []
+    for name in READABLE:
+        places += [folder / name, folder / f"{name}.index.json"]
     file = next((place for place in places if place.exists()), None)
     if file is None:
         raise MissingData(_describe_missing_weights(folder))
     if file.suffix != ".json":
         return [file]
-    named = read_json(file).get("weight_map", {})
-    return [
-        file,
-        *(below(folder, name, f"a part that {file.name} names") for name in sorted({*named.values()})),
-    ]
+    parts = {*read_json(file).get("weight_map", {}).values()}
+    return [file, *[below(folder, part, f"a part that {file.name} names") for part in sorted(parts)]]
 
 
 def _describe_missing_weights(folder: Path) -> str:
@@ -102,10 +101,9 @@ def has_weights(folder: Path) -> bool:
 
 
 def read_weights(folder: Path) -> tuple[Path, dict[str, Tensor]]:
-    """Return the file of weights, or the index of several, and what is stored by name.
+    """Return the file of weights, or the index of several files, and the tensors by name.
 
-    `module.`, which DistributedDataParallel puts before every name, is left out. Raises MissingData where there is no
-    such file.
+    The prefix `module.` of DistributedDataParallel is removed. Raises MissingData if there is no file of weights.
     """
     file, *parts = weight_files(folder)
     stored: dict[str, Tensor] = {}
@@ -118,9 +116,9 @@ def read_weights(folder: Path) -> tuple[Path, dict[str, Tensor]]:
 
 
 def read_tensors(file: Path) -> dict[str, Tensor]:
-    """Return the tensors of a file in the format of safetensors or of PyTorch by name.
+    """Load the tensors of a file in the format of safetensors or PyTorch, by name.
 
-    Those of a checkpoint that holds them as its `state_dict` among other things are taken from there.
+    If the file is a checkpoint with a `state_dict`, only the tensors of the `state_dict` are returned.
 
     Raises:
         BadInput: the file cannot be read.
@@ -138,7 +136,7 @@ def read_tensors(file: Path) -> dict[str, Tensor]:
             f"{file}: cannot be read as tensors: it holds pickled Python objects, perhaps a module itself; save its"
             " state_dict, as torch.save(model.state_dict(), file)"
         ) from None
-    # What the readers of two formats raise for bytes that are neither: no narrower class has all of it.
+    # The readers of two formats raise errors of many classes for a broken file.
     except Exception as error:
         why = one_line(error)
         raise BadInput(f"{file}: cannot be read ({why}); it is cut, or of another format") from None
@@ -162,7 +160,7 @@ def read_tensors(file: Path) -> dict[str, Tensor]:
 
 
 def check_finite(module: nn.Module, place: Path) -> None:
-    """Raise BadInput where a weight is not finite: every score would be undefined."""
+    """Raise BadInput if a weight is not finite, because every score would be undefined."""
     for name, value in module.state_dict().items():
         if value.is_floating_point() and not value.isfinite().all():
             raise BadInput(
@@ -171,13 +169,26 @@ def check_finite(module: nn.Module, place: Path) -> None:
             )
 
 
-def both_parts(ours: str, *theirs: str) -> dict[str, tuple[str, ...]]:
-    """Return the names of weight and bias of a module that has both."""
-    return {f"{ours}.{part}": tuple(f"{name}.{part}" for name in theirs) for part in ("weight", "bias")}
+def weight_and_bias(ours: str, *theirs: str) -> dict[str, tuple[str, ...]]:
+    """Return the names of weight and bias of a module in checkpoints, by our names."""
+    return {
+        f"{ours}.weight": tuple(f"{name}.weight" for name in theirs),
+        f"{ours}.bias": tuple(f"{name}.bias" for name in theirs),
+    }
 
 
-def fill(module: nn.Module, names: Names, stored: Mapping[str, Tensor], file: Path) -> None:
-    """Give a module made on the meta device its weights; torch.cat copies them out of the mapped file."""
+def load_weights(module: nn.Module, names: Names, stored: Mapping[str, Tensor], file: Path) -> None:
+    """Load stored weights into a module on the meta device.
+
+    Args:
+        module: the module.
+        names: names of stored weights, by the names of the module's weights.
+        stored: stored weights by name; torch.cat copies them out of the memory-mapped file.
+        file: the file, for errors.
+
+    Raises:
+        BadInput: if a weight is missing or has another shape.
+    """
     shapes = {name: value.shape for name, value in module.state_dict().items()}
     values = {}
     for ours, theirs in names.items():
@@ -194,18 +205,18 @@ def fill(module: nn.Module, names: Names, stored: Mapping[str, Tensor], file: Pa
     module.load_state_dict(values, assign=True)
 
 
-def named(module: nn.Module, names: Names) -> dict[str, Tensor]:
-    """Return a module's weights under a checkpoint's names, each with its own memory."""
+def export_weights(module: nn.Module, names: Names) -> dict[str, Tensor]:
+    """Return copies of a module's weights by their names in a checkpoint, float32, on the CPU."""
     weights = module.state_dict()
-    return {
-        name: part.detach().float().cpu().clone()
-        for ours, theirs in names.items()
-        for name, part in zip(theirs, weights[ours].chunk(len(theirs)), strict=True)
-    }
+    exported: dict[str, Tensor] = {}
+    for ours, theirs in names.items():
+        for name, part in zip(theirs, weights[ours].chunk(len(theirs)), strict=True):
+            exported[name] = part.detach().float().cpu().clone()
+    return exported
 
 
 def save_tensors(file: Path, tensors: Mapping[str, Tensor], **metadata: str) -> None:
-    """Write tensors as safetensors atomically; Failed where the disk does not take them."""
+    """Write tensors as safetensors atomically; raise Failed if the disk is full."""
     with atomic_write(file) as temporary:
         try:
             save_file(dict(tensors), temporary, metadata or None)
@@ -220,7 +231,7 @@ def write_folder(
     tokenizer_file: Path,
     max_length: int,
 ) -> None:
-    """Write weights, config.json and a copy of the tokenizer, whose settings are made where it has none."""
+    """Write weights, config.json and a copy of the tokenizer, with default settings if it has none."""
     save_tensors(folder / WEIGHTS, weights, format="pt")
     with atomic_write(folder / TOKENIZER) as temporary:
         shutil.copyfile(tokenizer_file, temporary)

@@ -1,4 +1,4 @@
-"""Heads that predict the labels of a task from sentence vectors: made from their parameters, kept with an encoder."""
+"""Heads that predict the labels of a task from sentence vectors, saved with an encoder."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -17,17 +17,17 @@ from replicse.registry.encoders import TaskHead as TaskHeadParameters
 from replicse.registry.terms import LabelledParameters, TermParameters
 
 SETTINGS, WEIGHTS = "task_heads.json", "task_heads.safetensors"
-RATED = 5.0  # human ratings of similarity go from 0 to 5
+RATED = 5.0  # the largest human rating of similarity; the smallest is 0
 
 
 class TaskHeads(Checked):
-    """What `task_heads.json` holds: the parameters of each head by its task."""
+    """The content of `task_heads.json`: the parameters of each head by task."""
 
     heads: dict[Id, TaskHeadParameters]
 
 
 class Classifier(nn.Module):
-    """One linear layer on the vectors of a sentence, or of two side by side."""
+    """A linear layer on the vector of a sentence, or on the concatenated vectors of two."""
 
     def __init__(self, settings: ClassifierHead, width: int) -> None:
         super().__init__()
@@ -41,13 +41,13 @@ class Classifier(nn.Module):
         return self.linear(torch.cat(vectors, dim=-1))
 
     def label(self, *vectors: Tensor) -> Tensor:
-        """Return the likeliest class of each row, (rows,)."""
+        """Return the most likely class of each row, (rows,)."""
         logits = self(*vectors)
         return (logits[:, 0] > 0).long() if self.settings.classes == 1 else logits.argmax(-1)
 
 
 class Similarity(nn.Module):
-    """The scaled cosine of two sentence vectors; it has no weights."""
+    """The scaled cosine of two sentence vectors, without weights."""
 
     def __init__(self, settings: SimilarityHead, width: int) -> None:
         super().__init__()
@@ -55,17 +55,17 @@ class Similarity(nn.Module):
 
     def forward(self, first: Tensor, second: Tensor) -> Tensor:
         """Return ratings, (rows,)."""
-        return RATED * scaled(F.cosine_similarity(first, second, dim=-1), self.settings.scaling)
+        return RATED * scale_cosines(F.cosine_similarity(first, second, dim=-1), self.settings.scaling)
 
 
-def settings_of(head: nn.Module) -> TaskHeadParameters:
-    """Return the parameters that a head was made from."""
+def head_settings(head: nn.Module) -> TaskHeadParameters:
+    """Return the parameters of a head."""
     assert isinstance(head, Classifier | Similarity)
     return head.settings
 
 
-def scaled(cosine: Tensor, scaling: str) -> Tensor:
-    """Return cosines on the scale 0 to 1 (see `SimilarityHead`)."""
+def scale_cosines(cosine: Tensor, scaling: str) -> Tensor:
+    """Scale cosines to the range 0 to 1 (see `SimilarityHead`)."""
     match scaling:
         case "sigmoid":
             return cosine.sigmoid()
@@ -81,49 +81,54 @@ def scaled(cosine: Tensor, scaling: str) -> Tensor:
 
 
 def make_task_head(settings: TaskHeadParameters, width: int) -> nn.Module:
-    """Return a freshly drawn head for sentence vectors of a width."""
-    return (
-        Classifier(settings, width) if isinstance(settings, ClassifierHead) else Similarity(settings, width)
-    )
+    """Create a head with random weights for sentence vectors of size `width`."""
+    if isinstance(settings, ClassifierHead):
+        return Classifier(settings, width)
+    return Similarity(settings, width)
 
 
-def task_heads(terms: Iterable[TermParameters], width: int, kept: nn.ModuleDict) -> nn.ModuleDict:
-    """Return a head for each task of some terms: the one to keep of that task, or a fresh one where there is none.
+def collect_task_heads(terms: Iterable[TermParameters], width: int, kept: nn.ModuleDict) -> nn.ModuleDict:
+    """Return a head for each task of some terms: the head to keep, or a new one.
 
-    Raises BadInput where the one to keep has other parameters.
+    Args:
+        terms: the terms of a run.
+        width: size of the sentence vectors.
+        kept: heads to keep, by task.
+
+    Raises:
+        BadInput: if two terms need different heads of a task, or the head to keep has other parameters.
     """
-    made = nn.ModuleDict()
+    heads = nn.ModuleDict()
     for term in terms:
         settings = term.task_head()
         if not isinstance(term, LabelledParameters) or settings is None:
             continue
         task = term.task
-        if task in made and settings_of(made[task]) != settings:
+        if task in heads and head_settings(heads[task]) != settings:
             raise BadInput(
                 f"objective: two terms want different heads of task {task}; name one of them otherwise"
             )
-        if task in kept and settings_of(kept[task]) != settings:
+        if task in kept and head_settings(kept[task]) != settings:
             raise BadInput(
-                f"objective: the head to keep of task {task} is a {settings_of(kept[task]).plain()}, not a"
+                f"objective: the head to keep of task {task} is a {head_settings(kept[task]).plain()}, not a"
                 f" {settings.plain()}; take init.keep_head away from the run or fix its term {term.term}"
             )
-        if task not in made:
-            made[task] = kept[task] if task in kept else make_task_head(settings, width)
-    return made
+        if task not in heads:
+            heads[task] = kept[task] if task in kept else make_task_head(settings, width)
+    return heads
 
 
 def save_task_heads(folder: Path, heads: nn.ModuleDict) -> None:
-    """Write the heads into an encoder folder; nothing where there are none."""
+    """Save task heads in an encoder folder, if there are any."""
     if heads:
-        write_json(
-            folder / SETTINGS, {"heads": {task: settings_of(head).plain() for task, head in heads.items()}}
-        )
+        settings = {task: head_settings(head).plain() for task, head in heads.items()}
+        write_json(folder / SETTINGS, {"heads": settings})
         weights = {name: value.detach().cpu().clone() for name, value in heads.state_dict().items()}
         save_tensors(folder / WEIGHTS, weights)
 
 
-def stored_task_heads(folder: Path, width: int) -> nn.ModuleDict:
-    """Return the heads that an encoder folder holds, on the CPU; BadInput where they cannot be read."""
+def load_task_heads(folder: Path, width: int) -> nn.ModuleDict:
+    """Load the task heads of an encoder folder on the CPU; raise BadInput if they cannot be loaded."""
     file = folder / SETTINGS
     if not file.is_file():
         return nn.ModuleDict()

@@ -1,4 +1,4 @@
-"""Templates: the tokens around a sentence, put there when a batch is encoded, so that one store serves all of them."""
+"""Templates around sentences, added when a batch is encoded so that all templates use the same token store."""
 
 import torch
 from tokenizers import Tokenizer
@@ -11,10 +11,18 @@ from replicse.errors import BadInput
 
 
 class Template:
-    """A text with a place for a sentence, as tokens: those before it and those after it, special ones at both ends.
+    """The tokens of a template before and after the sentence, with special tokens at both ends.
 
-    A sentence is tokenised by itself and cut to what fits with the `length` tokens of the template; blanks before its
-    place are dropped. Raises BadInput where the tokenizer has no mask that the template names, or nothing fits.
+    A sentence is tokenised by itself and truncated so that it fits with the `length` tokens of the template. Blanks
+    before the sentence are removed from the template.
+
+    Args:
+        text: the template, with `{text}` and possibly `{mask}`.
+        tokenizer: the tokenizer of the encoder.
+        backbone: the encoder.
+
+    Raises:
+        BadInput: if the template has `{mask}` and the tokenizer has no mask token, or no sentence fits.
     """
 
     def __init__(self, text: str, tokenizer: Tokenizer, backbone: Backbone) -> None:
@@ -23,45 +31,57 @@ class Template:
         special = tokenizer.encode("a")
         added = special.special_tokens_mask
         self.start, self.end = added.index(0), added[::-1].index(0)
-        parts = [tokenizer.encode(part, add_special_tokens=False).ids for part in (before.rstrip(), after)]
-        self.before = special.ids[: self.start] + parts[0]
-        self.after = parts[1] + special.ids[len(added) - self.end :]
+        ids_before = tokenizer.encode(before.rstrip(), add_special_tokens=False).ids
+        ids_after = tokenizer.encode(after, add_special_tokens=False).ids
+        self.before = special.ids[: self.start] + ids_before
+        self.after = ids_after + special.ids[len(added) - self.end :]
         self.length = len(self.before) + len(self.after)
-        self.most, self.first_position = self.room(backbone.max_length), backbone.first_position
-        # From the start of a row where the mask comes before the sentence, else from its end, below 0.
-        masks = [(*self.before, *self.after).index(tokenizer.token_to_id(mask))] if mask else []
-        self.mask = next((place if place < len(self.before) else place - self.length for place in masks), 0)
+        self.most, self.first_position = (
+            self.max_sentence_tokens(backbone.max_length),
+            backbone.first_position,
+        )
+        # Counted from the start of a row if the mask is before the sentence, otherwise negative from its end.
+        self.mask = 0
+        if mask:
+            self.mask = (*self.before, *self.after).index(tokenizer.token_to_id(mask))
+            if self.mask >= len(self.before):
+                self.mask -= self.length
 
-    def room(self, longest: int) -> int:
-        """Return how many tokens of a sentence fit into a row of so many; BadInput where none does."""
+    def max_sentence_tokens(self, longest: int) -> int:
+        """Return the most tokens of a sentence in a row of `longest` tokens; raise BadInput if none fits."""
         if longest <= self.length:
             raise BadInput(
                 f"the template has {self.length} tokens, and no sentence fits next to it into {longest}; shorten it"
             )
         return longest - self.length
 
-    def filled(self, batch: TokenBatch) -> TokenBatch:
-        """Return tokenised sentences in the template."""
+    def fill(self, batch: TokenBatch) -> TokenBatch:
+        """Put tokenised sentences in the template."""
         lengths = (batch.lengths - self.start - self.end).clamp(max=self.most)
         sizes = lengths + self.length
         offsets = offsets_of(sizes)
         within = torch.arange(int(offsets[-1])) - offsets[:-1].repeat_interleave(sizes)
         in_sentence, length = within - len(self.before), lengths.repeat_interleave(sizes)
         first = self.length + self.start + batch.offsets[:-1].repeat_interleave(sizes)
-        # Where each token is read in what follows: the template's, then the sentences'.
+        # Index of each token in the template's tokens followed by the sentences' tokens.
         template = torch.where(in_sentence < 0, within, within - length)
         source = torch.where((in_sentence >= 0) & (in_sentence < length), first + in_sentence, template)
-        every = torch.cat([self._tokens(batch.tokens.device), batch.tokens])
-        copy = (
-            None if batch.copy is None else torch.cat([self._tokens(batch.copy.device), batch.copy])[source]
-        )
-        return TokenBatch(every[source.to(every.device, non_blocking=True)], offsets, copy=copy)
+        copy = None
+        if batch.copy is not None:
+            copy = torch.cat([self._tokens(batch.copy.device), batch.copy])[source]
+        tokens = torch.cat([self._tokens(batch.tokens.device), batch.tokens])
+        return TokenBatch(tokens[source.to(tokens.device, non_blocking=True)], offsets, copy=copy)
 
     def empty(self, filled: TokenBatch, denoise: bool | str = True) -> tuple[TokenBatch, Tensor]:
-        """Return the template alone, its tokens placed as around a sentence, for each length of one in filled rows.
+        """Return the template without a sentence, with the positions that its tokens have in filled rows.
 
-        The second tensor, (rows,), is which of these is that of each row. `denoise` is that of the pooling: "from-zero"
-        counts positions from 0 in every encoder, "unshifted" too, and without a sentence, once for all rows.
+        Args:
+            filled: filled rows.
+            denoise: the value of the pooling. "from-zero" counts positions from 0 in every encoder; "unshifted" too,
+                and leaves no gap for the sentence.
+
+        Returns:
+            One row for each sentence length in `filled`, and for each row of `filled` the number of this row, (rows,).
         """
         shifted = denoise != "unshifted"
         lengths, of_rows = ((filled.lengths - self.length) * shifted).unique(return_inverse=True)
@@ -76,7 +96,7 @@ class Template:
         ), of_rows.to(device, non_blocking=True)
 
     def masks(self, batch: TokenBatch) -> Tensor:
-        """Return the place of the mask of each row of a filled batch, or of the template alone, (rows,)."""
+        """Return the index of the mask of each row of a filled batch or of the empty template, (rows,)."""
         return batch.first + self.mask if self.mask >= 0 else batch.last + 1 + self.mask
 
     def _tokens(self, device: torch.device) -> Tensor:

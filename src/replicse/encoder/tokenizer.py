@@ -1,4 +1,4 @@
-"""Tokenizers of others, as `transformers` reads them, and the texts on which another reading proves equal."""
+"""Tokenizers of foreign folders, loaded by `transformers`, and the texts to compare two implementations on."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,13 +9,13 @@ from tokenizers import Tokenizer
 
 from replicse.data.tokenizer import SpecialIds, TokenizerSettings, load_tokenizer
 from replicse.encoder.folders import is_recorded
-from replicse.encoder.library import list_code, opening, quiet_library
+from replicse.encoder.library import list_code, name_broken_json, quiet_library
 from replicse.errors import BadInput, refusing
 from replicse.registry.artefacts import TOKENIZER, TOKENIZER_CONFIG
 from replicse.registry.digests import digest
 from replicse.registry.encoders import MAX_LENGTH
 
-# What a tokenizer is tried on: cases, accents, scripts, digits, marks, blanks, special tokens, long words, nothing.
+# Texts to compare tokenizers on: cases, accents, scripts, digits, marks, blanks, special tokens, long words, nothing.
 PROBE = (
     "A man is playing a guitar.",
     "The DOG said \"no\" to McDonald's CAT, didn't it?",
@@ -41,29 +41,29 @@ PROBE = (
     "two people are riding a red bike in the big green park near the water " * 4,
 )  # fmt: skip
 COPIED = "copy that of the encoder it was trained from into it"
-CUT = 8  # tokens to which the probe is cut once more: from which end, and what stays
+CUT = 8  # tokens to truncate the probe to, to compare how texts are truncated
 
 
 class CalledTokenizer:
-    """A tokenizer that only its own call reads right, with what is asked of one of the library `tokenizers`."""
+    """A tokenizer of `transformers` with the interface of the library `tokenizers`, if only a call of it is correct."""
 
     def __init__(self, theirs: Any) -> None:
         self.theirs = theirs
         self.longest: int | None = None
 
     def enable_truncation(self, longest: int) -> None:
-        """Cut rows at so many tokens."""
+        """Truncate rows to `longest` tokens."""
         self.longest = longest
 
     def no_truncation(self) -> None:
-        """Leave rows as long as they are."""
+        """Do not truncate rows."""
         self.longest = None
 
     def no_padding(self) -> None:
-        """Do nothing: rows are never padded here."""
+        """Do nothing, because rows are never padded."""
 
     def num_special_tokens_to_add(self, is_pair: bool) -> int:
-        """Return how many special tokens a row has."""
+        """Return the number of special tokens of a row."""
         return int(self.theirs.num_special_tokens_to_add(pair=is_pair))
 
     def get_vocab(self, with_added_tokens: bool = True) -> dict[str, int]:
@@ -71,7 +71,7 @@ class CalledTokenizer:
         return dict(self.theirs.get_vocab())
 
     def token_to_id(self, token: str) -> int | None:
-        """Return the id of a token; None where there is none."""
+        """Return the id of a token, or None if it does not exist."""
         return self.get_vocab().get(token)
 
     def encode(self, text: str, add_special_tokens: bool = True) -> Any:
@@ -80,20 +80,19 @@ class CalledTokenizer:
         return SimpleNamespace(ids=rows["input_ids"], special_tokens_mask=rows["special_tokens_mask"])
 
     def encode_batch_fast(self, texts: Sequence[str]) -> list[Any]:
-        """Return the `ids` of each text, cut where truncation is on."""
-        return [SimpleNamespace(ids=ids) for ids in rows_of(self.theirs, texts, self.longest)]
+        """Return the `ids` of each text, truncated if truncation is enabled."""
+        return [SimpleNamespace(ids=ids) for ids in tokenize_rows(self.theirs, texts, self.longest)]
 
 
-def rows_of(theirs: Any, texts: Sequence[str], longest: int | None = None) -> list[list[int]]:
-    """Return the token ids of texts by the call of a tokenizer of `transformers`, cut at `longest`."""
-    rows: list[list[int]] = theirs(list(texts), truncation=longest is not None, max_length=longest)[
-        "input_ids"
-    ]
+def tokenize_rows(theirs: Any, texts: Sequence[str], longest: int | None = None) -> list[list[int]]:
+    """Return the token ids of texts by a call of a tokenizer of `transformers`, truncated to `longest`."""
+    encoded = theirs(list(texts), truncation=longest is not None, max_length=longest)
+    rows: list[list[int]] = encoded["input_ids"]
     return rows
 
 
 def check_length(max_length: int, special: int, location: str = "") -> None:
-    """Raise BadInput, which begins with `location`, if rows of so many tokens contain only their special ones."""
+    """Raise BadInput, with the prefix `location`, if rows of `max_length` tokens contain only special tokens."""
     if max_length <= special:
         raise BadInput(
             f"{location}max_length is {max_length}, but a row has {special} special tokens; give at least {special + 1}"
@@ -101,23 +100,23 @@ def check_length(max_length: int, special: int, location: str = "") -> None:
 
 
 def read_tokenizer(folder: Path) -> Any:
-    """Return the tokenizer that `AutoTokenizer` makes of a folder; code of the folder is not run.
+    """Load the tokenizer of a folder with `AutoTokenizer`; code in the folder is not run.
 
     Raises:
-        BadInput: no file of a tokenizer is there, for which the library would make one without words.
+        BadInput: the folder has no tokenizer; the library would create one with an empty vocabulary.
     """
     from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
     code = list_code(folder)
     remedy = f"code of the folder is not run ({', '.join(code)})" if code else COPIED
-    with refusing(f"{folder}: transformers cannot open its tokenizer", remedy), opening(folder):
+    with refusing(f"{folder}: transformers cannot open its tokenizer", remedy), name_broken_json(folder):
         try:
             theirs = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
-        # Each family raises what it likes for a broken file.
+        # Families raise errors of different classes for a broken file.
         except Exception:
             if not (folder / TOKENIZER).is_file() or (folder / TOKENIZER_CONFIG).is_file():
                 raise
-            # Without settings the library expects the kind of tokenizer that the family usually has.
+            # Without settings, the library expects the default tokenizer of the family.
             theirs = PreTrainedTokenizerFast(tokenizer_file=str(folder / TOKENIZER))
     files = {*type(theirs).vocab_files_names.values()}
     if files and not any((folder / name).is_file() for name in files | {TOKENIZER}):
@@ -128,48 +127,59 @@ def read_tokenizer(folder: Path) -> Any:
 
 
 def folder_tokenizer(folder: Path) -> tuple[Tokenizer | CalledTokenizer, SpecialIds | None, int]:
-    """Return the tokenizer of an encoder's folder, its special ids if it has all, and its longest row in tokens."""
+    """Load the tokenizer of an encoder folder.
+
+    Returns:
+        The tokenizer, its special ids or None if they are not all known, and the most tokens of a row.
+    """
     if is_recorded(folder):
         longest = TokenizerSettings.read(folder).model_max_length
         return load_tokenizer(folder / TOKENIZER, None), None, int(min(longest, MAX_LENGTH))
     theirs = read_tokenizer(folder)
-    return usable_tokenizer(theirs), special_ids_of(theirs), int(min(theirs.model_max_length, MAX_LENGTH))
+    return usable_tokenizer(theirs), read_special_ids(theirs), int(min(theirs.model_max_length, MAX_LENGTH))
 
 
 def usable_tokenizer(theirs: Any) -> Tokenizer | CalledTokenizer:
-    """Return the fast tokenizer in one of `transformers` where it gives the same ids on the probe, else its call."""
+    """Return the fast tokenizer of a tokenizer of `transformers` if both give the same ids for the probe.
+
+    Otherwise return a wrapper that calls the tokenizer of `transformers`.
+    """
     backend = getattr(theirs, "backend_tokenizer", None)
-    if isinstance(backend, Tokenizer):
-        own = Tokenizer.from_str(backend.to_str())
-        own.no_padding()
-        unusable = refusing(f"{theirs.name_or_path}: its tokenizer reads no text", COPIED)
-        # The library warns of rows that are longer than an encoder takes, which are cut here.
-        with unusable, quiet_library():
-            theirs_by_length = {longest: rows_of(theirs, PROBE, longest) for longest in (None, CUT)}
-        for longest, rows in theirs_by_length.items():
-            own.no_truncation() if longest is None else own.enable_truncation(longest)
-            if [each.ids for each in own.encode_batch(list(PROBE))] != rows:
-                return CalledTokenizer(theirs)
-        own.no_truncation()
-        return own
+    if not isinstance(backend, Tokenizer):
+        return CalledTokenizer(theirs)
+    fast = Tokenizer.from_str(backend.to_str())
+    fast.no_padding()
+    unusable = refusing(f"{theirs.name_or_path}: its tokenizer reads no text", COPIED)
+    # The library warns of rows that are longer than an encoder accepts; they are truncated here.
+    with unusable, quiet_library():
+        complete_rows = tokenize_rows(theirs, PROBE)
+        cut_rows = tokenize_rows(theirs, PROBE, CUT)
+    fast.enable_truncation(CUT)
+    cut_equal = _encode_probe(fast) == cut_rows
+    fast.no_truncation()
+    if cut_equal and _encode_probe(fast) == complete_rows:
+        return fast
     return CalledTokenizer(theirs)
 
 
+def _encode_probe(tokenizer: Tokenizer) -> list[list[int]]:
+    return [encoding.ids for encoding in tokenizer.encode_batch(list(PROBE))]
+
+
 def checked_fast(tokenizer: Tokenizer | CalledTokenizer, folder: Path) -> Tokenizer:
-    """Return a tokenizer that a tokenizer.json can hold, as a training needs it; BadInput for one that it cannot."""
+    """Return the tokenizer if it can be saved as tokenizer.json, which training needs; otherwise raise BadInput."""
     if isinstance(tokenizer, Tokenizer):
         return tokenizer
     raise BadInput(f"{folder}: its tokenizer is none of the library tokenizers; add its {TOKENIZER}")
 
 
 def tokenizer_digest(tokenizer: Tokenizer | CalledTokenizer) -> str:
-    """Return a digest of the vocabulary of a tokenizer and of what it makes of the probe."""
+    """Return a digest of the vocabulary of a tokenizer and of its ids for the probe."""
     ids = [each.ids for each in tokenizer.encode_batch_fast(list(PROBE))]
     return digest([tokenizer.get_vocab(), ids])
 
 
-def special_ids_of(theirs: Any) -> SpecialIds | None:
-    """Return the ids of the special tokens of a tokenizer of `transformers`; None where it lacks one."""
-    return SpecialIds.of(
-        {role: getattr(theirs, f"{role}_token_id", None) for role in SpecialIds.__dataclass_fields__}
-    )
+def read_special_ids(theirs: Any) -> SpecialIds | None:
+    """Return the special ids of a tokenizer of `transformers`, or None if it lacks one."""
+    roles = SpecialIds.__dataclass_fields__
+    return SpecialIds.of({role: getattr(theirs, f"{role}_token_id", None) for role in roles})

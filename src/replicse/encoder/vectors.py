@@ -1,4 +1,4 @@
-"""Vectors of any function of sentences."""
+"""Encoders that are any function of sentences."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
@@ -10,19 +10,19 @@ from replicse.errors import BadInput, one_line
 
 
 class CallableVectors:
-    """Vectors of any function from a list of sentences to an array (n, width); each distinct sentence once."""
+    """Encode sentences with a function from a list of strings to an array (n, width), each distinct sentence once."""
 
     def __init__(self, encode: Callable[[list[str]], Any]) -> None:
         self._encode = encode
         self._vectors: dict[str, np.ndarray] = {}
 
     def __call__(self, sentences: Sequence[str]) -> np.ndarray:
-        """Return float32 vectors (n, width) in the order of the sentences."""
+        """Encode sentences as float32 vectors (n, width), in their order."""
         self.prepare(sentences)
         return np.stack([self._vectors[sentence] for sentence in sentences])
 
     def prepare(self, sentences: Iterable[str]) -> None:
-        """Encode all sentences that have no vector yet.
+        """Encode all sentences without a cached vector.
 
         Raises:
             BadInput: the function does not return one vector of numbers for each sentence.
@@ -39,12 +39,12 @@ class CallableVectors:
         self._vectors.update(zip(distinct, vectors.astype(np.float32), strict=True))
 
     def clear(self) -> None:
-        """Drop all vectors."""
+        """Clear cached vectors."""
         self._vectors.clear()
 
 
 def to_array(vectors: Any) -> np.ndarray:
-    """Return the vectors of a function as one array, tensors of any precision and device included.
+    """Convert the result of a function to one array; tensors may have any dtype and device.
 
     Raises:
         BadInput: they cannot form one array, such as lists of unequal length.
@@ -61,6 +61,6 @@ def to_array(vectors: Any) -> np.ndarray:
 
 
 def _to_numpy(value: Any) -> Any:
-    """Return a tensor as an array, anything else as it is."""
+    """Convert a tensor to an array; return other values unchanged."""
     # NumPy has no bfloat16, and no view of a tensor that requires a gradient.
     return value.detach().float().cpu().numpy() if torch.is_tensor(value) else value

@@ -1,1 +1,1 @@
-"""Evaluation suites: each reads sentence vectors and returns numbers."""
+"""Evaluation suites: each computes numbers from sentence vectors."""

@@ -1,4 +1,4 @@
-"""Bootstrap intervals of rank correlations over pairs."""
+"""Bootstrap confidence intervals of rank correlations over pairs."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -9,21 +9,17 @@ import numpy as np
 from replicse.registry.levels import LEVEL
 
 CELLS_AT_ONCE = 1 << 20
-MOST_ROWS = (
-    100_000  # a thousand resamples of two million pairs take longer than all else that is computed from them
-)
+# A thousand resamples of two million pairs would take longer than all other scores of these pairs.
+MOST_ROWS = 100_000
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """A value and the bounds of its interval."""
+    """A value and the confidence interval."""
 
     value: float
     low: float
     high: float
-
-
-# Rank correlations over pairs
 
 
 def spearman_interval(
@@ -33,13 +29,20 @@ def spearman_interval(
     samples: int = 1000,
     seed: int = 0,
 ) -> Estimate | None:
-    """Return Spearman's correlation (in -1..1) with its percentile bootstrap interval over pairs.
+    """Return Spearman's correlation with a percentile bootstrap interval.
 
-    Of more than `MOST_ROWS` pairs a random part is resampled, and its interval is scaled as standard errors are: by
-    the root of the share of that part.
+    If there are more than `MOST_ROWS` pairs, a random part of them is resampled. The interval is scaled like a
+    standard error, by the square root of the share of the part.
+
+    Args:
+        scores: The scores of n pairs.
+        gold: The gold scores of the pairs.
+        samples: The number of bootstrap resamples over pairs.
+        seed: The seed of the resamples.
 
     Returns:
-        None if one side is constant: a collapsed encoder has no rank correlation.
+        The correlation in [-1, 1], or None if one side is constant, because a collapsed encoder has no rank
+        correlation.
     """
     first, second = _MidRanks(scores), _MidRanks(gold)
     rows = len(first)
@@ -52,21 +55,24 @@ def spearman_interval(
         chosen = np.random.default_rng(seed).choice(rows, MOST_ROWS, replace=False)
         sides = (np.asarray(side)[chosen] for side in (scores, gold))
         part = spearman_interval(*sides, samples=samples, seed=seed)
-        return _scaled(part, value, math.sqrt(MOST_ROWS / rows)) if part else None
+        return _scale_interval(part, value, math.sqrt(MOST_ROWS / rows)) if part else None
     draws = [_spearman(counts, first, second) for counts in _resamples(rows, samples, seed)]
     low, high = np.nanquantile(np.concatenate(draws), [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     return Estimate(value, float(low), float(high))
 
 
-def _scaled(part: Estimate, value: float, factor: float) -> Estimate:
-    """Return the interval of a part, narrower by a factor and moved to the value of all."""
+def _scale_interval(part: Estimate, value: float, factor: float) -> Estimate:
+    """Return the interval of a part, scaled and moved to the full value."""
     low = value + factor * (part.low - part.value)
     high = value + factor * (part.high - part.value)
     return Estimate(value, max(-1.0, low), min(1.0, high))
 
 
 class _MidRanks:
-    """Mean ranks of the rows of a resample, given as counts per row: one sort serves every resample."""
+    """Mean ranks of the rows of resamples, which are counts per row.
+
+    The values are sorted once for all resamples.
+    """
 
     def __init__(self, values: Sequence[float] | np.ndarray) -> None:
         column = np.asarray(values, dtype=np.float64)
@@ -78,13 +84,16 @@ class _MidRanks:
         return len(self.order)
 
     def __call__(self, counts: np.ndarray) -> np.ndarray:
-        """Return the rank of each row in each resample; `counts` and the result are (resamples, rows)."""
+        """Return the rank of each row in each resample.
+
+        Both `counts` and the result have the shape (resamples, rows).
+        """
         sizes = np.add.reduceat(counts[:, self.order], self.starts, axis=1)
         return (np.cumsum(sizes, axis=1) - (sizes - 1) / 2)[:, self.group]
 
 
 def _spearman(counts: np.ndarray, first: _MidRanks, second: _MidRanks) -> np.ndarray:
-    """Return Spearman's correlation per resample; NaN where a side is constant in it."""
+    """Return Spearman's correlation per resample; NaN if a side is constant."""
     middle = (len(first) + 1) / 2
     x, y = first(counts) - middle, second(counts) - middle
     weighted = counts * x
@@ -95,7 +104,10 @@ def _spearman(counts: np.ndarray, first: _MidRanks, second: _MidRanks) -> np.nda
 
 
 def _resamples(rows: int, samples: int, seed: int) -> Iterator[np.ndarray]:
-    """Yield blocks of (resamples, rows): how often each row is drawn in a bootstrap resample."""
+    """Yield blocks of resamples as counts of each row.
+
+    A block has the shape (resamples, rows).
+    """
     generator = np.random.default_rng(seed)
     block = max(1, CELLS_AT_ONCE // rows)
     for start in range(0, samples, block):

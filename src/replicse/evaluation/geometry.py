@@ -1,4 +1,7 @@
-"""Alignment and uniformity of sentence vectors on STS-B (methods 2.4; Wang and Isola 2020)."""
+"""Alignment and uniformity of sentence vectors on STS-B.
+
+Wang and Isola (2020); methods 2.4.
+"""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -6,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from replicse.data.sts import load_sts
+from replicse.data.sts import StsSubset, load_sts
 from replicse.evaluation.suites import Vectors
 
 SPLITS = ("train", "dev", "test")
@@ -16,25 +19,34 @@ _NORM_TOLERANCE = 1e-3
 
 
 def sentences(root: Path, splits: Sequence[str] = SPLITS) -> Iterator[str]:
-    """Yield every sentence of these splits of STS-B, duplicates included."""
+    """Yield every sentence of these splits of STS-B, including duplicates."""
     for split in splits:
         for subset in load_sts(root, "STS-B", split):
             yield from subset.sentences
 
 
+def load_splits(root: Path, splits: Sequence[str]) -> list[StsSubset]:
+    """Load some splits of STS-B."""
+    subsets: list[StsSubset] = []
+    for split in splits:
+        subsets += load_sts(root, "STS-B", split)
+    return subsets
+
+
 def evaluate(root: Path, vectors: Vectors, splits: Sequence[str] = SPLITS) -> dict[str, Any]:
-    """Return alignment, uniformity, n_positive and n_sentences over some splits of STS-B, all by default.
+    """Compute alignment and uniformity on some splits of STS-B.
 
-    SimCSE measures on all of them (methods 2.4), DiffCSE's Table 11 on the test set alone.
+    SimCSE uses all splits (methods 2.4), DiffCSE's Table 11 only the test split. Positive pairs have a score
+    above 4. Vectors are normalised first.
 
-    Positive pairs have a score strictly above 4. Vectors are normalised first; where one cannot be (zero, or
-    not finite), both numbers are None, with the reason under `failures`.
+    Returns:
+        A dict with `alignment`, `uniformity`, `n_positive` and `n_sentences`. If a vector is zero or not
+        finite, both numbers are None and `failures` has the reason.
     """
-    subsets = [subset for split in splits for subset in load_sts(root, "STS-B", split)]
+    subsets = load_splits(root, splits)
     gold = np.concatenate([subset.gold for subset in subsets])
-    first, second = (
-        np.concatenate([vectors(getattr(subset, side)) for subset in subsets]) for side in ("first", "second")
-    )
+    first = np.concatenate([vectors(subset.first) for subset in subsets])
+    second = np.concatenate([vectors(subset.second) for subset in subsets])
     positive = gold > POSITIVE_ABOVE
     result: dict[str, Any] = {
         "alignment": None,
@@ -53,12 +65,30 @@ def evaluate(root: Path, vectors: Vectors, splits: Sequence[str] = SPLITS) -> di
 
 
 def normalised(vectors: np.ndarray) -> np.ndarray:
-    """Return rows of length 1."""
+    """Return the rows scaled to length 1."""
     return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
 
 
 def alignment(x: np.ndarray, y: np.ndarray) -> float:
-    """Return the mean squared distance of the pairs (x_i, y_i); ValueError for rows not of length 1."""
+    """Compute the alignment loss of positive pairs (Wang and Isola 2020).
+
+    It is the mean squared distance of the pairs (x_i, y_i); lower is better.
+
+    Args:
+        x: Array of shape (n, width), rows of length 1.
+        y: Array of the same shape.
+
+    Returns:
+        The alignment, between 0 and 4.
+
+    Raises:
+        ValueError: If rows do not have length 1, or the shapes differ or are empty.
+
+    Examples:
+        >>> x = np.array([[1.0, 0.0], [0.0, 1.0]])
+        >>> replicse.alignment(x, x)
+        0.0
+    """
     _check_normalised(x)
     _check_normalised(y)
     if x.shape != y.shape or not len(x):
@@ -67,10 +97,24 @@ def alignment(x: np.ndarray, y: np.ndarray) -> float:
 
 
 def uniformity(x: np.ndarray) -> float:
-    """Return log mean exp(-2 d^2) over all pairs i < j of rows; ValueError for rows that are not of length 1.
+    """Compute the uniformity loss of vectors (Wang and Isola 2020).
 
-    Equal rows count as often as they occur. Works in blocks, so that no n x n matrix is ever held; the
-    exponents lie between -8 and 0, so that the plain sum is stable.
+    It is log mean exp(-2 d^2) over all pairs i < j of rows with distance d; lower is better. Equal rows are
+    counted as often as they occur. The pairs are processed in blocks, so that there is no n x n matrix in
+    memory. The exponents are between -8 and 0, so that the plain sum is stable.
+
+    Args:
+        x: Array of shape (n, width), rows of length 1.
+
+    Returns:
+        The uniformity, between -8 and 0.
+
+    Raises:
+        ValueError: If rows do not have length 1, or there are fewer than two.
+
+    Examples:
+        >>> replicse.uniformity(np.array([[1.0, 0.0], [-1.0, 0.0]]))
+        -8.0
     """
     _check_normalised(x)
     n = len(x)
@@ -78,7 +122,7 @@ def uniformity(x: np.ndarray) -> float:
         raise ValueError(f"uniformity needs two vectors; got {n}")
     total = 0.0
     for start in range(0, n, _BLOCK):
-        # d^2 = 2 - 2 cos; rounding may lift a cosine above 1.
+        # d^2 = 2 - 2 cos; a rounding error may move a cosine above 1.
         kernel = np.minimum(x[start : start + _BLOCK] @ x[start:].T, 1)
         kernel -= 1
         kernel *= 4

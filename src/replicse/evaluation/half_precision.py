@@ -1,4 +1,4 @@
-"""An encoder and its scores in half precision, on any CPU in the time that fp32 takes."""
+"""Encode and score in half precision on any CPU, at the speed of fp32."""
 
 from typing import Any
 
@@ -8,30 +8,35 @@ import torch.nn.functional as F
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
-# Functions of torch that ProductsInFp32 computes, by name.
+# The names of torch functions that ProductsInFp32 computes.
 PRODUCTS = ("linear", "scaled_dot_product_attention", "matmul", "bmm", "addmm", "baddbmm")
 
 
 class ProductsInFp32(TorchFunctionMode):
-    """Compute products of half-precision values in fp32 and round them, as a GPU does.
+    """Compute products of half-precision values in fp32 and round them.
 
-    A CPU without instructions for bf16 and fp16 takes 60 times as long: hours for the seven test sets.
+    A GPU does the same. A CPU without instructions for bf16 and fp16 would take 60 times as long: hours for the
+    seven test sets.
     """
 
     def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """Return what a function of torch gives."""
+        """Return the result of a torch function."""
         kwargs = kwargs or {}
         if function.__name__ not in PRODUCTS:
             return function(*args, **kwargs)
-        named = {name: _widened(value) for name, value in kwargs.items()}
-        return function(*map(_widened, args), **named).to(args[0].dtype)
+        named = {name: _to_fp32(value) for name, value in kwargs.items()}
+        return function(*map(_to_fp32, args), **named).to(args[0].dtype)
 
 
-def _widened(value: Any) -> Any:
+def _to_fp32(value: Any) -> Any:
     return value.float() if isinstance(value, Tensor) and value.is_floating_point() else value
 
 
 def cosines_in(kind: torch.dtype, left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """Return the cosine of each pair of rows as a library computes it in a precision: normalised, then multiplied."""
-    first, second = (F.normalize(torch.from_numpy(side).to(kind), dim=-1) for side in (left, right))
+    """Return the cosine of each pair of rows, computed in a precision.
+
+    Like a library would compute it: rows are normalised, then multiplied.
+    """
+    first = F.normalize(torch.from_numpy(left).to(kind), dim=-1)
+    second = F.normalize(torch.from_numpy(right).to(kind), dim=-1)
     return (first * second).sum(-1).float().numpy().astype(np.float64)

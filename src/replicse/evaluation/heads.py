@@ -1,10 +1,12 @@
-"""Labelled tasks through the heads that a run trained: accuracy of classifiers, Pearson's r of similarities.
+"""Evaluate the heads that a run trained for labelled tasks.
 
-Fractions from 0 to 1, as the course prints them that 2-Tier SimCSE was written for, not percentages (methods 5).
+Scores are accuracy for classifiers and Pearson's r for similarities. They are fractions from 0 to 1, not
+percentages, like the numbers of the course for which 2-Tier SimCSE was written (methods 5).
 """
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +15,7 @@ import torch
 from torch import nn
 
 from replicse.data.corpora import labels_of, read_corpus
-from replicse.encoder.task_heads import Classifier, Similarity, stored_task_heads
+from replicse.encoder.task_heads import Classifier, Similarity, load_task_heads
 from replicse.evaluation.correlation import pearson
 from replicse.evaluation.density import rating_groups
 from replicse.evaluation.suites import Vectors
@@ -24,19 +26,22 @@ from replicse.registry.suites import RATINGS
 
 @dataclass(frozen=True, eq=False)
 class LabelledSet:
-    """Rows of a labelled set: one tuple of sentences a column, and the labels, float64 (rows,)."""
+    """Rows of a labelled dataset.
+
+    `columns` has a tuple of sentences per column; `labels` is float64 of shape (rows,).
+    """
 
     columns: tuple[tuple[str, ...], ...]
     labels: np.ndarray
 
     @property
     def every(self) -> Iterator[str]:
-        """Yield the sentences of all columns."""
-        return (sentence for column in self.columns for sentence in column)
+        """Return the sentences of all columns."""
+        return chain.from_iterable(self.columns)
 
 
 def load_labelled(root: Path, corpus: Labelled) -> LabelledSet:
-    """Return a labelled set; BadInput and MissingData as `read_corpus`."""
+    """Load a labelled dataset; raises the errors of `read_corpus`."""
     columns = read_corpus(root, corpus)
     return LabelledSet(
         tuple(tuple(columns[name]) for name in corpus.columns), np.array(labels_of(columns), dtype=np.float64)
@@ -50,9 +55,14 @@ def sentences(root: Path, tasks: Mapping[str, Labelled], folder: str = "") -> It
 
 
 def evaluate(root: Path, vectors: Vectors, tasks: Mapping[str, Labelled], folder: str = "") -> dict[str, Any]:
-    """Return accuracy or Pearson's r, and n, of each task by the head stored with the encoder in `folder`.
+    """Compute accuracy or Pearson's r, and n, of each labelled task.
 
-    A task of pairs that no head was trained for is rated by the cosine as it would be in training; any other fails.
+    Args:
+        root: The data root.
+        vectors: The encoder.
+        tasks: The labelled datasets by task.
+        folder: The folder of the encoder with the heads. If there is no head for a task of rated pairs, the
+            rating is the scaled cosine, as in training; other tasks without a head are failures.
     """
     scores: dict[str, Any] = {}
     failures: dict[str, str] = {}
@@ -61,12 +71,10 @@ def evaluate(root: Path, vectors: Vectors, tasks: Mapping[str, Labelled], folder
         labelled = load_labelled(root, corpus)
         if heads is None:
             width = vectors(labelled.columns[0][:1]).shape[1]
-            heads = dict(stored_task_heads(Path(folder), width).items()) if folder else {}
+            heads = dict(load_task_heads(Path(folder), width).items()) if folder else {}
         head = heads.get(task)
         if head is None and not _is_rated(labelled):
-            failures |= dict.fromkeys(
-                (f"{task}/accuracy",), f"no head of task {task} was trained with this encoder"
-            )
+            failures[f"{task}/accuracy"] = f"no head of task {task} was trained with this encoder"
             scores[task] = {"accuracy": None, "pearson": None, "n": len(labelled.labels)}
             continue
         scores[task] = predicted_scores(labelled, vectors, head)
@@ -76,16 +84,16 @@ def evaluate(root: Path, vectors: Vectors, tasks: Mapping[str, Labelled], folder
 
 
 def _is_rated(labelled: LabelledSet) -> bool:
-    """Return whether labels are ratings of pairs, not classes."""
+    """Return whether labels are ratings of pairs, and not classes."""
     return len(labelled.columns) == 2 and len(np.unique(labelled.labels)) > 2
 
 
 def predicted_scores(labelled: LabelledSet, vectors: Vectors, head: nn.Module | None) -> dict[str, Any]:
-    """Return the scores of a head's predictions; without a head, those of the scaled cosine."""
+    """Return the scores of a head's predictions; by default a scaled cosine."""
     inputs = [torch.from_numpy(np.ascontiguousarray(vectors(column))) for column in labelled.columns]
     head = head or Similarity(SimilarityHead(kind="similarity"), inputs[0].shape[1])
     device = next((weight.device for weight in head.parameters()), inputs[0].device)
-    inputs = [each.to(device) for each in inputs]
+    inputs = [column.to(device) for column in inputs]
     with torch.no_grad():
         if isinstance(head, Classifier):
             right = head.label(*inputs).cpu().numpy() == labelled.labels
@@ -99,12 +107,12 @@ def predicted_scores(labelled: LabelledSet, vectors: Vectors, head: nn.Module | 
 
 
 def heat(labels: np.ndarray, ratings: np.ndarray) -> dict[str, dict[str, float]]:
-    """Return, for each group of human ratings, the share of its pairs that are predicted in each group."""
+    """Return the share of pairs predicted in each group, by human rating."""
     human, ours = rating_groups(labels), rating_groups(np.nan_to_num(ratings))
     table = np.zeros((len(RATINGS), len(RATINGS)))
     np.add.at(table, (human, ours), 1)
     shares = table / np.maximum(table.sum(1, keepdims=True), 1)
-    return {
-        row: dict(zip(RATINGS, values, strict=True))
-        for row, values in zip(RATINGS, shares.tolist(), strict=True)
-    }
+    rows = {}
+    for row, values in zip(RATINGS, shares.tolist(), strict=True):
+        rows[row] = dict(zip(RATINGS, values, strict=True))
+    return rows

@@ -1,8 +1,8 @@
-"""Many small softmax classifiers on the rows of one feature matrix, trained together as one batched problem.
+"""Train many small softmax classifiers on the same features at once.
 
-The weights of many fits are stacked, the L2 values of one fit read the same minibatches (gathered by index
-from the one matrix), and what has stopped early leaves the stack. A fit's numbers depend on its own seed
-alone, so they are those of training one classifier after another.
+The weights of many fits are stacked, the L2 values of a fit use the same minibatches (gathered by index), and
+stopped fits leave the stack. The results of a fit depend only on its own seed, so they equal the results of
+training the classifiers one by one.
 """
 
 from collections import defaultdict
@@ -14,13 +14,16 @@ import torch
 
 MAX_PASSES = 200
 
-# Sized so that minibatches, weights and moments stay in a core's cache.
+# Small enough that minibatches, weights and moments fit into a core's cache.
 BUNDLE_BYTES = 1 << 21
 
 
 @dataclass(frozen=True)
 class ProbeSetting:
-    """How the classifiers are trained; a check follows every `epoch_size` passes over the training rows."""
+    """Hyper-parameters of the classifiers.
+
+    They are checked every `epoch_size` passes over the training rows.
+    """
 
     folds: int
     optimiser: str
@@ -32,10 +35,10 @@ class ProbeSetting:
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """Rows to learn from, rows that decide when to stop, and the L2 values to try on them.
+    """The rows for training, the rows for early stopping, and the L2 values.
 
-    `seed` alone decides the first weights and the order of the rows, for every L2 value alike, so that a
-    result does not depend on what else is trained at the same time.
+    Only `seed` determines the initial weights and the order of the rows, the same for all L2 values, so that a
+    result does not depend on other fits.
     """
 
     train: np.ndarray
@@ -46,9 +49,10 @@ class Fit:
 
 @dataclass(eq=False)
 class Trained:
-    """The classifier of one fit and one L2 value: `accuracy` in [0, 1] on the check rows and `weights` at its best.
+    """The classifier of a fit and an L2 value.
 
-    The rest is its state. Tensors are (classes, features), the bias last.
+    `accuracy` in [0, 1] on the check rows and `weights` are the best ones; the other fields are the state of
+    the training. Tensors have the shape (classes, features), with the bias last.
     """
 
     l2: float
@@ -62,7 +66,7 @@ class Trained:
 
 @dataclass(eq=False)
 class _Run:
-    """A fit with its random generator and those of its problems that have not stopped."""
+    """A fit with the random generator and the problems that have not stopped."""
 
     fit: Fit
     generator: np.random.Generator
@@ -70,7 +74,14 @@ class _Run:
 
 
 def with_bias(parts: Sequence[np.ndarray]) -> torch.Tensor:
-    """Return the parts under each other with a last column of ones: a bias is a weight like any other."""
+    """Concatenate parts and append a column of ones for the bias.
+
+    Args:
+        parts: Arrays of shape (rows, width).
+
+    Returns:
+        Tensor of shape (all rows, width + 1).
+    """
     count, width = sum(len(part) for part in parts), parts[0].shape[1]
     features = np.ones((count, width + 1), dtype=parts[0].dtype)
     np.concatenate(parts, out=features[:, :width])
@@ -81,17 +92,25 @@ def with_bias(parts: Sequence[np.ndarray]) -> torch.Tensor:
 def train_together(
     features: torch.Tensor, labels: np.ndarray, fits: Sequence[Fit], setting: ProbeSetting
 ) -> list[list[Trained]]:
-    """Train a softmax classifier for each fit and each of its L2 values; return each at its best check.
+    """Train a softmax classifier for each fit and each of the L2 values.
 
-    `features` is (rows, features) as `with_bias` makes it, `labels` are int64 from 0. A check follows every
-    `epoch_size` passes; training stops at the check that is number `tenacity` + 1, in all and not in a row,
-    to bring no improvement.
+    A check follows every `epoch_size` passes. Training stops at check number `tenacity` + 1 without
+    improvement; these checks need not be consecutive.
+
+    Args:
+        features: Tensor of shape (rows, features) with a bias column (see `with_bias`).
+        labels: Int64 array of shape (rows,), from 0.
+        fits: The fits.
+        setting: The hyper-parameters.
+
+    Returns:
+        The classifiers at their best check, by fit and L2 value.
     """
     classes = int(labels.max()) + 1
     targets = torch.nn.functional.one_hot(torch.from_numpy(labels), classes).to(features.dtype)
     runs = [_first_state(fit, classes, features) for fit in fits]
     every_problem = [list(run.problems) for run in runs]
-    # SentEval looks at the passes made before each round, so a last round begins at exactly 200.
+    # SentEval compares the number of passes before each round, so that the last round begins at exactly 200.
     for passes_made in range(0, MAX_PASSES + 1, setting.epoch_size):
         for bundle in _bundles(runs, features, setting):
             _train_round(bundle, features, targets, setting, passes_made)
@@ -105,7 +124,10 @@ def train_together(
 def correct_shares(
     features: torch.Tensor, labels: np.ndarray, rows: np.ndarray, weights: torch.Tensor
 ) -> list[float]:
-    """Return the share of `rows` each classifier gets right; `weights` (classifiers, classes, features)."""
+    """Return the accuracy of each classifier on some rows.
+
+    `weights` has the shape (classifiers, classes, features).
+    """
     logits = features[torch.from_numpy(rows)] @ weights.flatten(0, 1).T
     predicted = logits.view(len(rows), *weights.shape[:2]).argmax(dim=2)
     correct = predicted == torch.from_numpy(labels[rows])[:, None]
@@ -113,28 +135,28 @@ def correct_shares(
 
 
 def _first_state(fit: Fit, classes: int, features: torch.Tensor) -> _Run:
-    """Return a problem per L2 value, all with the uniform weights that PyTorch gives a linear layer."""
+    """Return a problem per L2 value with PyTorch's initial linear weights."""
     generator = np.random.default_rng(fit.seed)
     width = features.shape[1]
     bound = 1 / np.sqrt(width - 1)
     weights = torch.from_numpy(generator.uniform(-bound, bound, (classes, width))).to(features.dtype)
-    nought = torch.zeros_like(weights)
-    return _Run(fit, generator, [Trained(l2, weights, nought, nought) for l2 in fit.l2])
+    zeros = torch.zeros_like(weights)
+    return _Run(fit, generator, [Trained(l2, weights, zeros, zeros) for l2 in fit.l2])
 
 
 def _steps(fit: Fit, setting: ProbeSetting) -> int:
-    """Return the minibatches of one pass; the last one may be short."""
+    """Return the number of minibatches of a pass; the last may be short."""
     return -(-len(fit.train) // setting.batch_size)
 
 
 def _bundles(runs: Sequence[_Run], features: torch.Tensor, setting: ProbeSetting) -> Iterator[list[_Run]]:
-    """Yield groups of runs that have equally many problems and equally many steps in a pass."""
-    alike = defaultdict(list)
+    """Yield groups of runs with the same number of problems and steps."""
+    by_size = defaultdict(list)
     for run in runs:
-        alike[len(run.problems), _steps(run.fit, setting)].append(run)
+        by_size[len(run.problems), _steps(run.fit, setting)].append(run)
     run_bytes = setting.batch_size * features.shape[1] * features.element_size()
     size = max(1, BUNDLE_BYTES // run_bytes)
-    for members in alike.values():
+    for members in by_size.values():
         for start in range(0, len(members), size):
             yield members[start : start + size]
 
@@ -146,16 +168,18 @@ def _train_round(
     setting: ProbeSetting,
     passes_made: int,
 ) -> None:
-    """Make `epoch_size` passes over the training rows of each run and replace its problems' tensors.
+    """Run `epoch_size` passes and replace the tensors of each run's problems.
 
-    The problems of a run share its minibatches, so their weights lie side by side: weights and moments are
-    (runs, problems * classes, features), a minibatch is (runs, batch, features). Its rows come last in logits:
-    a softmax over a handful of classes that lie next to each other takes several times as long.
+    The problems of a run share the minibatches, so their weights are concatenated: weights and moments have the
+    shape (runs, problems * classes, features), and a minibatch (runs, batch, features). The rows of the batch
+    are the last dimension of the logits, because a softmax over a few adjacent classes takes several times as
+    long.
     """
     classes = targets.shape[1]
     shape = (len(bundle), len(bundle[0].problems), classes, setting.batch_size)
-    weights, first, second = (_stacked(bundle, name) for name in ("current", "first_moment", "second_moment"))
-    l2 = torch.tensor([[problem.l2 for problem in run.problems] for run in bundle], dtype=weights.dtype)
+    weights = _stack_tensors(bundle, "current")
+    first, second = _stack_tensors(bundle, "first_moment"), _stack_tensors(bundle, "second_moment")
+    l2 = torch.tensor([_l2_values(run) for run in bundle], dtype=weights.dtype)
     decay = l2.repeat_interleave(classes, dim=1)[..., None]
     shares = _shares_of_rows(bundle, setting).to(weights.dtype)
     gradient, scratch = torch.empty_like(weights), torch.empty_like(weights)
@@ -172,18 +196,30 @@ def _train_round(
             torch.bmm(residual.view_as(logits), batch, out=gradient)
             gradient.addcmul_(weights, decay)
             _update(weights, (first, second), gradient, scratch, step, setting)
-    for run, parts in zip(bundle, zip(weights, first, second, strict=True), strict=True):
+    for number, run in enumerate(bundle):
+        parts = (weights[number], first[number], second[number])
         pieces = zip(*(part.split(classes) for part in parts), strict=True)
         for problem, piece in zip(run.problems, pieces, strict=True):
             problem.current, problem.first_moment, problem.second_moment = piece
 
 
-def _stacked(bundle: Sequence[_Run], name: str) -> torch.Tensor:
-    return torch.stack([torch.cat([getattr(one, name) for one in run.problems]) for run in bundle])
+def _l2_values(run: _Run) -> list[float]:
+    return [problem.l2 for problem in run.problems]
+
+
+def _stack_tensors(bundle: Sequence[_Run], name: str) -> torch.Tensor:
+    """Return a tensor of all problems, concatenated by run: (runs, problems * classes, features)."""
+    by_run = []
+    for run in bundle:
+        by_run.append(torch.cat([getattr(problem, name) for problem in run.problems]))
+    return torch.stack(by_run)
 
 
 def _orders(bundle: Sequence[_Run], setting: ProbeSetting) -> torch.Tensor:
-    """Return the rows of each step of a pass, (steps, runs * batch): an order per run, padded with row 0."""
+    """Return the rows of each step of a pass, (steps, runs * batch).
+
+    Each run has its own order, padded with row 0.
+    """
     width = _steps(bundle[0].fit, setting) * setting.batch_size
     orders = np.zeros((len(bundle), width), dtype=np.int64)
     for order, run in zip(orders, bundle, strict=True):
@@ -193,7 +229,10 @@ def _orders(bundle: Sequence[_Run], setting: ProbeSetting) -> torch.Tensor:
 
 
 def _shares_of_rows(bundle: Sequence[_Run], setting: ProbeSetting) -> torch.Tensor:
-    """Return each row's share of its minibatch's mean loss, 0 for padding: (steps, runs, 1, 1, batch)."""
+    """Return each row's weight in the mean loss of the minibatch.
+
+    Padding has weight 0; the shape is (steps, runs, 1, 1, batch).
+    """
     sizes = np.array([len(run.fit.train) for run in bundle])
     real = np.arange(_steps(bundle[0].fit, setting) * setting.batch_size) < sizes[:, None]
     by_step = real.reshape(len(bundle), -1, setting.batch_size).transpose(1, 0, 2)
@@ -208,7 +247,10 @@ def _update(
     step: int,
     setting: ProbeSetting,
 ) -> None:
-    """Take a step of Adam or RMSprop with PyTorch's defaults, in place; RMSprop has no first moment or step count."""
+    """Apply a step of Adam or RMSprop with PyTorch's defaults, in place.
+
+    RMSprop uses neither the first moment nor the step count.
+    """
     first, second = moments
     adam = setting.optimiser == "adam"
     kept, new = (0.999, 0.001) if adam else (0.99, 0.01)
@@ -223,7 +265,7 @@ def _update(
 
 
 def _check(features: torch.Tensor, labels: np.ndarray, run: _Run) -> None:
-    """Keep the weights of problems better than ever on the check rows; count a miss for the others."""
+    """Keep the weights of problems that improved; count a miss for others."""
     weights = torch.stack([problem.current for problem in run.problems])
     shares = correct_shares(features, labels, run.fit.check, weights)
     for problem, accuracy in zip(run.problems, shares, strict=True):

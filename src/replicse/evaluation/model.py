@@ -1,4 +1,7 @@
-"""Facts of the encoder itself: how many parameters it has (Table 1 of the reproducibility study)."""
+"""Count the parameters of an encoder.
+
+Table 1 of the reproducibility study.
+"""
 
 from pathlib import Path
 from typing import Any
@@ -7,7 +10,10 @@ from replicse.evaluation.suites import Vectors
 
 
 def evaluate(root: Path, vectors: Vectors) -> dict[str, Any]:
-    """Return the number of the encoder's parameters, without heads; None where it is not a neural network."""
+    """Count the encoder's parameters without heads.
+
+    The number is None if the encoder is not a neural network.
+    """
     backbone = getattr(vectors, "backbone", None)
     if backbone is None:
         return {"parameters": None}

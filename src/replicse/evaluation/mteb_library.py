@@ -1,8 +1,8 @@
-"""Tasks of MTEB through its own library: tasks, evaluators and result files are the library's, the encoder is ours.
+"""MTEB tasks run by the `mteb` library with our encoder.
 
-Every result is written as soon as it is there, in the library's own form; a later run of the same encoder over the
-same data takes it from there, so that an evaluation of many hours resumes where it was stopped. No sentence is encoded
-beforehand: a corpus of the library may be larger than memory, and each task asks for its own.
+Tasks, evaluators and result files are the library's. Each result is written when it is ready, and a later run
+with the same encoder and data loads it, so that an evaluation of many hours resumes after a stop. Sentences are
+not encoded in advance, because a corpus may be larger than memory.
 """
 
 import hashlib
@@ -36,44 +36,59 @@ LOCAL = {
     "STSBenchmark": "STS-B",
     **{name: name for name in ("STS12", "STS13", "STS14", "STS15", "STS16", "SICK-R")},
 }
-# What an encoder is told from others by: what it makes of these. The last is longer than any encoder reads.
+# The vectors of these texts identify an encoder. The last is longer than the maximum length of any encoder.
 PROBES = ("A man is playing a guitar.", "the price of oil fell on tuesday", "Why?", "one two three " * 400)
 KEYWORDS: EncodeKwargs = {"batch_size": 512, "show_progress_bar": False}
 Columns = dict[str, list[Any]]
 
 
 class VectorEncoder(AbsEncoder):
-    """Sentence vectors as a model of the library, compared by their cosine."""
+    """Our encoder as a model of the library, with cosine similarity."""
 
     mteb_model_meta: ModelMeta
 
     def __init__(self, vectors: Vectors, name: str, forgets: bool, precision: str = "fp32") -> None:
         self.vectors, self.forgets, self.precision = vectors, forgets, precision
-        # Rounded: another device or batch may move the last digits.
+        # Rounded, because the last digits depend on device and batch.
         probed = np.round(vectors(PROBES), 3) + 0.0
-        told = precision.encode() if precision != "fp32" else b""
+        suffix = precision.encode() if precision != "fp32" else b""
         self.mteb_model_meta = ModelMeta.create_empty(
             {
                 "name": f"replicse/{name or 'encoder'}",
-                "revision": hashlib.sha256(probed.tobytes() + told).hexdigest()[:40],
+                "revision": hashlib.sha256(probed.tobytes() + suffix).hexdigest()[:40],
                 "embed_dim": int(probed.shape[1]),
                 "similarity_fn_name": ScoringFunction.COSINE,
             }
         )
 
     def encode(self, inputs: Any, **_: Any) -> np.ndarray:
-        """Return the vectors of all texts of a loader, float32 (n, d); instructions and prompts are not used."""
+        """Return the vectors of all texts of a loader, float32 (n, width).
+
+        Instructions and prompts are not used.
+        """
+        texts: list[str] = []
+        for batch in inputs:
+            texts += batch["text"]
         with matrix_products(self.precision):
-            embeddings = self.vectors([text for batch in inputs for text in batch["text"]])
+            embeddings = self.vectors(texts)
         if self.forgets:
             self.vectors.clear()
         return embeddings
 
 
 class Library:
-    """The library with an encoder, the place of its data, `hub` or `local`, and the folder of its result files.
+    """The library with an encoder and datasets.
 
-    Raises MissingData where the hub cannot be reached.
+    Args:
+        root: The data root.
+        vectors: The encoder.
+        data: `hub` or `local`.
+        results: The folder of the library's result files; "" for none.
+        model: The name of the encoder in these files.
+        precision: `fp32` or `tf32`.
+
+    Raises:
+        MissingData: If the hub cannot be reached.
     """
 
     def __init__(
@@ -86,22 +101,27 @@ class Library:
         self.store = mteb.ResultCache(results) if results else None
 
     def score(self, name: str) -> float:
-        """Return the main score of a task; MissingData where its data are not there."""
+        """Return the main score of a task; MissingData if it has no data."""
         return self.result(self.task(name)).get_score()
 
     def task(self, name: str) -> AbsTask:
-        """Return a task, over the rows of the data root where the data are local."""
+        """Return a task, with rows of the data root if data is `local`."""
         if self.data == "hub":
             return _task_of_hub(name)
         if name not in LOCAL:
             raise MissingData(f"{name}: {NOT_LOCAL}; run it at a scale with hub data")
-        # SICK-R of MTEB are the pairs of all three splits (methods, pitfall 15).
+        # MTEB's SICK-R has the pairs of all three splits (methods, pitfall 15).
         splits = STS_SPLITS["SICK-R"] if name == "SICK-R" else ("test",)
-        subsets = [subset for split in splits for subset in load_sts(self.root, LOCAL[name], split)]
+        subsets: list[StsSubset] = []
+        for split in splits:
+            subsets += load_sts(self.root, LOCAL[name], split)
         return with_data(_english()[name], {"test": sts_columns(*subsets)}, f"SentEval/{LOCAL[name]}")
 
     def result(self, task: AbsTask) -> mteb.TaskResult:
-        """Return a task's result as the library keeps it: the stored one of this encoder and data, or a new one."""
+        """Return the result of a task, stored or new.
+
+        A stored result is used if encoder, data and library version are the same.
+        """
         meta = self.encoder.mteb_model_meta
         cached = self.store.load_task_result(task.metadata.name, meta) if self.store else None
         if cached and cached.is_mergeable(task, ("dataset_revision", "mteb_version")):
@@ -111,10 +131,9 @@ class Library:
             result = task.combine_task_results([self.result(part) for part in task.metadata.tasks])
         else:
             try:
-                scores = {
-                    split: task.evaluate(self.encoder, split, encode_kwargs=KEYWORDS.copy())
-                    for split in task.eval_splits
-                }
+                scores = {}
+                for split in task.eval_splits:
+                    scores[split] = task.evaluate(self.encoder, split, encode_kwargs=KEYWORDS.copy())
                 result = mteb.TaskResult.from_task_results(task, scores, time.monotonic() - start)
             finally:
                 if task.data_loaded:
@@ -126,7 +145,7 @@ class Library:
 
 
 def download_task(name: str) -> None:
-    """Load the datasets of a task, which leaves them in the cache of the hub's library, and forget them."""
+    """Download the datasets of a task into the hub's cache."""
     task = _task_of_hub(name)
     for part in task.metadata.tasks if isinstance(task, AbsTaskAggregate) else [task]:
         part.load_data()
@@ -139,13 +158,16 @@ def _task_of_hub(name: str) -> AbsTask:
 
 @cache
 def _english() -> dict[str, AbsTask]:
-    """Return the tasks of the benchmark, restricted to its splits and to English."""
-    # Kept, because the library makes them anew in 0.2 s for each of 56 names.
+    """Return the tasks of the benchmark, restricted to the splits and English."""
+    # Cached, because the library needs 0.2 s to create them, for each of the 56 names.
     return {task.metadata.name: task for task in mteb.get_benchmark(BENCHMARK).tasks}
 
 
 def with_data(task: AbsTask, splits: Mapping[str, Columns], path: str) -> AbsTask:
-    """Return a task over given rows; its data set has another path then, and as its revision the digest of the rows."""
+    """Return a task with other rows.
+
+    The dataset gets another path, and the digest of the rows as the revision.
+    """
     task.dataset = DatasetDict({split: Dataset.from_dict(columns) for split, columns in splits.items()})
     revision = hashlib.sha256(json.dumps(splits, sort_keys=True).encode()).hexdigest()[:40]
     task.metadata = task.metadata.model_copy(update={"dataset": {"path": path, "revision": revision}})
@@ -155,8 +177,9 @@ def with_data(task: AbsTask, splits: Mapping[str, Columns], path: str) -> AbsTas
 
 def sts_columns(*subsets: StsSubset) -> Columns:
     """Return scored pairs in the columns of the library."""
-    return {
-        "sentence1": [text for subset in subsets for text in subset.first],
-        "sentence2": [text for subset in subsets for text in subset.second],
-        "score": [float(score) for subset in subsets for score in subset.gold],
-    }
+    columns: Columns = {"sentence1": [], "sentence2": [], "score": []}
+    for subset in subsets:
+        columns["sentence1"] += subset.first
+        columns["sentence2"] += subset.second
+        columns["score"] += map(float, subset.gold)
+    return columns

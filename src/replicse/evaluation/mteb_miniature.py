@@ -1,7 +1,7 @@
-"""Miniatures of MTEB: the measure of each category over a few rows of the embedded world, without the library.
+"""Miniatures of MTEB: the metric of each category on a few rows.
 
-The measures are those of Muennighoff et al. (2023), section 3.2, computed as the library `mteb` computes the main score
-of a task of the category: a test compares the two on the same rows.
+They do not use the library. The metrics are defined by Muennighoff et al. (2023), section 3.2, and computed
+like the main score of a task in the `mteb` library; a test compares the two on the same rows.
 """
 
 from collections.abc import Iterable, Sequence
@@ -17,62 +17,74 @@ from replicse.evaluation.correlation import cosines, spearman
 from replicse.evaluation.neighbours import cosine_matrix, unit_rows
 from replicse.evaluation.suites import Vectors
 
-ROWS = 80  # of each set: seconds for all seven
-CANDIDATES = 16  # that a reranking orders
-SEED, DRAWS, OF_A_CLASS = 42, 10, 8  # of a classification, as in the library
-BATCH = 500  # of a clustering
+ROWS = 80  # rows per dataset; all seven categories take seconds
+CANDIDATES = 16  # documents per query of the reranking
+SEED, DRAWS, OF_A_CLASS = (
+    42,
+    10,
+    8,
+)  # seed, samples and rows per class of the classification, as in the library
+BATCH = 500  # batch size of the clustering
 
 
 def miniature(root: Path, vectors: Vectors, category: str) -> float:
-    """Return the main score of a category's miniature, at most 1.
+    """Compute the main score of a category's miniature, at most 1.
 
-    MissingData where there is none, or a file that it is made of is absent.
+    Raises:
+        MissingData: If the category has no miniature, or a file does not exist.
     """
     if category not in MEASURES:
-        raise MissingData(f"no miniature replaces {category}; run it at a scale with the data of the hub")
+        raise MissingData(f"{category} has no miniature; run it at a scale with hub data")
     return MEASURES[category](root, vectors)
 
 
 def classification(root: Path, vectors: Vectors) -> float:
-    """Return the accuracy of a logistic regression on 8 questions of a class, the mean of ten draws."""
+    """Return the mean accuracy of logistic regressions with 8 rows per class.
+
+    The mean is over ten samples of the training questions.
+    """
     from sklearn.linear_model import LogisticRegression
 
     splits = load_transfer(root, "TREC").splits
-    (rows, labels), (asked, wanted) = (
-        (vectors(splits[name].first[:ROWS]), splits[name].labels[:ROWS]) for name in ("train", "test")
-    )
+    rows, labels = vectors(splits["train"].first[:ROWS]), splits["train"].labels[:ROWS]
+    questions, wanted = vectors(splits["test"].first[:ROWS]), splits["test"].labels[:ROWS]
     order, shares = np.arange(len(labels)), []
     for _ in range(DRAWS):
-        # The same seed each time, but what it shuffles is the order of the draw before.
+        # The seed is the same each time, but it shuffles the order of the previous sample.
         np.random.RandomState(SEED).shuffle(order)
         same = labels[order] == labels[order][:, None]
         drawn = order[np.tril(same).sum(1) <= OF_A_CLASS]
         model = LogisticRegression(max_iter=100, random_state=SEED).fit(rows[drawn], labels[drawn])
-        shares.append(np.mean(model.predict(asked) == wanted))
+        shares.append(np.mean(model.predict(questions) == wanted))
     return float(np.mean(shares))
 
 
 def clustering(root: Path, vectors: Vectors) -> float:
-    """Return the V-measure of sentences of four data sets, clustered by k-means, with where they come from."""
+    """Return the V-measure of k-means clusters of sentences of four datasets.
+
+    The label of a sentence is the name of the dataset.
+    """
     from sklearn.cluster import MiniBatchKMeans
     from sklearn.metrics import v_measure_score
 
-    sources = {
-        name: load_transfer(root, name).splits["all"].first[: ROWS // 4]
-        for name in ("MR", "CR", "SUBJ", "MPQA")
-    }
-    labels = [name for name, texts in sources.items() for _ in texts]
-    model = MiniBatchKMeans(len(sources), batch_size=BATCH, n_init="auto", random_state=SEED)
-    clusters = model.fit_predict(vectors([text for texts in sources.values() for text in texts]))
+    names = ("MR", "CR", "SUBJ", "MPQA")
+    texts: list[str] = []
+    labels: list[str] = []
+    for name in names:
+        some = load_transfer(root, name).splits["all"].first[: ROWS // 4]
+        texts += some
+        labels += [name] * len(some)
+    model = MiniBatchKMeans(len(names), batch_size=BATCH, n_init="auto", random_state=SEED)
+    clusters = model.fit_predict(vectors(texts))
     return float(v_measure_score(labels, clusters))
 
 
 def pair_classification(root: Path, vectors: Vectors) -> float:
-    """Return the average precision of paraphrases, the largest over four similarities."""
+    """Return the best average precision of paraphrases over four similarities."""
     from sklearn.metrics import average_precision_score
 
     split = load_transfer(root, "MRPC").splits["test"]
-    assert split.second is not None, "MRPC holds pairs"
+    assert split.second is not None, "MRPC contains pairs"
     left, right = vectors(split.first[:ROWS]), vectors(split.second[:ROWS])
     similarities = (
         cosines(left, right),
@@ -80,58 +92,63 @@ def pair_classification(root: Path, vectors: Vectors) -> float:
         -np.linalg.norm(left - right, axis=1),
         -np.abs(left - right).sum(axis=1),
     )
-    return max(float(average_precision_score(split.labels[:ROWS], each)) for each in similarities)
+    return max(float(average_precision_score(split.labels[:ROWS], scores)) for scores in similarities)
 
 
 def sts(root: Path, vectors: Vectors) -> float:
-    """Return Spearman's correlation of cosines with the scores of STS-B."""
+    """Return Spearman's correlation of cosines and gold scores of STS-B."""
     (subset,) = load_sts(root, "STS-B", "test")
     found = cosines(vectors(subset.first[:ROWS]), vectors(subset.second[:ROWS]))
     return _mean([spearman(found, subset.gold[:ROWS])])
 
 
 def summarization(root: Path, vectors: Vectors) -> float:
-    """Return the mean correlation over texts: a premise has an entailed hypothesis, another one and a contradiction.
+    """Return the mean correlation of similarities and ratings over texts.
 
-    They are its summaries, rated 5, 3 and 1.
+    The texts are premises; the summaries of a premise are an entailed, a neutral and a contradicting
+    hypothesis, rated 5, 3 and 1.
     """
     nli = read_corpus(
         root, {"format": "nli", "files": ["nli/nli.jsonl"], "neutral": "neutral", "limit": ROWS}
     )
     rows = vectors(nli["anchor"])
     ranked = np.stack([cosines(rows, vectors(nli[name])) for name in ("positive", "neutral", "negative")], 1)
-    return _mean([spearman(each, np.array([5, 3, 1])) for each in ranked])
+    return _mean([spearman(scores, np.array([5, 3, 1])) for scores in ranked])
 
 
 def reranking(root: Path, vectors: Vectors) -> float:
-    """Return the mean average precision of the captions of an image among those that follow in the file."""
+    """Return the mean average precision of an image's captions.
+
+    The candidates are the captions that follow the first relevant one in the file.
+    """
     queries, documents, relevant = captions(root)
-    ranks = [
-        [(wanted[0] + step) % len(documents) for step in range(min(CANDIDATES, len(documents)))]
-        for wanted in relevant
-    ]
-    found = _hits(vectors, queries, documents, relevant, ranks)
-    precisions = [
-        (hits * np.cumsum(hits) / np.arange(1, len(hits) + 1)).sum() / len(wanted)
-        for hits, wanted in zip(found, relevant, strict=True)
-    ]
+    steps = range(min(CANDIDATES, len(documents)))
+    candidates = []
+    for wanted in relevant:
+        candidates.append([(wanted[0] + step) % len(documents) for step in steps])
+    found = _hits(vectors, queries, documents, relevant, candidates)
+    precisions = []
+    for hits, wanted in zip(found, relevant, strict=True):
+        precisions.append((hits * np.cumsum(hits) / np.arange(1, len(hits) + 1)).sum() / len(wanted))
     return float(np.mean(precisions))
 
 
 def retrieval(root: Path, vectors: Vectors) -> float:
-    """Return the nDCG at 10 of the other captions of an image among all: the first one is the query."""
+    """Return the nDCG at 10 of an image's other captions among all captions.
+
+    The first caption is the query.
+    """
     queries, documents, relevant = captions(root)
     found = _hits(vectors, queries, documents, relevant, [range(len(documents))] * len(queries))
     gains = 1 / np.log2(np.arange(2, 12))
-    shares = [
-        (hits[:10] * gains[: len(hits)]).sum() / gains[: len(wanted)].sum()
-        for hits, wanted in zip(found, relevant, strict=True)
-    ]
+    shares = []
+    for hits, wanted in zip(found, relevant, strict=True):
+        shares.append((hits[:10] * gains[: len(hits)]).sum() / gains[: len(wanted)].sum())
     return float(np.mean(shares))
 
 
 def captions(root: Path) -> tuple[list[str], list[str], list[list[int]]]:
-    """Return queries, documents, and of each query the places of its documents."""
+    """Return queries, documents, and the indices of each query's documents."""
     pairs = read_corpus(
         root, {"format": "captions", "file": "pairs/flickr30k/captions.tsv.gz", "limit": 10 * ROWS}
     )
@@ -140,7 +157,8 @@ def captions(root: Path) -> tuple[list[str], list[str], list[list[int]]]:
     for query, document in zip(pairs["anchor"], pairs["positive"], strict=True):
         wanted.setdefault(query, []).append(place[document])
     queries = [text for text in wanted if text not in place][:ROWS]
-    return queries, list(place), [list(dict.fromkeys(wanted[text])) for text in queries]
+    relevant = [list(dict.fromkeys(wanted[text])) for text in queries]
+    return queries, list(place), relevant
 
 
 def _hits(
@@ -150,17 +168,18 @@ def _hits(
     relevant: Sequence[Sequence[int]],
     candidates: Iterable[Sequence[int]],
 ) -> list[np.ndarray]:
-    """Return of each query whether its candidates, nearest first, are relevant."""
+    """Return which candidates of each query are relevant, nearest first."""
     rows = cosine_matrix(unit_rows(vectors(queries)), unit_rows(vectors(documents)))
-    return [
-        np.isin(np.array(places)[np.argsort(-row[places], kind="stable")], wanted)
-        for row, wanted, places in zip(rows, relevant, map(list, candidates), strict=True)
-    ]
+    hits = []
+    for row, wanted, places in zip(rows, relevant, map(list, candidates), strict=True):
+        order = np.argsort(-row[places], kind="stable")
+        hits.append(np.isin(np.array(places)[order], wanted))
+    return hits
 
 
 def _mean(correlations: Iterable[float | None]) -> float:
-    """Return the mean of those that are defined, nan where none is."""
-    defined = [each for each in correlations if each is not None]
+    """Return the mean of the defined correlations, NaN if there are none."""
+    defined = [correlation for correlation in correlations if correlation is not None]
     return float(np.mean(defined)) if defined else float("nan")
 
 

@@ -1,4 +1,4 @@
-"""Rows of length 1 and the rows of a corpus that are nearest to them."""
+"""Nearest neighbours of vectors among the rows of a corpus."""
 
 from collections.abc import Sequence
 
@@ -10,9 +10,10 @@ CHUNK = 8192
 
 
 def unit_rows(vectors: np.ndarray) -> np.ndarray:
-    """Return float64 rows of length 1; a row of zeros stays one, so that its cosine with anything is 0.
+    """Return float64 rows scaled to length 1.
 
-    A row that is not finite becomes, wholly or in part, undefined.
+    A row of zeros stays zero, so that the cosine with any row is 0. A row that is not finite becomes NaN, in
+    part or entirely.
     """
     rows = vectors.astype(np.float64)
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
@@ -21,34 +22,47 @@ def unit_rows(vectors: np.ndarray) -> np.ndarray:
 
 
 def cosine_matrix(left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """Return the cosines of all pairs of unit rows, rounded to 12 decimals so that equal vectors tie."""
+    """Return the cosines of all pairs of unit rows.
+
+    They are rounded to 12 decimals, so that equal vectors tie.
+    """
     return np.round(left @ right.T, 12)
 
 
 def neighbours(
     vectors: Vectors, queries: Sequence[str], corpus: Sequence[str], count: int = 3
 ) -> list[list[tuple[str, float]]]:
-    """Return for each query the `count` nearest sentences of the corpus with their cosines, best first.
+    """Return the nearest sentences of a corpus for each query, best first.
 
-    The query's own text is left out, and a text that the corpus repeats is found once; equally near ones are
-    in the order of the corpus. The corpus is read CHUNK sentences at a time.
+    The query's own text is skipped, and a repeated text of the corpus is returned once. Equally similar
+    sentences are in the order of the corpus. The corpus is encoded CHUNK sentences at a time.
+
+    Args:
+        vectors: The encoder.
+        queries: The queries.
+        corpus: The sentences of the corpus.
+        count: The number of sentences per query.
+
+    Returns:
+        Sentences and cosines by query.
     """
     if not queries:
         return []
-    asked = unit_rows(vectors(queries))
+    query_rows = unit_rows(vectors(queries))
     texts = list(dict.fromkeys(corpus))
     indices = np.zeros((len(queries), 0), dtype=np.int64)
     best = np.zeros((len(queries), 0))
     for start in range(0, len(texts), CHUNK):
         block = texts[start : start + CHUNK]
-        cosines = cosine_matrix(asked, unit_rows(vectors(block)))
+        cosines = cosine_matrix(query_rows, unit_rows(vectors(block)))
         for row, query in zip(cosines, queries, strict=True):
             row[[place for place, text in enumerate(block) if text == query]] = -np.inf
         places = np.broadcast_to(np.arange(start, start + len(block)), cosines.shape)
         indices, best = np.hstack([indices, places]), np.hstack([best, cosines])
         order = np.argsort(-best, axis=1, kind="stable")[:, :count]
         indices, best = np.take_along_axis(indices, order, 1), np.take_along_axis(best, order, 1)
-    return [
-        [(texts[place], float(cosine)) for place, cosine in zip(*pair, strict=True) if cosine > -np.inf]
-        for pair in zip(indices, best, strict=True)
-    ]
+    found = []
+    for places, cosines in zip(indices, best, strict=True):
+        pairs = zip(places, cosines, strict=True)
+        found.append([(texts[place], float(cosine)) for place, cosine in pairs if cosine > -np.inf])
+    return found

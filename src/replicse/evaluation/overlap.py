@@ -6,11 +6,14 @@ from collections.abc import Sequence
 
 
 def lexical_overlap(first: Sequence[str], second: Sequence[str]) -> float:
-    """Return the F1 (x 100) between the two bags of words of a pair, averaged over pairs.
+    """Return the mean F1 (x 100) of the two bags of words of a pair.
 
-    A word counts as often as both sides have it. The paper leaves the tokenisation open (methods 1.9): words
-    are lower-cased, split at white space and stripped of punctuation at both ends. A pair without any word
-    has F1 0. ValueError for sides of different length or without any pair.
+    A word is counted as often as both sides contain it. The paper does not specify the tokenisation (methods
+    1.9): words are lowercased, split at white space, and stripped of punctuation at both ends. A pair without
+    words has F1 0.
+
+    Raises:
+        ValueError: If the sides have different lengths, or are empty.
     """
     if len(first) != len(second) or not first:
         raise ValueError(f"overlap needs pairs; got {len(first)} first and {len(second)} second sentences")
@@ -24,7 +27,7 @@ def bag_of_words(sentence: str) -> Counter[str]:
 
 
 def _f1(first: str, second: str) -> float:
-    """Return 2 |A and B| / (|A| + |B|), which is the F1 of one bag as a prediction of the other."""
+    """Return 2 |A and B| / (|A| + |B|), the F1 of a bag as a prediction."""
     left, right = bag_of_words(first), bag_of_words(second)
     total = left.total() + right.total()
     return 2 * (left & right).total() / total if total else 0.0

@@ -1,4 +1,7 @@
-"""Retrieval by example: the nearest neighbours of named queries (SimCSE Table 8, DiffCSE Table 9)."""
+"""Retrieval: the nearest neighbours of named queries.
+
+SimCSE Table 8, DiffCSE Table 9.
+"""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -12,7 +15,7 @@ from replicse.registry.suites import NEIGHBOURS
 
 
 def sentences(root: Path, queries: Mapping[str, str], corpus: Corpus | Mapping[str, Any]) -> Iterator[str]:
-    """Yield every sentence that `evaluate` asks for with these options."""
+    """Yield every sentence that `evaluate` encodes with these options."""
     yield from queries.values()
     yield from read_corpus(root, corpus)["text"]
 
@@ -24,15 +27,23 @@ def evaluate(
     corpus: Corpus | Mapping[str, Any],
     count: int = NEIGHBOURS,
 ) -> dict[str, Any]:
-    """Return under `neighbours` each named query and its `count` nearest sentences with their cosines, by rank.
+    """Find the `count` nearest sentences of each query, by rank.
 
-    `corpus` has a column `text`: captions of Flickr30k for SimCSE, the STS-B test set for DiffCSE.
+    Args:
+        root: The data root.
+        vectors: The encoder.
+        queries: The queries by name.
+        corpus: A corpus with a column `text`: captions of Flickr30k for SimCSE, the STS-B test set for DiffCSE.
+        count: The number of sentences per query.
+
+    Returns:
+        `neighbours`: for each query the text, and sentence and cosine by rank.
     """
     rankings = neighbours(vectors, list(queries.values()), read_corpus(root, corpus)["text"], count)
-    return {
-        "neighbours": {
-            name: {"query": query}
-            | {str(rank): {"sentence": text, "cosine": cosine} for rank, (text, cosine) in enumerate(some, 1)}
-            for (name, query), some in zip(queries.items(), rankings, strict=True)
-        }
-    }
+    found = {}
+    for (name, query), ranking in zip(queries.items(), rankings, strict=True):
+        entry: dict[str, Any] = {"query": query}
+        for rank, (text, cosine) in enumerate(ranking, 1):
+            entry[str(rank)] = {"sentence": text, "cosine": cosine}
+        found[name] = entry
+    return {"neighbours": found}

@@ -1,9 +1,11 @@
-"""Evaluation sets of your own: correlations of cosines with the scores of pairs, a probe on labelled sentences.
+"""Your own evaluation datasets: scored pairs, or labelled sentences.
 
-A table of the working directory is read, whatever the data root is.
+A table of the working directory is used, whatever the data root is. Pairs are scored by correlations, labelled
+sentences by a probe.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -25,18 +27,21 @@ Pairs = tuple[np.ndarray, np.ndarray]  # cosines and scores
 
 
 def sentences(root: Path, sets: Sets) -> Iterator[str]:
-    """Yield every sentence of the sets."""
+    """Yield every sentence of the datasets."""
     for name, one in sets.items():
         yield from _of_pairs(load_pairs(one)) if one.has_pairs else _of_task(load_labelled(name, one))
 
 
 def evaluate(root: Path, vectors: Vectors, sets: Sets) -> dict[str, Any]:
-    """Return the scores of each set (x 100), the rows `n`, and the `file` with its `sha256`.
+    """Compute the scores of each dataset (x 100).
 
-    Of pairs these are `spearman` and `pearson`, each with all, mean and wmean as the similarity tasks have them, of
-    labelled sentences `accuracy` and `dev_accuracy` of the probe of the transfer tasks. An undefined score is None,
-    with its reason under `failures`; `pairs` holds (cosines, scores) by set. Post-processing that is fitted on its
-    target is so on each set by itself.
+    Pairs get `spearman` and `pearson`, each with all, mean and wmean like the STS tasks. Labelled sentences get
+    `accuracy` and `dev_accuracy` of the probe of the transfer tasks. Post-processing that is fitted on its
+    target is fitted on each dataset separately.
+
+    Returns:
+        The scores by dataset, with the number of rows `n`, the `file` and the `sha256`. An undefined score is
+        None, with the reason under `failures`; `pairs` has (cosines, scores) by dataset.
     """
     scores: dict[str, Any] = {}
     failures: dict[str, str] = {}
@@ -54,7 +59,7 @@ def evaluate(root: Path, vectors: Vectors, sets: Sets) -> dict[str, Any]:
 def _similarity(
     subsets: Sequence[StsSubset], vectors: Vectors
 ) -> tuple[dict[str, Any], dict[str, str], Pairs]:
-    """Return the correlations of scored pairs, why some are None, and the cosines and scores that they are of."""
+    """Return correlations of scored pairs, failures, and cosines with scores."""
     predicted = predict(subsets, focused(vectors, _of_pairs(subsets)))
     both = np.concatenate(predicted), np.concatenate([subset.gold for subset in subsets])
     scores: dict[str, Any] = {"n": len(both[1])}
@@ -62,13 +67,15 @@ def _similarity(
     for kind, correlation in (("spearman", spearman), ("pearson", pearson)):
         aggregated, reason = score_task(subsets, predicted, correlation)
         scores[kind] = {key: aggregated[key] for key in AGGREGATIONS}
-        failures |= {f"{kind}/{key}": reason for key in AGGREGATIONS if aggregated[key] is None}
+        for key in AGGREGATIONS:
+            if aggregated[key] is None:
+                failures[f"{kind}/{key}"] = reason
     scores["spearman"] |= bounds(*both)
     return scores, failures, both
 
 
 def _probe(task: TransferTask, vectors: Vectors) -> tuple[dict[str, Any], dict[str, str]]:
-    """Return the accuracies of a probe on labelled sentences, and why they are None."""
+    """Return the accuracies of a probe on labelled sentences, and failures."""
     values = run_task(task, focused(vectors, _of_task(task)), SETTINGS["test"])
     scores: dict[str, Any] = dict(zip(METRICS, values or (None, None), strict=True))
     scores["n"] = sum(len(split.labels) for split in task.splits.values())
@@ -76,8 +83,8 @@ def _probe(task: TransferTask, vectors: Vectors) -> tuple[dict[str, Any], dict[s
 
 
 def _of_pairs(subsets: Sequence[StsSubset]) -> Iterator[str]:
-    return (sentence for subset in subsets for sentence in subset.sentences)
+    return chain.from_iterable(subset.sentences for subset in subsets)
 
 
 def _of_task(task: TransferTask) -> Iterator[str]:
-    return (sentence for split in task.splits.values() for sentence in split.first)
+    return chain.from_iterable(split.first for split in task.splits.values())

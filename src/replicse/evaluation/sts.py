@@ -1,4 +1,7 @@
-"""Semantic textual similarity: Spearman between cosines and gold scores (methods 2.1 and 2.2)."""
+"""STS tasks: Spearman's correlation of cosines and gold scores.
+
+Methods 2.1 and 2.2.
+"""
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -13,12 +16,12 @@ from replicse.evaluation.suites import Vectors, average, focused
 from replicse.registry.suites import AGGREGATIONS, AVERAGES, STS_DEV_TASKS, STS_TASKS
 
 Correlation = Callable[[np.ndarray, np.ndarray], float | None]
-AT_ONCE = 50_000  # pairs, more than any set of the papers has
+AT_ONCE = 50_000  # pairs in memory at a time; more than any dataset of the papers has
 TASKS = {"test": STS_TASKS, "dev": STS_DEV_TASKS}
 
 
 def sentences(root: Path, split: str = "test", tasks: Sequence[str] | None = None) -> Iterator[str]:
-    """Yield every sentence that `evaluate` asks for with these options."""
+    """Yield every sentence that `evaluate` encodes with these options."""
     for task in tasks or TASKS[split]:
         for subset in load_sts(root, task, split):
             yield from subset.sentences
@@ -27,33 +30,42 @@ def sentences(root: Path, split: str = "test", tasks: Sequence[str] | None = Non
 def evaluate(
     root: Path, vectors: Vectors, split: str = "test", tasks: Sequence[str] | None = None
 ) -> dict[str, Any]:
-    """Return all, mean, wmean (x 100) and n of each task; of the test split also avg.
+    """Compute the scores (x 100) of each STS task.
 
-    `low` and `high` bound `all` over resampled pairs (95%). avg is the `average` of the seven `all`; avg-mean
-    and avg-wmean are next to it.
+    Args:
+        root: The data root.
+        vectors: The encoder.
+        split: `test`, or `dev` with only STS-B and SICK-R.
+        tasks: The names of the tasks; default: all of the split.
 
-    The split "dev" has STS-B and SICK-R only. An undefined score is None, with its reason under `failures`;
-    avg is None where one of its parts is undefined or was not asked for. `pairs` holds (cosines, gold) by task.
+    Returns:
+        `all`, `mean`, `wmean` and `n` of each task, and `low` and `high`, the 95% bootstrap interval of `all`
+        over pairs. The test split also has `avg`, the `average` of the seven `all`, and `avg-mean` and
+        `avg-wmean`. An undefined score is None, with the reason under `failures`; an average is None if one
+        of the parts is. `pairs` has (cosines, gold) by task.
     """
     scores: dict[str, Any] = {}
     failures: dict[str, str] = {}
     pairs: dict[str, tuple[np.ndarray, np.ndarray]] = {}
     for task in tasks or TASKS[split]:
-        # "Target" post-processing is fitted on the task's own sentences, of all its splits (methods 2.5).
+        # "Target" post-processing is fitted on the sentences of all splits of the task (methods 2.5).
         task_vectors = focused(vectors, _all_splits(root, task))
         subsets = load_sts(root, task, split)
         predicted = predict(subsets, task_vectors)
         scores[task], reason = score_task(subsets, predicted)
         pairs[task] = np.concatenate(predicted), np.concatenate([subset.gold for subset in subsets])
         scores[task] |= bounds(*pairs[task])
-        failures |= {f"{task}/{key}": reason for key in AGGREGATIONS if scores[task][key] is None}
+        for key in AGGREGATIONS:
+            if scores[task][key] is None:
+                failures[f"{task}/{key}"] = reason
     if split == "test":
         for name, key in AVERAGES.items():
             scores[name] = average([scores.get(task, {}).get(key) for task in STS_TASKS])
         for name, key in AVERAGES.items():
             undefined = [task for task in TASKS[split] if f"{task}/{key}" in failures]
             if undefined:
-                failures[name] = f"a part is undefined: {undefined[0]}, {failures[f'{undefined[0]}/{key}']}"
+                reason = failures[f"{undefined[0]}/{key}"]
+                failures[name] = f"a part is undefined: {undefined[0]}, {reason}"
     return {**scores, "failures": failures, "pairs": pairs}
 
 
@@ -64,7 +76,10 @@ def _all_splits(root: Path, task: str) -> Iterator[str]:
 
 
 def predict(subsets: Sequence[StsSubset], vectors: Vectors) -> list[np.ndarray]:
-    """Return the cosines of each subset's pairs; vectors of few pairs at once are in memory a second time."""
+    """Return the cosines of each subset's pairs.
+
+    Pairs are processed in blocks, because their vectors are copied.
+    """
     return [np.concatenate(list(_cosines_by_block(subset, vectors))) for subset in subsets]
 
 
@@ -75,21 +90,28 @@ def _cosines_by_block(subset: StsSubset, vectors: Vectors) -> Iterator[np.ndarra
 
 
 def bounds(predicted: np.ndarray, gold: np.ndarray) -> dict[str, float | None]:
-    """Return low and high of `all`: what another draw of test pairs would give; None where it is undefined."""
+    """Return the interval of `all` over test pairs as `low` and `high`.
+
+    They are None if the correlation is undefined.
+    """
     interval = spearman_interval(predicted, gold) if np.isfinite(predicted).all() else None
-    return {
-        "low": 100 * interval.low if interval else None,
-        "high": 100 * interval.high if interval else None,
-    }
+    if interval is None:
+        return {"low": None, "high": None}
+    return {"low": 100 * interval.low, "high": 100 * interval.high}
 
 
 def score_task(
     subsets: Sequence[StsSubset], predicted: Sequence[np.ndarray], correlation: Correlation = spearman
 ) -> tuple[dict[str, Any], str]:
-    """Return the scores of one task from the cosines of its subsets, and the reason of those that are None.
+    """Return the scores of a task, and the reason if some are None.
 
-    `all` is one correlation over the pairs of all subsets, `mean` the average of the subsets' correlations,
-    `wmean` the same weighted by their sizes. Papers differ in which they report (methods 2.2).
+    `all` is one correlation over the pairs of all subsets, `mean` the mean of the subsets' correlations,
+    `wmean` their mean weighted by size. Papers differ in which they report (methods 2.2).
+
+    Args:
+        subsets: The subsets of the task.
+        predicted: The cosines of each subset.
+        correlation: The correlation of cosines and gold scores.
     """
     gold = [subset.gold for subset in subsets]
     sizes = [len(side) for side in gold]

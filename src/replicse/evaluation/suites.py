@@ -1,10 +1,11 @@
-"""The evaluation suites at work: `replicse.registry.suites` names their modules, options and metric paths.
+"""Run the evaluation suites.
 
-A suite is a module with `evaluate(root, vectors, **options)`, and with `sentences(root, **options)` where it can say
-beforehand what it asks for.
+`replicse.registry.suites` lists their modules, options and metrics. A suite is a module with `evaluate(root,
+vectors, **options)`. If the sentences are known in advance, it has a function `sentences(root, **options)` too.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from pkgutil import resolve_name
 from types import ModuleType
@@ -18,36 +19,42 @@ from replicse.registry.suite_options import to_install
 
 
 class Vectors(Protocol):
-    """Sentence vectors: float32 (n, d) in the order asked; distinct sentences are encoded once."""
+    """An encoder: distinct sentences are encoded only once."""
 
     def __call__(self, sentences: Sequence[str]) -> np.ndarray:
-        """Return the vectors of sentences."""
+        """Return the vectors of sentences, float32 of shape (n, width)."""
 
     def prepare(self, sentences: Iterable[str]) -> None:
         """Encode all sentences now, sorted by length."""
 
     def clear(self) -> None:
-        """Drop all that is kept of sentences."""
+        """Remove all stored vectors."""
 
 
 def suite(
     name: str, options: Mapping[str, Any] | None = None, context: Mapping[str, str] | None = None
 ) -> tuple[ModuleType, dict[str, Any]]:
-    """Return a suite's module and what it is called with; BadInput for an unknown one, bad options, no package for it.
+    """Return the module of a suite and the keyword arguments.
 
-    `context` is what a job says of itself; a suite asks for it by options of these names.
+    Args:
+        name: The name of the suite.
+        options: The options.
+        context: Values of the job; they are used if the suite has options of these names.
+
+    Raises:
+        BadInput: If the suite is unknown, the options are wrong, or a required package is not installed.
     """
     known = current().suites
     check_known(name, known, f'suite "{name}" is unknown')
     entry = known[name]
-    asked = {key: each for key, each in (context or {}).items() if key in entry.options.model_fields}
-    parameters = entry.options.of({**(options or {}), **asked}, f"suite {name}")
+    values = dict(options or {})
+    for key, value in (context or {}).items():
+        if key in entry.options.model_fields:
+            values[key] = value
+    parameters = entry.options.of(values, f"suite {name}")
     if problem := to_install(name, parameters):
         raise BadInput(problem)
-    return resolve_name(entry.module), {
-        **entry.fixed,
-        **{key: getattr(parameters, key) for key in parameters.model_fields_set},
-    }
+    return resolve_name(entry.module), {**entry.fixed, **parameters.entries()}
 
 
 def run_suites(
@@ -57,44 +64,61 @@ def run_suites(
     options: Mapping[str, Mapping[str, Any]] | None = None,
     context: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
-    """Return `{"suites": {name: numbers}, "failures": {metric path: reason}}`; every sentence is encoded once.
+    """Compute the numbers of some suites; every sentence is encoded once.
 
-    `pairs` holds the (cosines, gold scores) of `suite/task`, where a suite rates pairs. `options` holds further
-    keyword arguments by suite, such as the queries of a retrieval, and `context` those that the job gives.
+    Args:
+        root: The data root.
+        vectors: The encoder.
+        names: The names of the suites.
+        options: Options by suite, such as the queries of a retrieval.
+        context: Values of the job, such as the encoder's folder.
+
+    Returns:
+        `suites` (numbers by suite), `failures` (reasons by metric path) and `pairs`, which has (cosines, gold
+        scores) by `suite/task`.
     """
-    chosen = {name: suite(name, (options or {}).get(name), context) for name in names}
-    asked = {
-        name: list(module.sentences(root, **keywords)) if hasattr(module, "sentences") else []
-        for name, (module, keywords) in chosen.items()
-    }
-    prepare_all(vectors, asked.values())
+    options = options or {}
+    chosen = {name: suite(name, options.get(name), context) for name in names}
+    sentences: dict[str, list[str]] = {}
+    for name, (module, keywords) in chosen.items():
+        sentences[name] = []
+        if hasattr(module, "sentences"):
+            sentences[name] += module.sentences(root, **keywords)
+    prepare_all(vectors, sentences.values())
     results: dict[str, Any] = {}
     failures: dict[str, str] = {}
     pairs: dict[str, tuple[np.ndarray, np.ndarray]] = {}
     for name, (module, keywords) in chosen.items():
-        numbers = module.evaluate(root, focused(vectors, asked[name]), **keywords)
+        numbers = module.evaluate(root, focused(vectors, sentences[name]), **keywords)
         for path, reason in numbers.pop("failures", {}).items():
             failures[f"{name}/{path}"] = reason
-        pairs |= {f"{name}/{task}": sides for task, sides in numbers.pop("pairs", {}).items()}
+        for task, sides in numbers.pop("pairs", {}).items():
+            pairs[f"{name}/{task}"] = sides
         results[name] = numbers
     return {"suites": results, "failures": failures, "pairs": pairs}
 
 
 def average(scores: Sequence[float | None]) -> float | None:
-    """Return the mean of scores rounded to two decimals, as the official code averages what it prints (methods 2.2).
+    """Return the mean of scores, each rounded to two decimals.
 
-    None where a score is missing.
+    The official code averages printed scores (methods 2.2).
+
+    Returns:
+        The mean, or None if a score is missing.
     """
     values = [round(score, 2) for score in scores if score is not None]
     return float(np.mean(values)) if len(values) == len(scores) else None
 
 
 def focused(vectors: Vectors, sentences: Iterable[str]) -> Vectors:
-    """Return the vectors that are fitted on a task's sentences, where they are post-processed so; else the same."""
+    """Return vectors fitted on the sentences of a task.
+
+    They are unchanged unless they have a post-processing with this fit.
+    """
     focus = getattr(vectors, "focused", None)
     return focus(sentences) if focus else vectors
 
 
 def prepare_all(vectors: Vectors, groups: Iterable[Iterable[str]]) -> None:
-    """Encode the union of several groups of sentences in one length-sorted pass."""
-    vectors.prepare({sentence: None for group in groups for sentence in group})
+    """Encode all sentences of several groups in one pass, sorted by length."""
+    vectors.prepare(dict.fromkeys(chain.from_iterable(groups)))

@@ -1,7 +1,8 @@
-"""What a run's own record says of its training: hours, steps, speed (Table 3 of the reproducibility study), and size.
+"""Facts of a run's training from its own metrics file.
 
-The size is what the optimiser moved, a discriminator included and a frozen generator not (DiffCSE Table 14). Where in
-its training the selected checkpoint lies, and of how many development scores it is the best, is in ESimCSE's logs.
+Hours, steps and speed are in Table 3 of the reproducibility study. The number of updated parameters includes a
+discriminator and excludes a frozen generator (DiffCSE Table 14). ESimCSE's logs contain the position of the
+selected checkpoint and the number of development scores.
 """
 
 from pathlib import Path
@@ -13,7 +14,7 @@ from replicse.registry.artefacts import METRICS
 
 
 def evaluate(root: Path, vectors: Vectors, folder: str = "") -> dict[str, Any]:
-    """Return what the record says of the run whose checkpoint lies in `folder`."""
+    """Return the facts of the run whose checkpoint is in `folder`."""
     keys = ("hours", "steps", "sentences_per_second", "parameters", "evaluations", "selected_at")
     record = Path(folder).parent / METRICS
     if not folder or not record.is_file():
@@ -23,10 +24,12 @@ def evaluate(root: Path, vectors: Vectors, folder: str = "") -> dict[str, Any]:
     best, failures = metrics["best"], {}
     result = {
         "hours": metrics["seconds"] / 3600,
-        **{key: metrics[key] for key in ("steps", "sentences_per_second", "parameters")},
-        "evaluations": sum("dev" in each for each in metrics["history"]),
+        "steps": metrics["steps"],
+        "sentences_per_second": metrics["sentences_per_second"],
+        "parameters": metrics["parameters"],
+        "evaluations": sum("dev" in entry for entry in metrics["history"]),
         "selected_at": best["step"] / metrics["steps"] if best else None,
     }
     if not best:
-        failures["selected_at"] = "the run was never read on development data"
+        failures["selected_at"] = "the run was never evaluated on development data"
     return {**result, "failures": failures} if failures else result

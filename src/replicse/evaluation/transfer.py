@@ -1,8 +1,8 @@
-"""Transfer tasks: a linear classifier on frozen sentence vectors, by the protocol of SentEval.
+"""Transfer tasks: a linear classifier on frozen vectors, like SentEval.
 
 MR, CR, SUBJ and MPQA use nested stratified cross-validation, TREC and MRPC cross-validation on the training
-set, and SST2 its given splits; everywhere the L2 strength is chosen on held-out rows. A task thus asks for
-hundreds of small classifiers, which `linear_probe` trains together.
+set, and SST2 its own splits. In all of them the L2 penalty is selected on held-out rows. A task needs hundreds
+of small classifiers, which `linear_probe` trains together.
 """
 
 from collections.abc import Iterator, Sequence
@@ -41,7 +41,7 @@ SETTINGS = {
 
 
 def sentences(root: Path, setting: str = "test", tasks: Sequence[str] | None = None) -> Iterator[str]:
-    """Yield every sentence that `evaluate` asks for with these options; the setting makes no difference."""
+    """Yield every sentence that `evaluate` encodes; `setting` is not used."""
     for name in tasks or TRANSFER_TASKS:
         for split in load_transfer(root, name).splits.values():
             yield from split.first
@@ -51,17 +51,24 @@ def sentences(root: Path, setting: str = "test", tasks: Sequence[str] | None = N
 def evaluate(
     root: Path, vectors: Vectors, setting: str = "test", tasks: Sequence[str] | None = None
 ) -> dict[str, Any]:
-    """Return `accuracy` and `dev_accuracy` (x 100) of each task, and their averages `avg` and `dev_avg`.
+    """Compute `accuracy` and `dev_accuracy` (x 100) of each transfer task.
 
-    `setting` is "test" (SimCSE Table E.1) or "fast", SentEval's prototyping settings, whose `dev_accuracy` is
-    what SimCSE Table D.2 and DiffCSE's ablations report. A score is None where vectors are not
-    finite, with its reason under `failures`; so is a mean where one of the seven tasks lacks its score.
+    Args:
+        root: The data root.
+        vectors: The encoder.
+        setting: `test` (SimCSE Table E.1) or `fast`, SentEval's prototyping settings, whose `dev_accuracy`
+            SimCSE Table D.2 and DiffCSE's ablations report.
+        tasks: The names of the tasks; default: all seven.
+
+    Returns:
+        The scores by task, and their averages `avg` and `dev_avg`. A score is None if vectors are not finite,
+        with the reason under `failures`; an average is None if one of the seven scores is missing.
     """
     scores: dict[str, Any] = {}
     failures: dict[str, str] = {}
     for name in tasks or TRANSFER_TASKS:
         values = run_task(load_transfer(root, name), vectors, SETTINGS[setting])
-        scores[name] = dict.fromkeys(METRICS) if values is None else dict(zip(METRICS, values, strict=True))
+        scores[name] = dict(zip(METRICS, values or (None, None), strict=True))
         if values is None:
             failures |= {f"{name}/{metric}": "a sentence vector is not finite" for metric in METRICS}
     for mean, metric in (("avg", "accuracy"), ("dev_avg", "dev_accuracy")):
@@ -70,9 +77,9 @@ def evaluate(
 
 
 def run_task(task: TransferTask, vectors: Vectors, setting: ProbeSetting) -> tuple[float, float] | None:
-    """Return test and dev accuracy (x 100), or None where vectors are not finite.
+    """Return test and dev accuracy (x 100), or None if vectors are not finite.
 
-    The splits that a task comes with decide its protocol.
+    The protocol depends on the splits of the task.
     """
     features = with_bias([_features(split, vectors) for split in task.splits.values()])
     if not torch.isfinite(features).all():
@@ -83,7 +90,7 @@ def run_task(task: TransferTask, vectors: Vectors, setting: ProbeSetting) -> tup
     learn = rows["all"] if "all" in rows else rows["train"]
     if "dev" not in rows and len(learn) < 2 * setting.folds:
         problem = f"{len(learn)} labelled sentences are too few for {setting.folds} folds"
-        raise BadInput(f"{task.name}: {problem}; give at least {2 * setting.folds}")
+        raise BadInput(f"{task.name}: {problem}; add rows, at least {2 * setting.folds} are needed")
     if "dev" in rows:
         scores = given_splits(features, labels, rows["train"], rows["dev"], rows["test"], setting)
     elif "all" in rows:
@@ -103,20 +110,21 @@ def _features(split: TransferSplit, vectors: Vectors) -> np.ndarray:
 
 
 def nested_folds(features: torch.Tensor, labels: np.ndarray, setting: ProbeSetting) -> tuple[float, float]:
-    """Return test and dev accuracy in [0, 1] by nested cross-validation (MR, CR, SUBJ, MPQA).
+    """Return test and dev accuracy in [0, 1] by nested cross-validation.
 
-    Inner folds choose the L2 value of each outer fold; the dev accuracy is the mean over outer folds of the
-    best inner mean.
+    Inner folds select the L2 value of each outer fold. The dev accuracy is the mean over outer folds of the
+    best inner mean. MR, CR, SUBJ and MPQA use this protocol.
     """
     outer = stratified_folds(labels, setting.folds, (SEED,))
     learn = [np.delete(np.arange(len(labels)), test) for test in outer]
-    inner = [fit for number, rows in enumerate(learn) for fit in _grid(labels, rows, setting, (SEED, number))]
+    inner: list[Fit] = []
+    for number, rows in enumerate(learn):
+        inner += _grid(labels, rows, setting, (SEED, number))
     scores = _accuracies(train_together(features, labels, inner, setting))
     means = scores.reshape(len(outer), -1, len(L2_GRID)).mean(axis=1)
-    refits = [
-        _refit(rows, _best(mean), (SEED, number, setting.folds))
-        for number, (rows, mean) in enumerate(zip(learn, means, strict=True))
-    ]
+    refits = []
+    for number, rows in enumerate(learn):
+        refits.append(_refit(rows, _best(means[number]), (SEED, number, setting.folds)))
     finals = train_together(features, labels, refits, setting)
     tests = [_score(features, labels, test, final[0]) for test, final in zip(outer, finals, strict=True)]
     return float(np.mean(tests)), float(means.max(axis=1).mean())
@@ -125,7 +133,10 @@ def nested_folds(features: torch.Tensor, labels: np.ndarray, setting: ProbeSetti
 def folds_then_test(
     features: torch.Tensor, labels: np.ndarray, train: np.ndarray, test: np.ndarray, setting: ProbeSetting
 ) -> tuple[float, float]:
-    """Return test and dev accuracy in [0, 1] where training folds choose the L2 value (TREC, MRPC)."""
+    """Return test and dev accuracy in [0, 1]; training folds select L2.
+
+    TREC and MRPC use this protocol.
+    """
     scores = _accuracies(train_together(features, labels, _grid(labels, train, setting, (SEED,)), setting))
     means = scores.mean(axis=0)
     refit = _refit(train, _best(means), (SEED, setting.folds))
@@ -141,10 +152,10 @@ def given_splits(
     test: np.ndarray,
     setting: ProbeSetting,
 ) -> tuple[float, float]:
-    """Return test and dev accuracy in [0, 1] where a dev split stops training and chooses the L2 (SST2).
+    """Return test and dev accuracy in [0, 1]; the dev split selects L2.
 
-    SentEval trains the chosen value once more with the same seed and the same dev split, which gives the same
-    classifier; here the one of this project is used.
+    SST2 uses this protocol; the dev split also stops the training. SentEval trains the selected classifier
+    again with the same seed and dev split, which gives the same classifier, so it is not trained again here.
     """
     trained = train_together(features, labels, [Fit(train, dev, L2_GRID, (SEED,))], setting)
     scores = _accuracies(trained)[0]
@@ -152,35 +163,51 @@ def given_splits(
 
 
 def stratified_folds(labels: np.ndarray, folds: int, seed: tuple[int, ...]) -> list[np.ndarray]:
-    """Return sorted row numbers per fold; fold sizes differ by one at most, in all and within each class."""
+    """Return sorted row numbers per fold.
+
+    Fold sizes differ by at most one, in total and within each class.
+    """
     order = np.random.default_rng(seed).permutation(len(labels))
     by_class = order[np.argsort(labels[order], kind="stable")]
     return [np.sort(by_class[start::folds]) for start in range(folds)]
 
 
 def _grid(labels: np.ndarray, rows: np.ndarray, setting: ProbeSetting, seed: tuple[int, ...]) -> list[Fit]:
-    """Return a fit for each fold of `rows`, which stops training; all of them try every L2 value."""
+    """Return a fit for each fold of `rows`, with all L2 values.
+
+    The fold stops the training.
+    """
     folds = stratified_folds(labels[rows], setting.folds, seed)
-    return [
-        Fit(np.delete(rows, fold), rows[fold], L2_GRID, (*seed, number)) for number, fold in enumerate(folds)
-    ]
+    fits = []
+    for number, fold in enumerate(folds):
+        fits.append(Fit(np.delete(rows, fold), rows[fold], L2_GRID, (*seed, number)))
+    return fits
 
 
 def _refit(rows: np.ndarray, best: int, seed: tuple[int, ...]) -> Fit:
-    """Return a fit of one L2 value on all rows but the 5 % that stop training."""
+    """Return a fit with one L2 value on all rows except 5%.
+
+    The 5% stop the training.
+    """
     order = np.random.default_rng(seed).permutation(rows)
     held_out = max(1, int(HELD_OUT * len(rows)))
     return Fit(order[held_out:], order[:held_out], (L2_GRID[best],), seed)
 
 
 def _best(accuracies: np.ndarray) -> int:
-    """Return the place of the best L2 value, the smallest of equals; SentEval compares two decimals."""
+    """Return the index of the best L2 value, the smallest in case of ties.
+
+    SentEval compares accuracies with two decimals.
+    """
     return int(np.argmax(np.round(100 * accuracies, 2)))
 
 
 def _accuracies(trained: Sequence[Sequence[Trained]]) -> np.ndarray:
-    """Return the accuracies on the check rows, (fits, L2 values)."""
-    return np.array([[one.accuracy for one in per_fit] for per_fit in trained])
+    """Return the accuracies on the check rows, of shape (fits, L2 values)."""
+    rows = []
+    for per_fit in trained:
+        rows.append([probe.accuracy for probe in per_fit])
+    return np.array(rows)
 
 
 def _score(features: torch.Tensor, labels: np.ndarray, rows: np.ndarray, trained: Trained) -> float:

@@ -1,8 +1,8 @@
-"""One encoder under many evaluations: the same test sets, read and scored as others read and score them.
+"""Score an encoder on the STS test sets in many evaluation variants.
 
-Each distinct sentence goes through the encoder once for all poolings, aggregations, splits and precisions of scores;
-once more for each precision of the weights, for padding that counts and for padding that leaks. Of a shorter length
-only the sentences are encoded again that it cuts.
+Each distinct sentence is encoded once for all poolings, aggregations, splits and precisions of scores, and
+again for each precision of the weights, for padding that counts in a mean, and for padding that is attended to.
+For a shorter maximum length only the truncated sentences are encoded again.
 """
 
 import copy
@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from replicse.data.sts import StsSubset, load_sts
 from replicse.encoder.backbone import Backbone, Hidden, NeededStates
 from replicse.encoder.batch import TokenBatch
 from replicse.encoder.folders import encoder_folder
-from replicse.encoder.heads import SentenceHead, stored_head
+from replicse.encoder.heads import SentenceHead, load_head
 from replicse.encoder.modules import transformer_folder
 from replicse.encoder.pooling import SentencePooling
 from replicse.encoder.sentence import SentenceEncoder
@@ -35,15 +36,15 @@ from replicse.registry.poolings import PoolingParameters, pooling_of
 from replicse.registry.suites import AS_READ, DEVELOPMENT, STS_DEV_TASKS, STS_TASKS, VARIANTS
 
 log = logging.getLogger(__name__)
-# Batches of SentEval: pairs sorted by the words of their sentences, 128 at a time, each side by itself.
+# SentEval's batches: pairs are sorted by the number of words, and each side is encoded 128 sentences at a time.
 SENTEVAL_BATCH = 128
 READ = ("cls", "cls-head", "mean", "last2", "first-last", "first-last-0")
-# The template that PromptBERT takes for BERT (Jiang et al. 2022, section 4.1).
+# PromptBERT's template for BERT (Jiang et al. 2022, section 4.1).
 TEMPLATE = {"pooling": "mask", "template": 'This sentence of "{text}" means {mask}.'}
 LENGTHS = {"length-32": 32, "length-128": 128}
 WEIGHTS = {"weights-in-bf16": torch.bfloat16, "weights-in-fp16": torch.float16, "all-in-bf16": torch.bfloat16}
 SCORES = {"scores-in-bf16": torch.bfloat16, "scores-in-fp16": torch.float16, "all-in-bf16": torch.bfloat16}
-# What reads other splits than test.
+# Variants that use other splits than test.
 OF_SPLITS = {DEVELOPMENT, "sick-r-all-splits", "stsb-regressor"}
 PADDED = ("mean-with-padding", "padding-attended")
 RIDGES = (1.0, 10.0, 100.0, 1000.0)
@@ -55,16 +56,22 @@ Similarity = Callable[[np.ndarray, np.ndarray], np.ndarray]
 def evaluate(
     root: Path, vectors: Vectors, variants: Sequence[str] | None = None, folder: str = ""
 ) -> dict[str, Any]:
-    """Return each variant's scores by task and their average (x 100); `as-read` is the encoder as it was opened.
+    """Compute each variant's scores by task, and their average (x 100).
 
-    What an encoder cannot be read by, as a head that is not stored, is None with its reason under `failures`.
+    Args:
+        root: The data root.
+        vectors: The encoder.
+        variants: The names of the variants; default: all.
+        folder: The encoder's folder, which may contain a head.
+
+    Returns:
+        The scores by variant; `as-read` is the encoder as it was opened. A variant that is not possible, such
+        as a head that is not stored, is None with the reason under `failures`.
     """
     wanted = tuple(variants or VARIANTS)
     if not isinstance(vectors, SentenceEncoder):
-        return _refused(
-            dict.fromkeys((AS_READ, *wanted), "the encoder is no transformer, whose variants these are")
-        )
-    head = stored_head(transformer_folder(encoder_folder(folder))) if folder else None
+        return _refused(dict.fromkeys((AS_READ, *wanted), "the encoder is not a transformer"))
+    head = load_head(transformer_folder(encoder_folder(folder))) if folder else None
     study = VariantStudy(root, vectors, head, wanted)
     scores = {AS_READ: study.scores(study.vectors(vectors.pooling))}
     refused: dict[str, str] = {}
@@ -78,28 +85,34 @@ def evaluate(
 
 
 def _refused(reasons: Mapping[str, str]) -> dict[str, Any]:
-    """Return blank scores of variants, and why they are so."""
-    parts = {name: (*(STS_DEV_TASKS if name == DEVELOPMENT else STS_TASKS), "avg") for name in reasons}
-    return {
-        **{name: dict.fromkeys(parts[name]) for name in reasons},
-        "failures": {f"{name}/{part}": reason for name, reason in reasons.items() for part in parts[name]},
-    }
+    """Return empty scores of variants, with the reasons."""
+    scores: dict[str, Any] = {}
+    failures: dict[str, str] = {}
+    for name, reason in reasons.items():
+        tasks = STS_DEV_TASKS if name == DEVELOPMENT else STS_TASKS
+        scores[name] = dict.fromkeys((*tasks, "avg"))
+        for part in scores[name]:
+            failures[f"{name}/{part}"] = reason
+    return {**scores, "failures": failures}
 
 
 @dataclass
 class VectorTable:
-    """Vectors by sentence: float32 rows, and the row of each sentence."""
+    """Vectors by sentence: float32 rows, and the row number of each sentence."""
 
     values: np.ndarray
     places: Mapping[str, int]
 
     def __call__(self, sentences: Sequence[str]) -> np.ndarray:
-        """Return the vectors of sentences, (n, width)."""
+        """Return the vectors of sentences, of shape (n, width)."""
         return self.values[[self.places[sentence] for sentence in sentences]]
 
 
 class VariantStudy:
-    """The test sets, and one encoder's vectors of their sentences in each way of reading, made when first asked for."""
+    """The test sets, and the encoder's vectors in each variant.
+
+    Vectors are computed when they are first used.
+    """
 
     def __init__(
         self, root: Path, encoder: SentenceEncoder, head: SentenceHead | None, wanted: Sequence[str]
@@ -109,33 +122,28 @@ class VariantStudy:
         if self.head is not None:
             self.head.to(encoder.device).eval()
         self.test: Sets = {task: load_sts(root, task) for task in STS_TASKS}
-        self.splits: dict[str, Sets] = {
-            split: {task: load_sts(root, task, split) for task in STS_DEV_TASKS}
-            for split in (("train", "dev") if OF_SPLITS & {*wanted} else ())
-        }
-        every = [
-            *self.test.values(),
-            *(subsets for sets in self.splits.values() for subsets in sets.values()),
-        ]
-        distinct = dict.fromkeys(
-            sentence for subsets in every for subset in subsets for sentence in subset.sentences
-        )
+        self.splits: dict[str, Sets] = {}
+        if OF_SPLITS & {*wanted}:
+            for split in ("train", "dev"):
+                self.splits[split] = {task: load_sts(root, task, split) for task in STS_DEV_TASKS}
+        distinct: dict[str, None] = {}
+        for sets in (self.test, *self.splits.values()):
+            for subset in chain.from_iterable(sets.values()):
+                distinct |= dict.fromkeys(subset.sentences)
         self.sentences = list(distinct)
         self.places = {sentence: place for place, sentence in enumerate(self.sentences)}
         self.rows = encoder.rows(self.sentences)
         self._read: dict[str, VectorTable] = {}
 
-    # Reading
-
     def unreadable(self, variant: str) -> str:
-        """Return why the encoder has no such variant; blank where it has."""
+        """Return why the encoder does not have a variant, or ""."""
         if variant == "cls-head" and self.head is None:
             return "no head (pooler.dense) is stored with the encoder"
         if variant in PADDED and self.encoder.pooling.template:
             return "the encoder reads sentences in a template"
         if variant in READ or variant == "in-a-template":
             try:
-                self._pooling(pooling_of(TEMPLATE if variant == "in-a-template" else variant))
+                self._pooling(_pooling_of_variant(variant))
             except BadInput as error:
                 return str(error)
         return ""
@@ -144,48 +152,58 @@ class VariantStudy:
         return SentencePooling(params, self.encoder.backbone, self.encoder.tokenizer)
 
     def vectors(self, params: PoolingParameters) -> VectorTable:
-        """Return the vectors of a pooling in fp32; all that read the same tokens are read in one pass."""
+        """Return the vectors of a pooling in fp32.
+
+        All poolings of the same tokens are computed in one pass.
+        """
         if str(params) not in self._read:
             names = [name for name in READ if not self.unreadable(name)]
-            alone = params.template or params.padded_to
-            together = [] if alone else [pooling_of(name) for name in names]
-            every = {str(each): each for each in (params, *together)}
-            self._read |= self._pass(self.encoder.backbone, self.rows, [*every.values()])
+            poolings = {str(params): params}
+            if not (params.template or params.padded_to):
+                for pooling in map(pooling_of, names):
+                    poolings[str(pooling)] = pooling
+            self._read |= self._pass(self.encoder.backbone, self.rows, [*poolings.values()])
         return self._read[str(params)]
 
     def _pass(
         self, backbone: Backbone, rows: Sequence[np.ndarray], poolings: Sequence[PoolingParameters]
     ) -> dict[str, VectorTable]:
         order = sorted(range(len(rows)), key=lambda place: (len(rows[place]), rows[place].tobytes()))
-        # Sentences that are the same tokens are encoded once.
+        # Sentences with the same tokens are encoded once.
         first = {rows[place].tobytes(): place for place in reversed(order)}
         distinct = sorted(first.values(), key=lambda place: len(rows[place]))
-        made = [self._pooling(params) for params in poolings]
+        modules = [self._pooling(params) for params in poolings]
         parts: dict[str, list[Tensor]] = {str(params): [] for params in poolings}
         with torch.inference_mode():
             for some in self.encoder.batches([rows[place] for place in distinct]):
                 batch = TokenBatch.from_rows(some).to(self.encoder.device)
-                for name, value in self._pooled(backbone, made[0].filled(batch), made).items():
+                for name, value in self._pool_batch(backbone, modules[0].fill(batch), modules).items():
                     parts[name].append(value)
         found = {rows[place].tobytes(): number for number, place in enumerate(distinct)}
         numbers = [found[row.tobytes()] for row in rows]
-        return {
-            name: VectorTable(torch.cat(values).cpu().numpy()[numbers], self.places)
-            for name, values in parts.items()
-        }
+        tables = {}
+        for name, values in parts.items():
+            tables[name] = VectorTable(torch.cat(values).cpu().numpy()[numbers], self.places)
+        return tables
 
-    def _pooled(
+    def _pool_batch(
         self, backbone: Backbone, fed: TokenBatch, poolings: Sequence[SentencePooling]
     ) -> dict[str, Tensor]:
         """Return float32 vectors by pooling from one forward pass."""
         hidden = self._states(backbone, fed, poolings)
-        return {str(each.params): self._vectors(each, hidden, fed, backbone) for each in poolings}
+        vectors = {}
+        for pooling in poolings:
+            vectors[str(pooling.params)] = self._vectors(pooling, hidden, fed, backbone)
+        return vectors
 
     def _states(
         self, backbone: Backbone, fed: TokenBatch, poolings: Sequence[SentencePooling]
     ) -> dict[int, Tensor]:
-        """Return the hidden states of all tokens that some poolings read, by their number, in float32."""
-        wanted = sorted({state for each in poolings for state in backbone.state_numbers(each.params.states)})
+        """Return the hidden states that poolings use, by number, in float32."""
+        numbers: set[int] = set()
+        for pooling in poolings:
+            numbers.update(backbone.state_numbers(pooling.params.states))
+        wanted = sorted(numbers)
         training = backbone.training
         hidden = backbone.eval()(fed, NeededStates(tuple(wanted)))
         backbone.train(training)
@@ -194,31 +212,36 @@ class VariantStudy:
     def _vectors(
         self, pooling: SentencePooling, states: Mapping[int, Tensor], batch: TokenBatch, backbone: Backbone
     ) -> Tensor:
-        """Return what a pooling makes of states that are computed already, after its head."""
+        """Return the vectors of a pooling from computed states, after the head."""
         chosen = [states[state] for state in backbone.state_numbers(pooling.params.states)]
         if not pooling.params.tokens:
-            # What reads position 0 alone is given that alone.
+            # This pooling uses only position 0.
             chosen = [values.index_select(0, batch.first) for values in chosen]
         hidden = Hidden(chosen)
         computed: Any = lambda *_: hidden  # noqa: E731
-        vectors = pooling.denoised(pooling.read(computed, batch), backbone, batch).float()
-        return vectors if not pooling.params.head or self.head is None else self.head(vectors).float()
+        vectors = pooling.denoise(pooling.read(computed, batch), backbone, batch).float()
+        if pooling.params.head and self.head is not None:
+            return self.head(vectors).float()
+        return vectors
 
     def cut(self, length: int) -> VectorTable:
-        """Return the vectors at a shorter length: only sentences that it cuts are encoded again."""
+        """Return the vectors at a shorter maximum length.
+
+        Only the sentences that are truncated are encoded again.
+        """
         own = self.encoder.pooling
         table = self.vectors(own)
         long = [place for place, row in enumerate(self.rows) if len(row) > length]
         if not long:
             return table
-        # Special tokens stay: the last one of a row ends it at any length.
+        # The last token of a row is a special token, which truncation keeps.
         rows = [np.append(self.rows[place][: length - 1], self.rows[place][-1:]) for place in long]
         values = table.values.copy()
         values[long] = self._pass(self.encoder.backbone, rows, [own])[str(own)].values
         return VectorTable(values, self.places)
 
     def in_precision(self, kind: torch.dtype) -> VectorTable:
-        """Return the vectors of an encoder whose weights and layers are in another precision."""
+        """Return the vectors with weights and layers in another precision."""
         own = self.encoder.pooling
         name = f"{own} {kind}"
         if name not in self._read:
@@ -228,30 +251,30 @@ class VariantStudy:
         return self._read[name]
 
     def padded(self, variant: str, subset: StsSubset) -> Iterator[np.ndarray]:
-        """Yield both sides' vectors of a subset in SentEval's batches, padded to the longest row of each batch."""
-        words = [
-            (len(one.split()), len(two.split())) for one, two in zip(subset.first, subset.second, strict=True)
-        ]
+        """Yield both sides' vectors of a subset in SentEval's batches.
+
+        Each batch is padded to the longest row.
+        """
+        words = []
+        for first, second in zip(subset.first, subset.second, strict=True):
+            words.append((len(first.split()), len(second.split())))
         order = sorted(range(len(words)), key=lambda place: (*words[place], subset.gold[place]))
         for side in (subset.first, subset.second):
+            rows = [self.rows[self.places[side[place]]] for place in order]
             values = []
-            for start in range(0, len(order), SENTEVAL_BATCH):
-                some = [
-                    self.rows[self.places[side[place]]] for place in order[start : start + SENTEVAL_BATCH]
-                ]
-                values.append(self._padded_batch(variant, some))
-            together = np.concatenate(values)
-            yield together[np.argsort(order)]
+            for start in range(0, len(rows), SENTEVAL_BATCH):
+                values.append(self._encode_padded(variant, rows[start : start + SENTEVAL_BATCH]))
+            yield np.concatenate(values)[np.argsort(order)]
 
     @torch.inference_mode()
-    def _padded_batch(self, variant: str, rows: list[np.ndarray]) -> np.ndarray:
+    def _encode_padded(self, variant: str, rows: list[np.ndarray]) -> np.ndarray:
         backbone = self.encoder.backbone
         batch = TokenBatch.from_rows(rows).to(self.encoder.device)
-        filled = batch.filled(self._padding())
+        filled = batch.fill(self._padding())
         if variant == "mean-with-padding":
             mean = self._pooling(pooling_of("mean"))
             return self._vectors(mean, self._states(backbone, filled, [mean]), filled, backbone).cpu().numpy()
-        # All rows of one length without a mask: every token attends to the padding of its row.
+        # All rows have the same length and there is no mask, so every token attends to the padding of the row.
         unmasked = TokenBatch(filled.tokens, filled.offsets)
         own = self._pooling(self.encoder.pooling)
         states = self._states(backbone, unmasked, [own])
@@ -259,29 +282,30 @@ class VariantStudy:
         return self._vectors(own, real, batch, backbone).cpu().numpy()
 
     def _padding(self) -> int:
-        """Return the id of the padding token: of the packed engine's config, or of that of `transformers`."""
+        """Return the id of the padding token from the model's config."""
         backbone: Any = self.encoder.backbone
         config = getattr(backbone, "config", None) or backbone.model.config
         return int(getattr(config, "pad_id", getattr(config, "pad_token_id", 0)) or 0)
 
-    # Scoring
-
     def variant(self, name: str) -> Scores:
-        """Return the scores of one variant by task, and their average."""
-        as_read = self.encoder.pooling
+        """Return the scores of a variant by task, and their average."""
+        own = self.encoder.pooling
         if name in READ or name == "in-a-template":
-            return self.scores(self.vectors(pooling_of(TEMPLATE if name == "in-a-template" else name)))
+            return self.scores(self.vectors(_pooling_of_variant(name)))
         if name in LENGTHS:
             return self.scores(self.cut(LENGTHS[name]))
         if name in WEIGHTS or name in SCORES:
-            table = self.in_precision(WEIGHTS[name]) if name in WEIGHTS else self.vectors(as_read)
-            return self.scores(table, partial(cosines_in, SCORES[name]) if name in SCORES else cosines)
+            table = self.in_precision(WEIGHTS[name]) if name in WEIGHTS else self.vectors(own)
+            if name in SCORES:
+                return self.scores(table, partial(cosines_in, SCORES[name]))
+            return self.scores(table)
         if name in PADDED:
-            return averaged(
-                {task: score_task(subsets, [cosines(*self.padded(name, subset)) for subset in subsets])[0]["all"]
-                 for task, subsets in self.test.items()}
-            )  # fmt: skip
-        return getattr(self, f"_{name.replace('-', '_')}")(self.vectors(as_read))
+            scores = {}
+            for task, subsets in self.test.items():
+                predicted = [cosines(*self.padded(name, subset)) for subset in subsets]
+                scores[task] = score_task(subsets, predicted)[0]["all"]
+            return add_average(scores)
+        return getattr(self, f"_{name.replace('-', '_')}")(self.vectors(own))
 
     def scores(
         self,
@@ -291,12 +315,15 @@ class VariantStudy:
         correlation: Correlation = spearman,
         sets: Sets | None = None,
     ) -> Scores:
-        """Return a score by task of test or other sets; `key` says how subsets are joined, by default as one."""
+        """Return a score by task of the test sets, or of other sets.
+
+        `key` specifies how subsets are aggregated; default: as one set.
+        """
         scores = {}
         for task, subsets in (sets or self.test).items():
             predicted = [similarity(table(subset.first), table(subset.second)) for subset in subsets]
             scores[task] = score_task(subsets, predicted, correlation)[0][key]
-        return averaged(scores)
+        return add_average(scores)
 
     def _mean_of_subsets(self, table: VectorTable) -> Scores:
         return self.scores(table, key="mean")
@@ -315,27 +342,36 @@ class VariantStudy:
         return self.scores(table, sets={**self.test, "SICK-R": every})
 
     def _stsb_regressor(self, table: VectorTable) -> Scores:
-        """Return STS-B by a ridge regression on |u - v| and u * v, whose penalty the development set chooses."""
+        """Return STS-B's score with a ridge regression on |u - v| and u * v.
+
+        The development set selects the penalty.
+        """
         sets = {split: self.splits[split]["STS-B"][0] for split in ("train", "dev")}
         sets["test"] = self.test["STS-B"][0]
-        features = {
-            split: _features(table(subset.first), table(subset.second)) for split, subset in sets.items()
-        }
+        features = {}
+        for split, subset in sets.items():
+            features[split] = _features(table(subset.first), table(subset.second))
         centre, spread = features["train"].mean(0), features["train"].std(0) + 1e-9
         design = {split: (values - centre) / spread for split, values in features.items()}
         gram, target = design["train"].T @ design["train"], sets["train"].gold - sets["train"].gold.mean()
         moment, best = design["train"].T @ target, (-2.0, 0.0)
         for ridge in RIDGES:
             weights = np.linalg.solve(gram + ridge * np.eye(len(gram)), moment)
-            dev, test = (spearman(design[split] @ weights, sets[split].gold) for split in ("dev", "test"))
-            best = max(best, (dev if dev is not None else -2.0, test if test is not None else 0.0))
-        return averaged({**self.scores(table), "STS-B": 100 * best[1]})
+            dev = spearman(design["dev"] @ weights, sets["dev"].gold)
+            test = spearman(design["test"] @ weights, sets["test"].gold)
+            candidate = (-2.0 if dev is None else dev, 0.0 if test is None else test)
+            best = max(best, candidate)
+        return add_average({**self.scores(table), "STS-B": 100 * best[1]})
+
+
+def _pooling_of_variant(name: str) -> PoolingParameters:
+    return pooling_of(TEMPLATE if name == "in-a-template" else name)
 
 
 def _features(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     return np.concatenate([np.abs(first - second), first * second], axis=1).astype(np.float64)
 
 
-def averaged(scores: Mapping[str, float | None]) -> Scores:
-    """Return scores by task with their average, as the papers round it."""
+def add_average(scores: Mapping[str, float | None]) -> Scores:
+    """Return scores by task with their average, rounded like the papers'."""
     return {**scores, "avg": average([*scores.values()])}

@@ -39,7 +39,7 @@ def open_requested(
     """Open the sentence encoder of a request.
 
     Args:
-        request: The encoder and its options.
+        request: The encoder and the options.
         device: `cpu`, `cuda`, ...; default: the first GPU if there is one.
         folder: A folder to open with the options of the request; default: the request's encoder.
 
@@ -75,12 +75,12 @@ def fit_postprocessing(vectors: Any, wanted: Mapping[str, Any], root: Path) -> F
 
 
 def describe_reading(source: Any, request: EncoderOptions) -> dict[str, Any]:
-    """Describe how an encoder encoded sentences, for the file of its scores.
+    """Describe how an encoder encoded sentences, for the file of the scores.
 
     Returns:
         A dict with `pooling`, `max_length` (the number of tokens at which sentences were truncated, None if
-            they were not), `tokenizer` (a digest), `engine`, and `unread` (the names of weights that were not
-            loaded and of code that was not run).
+        they were not), `tokenizer` (a digest), `engine`, and `unread` (the names of weights that were not
+        loaded and of code that was not run).
     """
     pooling, backbone = getattr(source, "pooling", None), getattr(source, "backbone", source)
     tokenizer = getattr(source, "tokenizer", None)
@@ -102,6 +102,7 @@ def describe_precision(source: Any) -> str:
 
 def name_model(request: EvaluationRequest, source: Any) -> str:
     """Name an encoder in files for other libraries: path or hub id, pooling."""
-    place = Path(request.vectors["file"] if request.vectors else request.encoder)
+    file = request.vectors["file"] if request.vectors else request.encoder
     pooling = getattr(source, "pooling", None)
-    return "-".join([*place.parts[-2:], pooling.pooling if pooling else "mean"])
+    name = pooling.pooling if pooling else "mean"
+    return "-".join([*Path(file).parts[-2:], name])

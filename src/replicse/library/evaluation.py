@@ -59,7 +59,7 @@ def evaluate(
 
     Returns:
         A dict with `suites`, the nested numbers by suite (correlations, accuracies and recalls are x 100), and
-            `failures`, a dict from the metric path of each missing number to the reason.
+        `failures`, a dict from the metric path of each missing number to the reason.
 
     Raises:
         BadInput: If a suite or option is unknown, or the encoder cannot be loaded.
@@ -84,17 +84,17 @@ def evaluate(
 def evaluate_request(
     request: EvaluationRequest, root: Path, results: Path, device: str | None
 ) -> dict[str, Any]:
-    """Evaluate the encoder of a request and add provenance to its scores.
+    """Evaluate the encoder of a request and add provenance to the scores.
 
     Args:
-        request: The encoder, its options and its suites.
+        request: The encoder, the options and the suites.
         root: The data root.
         results: The folder for files that other libraries write.
         device: `cpu`, `cuda`, ... Default: the first GPU if there is one.
 
     Returns:
-        A dict with the encoder and its options, `suites`, `failures`, `pairs` (cosines and gold scores by task)
-            and `provenance`.
+        A dict with the encoder and the options, `suites`, `failures`, `pairs` (cosines and gold scores by task)
+        and `provenance`.
 
     Raises:
         BadInput: If the encoder cannot be loaded or an option is wrong.

@@ -16,7 +16,7 @@ SETTINGS_FILES = (CONFIG, MODULES, SETTINGS, "sentence_bert_config.json")
 
 
 def describe_encoder(folder_or_hub_id: str, reads_modules: bool) -> dict[str, str]:
-    """Return digests of an encoder's weights and settings, and its prompt.
+    """Return digests of an encoder's weights and settings, and the prompt.
 
     Args:
         folder_or_hub_id: A folder, or the id of a downloaded hub encoder.
@@ -44,6 +44,8 @@ def describe_encoder(folder_or_hub_id: str, reads_modules: bool) -> dict[str, st
 def _read_prompt(folder: Path) -> str:
     """Return the default prompt of a sentence-transformers folder."""
     file = folder / SETTINGS
-    stated = read_json(file) if file.is_file() else {}
-    name = stated.get("default_prompt_name")
-    return str((stated.get("prompts") or {}).get(name) or NO_PROMPT)
+    if not file.is_file():
+        return NO_PROMPT
+    settings = read_json(file)
+    prompts = settings.get("prompts") or {}
+    return str(prompts.get(settings.get("default_prompt_name")) or NO_PROMPT)

@@ -7,7 +7,7 @@ from replicse.registry.encoders import Engine
 
 
 class EncoderOptions(Checked):
-    """A folder or hub id of an encoder, and how its vectors are computed."""
+    """A folder or hub id of an encoder, and how the vectors are computed."""
 
     encoder: str = ""
     pooling: str | dict[str, Any] | None = None

@@ -64,7 +64,7 @@ def train(
     """Train an encoder by a recipe and return it.
 
     The returned encoder has the selected weights and the recipe's pooling for tests. A stopped run resumes from
-    its last saved state; a complete run is loaded instead of trained again.
+    the last saved state; a complete run is loaded instead of trained again.
 
     Args:
         recipe: The name of a recipe of a packaged paper or of a paper in `papers/`, such as `simcse/unsup`; or
@@ -75,7 +75,7 @@ def train(
             working directory.
         start: The encoder from which training starts: a folder or a hub id (`name/model[@revision]`).
         out: The output folder: `best/`, `last/`, `metrics.json`, `provenance.json`, and the tokenised corpus.
-        data: A folder in the SentEval layout. Required if the recipe selects its checkpoint on a development
+        data: A folder in the SentEval layout. Required if the recipe selects the checkpoint on a development
             set.
         changes: Keys that replace keys of the recipe, such as `{"optimisation": {"steps": 500}}`.
         models: Folders or hub ids by name, for the backbones, released checkpoints and recipes that the
@@ -151,7 +151,7 @@ def train_job(
     code: str = "",
     on_step: Callable[[dict[str, Any]], object] | None = None,
 ) -> float | None:
-    """Train the run of a job and write its provenance.
+    """Train the run of a job and write the provenance.
 
     Args:
         document: The job as JSON-like data.
@@ -161,7 +161,7 @@ def train_job(
         device: `cpu`, `cuda`, ... Default: the first GPU if there is one.
         parts: How the batch is split over processes or chunks.
         code: The digest of the run's code.
-        on_step: Called after each step with its losses.
+        on_step: Called after each step with the losses.
 
     Returns:
         The seconds of the training; None in all processes except the first, which writes.
@@ -206,10 +206,10 @@ def _run_of(recipe: str | Mapping[str, Any], changes: Mapping[str, Any], plugins
     papers, name = load_papers(workflow_folder(), plugins), recipe
     if isinstance(recipe, Mapping):
         own = Recipe.of(recipe, "recipe")
-        below, name = own.like, "recipe"
-        run = merge_layers(
-            merge_recipe(papers, "", below, "recipe.like") if below else RunSpec(), own.without("like")
-        )
+        name, run = "recipe", RunSpec()
+        if own.like:
+            run = merge_recipe(papers, "", own.like, "recipe.like")
+        run = merge_layers(run, own.without("like"))
     else:
         run = merge_recipe(papers, "", recipe, "recipe")
     run = merge_layers(run, Recipe.of(changes, "changes").without("like"))
@@ -222,7 +222,7 @@ def _run_of(recipe: str | Mapping[str, Any], changes: Mapping[str, Any], plugins
 
 
 def _init(start: str | Path, folder: Path, spec: InitSpec | None) -> Init:
-    """Return the start of a run, named by the digest of its weights too.
+    """Return the start of a run, named by the digest of the weights too.
 
     Other weights in the same folder are another run.
     """
@@ -230,12 +230,14 @@ def _init(start: str | Path, folder: Path, spec: InitSpec | None) -> Init:
     revision = digests[0] if len(digests) == 1 else None
     if len(digests) > 1:
         revision = digest(digests)
-    entries = {"folder": str(start), "revision": revision}
-    return Init.of({**entries, **(spec.kept if spec else {})}, "start")
+    entries: dict[str, Any] = {"folder": str(start), "revision": revision}
+    if spec:
+        entries |= spec.kept
+    return Init.of(entries, "start")
 
 
 def _columns_of(corpus: CorpusInput) -> tuple[dict[str, list[str]], dict[str, Any]]:
-    """Return the columns of a corpus and its description for the run's name.
+    """Return the columns of a corpus and the description for the run's name.
 
     The description has the options of the format, the number of rows, and the SHA-256 of the columns.
     """
@@ -327,7 +329,8 @@ def _stores(out: Path, spec: Run, columns: Mapping[str, Sequence[str]], root: Pa
         key = json.dumps(view.plain(), sort_keys=True)
         if key in folders:
             continue
-        folders[key] = out / "stores" / f"{len(folders)}-{view.augment.name if view.augment else view.column}"
+        name = view.augment.name if view.augment else view.column
+        folders[key] = out / "stores" / f"{len(folders)}-{name}"
         lines, change = list(columns[view.column]), None
         if view.augment:
             change = token_change(view.augment, out / TOKENIZER)

@@ -8,7 +8,7 @@ from torch import Tensor
 from replicse.encoder.architectures import empty_backbone
 from replicse.encoder.backbone import Backbone
 from replicse.encoder.batch import TokenBatch
-from replicse.encoder.heads import stored_head
+from replicse.encoder.heads import load_head
 from replicse.encoder.opening import open_backbone
 from replicse.encoder.pooling import SentencePooling
 from replicse.errors import BadInput
@@ -65,7 +65,7 @@ class FrozenEncoder:
         params = model.pooling or Cls(pooling="cls")
         self.backbone = open_frozen(model, trained).eval()
         self.pooling = SentencePooling(params, self.backbone)
-        self.head = stored_head(Path(str(model.folder))) if params.head else None
+        self.head = load_head(Path(str(model.folder))) if params.head else None
         if params.head and self.head is None:
             raise BadInput(f"{model.folder}: no head for pooling {params} is stored there; choose cls")
         if self.head is not None:

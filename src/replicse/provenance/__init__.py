@@ -1,1 +1,1 @@
-"""What a number was made with: the record stored with it, and the digests of the code and data that it depends on."""
+"""Provenance: the record of a result, and digests of code and data."""

@@ -1,4 +1,7 @@
-"""Provenance: what a number was made with, beyond its spec. Only `computed` imports torch, for jobs that use it."""
+"""The record of how a number was computed.
+
+It complements the specification. Only `computed` imports torch, for jobs that use it.
+"""
 
 import functools
 import importlib.metadata
@@ -16,9 +19,9 @@ from replicse.runtime.machine import hardware, multiplies_by_onednn, numerics
 if TYPE_CHECKING:
     import torch
 
-# What of the checkout can change a number, files that git does not know yet included: no results, no documents.
+# Paths of the checkout that can change a number; files that git does not track are included.
 MADE_BY = ("src", "workflow", "Snakefile")
-# All that the package imports, but for what only turns numbers into documents, and what MTEB classifies with.
+# Packages that the code imports, including MTEB's classifiers, except packages that only write documents.
 PACKAGES = (
     "torch", "numpy", "scipy", "tokenizers", "transformers", "safetensors", "huggingface_hub", "datasets", "mteb",
     "nltk", "nlpaug", "scikit-learn", "zuko", "pandas", "pyarrow", "pydantic", "pyyaml", "snakemake",
@@ -27,7 +30,7 @@ PACKAGES = (
 
 
 def versions() -> dict[str, str]:
-    """Return the versions of Python and of the packages that can change a number."""
+    """Return the versions of Python and of packages that can change numbers."""
     releases = {"python": platform.python_version()}
     for name in PACKAGES:
         try:
@@ -38,9 +41,12 @@ def versions() -> dict[str, str]:
 
 
 def commit() -> tuple[str, bool]:
-    """Return the commit of the checkout and whether its code or workflow differs from it; ("", False) outside git."""
+    """Return the commit of the checkout, and whether the code differs from it.
+
+    Returns ("", False) if the code is not in a git repository.
+    """
     root = Path(__file__).resolve().parents[3]
-    # Git's own variables, as in a hook, may name another repository.
+    # Git's environment variables, which exist in a hook, may point to another repository.
     environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
 
     def git(*words: str) -> str:
@@ -55,10 +61,16 @@ def commit() -> tuple[str, bool]:
 
 
 def computed(device: "torch.device", precision: str) -> dict[str, Any]:
-    """Return what a job computes its numbers with: device, accelerator, precision, threads, kernels and hardware.
+    """Describe how a job computes the numbers.
 
-    `kernel` names the libraries that compute matrix products: two builds of torch on one processor sum in different
-    orders, and so does one build on two processors.
+    Args:
+        device: The device.
+        precision: The precision.
+
+    Returns:
+        Device, accelerator, precision, threads, kernels and hardware. `kernel` lists the libraries of matrix
+        products: two builds of torch on the same processor sum in different orders, and so does one build
+        on two processors.
     """
     import torch
 
@@ -69,12 +81,17 @@ def computed(device: "torch.device", precision: str) -> dict[str, Any]:
         "BLAS": r"BLAS_INFO=(\w+)",
         "MKL": r"Kernel Library Version ([\w.]+)",
     }
-    libraries = {name: match[1] for name, pattern in named.items() if (match := re.search(pattern, build))}
-    cpu = {"instructions": torch.backends.cpu.get_cpu_capability(), **libraries}
+    libraries = {}
+    for name, pattern in named.items():
+        if match := re.search(pattern, build):
+            libraries[name] = match[1]
+    kernels = {"instructions": torch.backends.cpu.get_cpu_capability(), **libraries}
     if multiplies_by_onednn():
-        cpu["fp32 products"] = "oneDNN"
-    gpu = {"CUDA": torch.version.cuda, "HIP": torch.version.hip, "cuDNN": torch.backends.cudnn.version()}
-    kernel = {name: str(value) for name, value in (gpu if on_gpu else cpu).items() if value}
+        kernels["fp32 products"] = "oneDNN"
+    if on_gpu:
+        cudnn = torch.backends.cudnn.version()
+        kernels = {"CUDA": torch.version.cuda, "HIP": torch.version.hip, "cuDNN": cudnn}
+    kernel = {name: str(value) for name, value in kernels.items() if value}
     return {
         "device": device.type,
         "accelerator": torch.cuda.get_device_name(device) if on_gpu else "",
@@ -88,16 +105,19 @@ def computed(device: "torch.device", precision: str) -> dict[str, Any]:
 
 @functools.cache
 def software() -> dict[str, Any]:
-    """Return the commit, the digest of the package and the versions that a process works with, the same all its life.
+    """Return commit, digest of the package and versions, cached per process.
 
-    A server of jobs calls this before it forks, so that none of them looks again.
+    A job server calls this before it forks, so that the jobs do not compute it again.
     """
     revision, dirty = commit()
     return {"commit": revision, "dirty": dirty, "package_sha256": package_sha256(), "versions": versions()}
 
 
 def provenance(**facts: Any) -> dict[str, Any]:
-    """Return the record that is written next to a result, with the plug-ins in use; `facts` are the job's own."""
+    """Return the record for a result, with the loaded plug-ins.
+
+    `facts` are added to the record.
+    """
     plugins = recorded_plugins()
     used = {"plugins": plugins} if plugins else {}
     return {**software(), **used, "hardware": hardware(), "numerics": numerics(), **facts}

@@ -1,10 +1,14 @@
-"""Digests of code and data files: a job runs again when the digest of something it uses changes."""
+"""Digests of code and data files.
+
+A job runs again when the digest of something that it uses changes.
+"""
 
 import ast
 import functools
 import hashlib
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +17,13 @@ from replicse.files import read_json, sha256_of, write_json
 
 PACKAGE = Path(__file__).resolve().parents[1]
 THIS_FILE = Path(__file__).read_bytes()  # cached digests are only valid for this version of the file
-# Modules that check, report and record. They change no number.
+# Modules that check, report and record. They do not change numbers.
 WITHOUT_NUMBERS = {
     "replicse", "replicse.checked", "replicse.errors", "replicse.provenance", "replicse.provenance.record",
     "replicse.runtime", "replicse.runtime.forking", "replicse.runtime.locks", "replicse.runtime.progress",
 }  # fmt: skip
-# The registry names code and gives parameters their defaults, which the specification of a job contains. Only these
-# modules of the registry also compute something.
+# The registry has the names of code and the defaults of parameters, which are in the specification of a job. Only
+# these modules of the registry also compute something.
 REGISTRY = "replicse.registry."
 COMPUTING = {"replicse.registry.procedures", "replicse.registry.run_options"}
 MODULE_NAME = re.compile(r"replicse(\.\w+)+(:\w+)?")
@@ -28,7 +32,7 @@ Module = tuple[str, list[str]]
 
 
 def package_sha256() -> str:
-    """Return the sha256 over the package's files and their names, data files included."""
+    """Return the SHA-256 of the names and contents of the package's files."""
     digest = hashlib.sha256()
     for path in _files(PACKAGE):
         digest.update(path.relative_to(PACKAGE).as_posix().encode() + b"\0" + path.read_bytes())
@@ -36,13 +40,13 @@ def package_sha256() -> str:
 
 
 def modules_of(value: object) -> set[str]:
-    """Collect the modules that implement checked data: of a run its terms, augmentations, head, and so on.
+    """Return the modules that implement validated data, such as a run.
 
     Args:
-        value: a checked model, or a dict, list or tuple of them.
+        value: A validated model, or a dict, list or tuple of models.
 
     Returns:
-        The module of each model's class, or `module:name` of the function or class that it gives parameters to.
+        The module of each model's class, or `module:name` of the function or class that implements it.
     """
     fields = getattr(type(value), "model_fields", None)
     if fields is not None:
@@ -55,22 +59,23 @@ def modules_of(value: object) -> set[str]:
     if isinstance(value, Mapping):
         value = tuple(value.values())
     found = set()
-    for each in value if isinstance(value, tuple | list) else ():
-        found |= modules_of(each)
+    if isinstance(value, tuple | list):
+        for entry in value:
+            found |= modules_of(entry)
     return found
 
 
 class SourceCode:
-    """The modules of the package and of plug-ins as a graph of their imports.
+    """The modules of the package and of plug-ins as a graph of imports.
 
-    Imports count wherever they are in a module, and so do strings that name a module of the package. Comments,
-    docstrings and formatting change no digest. Parsing all modules takes 0.7 s, so digests of unchanged files are
-    cached.
+    All imports of a module count, and so do strings that contain the name of a module of the package. Comments,
+    docstrings and formatting do not change a digest. Parsing all modules takes 0.7 s, so digests of unchanged
+    files are cached.
 
     Args:
-        root: the folder of the package.
-        cache: a JSON file for the digests of files; None to parse each file again.
-        plugins: the file or folder of each plug-in by its name.
+        root: The folder of the package.
+        cache: A JSON file for the digests of files; None to parse all files.
+        plugins: The file or folder of each plug-in by name.
     """
 
     def __init__(
@@ -83,20 +88,20 @@ class SourceCode:
         self._file = functools.cache(self._find_file)
 
     def digest(self, *names: str) -> str:
-        """Compute the digest of modules and of everything that they import.
+        """Compute the digest of modules and everything that they import.
 
         Args:
-            names: `module` or `module:name`; a package stands for all of its modules.
+            names: `module` or `module:name`; a package means all of its modules.
 
         Returns:
-            The sha256 over the code, including data files of the packages that are reached.
+            The SHA-256 of the code, including data files of the packages.
 
         Raises:
-            ModuleNotFoundError: if the package has no such module.
+            ModuleNotFoundError: If the package does not have a module.
         """
         before = len(self._known)
         codes: dict[str, str] = {}
-        pending = [module for name in names for module in self._expand(name)]
+        pending = list(chain.from_iterable(map(self._expand, names)))
         while pending:
             module = pending.pop()
             if module in codes or not _counts(module):
@@ -113,7 +118,7 @@ class SourceCode:
         return hashlib.sha256("\n".join(sorted(lines)).encode()).hexdigest()
 
     def _expand(self, name: str) -> list[str]:
-        """Return the modules that a name stands for."""
+        """Return the modules of a name."""
         module = name.partition(":")[0]
         file, home = self._file(module), self._home(module)
         if file is None and module not in self.plugins:
@@ -125,10 +130,13 @@ class SourceCode:
         else:
             return [module]
         modules = [".".join(path.relative_to(home).with_suffix("").parts) for path in files]
-        return [each.removesuffix(".__init__") for each in modules]
+        return [name.removesuffix(".__init__") for name in modules]
 
     def _find_module(self, name: str) -> str | None:
-        """Return the module of an import; None if it is not part of the package or of a plug-in."""
+        """Return the module of an import.
+
+        Returns None if it is not part of the package or of a plug-in.
+        """
         module, _, part = name.partition(":")
         if part and self._file(f"{module}.{part}"):
             return f"{module}.{part}"
@@ -147,10 +155,10 @@ class SourceCode:
         return next((file for file in files if file.is_file()), None)
 
     def _module(self, module: str) -> Module:
-        """Return the digest of a module and what it imports."""
+        """Return the digest of a module and the imports."""
         if module not in self._modules:
             file = self._file(module)
-            # A package without an __init__.py has no code of its own.
+            # A package may have no __init__.py.
             content = file.read_bytes() if file else b""
             key = hashlib.sha256(THIS_FILE + module.encode() + content).hexdigest()
             if key not in self._known:
@@ -160,7 +168,7 @@ class SourceCode:
 
     @functools.cached_property
     def _data_files(self) -> list[tuple[str, str, str]]:
-        """Return the package, name and sha256 of each file that is not Python code."""
+        """Return package, name and SHA-256 of each file that is not Python code."""
         entries = []
         packages = [place for place in self.plugins.values() if (place / "__init__.py").is_file()]
         for root in (self.root, *packages):
@@ -173,14 +181,17 @@ class SourceCode:
 
 
 def _counts(module: str) -> bool:
-    """Return whether numbers may depend on the code of a module."""
+    """Return whether numbers may depend on a module."""
     if module in WITHOUT_NUMBERS:
         return False
     return module in COMPUTING or not f"{module}.".startswith(REGISTRY)
 
 
 def _parse(tree: ast.Module) -> Module:
-    """Return the digest of a syntax tree and the names that it imports, as `module` or `module:name`."""
+    """Return the digest of a syntax tree and the imports.
+
+    Imports are `module` or `module:name`.
+    """
     imports = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and node.module:
@@ -195,13 +206,13 @@ def _parse(tree: ast.Module) -> Module:
 
 
 def contents_digest(root: Path, files: Iterable[Path], cache: Path | None) -> str:
-    """Compute the sha256 over the names and bytes of files.
+    """Compute the SHA-256 of the names and contents of files.
 
     Args:
-        root: names are relative to this folder if a file is below it.
-        files: the files to read.
-        cache: a JSON file for the digest of each file by its size, dates and inode. The date of the last change of
-            the inode is included, because an edit in place may restore the date of the content.
+        root: Names are relative to this folder if a file is below it.
+        files: The files.
+        cache: A JSON file for the digest of each file by size, dates and inode. The inode's change date is
+            included, because an edit in place may restore the modification date.
     """
     entries, digest = _read_cache(cache), hashlib.sha256()
     before = len(entries)
@@ -218,7 +229,7 @@ def contents_digest(root: Path, files: Iterable[Path], cache: Path | None) -> st
 
 
 def _read_cache(cache: Path | None) -> dict[str, Any]:
-    """Return the content of a cache; an empty dict if it does not exist or is broken."""
+    """Return the content of a cache, or {} if it is missing or broken."""
     try:
         return dict(read_json(cache)) if cache else {}
     except (BadInput, TypeError, ValueError):
@@ -232,7 +243,10 @@ def _files(folder: Path) -> Iterator[Path]:
 
 
 def _add_code(node: object, words: list[str]) -> None:
-    """Append a syntax tree to words, without positions, docstrings and empty fields of newer Python versions."""
+    """Append a syntax tree to words.
+
+    Positions, docstrings and empty fields of newer Python versions are skipped.
+    """
     if isinstance(node, ast.AST):
         words.append(type(node).__name__)
         for name in node._fields:
@@ -243,7 +257,7 @@ def _add_code(node: object, words: list[str]) -> None:
                 words.append(")")
     elif isinstance(node, list):
         for entry in node:
-            # A statement that is only a constant does nothing: a docstring or an ellipsis.
+            # A statement that is only a constant has no effect: a docstring or an ellipsis.
             if not (isinstance(entry, ast.Expr) and isinstance(entry.value, ast.Constant)):
                 _add_code(entry, words)
     else:

@@ -30,7 +30,7 @@ WIDTHS = ("hidden_size", "dim", "n_embd", "d_model")
 
 
 def size_of(hub: str) -> tuple[int, int] | None:
-    """Return layers and width of a hub encoder from its name, or None."""
+    """Return layers and width of a hub encoder from the name, or None."""
     name = hub.rpartition("/")[2].lower()
     if match := NAMED.search(name):
         return int(match[1]), int(match[2])
@@ -66,7 +66,7 @@ def _first_of(config: dict[str, Any], keys: tuple[str, ...]) -> Any:
 def weight_bytes(hub: str) -> int | None:
     """Return the approximate bytes of a hub encoder's fp32 weights.
 
-    Returns None if its name does not contain a known size.
+    Returns None if the name does not contain a known size.
     """
     size = size_of(hub)
     if size is None:

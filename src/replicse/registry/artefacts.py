@@ -8,9 +8,7 @@ TOKENIZER = "tokenizer.json"
 TOKENIZER_CONFIG = "tokenizer_config.json"
 ENCODER = (WEIGHTS, CONFIG, TOKENIZER)
 TOKENS, OFFSETS, STORE = "tokens.npy", "offsets.npy", "store.json"
-DISCARDED = (
-    "discarded.sha256"  # checksums of the weights that a study has removed, in the folder of their run
-)
+DISCARDED = "discarded.sha256"  # checksums of removed weights, in the folder of the run
 METRICS, PROVENANCE = "metrics.json", "provenance.json"
 RECORD, DATA = "record.json", "data.json"
 HTML, MARKDOWN, TEX = "report.html", "report.md", "report.tex"
@@ -19,7 +17,7 @@ AUDIT, MACROS, METHODS = "audit.html", "macros.tex", "methods.html"
 
 
 def record_file(out: Path) -> Path:
-    """Return the path of a job's record, which lists the inputs of its output.
+    """Return the path of a job's record, which lists the inputs of the output.
 
     The record is in the output folder, or next to the output file.
     """

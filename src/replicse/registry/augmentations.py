@@ -137,7 +137,7 @@ class NextSentence(AugmentationParameters):
 class Proposing(AugmentationParameters):
     """Base of augmentations with a frozen masked language model.
 
-    A paper names the `backbone`; in a planned study `encoder` is its folder.
+    A paper names the `backbone`; in a planned study `encoder` is the folder.
     """
 
     home: ClassVar[str] = "replicse.augment.masked_lm"

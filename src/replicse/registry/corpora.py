@@ -28,7 +28,7 @@ def _below(file: str) -> str:
 
 
 def _table(file: str) -> str:
-    """Return the path of a table; UserMessage if its format is not supported."""
+    """Return the path of a table; UserMessage if the format is not supported."""
     if PurePosixPath(file).suffix.lower() not in TABLE_KINDS:
         raise UserMessage(f'"{file}" is not a table; use a file that ends in {", ".join(TABLE_KINDS)}')
     return file
@@ -102,7 +102,7 @@ class CorpusFormat(Entry, Kept):
         return math.inf
 
     def pinned(self, commit: Callable[[str], str | None]) -> Self:
-        """Return the corpus with the commits of its hub datasets, if known."""
+        """Return the corpus with the commits of the hub datasets, if known."""
         return self
 
     def origin(self, root: Path) -> tuple[str, str]:
@@ -130,7 +130,7 @@ class Lines(OneColumn, OneFile):
     """One sentence per line.
 
     Empty lines are skipped, and lines with fewer than `min_words` or more than `max_words` words. With
-    `as_written` every line is a row with its spaces unchanged; an empty line becomes a single space.
+    `as_written` every line is a row with the spaces unchanged; an empty line becomes a single space.
     """
 
     format: Literal["lines"]

@@ -19,7 +19,7 @@ Engine = Literal["auto", "packed", "transformers"]
 ENGINES: tuple[str, ...] = get_args(Engine)
 # The families of the packed engine; other families use `transformers`.
 PACKED = ("bert", "roberta", "distilbert")
-# Plug-ins add families: the name, and the `module:function` that registers its classes with `transformers`.
+# Plug-ins add families: the name, and the `module:function` that registers the classes with `transformers`.
 FAMILIES: dict[str, str] = {}
 # tf32: fp32, with matrix products in TF32 on a GPU.
 Precision = Literal["fp32", "tf32", "bf16", "fp16"]
@@ -41,7 +41,7 @@ class Standout(Checked):
     """Adaptive dropout (Ba and Frey 2013).
 
     A unit is kept with probability sigmoid(alpha x + beta). x is the input of the unit's activation function,
-    so the dropout shares the weights of its layer.
+    so the dropout shares the weights of the layer.
     """
 
     alpha: Number = 1
@@ -138,7 +138,7 @@ TaskHead = Annotated[ClassifierHead | SimilarityHead, Field(discriminator="kind"
 
 @cache
 def _families() -> tuple[str, ...]:
-    """Return the families of `transformers` from its folder names.
+    """Return the families of `transformers` from the folder names.
 
     Importing `transformers` would take longer than planning a study.
     """
@@ -184,7 +184,7 @@ class Architecture(Checked):
 
 
 class PostprocessingParameters(Entry):
-    """Base of all post-processings: the data for the fit, and its parameters.
+    """Base of all post-processings: the data for the fit, and the parameters.
 
     `fit` is the name of a corpus of a scale, paper or config, or "target", the sentences of each task. In a job
     it is the recipe of the corpus. `implementation` is `module:class`.

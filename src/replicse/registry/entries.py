@@ -76,7 +76,7 @@ class Entry(Checked):
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
-        """Return the schema of a class; a base looks up its entries when used."""
+        """Return the schema of a class; a base looks up the entries when used."""
         if "key" not in vars(cls):
             return handler(source)
         return no_info_plain_validator_function(cls._read)

@@ -64,7 +64,7 @@ class FrozenModel(Checked):
         return self.backbone or self.released or self.use or self.folder or ""
 
     def of_paper(self, paper: str) -> Self:
-        """Return the model with its recipe prefixed by the paper that names it."""
+        """Return the model with the recipe prefixed by the paper that names it."""
         return self.replace(use=f"{paper}/{self.use}") if self.use and "/" not in self.use else self
 
 

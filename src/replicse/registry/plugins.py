@@ -1,8 +1,8 @@
 """Load plug-ins of papers, workspaces and installed packages.
 
 A plug-in is the file `method.py` of a paper's folder, a Python file, a folder with `__init__.py`, or an entry
-point of the group `replicse.plugins`. It adds the entries that its modules define, the suites in its dict
-`SUITES` and the families of encoders in its dict `FAMILIES`. It is versioned as one unit: a change to any line
+point of the group `replicse.plugins`. It adds the entries that the modules define, the suites in the dict
+`SUITES` and the families of encoders in the dict `FAMILIES`. It is versioned as one unit: a change to any line
 re-runs everything that uses it.
 
 The modules of a paper's folder belong to the package `papers.<paper>`: `papers.mine.method`, and the modules
@@ -43,7 +43,7 @@ GONE = "put it back, or take it out of plugins in config.yaml and what uses it o
 
 @dataclass(frozen=True)
 class Plugin:
-    """A plug-in: its name in a config, module, file or folder, and SHA-256."""
+    """A plug-in: the name in a config, module, file or folder, and SHA-256."""
 
     name: str
     module: str
@@ -147,7 +147,7 @@ def plugin_places() -> dict[str, Path]:
 def recorded_plugins() -> list[dict[str, str]]:
     """Return the records of the loaded plug-ins.
 
-    Methods of this workflow are skipped, because its commit already identifies them.
+    Methods of this workflow are skipped, because the commit already identifies them.
     """
     home = packaged("workflow").resolve()
     return [plugin.record() for plugin in current().plugins.values() if not plugin.place.is_relative_to(home)]
@@ -299,9 +299,9 @@ def _import(plugin: Plugin) -> None:
 
 
 class _FromSource(SourceFileLoader):
-    """Compile a module from its source at each import.
+    """Compile a module from the source at each import.
 
-    Python recognises a changed file only by its size and the second of its change.
+    Python recognises a changed file only by the size and the second of the change.
     """
 
     def get_code(self, fullname: str) -> CodeType:
@@ -314,7 +314,7 @@ def _compile_what_is_in(folder: Path) -> None:
 
 
 def _make_package(plugin: Plugin) -> None:
-    """Register the folder of a paper as the package of its modules."""
+    """Register the folder of a paper as the package of the modules."""
     _compile_what_is_in(plugin.place)
     for name, places in ((METHODS, []), (plugin.module, [str(plugin.place)])):
         package = sys.modules.setdefault(name, ModuleType(name))

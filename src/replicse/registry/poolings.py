@@ -11,7 +11,7 @@ from replicse.registry.entries import NamedEntry
 
 ENDS = ".?\"'"  # the last characters of a complete sentence in PromptBERT's evaluation
 PLACES = re.compile(r"\{(\w*)\}")  # the placeholders of a template
-# Poolers of SimCSE's evaluation.py and our names (methods 1.2); its `cls` is the vector after the head, our cls-head.
+# Poolers of SimCSE's evaluation.py and our names (methods 1.2); `cls` there is the vector after the head, our cls-head.
 OF_SIMCSE = {
     "cls_before_pooler": "cls",
     "avg": "mean",
@@ -26,14 +26,14 @@ def ended(sentence: str) -> str:
 
 
 class PoolingParameters(NamedEntry):
-    """Base of all poolings; a file may write a pooling as its name alone.
+    """Base of all poolings; a file may write a pooling as the name alone.
 
     `states` are the hidden states that it uses (0: the embeddings); `tokens` is whether it uses all tokens or
     only position 0. `implementation` is the function that computes the vectors.
 
     `head` applies a head to the vector: the run's own head, or a randomly initialised one. `template` is a text
     around each sentence, which replaces "{text}"; "{mask}" is the mask token. `denoise` subtracts the vector of
-    the template without a sentence, its tokens at the positions that they have around the sentence (PromptBERT,
+    the template without a sentence, the tokens at the positions that they have around the sentence (PromptBERT,
     Jiang et al. 2022). `from-zero` counts these positions from 0 even if the first position is another one
     (RoBERTa: 2), as the released code does; `unshifted` too, without leaving positions for the sentence.
     `full_stop` appends a full stop to sentences without one, at test time.

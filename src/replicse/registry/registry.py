@@ -67,7 +67,8 @@ class Registry:
                     f"{inspect.getsourcefile(entry)}:{inspect.getsourcelines(entry)[1]}: {entry.__qualname__}: the"
                     f' {entry.key} "{entry.entry_name()}" already exists ({other.__qualname__}); choose another name'
                 )
-        homes = {("SUITES", name): home for name in suites} | {("FAMILIES", name): home for name in families}
+        homes = dict.fromkeys((("SUITES", name) for name in suites), home)
+        homes |= dict.fromkeys((("FAMILIES", name) for name in families), home)
         return type(self)(
             MappingProxyType({base: MappingProxyType(known) for base, known in entries.items()}),
             MappingProxyType({**self.suites, **suites}),

@@ -78,7 +78,7 @@ class Optimisation(Checked):
 
     A run ends after `epochs` or `steps`, whichever comes first. If `epochs` is null it runs all `steps`, in as
     many epochs as needed; a layer of a recipe with `steps` but without `epochs` means this. With `steps: 0` the
-    start is evaluated. A step uses `accumulate` batches, and its gradient is the mean of their gradients: each
+    start is evaluated. A step uses `accumulate` batches, and the gradient is the mean of their gradients: each
     batch has its own loss, so the in-batch negatives come from `batch_size` rows.
     """
 
@@ -183,7 +183,7 @@ class Freeze(Checked):
     Their dropout stays on, and the networks of terms are trained. `encoder` freezes all weights except the
     masked-LM head and the weights that `init.family` adds; with `but`, for example [prefix, bias], all weights
     except those with one of these words in their names. A file may write {encoder: true} as `encoder`.
-    `embeddings` freezes the embedding layer and its normalisation. `layers` is the first and the last frozen
+    `embeddings` freezes the embedding layer and the normalisation. `layers` is the first and the last frozen
     layer, counted from 0; negative numbers count from the end: [0, -2] is all but the last.
     """
 
@@ -208,7 +208,11 @@ class Freeze(Checked):
         """
         if self.layers is None:
             return range(0)
-        first, last = (layer + count if layer < 0 else layer for layer in self.layers)
+        first, last = self.layers
+        if first < 0:
+            first += count
+        if last < 0:
+            last += count
         if not 0 <= first <= last < count:
             raise BadInput(f"freeze.layers is {list(self.layers)}; the encoder has layers 0 to {count - 1}")
         return range(first, last + 1)
@@ -218,8 +222,8 @@ class Momentum(Checked):
     """A momentum encoder: a moving average of the trained encoder.
 
     Before each step its weights become decay * its own + (1 - decay) * the trained ones. It starts from the
-    run's start, or from random weights (ESimCSE's code). Its head is an average too, or the trained head. Terms
-    use its vectors (`TermParameters.momentum_views`). With a `schedule` 1 - decay follows the schedule:
+    run's start, or from random weights (ESimCSE's code). The head is an average too, or the trained head. Terms
+    use the vectors (`TermParameters.momentum_views`). With a `schedule` 1 - decay follows the schedule:
     `cosine` is BYOL's, from decay to 1 (Grill et al. 2020, section 3.2).
     """
 
@@ -275,11 +279,11 @@ class View(Checked):
 
     @property
     def text(self) -> Self:
-        """Return the view without its pooling, which is not part of its store."""
+        """Return the view without the pooling, which is not part of the store."""
         return self.replace(pooling=None) if self.pooling else self
 
     def reading(self, folder_of: Callable[[str], str]) -> Self:
-        """Return the view with the folder of its augmentation's masked LM.
+        """Return the view with the folder of the augmentation's masked LM.
 
         Args:
             folder_of: Returns the folder of a backbone.
@@ -290,7 +294,7 @@ class View(Checked):
         return self.replace(augment=self.augment.replace(backbone=None, encoder=folder_of(name)))
 
     def augmented(self, changes: Mapping[str, Any], where: str) -> Self:
-        """Return the view with changed parameters of its augmentation.
+        """Return the view with changed parameters of the augmentation.
 
         A view without an augmentation is returned unchanged.
 
@@ -303,7 +307,7 @@ class View(Checked):
 
 
 class RunOptions(Checked):
-    """The options of a run that do not depend on its data.
+    """The options of a run that do not depend on the data.
 
     `head` is the head that poolings with a head apply.
     """

@@ -93,7 +93,7 @@ class InitSpec(Checked):
     `checkpoint` is the checkpoint of the other run (default: the one that it keeps). `keep_head` keeps the
     saved heads, including a backbone's own pooler; by default heads are initialised again (methods 1.2).
     `keep_terms` keeps the parameters of terms with the same names. `family` converts the encoder to another
-    architecture, with randomly initialised additional weights and with `config` in its configuration.
+    architecture, with randomly initialised additional weights and with `config` in the configuration.
     """
 
     backbone: Id | None = None
@@ -132,7 +132,7 @@ class InitSpec(Checked):
         return self
 
     def of_paper(self, paper: str) -> Self:
-        """Return the start with its recipes prefixed by the paper that names them."""
+        """Return the start with the recipes prefixed by the paper that names them."""
 
         def named(use: str) -> str:
             return use if "/" in use else f"{paper}/{use}"
@@ -146,7 +146,7 @@ class InitSpec(Checked):
 
 
 class SourceSpec(Checked):
-    """A corpus of the scale, its views, and the objective on them."""
+    """A corpus of the scale, the views, and the objective on them."""
 
     corpus: CorpusName
     views: NamedViews

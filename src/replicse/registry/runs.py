@@ -39,7 +39,7 @@ class Init(Checked):
     It is a hub artefact, a folder below the data root, the id of a run, or `fresh`, random weights.
     `checkpoint` is the checkpoint of the other run (default: the one that it keeps). `keep_head` keeps the
     heads that were saved there, `keep_terms` the parameters of terms with the same names. `family` converts the
-    weights to another architecture, with `config` in its configuration. With `average` they are the mean of the
+    weights to another architecture, with `config` in the configuration. With `average` they are the mean of the
     run's weights and the weights in these folders.
     """
 
@@ -65,7 +65,7 @@ class Init(Checked):
 
 
 class RunSource(Checked):
-    """A corpus (its recipe, and its name in the scale), views and objective."""
+    """A corpus (the recipe, and the name in the scale), views and objective."""
 
     corpus: dict[str, Any]
     views: Annotated[tuple[View, ...], Field(min_length=1)]
@@ -117,7 +117,7 @@ class Run(RunOptions, RunSource):
         return self
 
     def _unfit_terms(self) -> str:
-        """Return what a term needs and its source does not have, or ""."""
+        """Return what a term needs and the source does not have, or ""."""
         for source in self.sources:
             for term in source.objective:
                 if problem := source.unfit(term):

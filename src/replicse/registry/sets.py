@@ -27,7 +27,7 @@ SetName = Annotated[Id, AfterValidator(_name)]
 
 
 class EvaluationSet(Checked):
-    """A table, and the headings of its columns: pairs with scores, or labels.
+    """A table, and the headings of the columns: pairs with scores, or labels.
 
     Scores are in `range`, including both ends. `subset` is the heading of subsets that are also correlated
     separately. `split` is the heading of the split of labelled sentences (`train`, `dev` or `test`); without it
@@ -63,7 +63,7 @@ class EvaluationSet(Checked):
 
     @property
     def metrics(self) -> str:
-        """Return the names of its metrics, as text."""
+        """Return the names of the metrics, as text."""
         if self.has_pairs:
             return "spearman and pearson, each all, mean and wmean"
         return "accuracy and dev_accuracy"
@@ -73,5 +73,5 @@ class EvaluationSet(Checked):
         return metric in ("n", "file", "sha256") or ("/" in metric) == self.has_pairs
 
     def recipe(self) -> dict[str, object]:
-        """Return its data with the format, like the recipe of a corpus."""
+        """Return the data with the format, like the recipe of a corpus."""
         return {"format": self.format, **self.plain()}

@@ -17,7 +17,7 @@ TRANSFER_TASKS: tuple[str, ...] = get_args(TransferName)
 # Tasks that SentEval cross-validates have one split; TREC and MRPC have no development set.
 TRANSFER_SPLITS = {**dict.fromkeys(TRANSFER_TASKS, ("all",)), "SST2": ("train", "dev", "test")}
 TRANSFER_SPLITS |= dict.fromkeys(("TREC", "MRPC"), ("train", "test"))
-# Other ways to pool and score an encoder than its paper's.
+# Other ways to pool and score an encoder than the paper's.
 VARIANTS = {
     "cls": "[CLS] as it is",
     "cls-head": "[CLS] through the stored head or pooler",

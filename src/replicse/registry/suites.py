@@ -47,7 +47,7 @@ NEIGHBOURS = 3  # ranks that a retrieval shows (SimCSE Table 8, DiffCSE Table 9)
 
 @dataclass(frozen=True)
 class Suite:
-    """A suite: its module (`sentences` and `evaluate`), file and metrics.
+    """A suite: the module (`sentences` and `evaluate`), file and metrics.
 
     Suites of the same `group` share a job and a file, so that an additional suite does not re-run other groups.
     `fixed` are options that are always set. The job sets three `options` if they exist: `folder` (the
@@ -89,9 +89,17 @@ _BOUNDS = ("low", "high")
 _RANKS = tuple(str(rank) for rank in range(1, NEIGHBOURS + 1))
 _ON_TEST = {"splits": ("test",)}
 _GEOMETRY = {"alignment": Range(0, 4), "uniformity": Range(-8, 0), "n_positive": COUNT, "n_sentences": COUNT}
+
+
+def _of_each(tasks: Iterable[str], metric: str) -> tuple[str, ...]:
+    """Return a metric of each task."""
+    return tuple(f"{task}/{metric}" for task in tasks)
+
+
+_STS_AVERAGES = {name: _of_each(STS_TASKS, metric) for name, metric in AVERAGES.items()}
 _TRANSFER_AVERAGES = {
-    name: tuple(f"{task}/{metric}" for task in TRANSFER_TASKS)
-    for name, metric in (("avg", "accuracy"), ("dev_avg", "dev_accuracy"))
+    "avg": _of_each(TRANSFER_TASKS, "accuracy"),
+    "dev_avg": _of_each(TRANSFER_TASKS, "dev_accuracy"),
 }
 _MTEB_AVERAGES = {f"average/{name}": tasks for name, tasks in {**MTEB_TASKS, "all": MTEB_NAMES}.items()}
 _sts = partial(
@@ -161,7 +169,7 @@ SUITES: dict[str, Suite] = {
         {**_correlations(STS_TASKS), **metrics_in(CORRELATION, AVERAGES)},
         {"split": "test"},
         split="test",
-        averages={name: tuple(f"{task}/{key}" for task in STS_TASKS) for name, key in AVERAGES.items()},
+        averages=_STS_AVERAGES,
         encodes={"data/sts/*/test": 2},
     ),
     "sts-dev": _sts(_correlations(STS_DEV_TASKS), {"split": "dev"}, split="dev", selects=AGGREGATIONS),
@@ -273,7 +281,9 @@ def metrics_of(name: str) -> Metrics:
 
 def known_paths() -> Iterator[str]:
     """Yield every metric path, with `*` for steps, queries, corpora etc."""
-    return (f"{name}/{path}" for name in (*current().suites, *OTHERS) for path in metrics_of(name))
+    for name in (*current().suites, *OTHERS):
+        for path in metrics_of(name):
+            yield f"{name}/{path}"
 
 
 def listed_paths() -> Iterator[str]:

@@ -21,7 +21,7 @@ class TermParameters(Entry):
 
     Other numbers of the term follow `schedules` by key: `{temperature: cosine}`. `implementation` is
     `module:class` of the loss. The methods specify which views the term uses as vectors, and how many
-    additional passes per row it needs through an encoder of the run's size and through its frozen models (its
+    additional passes per row it needs through an encoder of the run's size and through the frozen models (its
     fields of type `FrozenModel`).
     """
 

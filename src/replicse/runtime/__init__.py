@@ -1,1 +1,1 @@
-"""What keeps jobs alive and apart: locks, devices, the scheduler, progress, and one process that forks many."""
+"""Run jobs: locks, devices, the scheduler, progress, and a job server."""

@@ -1,7 +1,7 @@
-"""The device that a job computes on; on a machine with several GPUs each job takes the least used one.
+"""Choose the device of a job; with several GPUs, the least used one.
 
-Snakemake counts how many jobs use a GPU, but knows no device. A job locks a file that stands for a device and a place
-on it for as long as its process lives, sees only this device, and logs which.
+Snakemake counts how many jobs use a GPU, but does not assign devices. A job locks a file for a device and a
+slot on it until the process ends, sees only this device, and logs the name.
 """
 
 import fcntl
@@ -21,11 +21,15 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 VISIBLE = "CUDA_VISIBLE_DEVICES"
-_held: list[Any] = []  # open files, whose locks end with the process
+_locked: list[Any] = []  # open files, whose locks end with the process
 
 
 def device_for(name: str | None = None) -> "torch.device":
-    """Return the device of this name, else a GPU, else the CPU; BadInput if torch has no such device."""
+    """Return the device with this name; default: a GPU, or the CPU.
+
+    Raises:
+        BadInput: If torch cannot use the device.
+    """
     import torch
 
     if name is None:
@@ -34,12 +38,15 @@ def device_for(name: str | None = None) -> "torch.device":
         torch.empty(0, device=name)
     except (RuntimeError, AssertionError) as error:
         why = str(error).partition("\n")[0]
-        raise BadInput(f'device "{name}" cannot be used ({why}); name another, or none') from None
+        raise BadInput(f'device "{name}" cannot be used ({why}); choose another, or omit it') from None
     return torch.device(name)
 
 
 def waited_for(device: "torch.device") -> float:
-    """Return the seconds of the clock once a device has done its work: a GPU works on its own."""
+    """Wait until a device has finished, and return the clock in seconds.
+
+    A GPU works asynchronously.
+    """
     if device.type == "cuda":
         import torch
 
@@ -54,7 +61,7 @@ def take_device(environment: MutableMapping[str, str]) -> str:
         environment: The variables of this process, changed in place before torch looks for devices.
 
     Returns:
-        The name of the device; blank if the machine has no GPU.
+        The name of the device; "" if the machine has no GPU.
     """
     devices = _list_devices(environment)
     if not devices:
@@ -65,26 +72,29 @@ def take_device(environment: MutableMapping[str, str]) -> str:
                 environment[VISIBLE] = device
                 log.info("%s=%s place=%d", VISIBLE, device, level)
                 return device
-    raise AssertionError("some level is free")
+    raise AssertionError("a slot is always free")
 
 
 def sort_devices(environment: MutableMapping[str, str]) -> None:
-    """Sort the visible GPUs by the number of jobs that use them, before a run starts its processes."""
+    """Sort the visible GPUs by the number of jobs that use them.
+
+    It is called before a run starts the processes.
+    """
     devices = _list_devices(environment)
     if devices:
         environment[VISIBLE] = ",".join(sorted(devices, key=_count_jobs))
 
 
 def take_device_of_rank(environment: MutableMapping[str, str], rank: int, count: int) -> bool:
-    """Let one of the processes of a run see one GPU.
+    """Assign a GPU to one of the processes of a run.
 
     Args:
         environment: The variables of this process, changed in place before torch looks for devices.
-        rank: The place of the process among the processes of the run on this machine.
+        rank: The index of the process among the processes of the run on this machine.
         count: The number of these processes.
 
     Returns:
-        Whether each process has a GPU of its own.
+        Whether each process has its own GPU.
     """
     devices = _list_devices(environment)
     if devices:
@@ -95,19 +105,23 @@ def take_device_of_rank(environment: MutableMapping[str, str], rank: int, count:
 
 
 def _lock(device: str, level: int) -> bool:
-    """Lock a place on a device for the life of this process; return whether it was free."""
+    """Lock a slot of a device until this process ends, if it is free.
+
+    Returns:
+        Whether it was free.
+    """
     stream = _open(device, level)
     try:
         fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         stream.close()
         return False
-    _held.append(stream)
+    _locked.append(stream)
     return True
 
 
 def _count_jobs(device: str) -> int:
-    """Return the first free place on a device: about as many jobs use it."""
+    """Return the first free slot of a device: about the number of the jobs."""
     for level in itertools.count():
         with _open(device, level) as stream:
             try:
@@ -115,7 +129,7 @@ def _count_jobs(device: str) -> int:
             except BlockingIOError:
                 continue
             return level
-    raise AssertionError("some level is free")
+    raise AssertionError("a slot is always free")
 
 
 def _open(device: str, level: int) -> Any:
@@ -125,7 +139,7 @@ def _open(device: str, level: int) -> Any:
 
 
 def _list_devices(environment: MutableMapping[str, str]) -> list[str]:
-    """Return the GPUs that this process may see, as CUDA names them."""
+    """Return the GPUs that this process may see, by CUDA's names."""
     if VISIBLE in environment:
         return [name.strip() for name in environment[VISIBLE].split(",") if name.strip()]
     return [str(place) for place, _ in enumerate(Path("/dev").glob("nvidia[0-9]*"))]

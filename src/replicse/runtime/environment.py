@@ -1,4 +1,7 @@
-"""The environment of Snakemake and its jobs: they find Python, the package and the workflow."""
+"""The environment in which Snakemake and the jobs run.
+
+They find this Python, the package and the workflow.
+"""
 
 import gc
 import os
@@ -12,29 +15,31 @@ PACKAGE_PARENT = Path(__file__).resolve().parents[2]
 def job_environment(
     workflow: Path | str, environment: Mapping[str, str], library: Path = PACKAGE_PARENT
 ) -> dict[str, str]:
-    """Return an environment in which jobs find this Python and package, and the workflow.
+    """Return an environment in which jobs find Python, package and workflow.
 
     Args:
-        workflow: the folder of papers, scales and rules.
-        environment: the environment that is extended.
-        library: the folder of the package that jobs run, which may be another one than is installed.
+        workflow: The folder of papers, scales and rules.
+        environment: The environment to extend.
+        library: The folder of the package that jobs run, which may differ from the installed one.
     """
     own = {"REPLICSE_WORKFLOW": str(Path(workflow).absolute())}
     python = Path(sys.executable).parent
     for name, folder, default in (("PATH", python, os.defpath), ("PYTHONPATH", library, "")):
         folders = environment.get(name, default).split(os.pathsep)
-        others = [each for each in folders if each and each != str(folder)]
+        others = [other for other in folders if other and other != str(folder)]
         own[name] = os.pathsep.join([str(folder), *others])
     return {**environment, **own}
 
 
 def set_environment(workflow: Path, library: Path) -> Path:
-    """Set the environment of this process, which its jobs inherit, as `job_environment` does.
+    """Set the environment of this process like `job_environment` does.
+
+    Jobs inherit it.
 
     Returns:
-        The folder of papers, scales and rules: `replicse run` has set the one that --workflow names.
+        The folder of papers, scales and rules, which `replicse run` sets from --workflow.
     """
-    # A study and its DAG are millions of objects that all stay, so that frequent garbage collection finds nothing.
+    # A study and the DAG are millions of objects that are never deleted, so frequent garbage collection is useless.
     gc.set_threshold(100_000, 50, 100)
     named = Path(os.environ.get("REPLICSE_WORKFLOW") or workflow)
     os.environ.update(job_environment(named, os.environ, library))

@@ -1,11 +1,11 @@
-"""Start-up once: a process that has imported what the jobs of a small study share forks for each of them.
+"""The client of the job server, which forks jobs from a ready process.
 
-Importing torch and what needs it takes two to three seconds of a processor, as long as many a job of the embedded
-study. The workflow starts one server next to itself; a job's own process is then a client that hands its words, its
-environment and its output over and waits for the exit code. Whatever is not as it should be (no server, another Python,
-other numerical settings, a server that dies before it answers), the job runs as the plain process that it is elsewhere.
+Importing torch and packages that need it takes two to three seconds of CPU time, as long as many jobs of the
+embedded study. The workflow starts a server next to itself. The process of a job is then a client: it sends its
+command line, the environment and the output streams, and waits for the exit code. The job runs as a plain
+process if there is no server, if Python or numerical settings differ, or if the server ends before it answers.
 
-This module is the client's half and imports little, no `json` or `typing`: it is read by every job.
+Every job imports this module, so it imports little, not even `json` or `typing`.
 """
 
 import os
@@ -13,22 +13,29 @@ import socket
 import sys
 from collections.abc import Sequence
 
-# Where the server of a study listens, below its folder.
+# The socket of a study's server, below the study's folder.
 ADDRESS = ".snakemake/replicse-server"
 TAKEN, DECLINED = b"t", b"d"
-# How the last line of a job's log ends that was asked to end.
+# The end of the last line of an interrupted job's log.
 INTERRUPTED = "interrupted; start it again"
-# What the kernel calls a job of a server; a server without jobs is no work in a folder.
+# The kernel's name of a server's job, to distinguish it from the server: an idle server does not use a folder.
 JOB, SERVER = "replicse-job", "replicse.cli.job_server"
 
 
 def identity() -> list[str]:
-    """Return what a server and a job must have in common, in addition to numerical settings: Python and the package."""
+    """Return what server and job must share: Python and the package.
+
+    Numerical settings are compared separately.
+    """
     return [sys.prefix, os.path.realpath(__file__)]
 
 
 def delegate(address: str, words: Sequence[str]) -> int | None:
-    """Have the server at an address run a job; return its exit code, or None where the job is to run here."""
+    """Let the server at an address run a job.
+
+    Returns:
+        The exit code, or None if the job must run in this process.
+    """
     request = {
         "identity": identity(),
         "words": list(words),
@@ -50,6 +57,6 @@ def delegate(address: str, words: Sequence[str]) -> int | None:
         except OSError:
             answer = b""
     if not answer:
-        print("the process that ran this job has ended; run it again", file=sys.stderr)
+        print("the process of this job ended without an exit code; run it again", file=sys.stderr)
         return 1
     return answer[0]

@@ -1,7 +1,7 @@
-"""Ctrl-C: quiet while a program starts, and the second press does not disturb how the first one ends it.
+"""Handle Ctrl-C: quiet at start-up; the first ends a process, more do not.
 
-As a program, `python -m replicse.runtime.interrupts MODULE ARGUMENT...` runs a module that Ctrl-C ends without a
-traceback until the module calls `interrupt_once`.
+The program `python -m replicse.runtime.interrupts MODULE ARGUMENT...` runs a module. Until the module calls
+`interrupt_once`, Ctrl-C ends it without a traceback.
 """
 
 import runpy
@@ -11,22 +11,22 @@ from types import FrameType
 
 
 def interrupt_once(*signals: int) -> None:
-    """Let the first Ctrl-C of this process raise KeyboardInterrupt, and further ones do nothing.
+    """Raise KeyboardInterrupt for the first Ctrl-C and ignore further ones.
 
-    A handler, unlike SIG_IGN, is not inherited by the processes that are started afterwards.
+    Unlike SIG_IGN, a handler is not inherited by processes that are started later.
 
     Args:
-        signals: what has the effect of Ctrl-C too, as SIGTERM.
+        signals: Signals with the same effect as Ctrl-C, such as SIGTERM.
     """
     numbers = (signal.SIGINT, *signals)
 
-    def stop(number: int, frame: FrameType | None) -> None:
-        for each in numbers:
-            signal.signal(each, lambda *_: None)
+    def stop(_: int, frame: FrameType | None) -> None:
+        for number in numbers:
+            signal.signal(number, lambda *_: None)
         raise KeyboardInterrupt
 
-    for each in numbers:
-        signal.signal(each, stop)
+    for number in numbers:
+        signal.signal(number, stop)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""The lock of a folder in which Snakemake works: who holds it, and its release where nobody does any more.
+"""Lock the folder of a study, and remove the lock of a killed study.
 
-Snakemake's own lock names files, no process, so that after a kill only a person could remove it. A study notes its
-process next to the lock when it starts; processes that a killed study left at work hold the folder too.
+Snakemake's own lock lists files but no process, so that after a crash only a person could remove it. A study
+records the process next to the lock when it starts. Processes that a killed study left running also count.
 """
 
 import fcntl
@@ -24,17 +24,21 @@ from replicse.runtime.slurm import end_jobs_left
 LOCKS, HOLDER = Path(".snakemake", "locks"), Path(".snakemake", "replicse-holder.json")
 STUDY = Path(".snakemake", "replicse-study.lock")
 WORKERS = ("snakemake", "replicse")
-# States of a process that is none any more.
+# States of a process that has ended.
 ENDED = ("Z", "X")
-# Seconds within which a job's processes on this machine end, once its scheduler says that it has.
+# Seconds to wait for a job's processes on this machine after the scheduler has ended the job.
 LINGER = 60.0
 REMEDY = "wait for it or end it, then start again"
 
 
 def hold(folder: Path) -> IO[str]:
-    """Return an open file: as long as it is, no other study is started in a folder. Raises BadInput where one is.
+    """Lock a folder for a study until the returned file is closed.
 
-    Snakemake's own lock is taken seconds after the start, so that two started together would both look for it in vain.
+    Snakemake's own lock is created seconds after the start, so it does not prevent two studies from starting at
+    the same time.
+
+    Raises:
+        BadInput: If another study has locked the folder.
     """
     (folder / STUDY).parent.mkdir(exist_ok=True)
     stream = (folder / STUDY).open("w")
@@ -42,46 +46,50 @@ def hold(folder: Path) -> IO[str]:
         fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         stream.close()
-        raise BadInput(f"{folder}: another `replicse run` is at work there; {REMEDY}") from None
+        raise BadInput(f"{folder}: another `replicse run` uses this folder; {REMEDY}") from None
     return stream
 
 
 def note_holder(folder: Path) -> None:
-    """Note that this process works in a folder."""
+    """Record that this process works in a folder."""
     write_json(
         folder / HOLDER, {"host": socket.gethostname(), "pid": os.getpid(), "start": _start(os.getpid())}
     )
 
 
 def free(folder: Path) -> list[str]:
-    """End what a killed study left at work in a folder and remove its lock; return what was done, a sentence each.
+    """End the processes that a killed study left in a folder; remove the lock.
 
-    Raises BadInput where a process still works there, or where this machine cannot know: the holder is another's.
+    Returns:
+        A sentence for each action.
+
+    Raises:
+        BadInput: If a process still works in the folder, or the lock belongs to another machine.
     """
     locks, done = folder / LOCKS, []
     locked = locks.is_dir() and any(locks.iterdir())
     if locked:
         _refuse_living_holder(folder)
-    # Jobs of a scheduler are behind no process here, and behind a lock that a person removed.
+    # A scheduler's jobs have no process on this machine, and may exist after a person has removed the lock.
     jobs: list[str] = []
     try:
         if jobs := end_jobs_left(folder):
             done.append(f"ended the Slurm jobs {', '.join(jobs)} of a study that no longer runs")
     except (OSError, subprocess.SubprocessError) as error:
-        done.append(f"Slurm was not asked for jobs that a killed study left, for it does not answer: {error}")
+        done.append(f"jobs that a killed study left may still run, because Slurm does not respond: {error}")
     end = time.monotonic() + (LINGER if jobs else 0)
     while time.monotonic() < end and at_work(folder):
         time.sleep(0.5)
     if locked:
         for other, words in at_work(folder):
-            raise BadInput(f"{folder}: process {other} still works there ({words[:80]}); {REMEDY}")
+            raise BadInput(f"{folder}: process {other} still runs in this folder ({words[:80]}); {REMEDY}")
         shutil.rmtree(locks)
         done.append("removed the lock of a Snakemake that no longer runs")
     return done
 
 
 def _refuse_living_holder(folder: Path) -> None:
-    """Raise BadInput where the process that noted itself next to the lock lives, or is another machine's."""
+    """Raise BadInput if the recorded process runs or is on another machine."""
     try:
         holder = json.loads((folder / HOLDER).read_bytes())
         host, pid, start = holder["host"], int(holder["pid"]), holder["start"]
@@ -89,18 +97,18 @@ def _refuse_living_holder(folder: Path) -> None:
         return
     if host != socket.gethostname():
         raise BadInput(
-            f"{folder}: a study of the machine {host} (process {pid}) holds it; {REMEDY}, or"
+            f"{folder}: a study on the machine {host} (process {pid}) uses this folder; {REMEDY}, or run"
             " `snakemake --unlock` if it has ended"
         )
-    # A process that was started at another time has only inherited the number.
+    # A process with another start time has only reused the process id.
     if start is not None and _start(pid) == start:
-        raise BadInput(f"{folder}: process {pid} runs a study there; {REMEDY}")
+        raise BadInput(f"{folder}: process {pid} runs a study in this folder; {REMEDY}")
 
 
 def _start(pid: int) -> str | None:
-    """Return when a process started, as the boot and the ticks since it; None where there is none, or it has ended.
+    """Return when a process started (boot id, ticks); None if it has ended.
 
-    One that was killed has an entry until its parent has heard of it, in a container often for ever.
+    A killed process remains a zombie until the parent reaps it, which in a container may never happen.
     """
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
@@ -111,21 +119,21 @@ def _start(pid: int) -> str | None:
 
 
 def at_work(folder: Path) -> list[tuple[int, str]]:
-    """Return number and words of the processes of Snakemake and of this package whose working directory a folder is.
+    """Return the processes of Snakemake and this package in a folder.
 
-    This process and those that it was started by are none of them.
+    The working directory of a process decides. This process and the ancestors of it are excluded.
+
+    Returns:
+        Process id and command line of each process.
     """
     ancestry = {process.pid for process in (psutil.Process(), *psutil.Process().parents())}
     processes = []
     for process in psutil.process_iter(["name", "cwd", "cmdline"]):
-        name, there, words = (
-            process.info["name"],
-            process.info["cwd"],
-            " ".join(process.info["cmdline"] or ()),
-        )
-        idle = SERVER in words and name != JOB
-        if process.pid in ancestry or idle or not there or not any(worker in words for worker in WORKERS):
+        place, words = process.info["cwd"], " ".join(process.info["cmdline"] or ())
+        is_idle_server = SERVER in words and process.info["name"] != JOB
+        if process.pid in ancestry or is_idle_server or not place:
             continue
-        if Path(there).resolve() == folder.resolve():
+        is_worker = any(worker in words for worker in WORKERS)
+        if is_worker and Path(place).resolve() == folder.resolve():
             processes.append((process.pid, words))
     return sorted(processes)

@@ -1,4 +1,7 @@
-"""This machine: its processor, memory, build of torch, and the settings that choose kernels. Imports no torch."""
+"""Processor, memory, build of torch, and settings that select kernels.
+
+This module does not import torch.
+"""
 
 import functools
 import importlib.util
@@ -9,7 +12,7 @@ import runpy
 from pathlib import Path
 from typing import Any
 
-# Processor features by which numerical libraries choose their kernels, as /proc/cpuinfo names them.
+# Processor features by which numerical libraries select kernels, with their names in /proc/cpuinfo.
 KERNEL_FLAGS = re.compile(r"avx\w*|amx\w*|fma|f16c|asimd\w*|sve\w*|bf16|i8mm")
 SETTINGS = re.compile(
     "(OMP|MKL|OPENBLAS|DNNL|ONEDNN|CUBLAS)_.*|ATEN_CPU_CAPABILITY|NVIDIA_TF32_OVERRIDE|TORCH_ALLOW_TF32_.*"
@@ -17,26 +20,33 @@ SETTINGS = re.compile(
 
 
 def processor_facts() -> dict[str, str]:
-    """Return what Linux says of a processor, such as `vendor_id`, `model name` and `flags`; nothing elsewhere."""
+    """Return the fields of /proc/cpuinfo, such as `model name` and `flags`.
+
+    The dict is empty if the file does not exist.
+    """
     path = Path("/proc/cpuinfo")
-    lines = path.read_text().splitlines() if path.exists() else []
-    return {key.strip(): value.strip() for key, _, value in (line.partition(":") for line in lines)}
+    facts: dict[str, str] = {}
+    if path.exists():
+        for line in path.read_text().splitlines():
+            key, _, value = line.partition(":")
+            facts[key.strip()] = value.strip()
+    return facts
 
 
 @functools.cache
 def multiplies_by_onednn() -> bool:
-    """Return whether fp32 matrix products on this processor are computed by oneDNN instead of torch's BLAS.
+    """Return whether oneDNN computes fp32 matrix products on this processor.
 
-    torch calls MKL, which uses only AVX2 on AMD processors: 113 GFLOP/s a core of an EPYC with AVX-512, where oneDNN
-    reaches 258. On Intel processors MKL is faster. The rule depends on the processor alone and is never timed, because
-    the two libraries differ in the last digit.
+    Otherwise torch's BLAS does. torch calls MKL, which uses only AVX2 on AMD processors: 113 GFLOP/s per core
+    of an EPYC with AVX-512, while oneDNN reaches 258. On Intel processors MKL is faster. The rule depends only
+    on the processor and not on timings, because the results of the two libraries differ in the last digit.
     """
     facts = processor_facts()
     return facts.get("vendor_id") == "AuthenticAMD" and "avx512f" in facts.get("flags", "").split()
 
 
 def hardware() -> dict[str, Any]:
-    """Return processor, cores and memory of this machine, without its name."""
+    """Return processor, cores and memory of this machine, without the name."""
     facts = processor_facts()
     flags = facts.get("flags", facts.get("Features", "")).split()
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else 0
@@ -50,11 +60,10 @@ def hardware() -> dict[str, Any]:
 
 
 def numerics() -> dict[str, Any]:
-    """Return how torch was built and the environment variables that choose threads and kernels."""
+    """Return torch's build and the variables that select threads and kernels."""
     spec = importlib.util.find_spec("torch")
     version = Path(spec.origin).parent / "version.py" if spec and spec.origin else Path()
     build = runpy.run_path(str(version)) if version.is_file() else {}
-    return {
-        "torch_build": {key: build.get(key) for key in ("__version__", "git_version", "cuda", "hip")},
-        "settings": {key: os.environ[key] for key in sorted(os.environ) if SETTINGS.fullmatch(key)},
-    }
+    settings = {key: os.environ[key] for key in sorted(os.environ) if SETTINGS.fullmatch(key)}
+    torch_build = {key: build.get(key) for key in ("__version__", "git_version", "cuda", "hip")}
+    return {"torch_build": torch_build, "settings": settings}

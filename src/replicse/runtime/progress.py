@@ -1,7 +1,7 @@
-"""How far a job is: a live line on a terminal, a line a minute in its log, and a heartbeat next to that.
+"""Progress of a job: on a terminal, in the log, and in a heartbeat file.
 
-The heartbeat is a file that a job renews while it lives, so that every machine that shares the folder knows what runs
-and where. One that was not renewed is of a job that was killed, or whose machine was.
+A job updates the heartbeat file while it runs, so that every machine that shares the folder knows what runs and
+where. A heartbeat that is not updated belongs to a job that was killed, or to a machine that stopped.
 """
 
 import contextlib
@@ -12,7 +12,7 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -22,18 +22,19 @@ from replicse.files import read_json, write_json
 
 log = logging.getLogger(__name__)
 BEAT, LINE = 10.0, 60.0  # seconds between two heartbeats, and between two lines of a log
-# Age of a heartbeat that tells of no life; clocks of machines that share a folder differ by less.
+# Seconds after which a heartbeat is stale; clocks of machines that share a folder differ by less.
 STALE = 120.0
-CLEARED = "\x1b[K"  # what clears the rest of a terminal's line
+FIRST, AGAIN = 2.0, 0.5  # seconds until an encoding is shown, and between two times
+CLEARED = "\x1b[K"  # clears the rest of a line on a terminal
 
 
 def heartbeat_of(job_log: str | Path) -> Path:
-    """Return where a job with this log leaves its heartbeat."""
+    """Return the heartbeat file of a job with this log."""
     return Path(job_log).with_suffix(".running")
 
 
 def _own_heartbeat() -> Path | None:
-    """Return where this process leaves its heartbeat; None where its output does not go into a log."""
+    """Return the heartbeat file of this process; None without a log."""
     if sys.__stdout__ is None:
         return None
     try:
@@ -45,7 +46,7 @@ def _own_heartbeat() -> Path | None:
 
 @contextmanager
 def heartbeat() -> Iterator[None]:
-    """Leave a heartbeat while the block runs, where the output of this process goes into a log."""
+    """Update the heartbeat while the block runs, if the process has a log."""
     file, ended = _own_heartbeat(), threading.Event()
     if file is None:
         yield
@@ -56,7 +57,7 @@ def heartbeat() -> Iterator[None]:
             with contextlib.suppress(OSError):
                 file.touch()
 
-    with contextlib.suppress(Exception):  # no disk, no folder: the job says so itself
+    with contextlib.suppress(Exception):  # the job itself will report a full disk or a missing folder
         write_json(file, {"host": socket.gethostname(), "pid": os.getpid()})
     thread = threading.Thread(target=beat, daemon=True)
     thread.start()
@@ -69,13 +70,21 @@ def heartbeat() -> Iterator[None]:
 
 
 class Progress:
-    """Tells how far a training is: to a terminal at once, to a log once a minute, to the heartbeat as it is renewed."""
+    """Report the progress of a training.
+
+    It is printed to a terminal at once, to a log once a minute, and written to the heartbeat when that is
+    updated.
+    """
 
     def __init__(self) -> None:
         self.file, self.noted, self.logged = _own_heartbeat(), -math.inf, -math.inf
 
     def tell(self, **facts: float) -> None:
-        """Tell of a step: `step` of `steps`, `loss`, `rate` (sentences a second) and seconds `left`."""
+        """Report a step.
+
+        Args:
+            facts: `step`, `steps`, `loss`, `rate` (sentences per second) and `left` (seconds).
+        """
         now = time.monotonic()
         if self.file and now - self.noted > BEAT:
             self.noted = now
@@ -86,28 +95,46 @@ class Progress:
             print(f"{CLEARED}{progress_text(facts)}", end=end, file=sys.stderr, flush=True)
         elif now - self.logged > LINE:
             self.logged = now
-            log.info(
-                "step=%d of=%d loss=%.4f sentences_per_second=%.0f eta_s=%.0f",
-                *(facts[name] for name in ("step", "steps", "loss", "rate", "left")),
-            )
+            values = [facts[name] for name in ("step", "steps", "loss", "rate", "left")]
+            log.info("step=%d of=%d loss=%.4f sentences_per_second=%.0f eta_s=%.0f", *values)
+
+
+def follow_encoding(batches: Iterable[Sequence[Any]], tokens: int) -> Iterator[Any]:
+    """Yield batches of rows; show on a terminal what part of all `tokens` is encoded, and the time left.
+
+    Nothing is shown of an encoding that takes a few seconds.
+    """
+    start, done, shown = time.monotonic(), 0, 0.0
+    for batch in batches:
+        yield batch
+        done += sum(map(len, batch))
+        seconds = time.monotonic() - start
+        is_last = done >= tokens and shown > 0
+        if sys.stderr.isatty() and seconds > FIRST and (seconds - shown > AGAIN or is_last):
+            shown = seconds
+            text = f"encoded {done / tokens:.0%}, {span(seconds * (tokens - done) / done)} left"
+            print(f"{CLEARED}{text}", end="\n" if is_last else "\r", file=sys.stderr, flush=True)
 
 
 def alive(job_log: str | Path) -> dict[str, Any] | None:
-    """Return the heartbeat of a job, None where it has none, or where it is stale."""
-    import psutil  # 0.03 s, which every job would pay at the top of this module
+    """Return the heartbeat of a job; None if it has none or it is stale."""
+    import psutil  # takes 0.03 s, which jobs do not need
 
     file = heartbeat_of(job_log)
     try:
         beat = dict(read_json(file))
-        fresh = time.time() - file.stat().st_mtime < STALE
-        dead = beat["host"] == socket.gethostname() and not psutil.pid_exists(int(beat["pid"]))
+        is_stale = time.time() - file.stat().st_mtime >= STALE
+        is_dead = beat["host"] == socket.gethostname() and not psutil.pid_exists(int(beat["pid"]))
     except (BadInput, OSError, ValueError, KeyError, TypeError):
         return None
-    return beat if fresh and not dead else None
+    return None if is_stale or is_dead else beat
 
 
 def progress_text(beat: Mapping[str, Any]) -> str:
-    """Return how far a training is, `step 120 of 500, loss 0.31, 850 sentences/s, 3 min left`; blank of other jobs."""
+    """Return the progress of a training as text; "" for other jobs.
+
+    For example `step 120 of 500, loss 0.31, 850 sentences/s, 3 min left`.
+    """
     if "step" not in beat:
         return ""
     text = f"step {beat['step']:,} of {beat['steps']:,}, loss {beat['loss']:.4g}, {beat['rate']:,.0f} sentences/s"

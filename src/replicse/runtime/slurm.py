@@ -1,4 +1,4 @@
-"""Jobs that a killed study left with Slurm, which the next one's must not meet, and those that it did not take."""
+"""Slurm: end the jobs that a killed study left, and report rejected jobs."""
 
 import re
 import subprocess
@@ -8,15 +8,15 @@ from pathlib import Path
 from replicse.errors import BadInput
 from replicse.files import write_text
 
-# What Slurm's plugin calls the jobs of one study, behind the prefix that the profiles give it.
+# The names of a study's jobs: the profiles' prefix, and a UUID that Snakemake's Slurm plugin adds.
 NAME = re.compile(r"replicse_[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-# Where the plugin keeps what its jobs print: a folder without it never submitted one.
+# The plugin's logs. If this folder does not exist, no job was submitted.
 LOGS = Path(".snakemake", "slurm_logs")
-# Told to end, a training saves its state; Slurm waits for that as its KillWait says (half a minute where none is set).
+# Seconds to wait for cancelled jobs. Training saves the state on SIGTERM; Slurm waits KillWait seconds (default 30).
 PATIENCE = 300.0
-# Seconds within which Slurm answers, or is away.
+# Seconds to wait for a response from Slurm.
 ANSWER = 60.0
-# What Snakemake and its executors write around a scheduler's own words.
+# Text that Snakemake and the executors add to a scheduler's message.
 ADDED = re.compile(
     r"SLURM sbatch failed\. The error message was|Job submission failed with exception:"
     r"|\n *sbatch call:.*|For further error details.*",
@@ -25,45 +25,58 @@ ADDED = re.compile(
 
 
 def keep_refusal(log: Path | str, said: str) -> None:
-    """Write a scheduler's own words of a job that it did not take into the job's log, of what an executor says."""
-    words = " ".join(ADDED.sub("", said).strip(" '.\n").split())
-    write_text(log, f"error: not submitted: {words}\n")
+    """Write the scheduler's reason for rejecting a job to the job's log.
+
+    Args:
+        log: The log of the job.
+        said: The message of the executor.
+    """
+    reason = " ".join(ADDED.sub("", said).strip(" '.\n").split())
+    write_text(log, f"error: not submitted: {reason}\n")
 
 
 def jobs_left(folder: Path) -> list[str]:
-    """Return the numbers of this user's jobs that studies submitted from a folder; none where none ever was submitted.
+    """Return the ids of this user's jobs that were submitted from a folder.
 
-    They are left ones only where no study runs there, which the caller knows (replicse.runtime.locks). Raises
-    OSError or subprocess.SubprocessError where Slurm does not answer.
+    They are left over only if no study runs there, which the caller must know (replicse.runtime.locks).
+
+    Raises:
+        OSError, subprocess.SubprocessError: If Slurm does not respond.
     """
     if not (folder / LOGS).is_dir():
         return []
     command = ["squeue", "--me", "--noheader", "--format", "%A %j %Z"]
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=ANSWER)
-    rows = [line.split(maxsplit=2) for line in done.stdout.splitlines()]
-    numbers = (row[0] for row in rows if len(row) == 3 and NAME.fullmatch(row[1]) and _same(row[2], folder))
-    return sorted(set(numbers), key=int)
-
-
-def _same(place: str, folder: Path) -> bool:
-    return Path(place).resolve() == folder.resolve()
+    numbers = set()
+    for line in done.stdout.splitlines():
+        row = line.split(maxsplit=2)
+        if len(row) == 3 and NAME.fullmatch(row[1]) and Path(row[2]).resolve() == folder.resolve():
+            numbers.add(row[0])
+    return sorted(numbers, key=int)
 
 
 def end_jobs_left(folder: Path, patience: float = PATIENCE) -> list[str]:
-    """Cancel the jobs that a study left, wait until they are gone, and return their numbers.
+    """Cancel the jobs that a study left, and wait until they have ended.
 
-    Raises BadInput where they do not end, OSError or subprocess.SubprocessError where Slurm does not answer.
+    Returns:
+        The ids of the jobs.
+
+    Raises:
+        BadInput: If they do not end.
+        OSError, subprocess.SubprocessError: If Slurm does not respond.
     """
     jobs = left = jobs_left(folder)
     if jobs:
-        # It fails where one has ended since; what counts is whether they are gone.
+        # The command fails if a job has ended in the meantime, so the exit code is ignored.
         subprocess.run(["scancel", *jobs], check=False, capture_output=True, timeout=ANSWER)
     end = time.monotonic() + patience
-    while left := left and [job for job in jobs_left(folder) if job in jobs]:
-        if time.monotonic() > end:
+    while left:
+        left = [job for job in jobs_left(folder) if job in jobs]
+        if left and time.monotonic() > end:
             raise BadInput(
                 f"{folder}: the Slurm jobs {', '.join(left)} of a study that no longer runs do not end;"
                 " end them, then start again"
             )
-        time.sleep(1)
+        if left:
+            time.sleep(1)
     return jobs

@@ -10,7 +10,10 @@ COLUMN = 3.35
 
 
 def canvas(height: float) -> "Figure":
-    """Create an empty figure; `height` is in inches. Its canvas can measure texts."""
+    """Create an empty figure.
+
+    `height` is in inches. Its canvas can measure texts.
+    """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 

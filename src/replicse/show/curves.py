@@ -13,10 +13,11 @@ if TYPE_CHECKING:
 from replicse.show.looks import TITLE, method_looks, panel_grid
 
 SPAN_BINS = 50
+LEAST_SPAN = 0.2  # of the cosines on an axis
 
 
 def spectrum(records: "DataFrame") -> "Figure":
-    """Draw singular values, one line for each encoder, with the largest scaled to 1.
+    """Draw singular values relative to the largest, a line per encoder.
 
     Records have the columns encoder, index and value.
     """
@@ -32,15 +33,17 @@ def spectrum(records: "DataFrame") -> "Figure":
 
 
 def density(records: "DataFrame", own_scales: bool = False) -> "Figure":
-    """Draw the density of cosine similarity by group of ratings, one panel of ridges for each encoder.
+    """Draw the density of cosine similarity by group of ratings.
 
     Args:
         records: Columns encoder, group (from the lowest rating to the highest), cosine and density.
         own_scales: Whether the axis of each panel spans only the cosines of its encoder; the panel then says so.
     """
     groups = records["group"].unique()
-    # Show only cosines that occur, because most encoders have no pair near -1.
-    lowest = records["cosine"][records["density"] > 0].min()
+    # Only the cosines that occur are shown: no pair of most encoders is anywhere near -1.
+    seen = records["cosine"][records["density"] > 0]
+    # Cosines in one or two bins are a spike and not a slope over the whole axis.
+    lowest = min(seen.min(), seen.max() - LEAST_SPAN)
     shown = records[~(records["cosine"] < lowest)]
     encoders = list(shown.groupby("encoder", sort=False))
     looks = method_looks(encoder for encoder, _ in encoders)
@@ -58,7 +61,7 @@ def density(records: "DataFrame", own_scales: bool = False) -> "Figure":
 
 
 def _own_span(records: "DataFrame") -> "DataFrame":
-    """Restrict densities to the encoder's cosines and average bins until at most SPAN_BINS are left."""
+    """Restrict densities to the encoder's cosines; merge fine bins."""
     seen = records["cosine"][records["density"] > 0]
     part = records[records["cosine"].between(seen.min(), seen.max())]
     bins = part["cosine"].rank(method="dense").sub(1)
@@ -69,7 +72,7 @@ def _own_span(records: "DataFrame") -> "DataFrame":
 
 
 def _ridges(axes: "Axes", records: "DataFrame", groups: Sequence[str], colour: str) -> None:
-    """Draw one filled curve for each group, with the lowest rating at the bottom; curves may overlap."""
+    """Draw a filled curve for each group, the lowest rating at the bottom."""
     highest = records["density"].max() or 1
     for place, group in reversed(list(enumerate(groups))):
         curve = records[records["group"] == group]

@@ -9,8 +9,8 @@ from pathlib import Path
 from replicse.compile.job import DRAWINGS
 from replicse.errors import BadInput, MissingData
 from replicse.files import link, read_text, write_text
-from replicse.judge.methods import Methods
-from replicse.judge.report import Report
+from replicse.judge.report.methods import Methods
+from replicse.judge.report.report_types import Report
 from replicse.registry.artefacts import HTML, MACROS, MARKDOWN, TEX
 from replicse.show.content.contents import Document, Surroundings, make_document
 from replicse.show.content.texts import paragraphs
@@ -31,7 +31,7 @@ log = logging.getLogger(__name__)
 
 
 def whole_document(report: Report, around: Surroundings) -> Document:
-    """Build the document of a report: findings, pages on all items, and papers."""
+    """Build the document of a report."""
     candidates = (
         record_page(report),
         incomplete_page(report),
@@ -48,7 +48,7 @@ def whole_document(report: Report, around: Surroundings) -> Document:
 
 
 def write_report(folder: Path, report: Document, drawings: Mapping[str, Path] | None = None) -> list[Path]:
-    """Write report.md, report.tex, report.html, an HTML page for each paper, and the tables.
+    """Write the report, an HTML page for each paper, and the tables.
 
     Args:
         folder: Folder of the report.
@@ -91,7 +91,7 @@ def write_report(folder: Path, report: Document, drawings: Mapping[str, Path] | 
 
 
 def write_tables(folder: Path, report: Document) -> list[Path]:
-    r"""Write each table as `<paper>/<item>.tex` for \input and as .md, and macros.tex; return the paths."""
+    r"""Write each table as `<paper>/<item>.tex` and .md, and macros.tex."""
     written = [folder / MACROS]
     write_text(written[0], latex.macros())
     for entry in (entry for section in report.sections for entry in section.entries):

@@ -1,4 +1,4 @@
-"""Draw figures from tidy data as SVG, PNG and PDF with reproducible bytes, and write the data as CSV."""
+"""Draw figures from tidy data as SVG, PNG and PDF with a CSV."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -58,7 +58,7 @@ def draw(kind: str, records: Records, stem: Path, title: str = "") -> list[Path]
 
 
 def frame(records: Records) -> "DataFrame":
-    """Convert records to a DataFrame whose numbers are floats, with NaN for missing numbers."""
+    """Convert records to a DataFrame with float columns."""
     from pandas import DataFrame
 
     table = DataFrame(records)

@@ -5,7 +5,6 @@ import textwrap
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import cache
-from itertools import count
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,7 +18,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 # Palette of Okabe and Ito for colour-blind readers; lines also differ in markers and dashes.
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000", "#999999")
+BLACK = "#000000"
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", BLACK, "#999999")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 DASHES = ("-", (0, (5, 1.5)), (0, (2.5, 1.2)), (0, (6, 1.5, 1.5, 1.5)))
 FILLS = ("full", "left", "bottom", "right")
@@ -75,19 +75,40 @@ def row_names(rows: Iterable[str]) -> tuple[list[str], float]:
 
 
 def method_looks(labels: Iterable[str]) -> dict[str, dict[str, Any]]:
-    """Return the style of each label: that of its method; of several of one method the dashes and the filling differ.
+    """Return the style of each label: the style of its method; labels of one method differ in dashes and filling.
 
-    A label of no known method takes a look that none of these has.
+    A label of an unknown method takes the first colour that no other label has, never black.
     """
-    methods = _methods()
-    others, seen, looks = count(len(methods)), Counter[int](), {}
+    labels = list(labels)
+    known = {label: _method_place(label) for label in labels}
+    used = [place for place in known.values() if place is not None]
+    seen, looks = Counter[int](), {}
     for label in labels:
-        places = (place for place, method in enumerate(methods) if re.search(method, label, re.IGNORECASE))
-        place = next(places, None)
-        place = next(others) if place is None else place
+        place = known[label]
+        if place is None:
+            place = _unused_place(used)
+            used.append(place)
         looks[label] = _line_style(place, seen[place])
         seen[place] += 1
     return looks
+
+
+def _method_place(label: str) -> int | None:
+    """Return the place of the method that a label names in the list of methods; None for an unknown method."""
+    for place, method in enumerate(_methods()):
+        if re.search(method, label, re.IGNORECASE):
+            return place
+    return None
+
+
+def _unused_place(used: Sequence[int]) -> int:
+    """Return the first place after the methods whose colour is unused and not black; if all are, the least used."""
+    colours = Counter(place % len(COLOURS) for place in used)
+    first = len(_methods())
+    coloured = [
+        place for place in range(first, first + len(COLOURS)) if COLOURS[place % len(COLOURS)] != BLACK
+    ]
+    return min(coloured, key=lambda place: colours[place % len(COLOURS)])
 
 
 @cache

@@ -19,6 +19,7 @@ Path = tuple[np.ndarray, int]  # coordinates of checkpoints, and how many of the
 PALE = "#b9c2ca"
 SMALL = 6.5
 MOST_NAMES, MOST_LABELS, NARROW_TITLE = 3, 6, 20
+TICKS = 5  # intervals between ticks of an axis, at most
 LABELS = "uniformity, own scales\n(lower is better)", "uniformity (lower is better)"
 THIN: dict[str, Any] = {"linestyle": "-", "linewidth": 0.4, "alpha": 0.6, "zorder": 1.5}
 CHOSEN: dict[str, Any] = {"linestyle": (0, (1, 1.5)), "linewidth": 0.8, "marker": ""}
@@ -146,7 +147,8 @@ def _panels_by_source(records: "DataFrame", beside: bool) -> "tuple[Figure, list
         axes.set(xlabel=LABELS[shared] * lowest, ylabel="alignment (lower is better)" * leftmost)
         axes.margins(0.12, 0.09)
         axes.tick_params(labelbottom=lowest or not shared, labelleft=leftmost or not shared)
-        axes.locator_params(axis="x", nbins=2 + 2 * shared if narrow else "auto")
+        axes.locator_params(axis="x", nbins=2 + 2 * shared if narrow else TICKS)
+        axes.locator_params(axis="y", nbins=TICKS)
     return figure, [(axes, part) for axes, (_, part) in zip(grid, parts, strict=True)]
 
 

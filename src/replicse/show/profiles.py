@@ -97,7 +97,7 @@ def _panels(records: "DataFrame") -> "list[tuple[str, DataFrame]]":
 
 
 def _beside(axes: "Axes", records: "DataFrame", upright: bool) -> None:
-    """Draw reported and reproduced points with the interval of one more run or the seeds."""
+    """Draw reported and reproduced points with the 95% prediction interval or the seeds."""
     lines = axes.vlines if upright else axes.hlines
     lines(records.index, records["low"], records["high"], zorder=1, **ONE_MORE)
     for place, seeds in records["seeds"].items():
@@ -124,6 +124,6 @@ def _legend(figure: "Figure", records: "DataFrame") -> None:
     """Put what any panel shows of reported, reproduced, intervals and seeds into one legend."""
     shown = {name: records[name].notna().any() for name in (*SOURCES, "low")}
     handles = [handle(label=source, **style) for source, style in _source_styles().items() if shown[source]]
-    handles += [handle(label="one more run (95%)", **ONE_MORE)] if shown["low"] else []
+    handles += [handle(label="95% prediction interval", **ONE_MORE)] if shown["low"] else []
     handles += [handle(label="one seed", **ONE_SEED)] if records["seeds"].map(bool).any() else []
     put_legend(figure, handles, columns=3)

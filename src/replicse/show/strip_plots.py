@@ -2,17 +2,18 @@
 
 import textwrap
 from collections.abc import Iterator
-from itertools import cycle
+from itertools import cycle, pairwise
 from typing import TYPE_CHECKING, Any
 
-from replicse.judge.others import SourceResult
-from replicse.judge.report import JudgedItem
+from replicse.judge.report.report_types import JudgedItem
+from replicse.judge.verdicts.others import SourceResult
+from replicse.printable import number
 from replicse.registry.suites import is_percentage
 from replicse.show.canvas import INK, QUIET, canvas
-from replicse.show.content.numbers import tick
 from replicse.show.looks import handle, put_legend, row_names
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from pandas import DataFrame
 
@@ -24,18 +25,22 @@ SOURCES: dict[str, dict[str, Any]] = {
     "released": {"marker": "D", "color": GREEN, "label": "released checkpoint"},
     "other": {"marker": ".", "color": QUIET, "label": "other settings"},
 }
-EXPECTED: dict[str, Any] = {"color": BLUE, "alpha": 0.2, "linewidth": 6, "label": "one more run, 95%"}
+EXPECTED: dict[str, Any] = {"color": BLUE, "alpha": 0.2, "linewidth": 6, "label": "95% prediction interval"}
 PRINTED: dict[str, Any] = {"color": INK, "linewidth": 0.8, "label": "printed"}
-# Of effects: a colour and a marker for each encoder, how far its points are apart in a line, and ticks of the axis.
+# Of effects: a colour and a marker for each encoder, and how far its points are apart in a line.
 ENCODERS = ((BLUE, "o"), (ORANGE, "D"), (QUIET, "s"))
 APART = 0.22
-TICKS = (-30, -5, -1, 0, 1, 5, 30)
+PART_BEYOND, MARGIN = (
+    3,
+    1.08,
+)  # at most one in so many effects is beyond the axis; the limit over the largest other
 
 
 def readings_records(item: JudgedItem) -> Iterator[dict[str, Any]]:
     """Yield what others measured in the printed setting, less the printed number, by row: percentages alone.
 
-    Of a table with an average the average alone is shown. `low` and `high` bound one more run of the deciding source.
+    Of a table with an average the average alone is shown. `low` and `high` are the 95% prediction interval
+    of the deciding source.
     """
     measured = [column for column in item.columns if is_percentage(column.metric_path)]
     averages = [column for column in measured if column.average]
@@ -104,24 +109,19 @@ def effect_plot(records: "DataFrame") -> "Figure":
     names, height = row_names(rows)
     figure = canvas(0.9 + height * len(rows))
     axes = figure.subplots()
-    # Before anything is drawn: margins are shares of this scale.
-    axes.set_xscale("symlog", linthresh=1)
+    limit = axis_limit(records)
     axes.axvline(0, color=QUIET, linewidth=0.8, zorder=0)
     looks = dict(zip(groups, cycle(ENCODERS)))
-    for number, (group, (color, marker)) in enumerate(looks.items()):
+    for order, (group, (color, marker)) in enumerate(looks.items()):
         part = records[records["group"] == group].drop_duplicates("row")
-        shift = APART * (number - (len(groups) - 1) / 2)
-        places = [rows.index(row) + shift for row in part["row"]]
-        axes.hlines(places, part["low"], part["high"], color=color, linewidth=3, alpha=0.3)
-        axes.plot(part["value"], places, marker, color=color, markersize=3)
+        shift = APART * (order - (len(groups) - 1) / 2)
+        for row, value, low, high in part[["row", "value", "low", "high"]].itertuples(index=False):
+            _put_effect(axes, rows.index(row) + shift, (value, low, high), limit, (color, marker))
     axes.set_yticks(range(len(rows)), names)
-    low, high = axes.get_xlim()
-    ticks = [place for place in TICKS if low <= place <= high]
-    axes.set_xticks(ticks, list(map(tick, ticks)))
-    axes.minorticks_off()
+    axes.locator_params(axis="x", nbins=6)
+    axes.xaxis.set_major_formatter(lambda value, _: number_text(value))
     label = records["metric"].iloc[0] if "metric" in records else "effect in points of the STS average"
-    scale = textwrap.fill(f"{label} (linear between \N{MINUS SIGN}1 and 1)", 36)
-    axes.set(xlabel=scale, ylim=(len(rows) - 0.4, -0.6))
+    axes.set(xlabel=textwrap.fill(label, 36), ylim=(len(rows) - 0.4, -0.6))
     handles = [
         handle(label=group, color=color, marker=marker, markersize=3, linestyle="")
         for group, (color, marker) in looks.items()
@@ -130,3 +130,39 @@ def effect_plot(records: "DataFrame") -> "Figure":
         handles.append(handle(label="95% interval", color=QUIET, linewidth=3, alpha=0.3))
     put_legend(figure, handles, columns=4)
     return figure
+
+
+def number_text(value: float) -> str:
+    """Return a number of an axis with its sign; zero without one."""
+    return number(value, "+g") if value else "0"
+
+
+def axis_limit(records: "DataFrame") -> float:
+    """Return the largest absolute value of the axis of effects.
+
+    Effects that are more than twice as large as all others lie beyond it, so that the others can be told apart.
+    """
+    reach = records[["value", "low", "high"]].abs().max(axis=1)
+    ends = sorted(reach.groupby(records["row"]).max(), reverse=True)
+    limit = ends[0]
+    beyond = len(ends) // PART_BEYOND
+    for larger, smaller in pairwise(ends[: beyond + 1]):
+        if larger > 2 * smaller > 0:
+            limit = smaller
+    return MARGIN * limit
+
+
+def _put_effect(
+    axes: "Axes", place: float, effect: tuple[float, float, float], limit: float, look: tuple[str, str]
+) -> None:
+    """Draw an effect with its interval, or an arrow and its number if it lies beyond the limit of the axis."""
+    (value, low, high), (color, marker) = effect, look
+    if abs(value) > limit:
+        edge = limit if value > 0 else -limit
+        axes.plot([edge], [place], ">" if value > 0 else "<", color=color, markersize=4)
+        text: dict[str, Any] = {"xytext": (-5 if value > 0 else 5, 0), "textcoords": "offset points"}
+        text |= {"ha": "right" if value > 0 else "left", "va": "center", "fontsize": 6.5}
+        axes.annotate(number(value, "+.1f"), (edge, place), color=color, **text)
+        return
+    axes.hlines(place, max(low, -limit), min(high, limit), color=color, linewidth=3, alpha=0.3)
+    axes.plot([value], [place], marker, color=color, markersize=3)

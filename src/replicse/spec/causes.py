@@ -1,4 +1,4 @@
-"""Causes as data: why a number may not repeat, with the threads that met them, and what was measured of each."""
+"""Causes as data: why a number may not reproduce, with the threads that report each, and measured effects."""
 
 from pathlib import Path
 from typing import Annotated, Literal, Self
@@ -9,7 +9,7 @@ from replicse.checked import Checked, Id, Number, Text, checked_entries, read_ya
 from replicse.files import read_rows
 
 Kind = Literal["trained", "released", "untrained"]
-# Who confirmed the cause in a thread; `suspected`: nobody did.
+# Who confirmed the cause in a thread; `suspected`: not confirmed.
 Confirmed = Literal["author and reporter", "author", "reporter", "measured here", "suspected"]
 Thread = Annotated[str, Field(pattern=r"^[\w.-]+/[\w.-]+#\d+$", strict=True)]
 CAUSES, MEASURED, PAGE = "causes.yaml", "causes-measured.csv", "causes-page.yaml"
@@ -22,7 +22,7 @@ def address(thread: str) -> str:
 
 
 class Observation(Checked):
-    """What a thread says that somebody got, x 100: numbers next to the printed one, or only the difference to it."""
+    """A report of a thread, x 100: numbers with the reported one, or only the difference to it."""
 
     thread: Thread
     model: Text
@@ -39,12 +39,12 @@ class Observation(Checked):
 
     @property
     def deltas(self) -> tuple[float, ...]:
-        """Return obtained less printed, in points."""
+        """Return obtained minus reported, in points."""
         return self.delta or tuple(got - (self.printed or 0) for got in self.got)
 
 
 class Measured(Checked):
-    """The effect of one variant that realises a cause, in points: exact for one encoder, else a mean over seeds."""
+    """The effect of a variant with the cause, in points: exact for one encoder, else a mean over seeds."""
 
     cause: Id
     variant: Id
@@ -58,18 +58,18 @@ class Measured(Checked):
 
     @property
     def text(self) -> str:
-        """Return the effect with its interval where it has one, as `-1.20 [-1.50, -0.90]`."""
+        """Return the effect and, if known, the interval, as `-1.20 [-1.50, -0.90]`."""
         interval = "" if self.low is None or self.high is None else f" [{self.low:+.2f}, {self.high:+.2f}]"
         return f"{self.effect:+.2f}{interval}"
 
 
 class Cause(Checked):
-    """One cause: what it is, what people saw, how to fix and to test it, and where it was met.
+    """A cause: description, symptoms, fix and test, and the threads that report it.
 
-    `kinds`, `metrics` (suites) and `models` (parts of a model's name) say who can have it; `facts` are what a user may
-    say that bears on it. `threads` says of each who confirmed the cause there; numbers of those where it was only
-    suspected are no effect of it. `checks` are variants of an evaluation, `protocols` those of a training that realise
-    it.
+    `kinds`, `metrics` (suites) and `models` (parts of a model's name) are the encoders that can have it; `facts` are
+    the facts of a user that concern it. `threads` maps each thread to who confirmed the cause there; numbers of threads
+    in which it was only suspected are not effects of it. `checks` are variants of an evaluation, `protocols` variants
+    of a training that have the cause.
     """
 
     id: Id
@@ -98,16 +98,19 @@ class Cause(Checked):
 
     @property
     def deltas(self) -> tuple[tuple[str, float], ...]:
-        """Return thread and difference in points of each number of the confirmed reports."""
-        return tuple((report.thread, delta) for report in self.confirmed for delta in report.deltas)
+        """Return the thread and the difference in points of each number of confirmed reports."""
+        deltas = []
+        for report in self.confirmed:
+            deltas += [(report.thread, delta) for delta in report.deltas]
+        return tuple(deltas)
 
     @property
     def confirmed(self) -> list[Observation]:
-        """Return the reports of threads in which the cause was not only suspected."""
+        """Return the reports of threads in which the cause was confirmed."""
         return [report for report in self.reports if self.threads[report.thread] != "suspected"]
 
     def excluded(self, kind: str | None, metric_path: str, model: str) -> str:
-        """Return why an encoder cannot have the cause; blank where it can, or where nothing is said against it."""
+        """Return why an encoder cannot have the cause; empty if it can or if it is not known."""
         if kind and kind not in self.kinds:
             return f"the encoder is {kind}"
         suite = metric_path.partition("/")[0]
@@ -119,7 +122,7 @@ class Cause(Checked):
 
 
 class CausesPage(Checked):
-    """The page of causes: title, paragraphs, what is above the measured effects, and the papers that have it."""
+    """The page of causes: title, papers with the page, paragraphs, and the text above the measured effects."""
 
     title: Text
     papers: tuple[Id, ...]
@@ -128,18 +131,29 @@ class CausesPage(Checked):
 
 
 def load_causes_page(workflow: Path) -> CausesPage:
-    """Return what the page of causes says of itself; BadInput names a mistake in it."""
+    """Load the texts of the page of causes.
+
+    Raises:
+        BadInput: names a mistake.
+    """
     return CausesPage.of(read_yaml(workflow / PAGE), str(workflow / PAGE))
 
 
 def load_causes(workflow: Path) -> tuple[Cause, ...]:
-    """Return all causes; BadInput names file, cause and key of a mistake."""
+    """Load all causes.
+
+    Raises:
+        BadInput: names file, cause and key of a mistake.
+    """
     return tuple(checked_entries(workflow / CAUSES, Cause))
 
 
 def load_measured(workflow: Path) -> tuple[Measured, ...]:
-    """Return what was measured of the causes; nothing where there is no such file yet."""
+    """Load the measured effects of causes; empty if the file does not exist."""
     file = workflow / MEASURED
     rows = read_rows(file) if file.is_file() else []
-    filled = ({key: text for key, text in row.items() if text} for row in rows)
-    return tuple(Measured.of(row, f"{file}:{number}") for number, row in enumerate(filled, 2))
+    effects = []
+    for number, row in enumerate(rows, 2):
+        values = {key: text for key, text in row.items() if text}
+        effects.append(Measured.of(values, f"{file}:{number}"))
+    return tuple(effects)

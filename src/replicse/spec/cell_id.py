@@ -3,14 +3,14 @@
 from dataclasses import dataclass, replace
 
 AS_DESCRIBED = "as-described"  # the protocol of a paper's text
-TEXT_ITEM = "text"  # the pseudo-item of numbers that are printed in the running text
+TEXT_ITEM = "text"  # the pseudo-item of numbers in the running text
 
 
 @dataclass(frozen=True)
 class CellId:
-    """A cell of a table or figure under one protocol, or a number that is printed outside of both.
+    """A cell of a table or figure under a protocol, or a number of the running text.
 
-    `item` is `paper/item`. As text the protocol is written after an `@`, that of the paper's text is left out.
+    `item` is `paper/item`. In the string the protocol follows an `@`; `as-described` is omitted.
     """
 
     item: str
@@ -20,12 +20,12 @@ class CellId:
     protocol: str = AS_DESCRIBED
 
     def __str__(self) -> str:
-        """Return the name in full."""
+        """Return the full name."""
         return self._text(self.metric)
 
     @property
     def short(self) -> str:
-        """Return the name without its metric, for a column that has no other one."""
+        """Return the name without the metric, for a column with one metric."""
         return self._text()
 
     @property
@@ -40,12 +40,12 @@ class CellId:
 
     @property
     def item_name(self) -> str:
-        """Return the item's name within its paper."""
+        """Return the name of the item within the paper."""
         return self.item.partition("/")[2]
 
     @property
     def described(self) -> "CellId":
-        """Return the same cell as its paper describes it."""
+        """Return the same cell as the paper describes it."""
         return replace(self, protocol=AS_DESCRIBED)
 
     def at(self, row: str) -> "CellId":

@@ -1,4 +1,4 @@
-"""The names of cells: `paper/item/row/column/metric`, the metric left out where a column has only one."""
+"""The names of cells: `paper/item/row/column/metric`, without the metric if a column has only one."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -13,26 +13,31 @@ ROWS = "/*/"
 
 
 def is_measured(column: AnyColumn) -> bool:
-    """Return whether a column has numbers per seed: a chosen hyper-parameter has none, nor has a text."""
+    """Return whether a column has numbers per seed; a selected hyper-parameter and a text do not."""
     jobs = column.over.jobs if column.over else None
     return column.kind != "text" and not (jobs and jobs.statistic == "argmax")
 
 
 class CellNames:
-    """The cells of all papers by name: those of tables and figures, and numbers printed outside of both.
+    """The cells of all papers by name: of tables, figures and the running text.
 
-    With `chosen`, hyper-parameters that a score chose have names too.
+    Args:
+        papers: the papers by key.
+        chosen: whether hyper-parameters that a search selected have names too.
     """
 
     def __init__(self, papers: Mapping[str, Paper], chosen: bool = False) -> None:
         self.papers = papers
         self._cells: dict[str, CellId] = {}
         self._names: dict[CellId, str] = {}
-        cells = [cell for paper in papers.values() for cell in _cells_of(paper, chosen)]
-        metrics = Counter(shorts := [cell.short for cell in cells])
-        for cell, short in zip(cells, shorts, strict=True):
-            full = str(cell)
-            self._names[cell] = name = short if metrics[short] == 1 else full
+        cells: list[CellId] = []
+        for paper in papers.values():
+            cells += _list_cells(paper, chosen)
+        metrics = Counter(cell.short for cell in cells)
+        for cell in cells:
+            full, short = str(cell), cell.short
+            name = short if metrics[short] == 1 else full
+            self._names[cell] = name
             self._cells[full] = self._cells[name] = cell
 
     def cell(self, name: str) -> CellId:
@@ -44,77 +49,86 @@ class CellNames:
         return self._names[cell]
 
     def reported(self, name: str) -> Reported | None:
-        """Return what is printed in the cell of a full name."""
+        """Return the reported number of the cell of a full name."""
         return printed_in(self.papers, self._cells[name])
 
     def words(self, cell: CellId, home: str = "") -> str:
-        """Return a cell in a reader's words."""
+        """Return a description of a cell for readers."""
         return words(self.papers, cell, home)
 
     def spelt_out(self, text: str, home: str) -> str:
-        """Return a text with every name of a cell in a reader's words, in brackets."""
+        """Replace every name of a cell in a text by a description in brackets."""
         for name in sorted(filter(text.__contains__, self._cells), key=len, reverse=True):
             text = text.replace(name, f"[{self.words(self._cells[name], home)}]")
         return text
 
     def full_names(self, name: str, home: str, location: str) -> tuple[str, ...]:
-        """Return the full names that a name stands for; BadInput names the nearest one where there is none.
+        """Return the full names of the cells that a name means.
 
-        A name may leave out its paper, which is then `home`: an item of it goes before a paper of that key. A `*` in
-        the place of the row stands for every row with a printed number, or for every row where the column has none in
-        print (a figure without numbers).
+        A name without a paper means an item of `home`; an item has priority over a paper with the same key. A `*` as
+        row means every row with a reported number, or every row if the column has no reported numbers (a figure).
+
+        Args:
+            name: the name.
+            home: the key of the paper in which the name is written.
+            location: the place that errors name.
+
+        Raises:
+            BadInput: if no cell has the name; names the most similar one.
         """
         first = name.partition("/")[0]
         own = home in self.papers and first in self.papers[home].items
         full = name if first in self.papers and not own else f"{home}/{name}"
         item, starred, rest = full.partition(ROWS)
         if starred:
-            same = [
-                cell
-                for cell in self._names
-                if cell.item == item and rest in (cell.column, f"{cell.column}/{cell.metric}")
-            ]
-            every = tuple(map(self.name, same))
-            names = tuple(filter(self._printed, every)) or every
+            every = []
+            for cell, short in self._names.items():
+                if cell.item == item and rest in (cell.column, f"{cell.column}/{cell.metric}"):
+                    every.append(short)
+            names = tuple(filter(self._is_reported, every)) or tuple(every)
         else:
             names = (self.name(self._cells[full]),) if full in self._cells else ()
         if not names:
             raise BadInput(f'{location}: no cell "{name}" holds a number{self._nearest(full)}')
         return names
 
-    def _printed(self, name: str) -> bool:
+    def _is_reported(self, name: str) -> bool:
         reported = self.reported(name)
         return reported is not None and reported.number is not None
 
     def _nearest(self, name: str) -> str:
-        """Return what a misspelt name may mean: a cell of its item, or else an item."""
+        """Return the suggestion for an unknown name: a cell of the item, or else an item."""
         item = "/".join(name.split("/")[:2])
         cells = [cell for cell in self._cells if cell.startswith(f"{item}/")]
         return nearest(name, cells) if cells else nearest(item, {cell.item for cell in self._names})
 
 
 def words(papers: Mapping[str, Paper], cell: CellId, home: str = "") -> str:
-    """Return a cell in a reader's words: its paper unless that is `home`, its place, row and column."""
+    """Describe a cell for readers: paper unless it is `home`, place, row and column."""
     item, printed = papers[cell.paper].items.get(cell.item_name), printed_in(papers, cell)
-    said = [] if cell.paper == home else [papers[cell.paper].about.cited]
+    parts = [] if cell.paper == home else [papers[cell.paper].about.cited]
     place = item.place_of(cell) if item else None
     if item is None or place is None:
-        return ", ".join([*said, printed.source if printed else cell.item_name])
+        return ", ".join([*parts, printed.source if printed else cell.item_name])
     row, column = place
-    said.append((printed.source if printed else item.place).partition(";")[0])
-    twice = sum(other.label == row.label for other in item.rows) > 1
-    said.append((row.label or row.id).lstrip("* ") + (f" ({row.group})" if twice and row.group else ""))
-    several = sum(other.id == column.id for other in item.columns) > 1
-    said.append(column.label + (f" {column.metric}" if several else ""))
-    return ", ".join(said)
+    parts.append((printed.source if printed else item.place).partition(";")[0])
+    label = (row.label or row.id).lstrip("* ")
+    is_ambiguous = sum(other.label == row.label for other in item.rows) > 1
+    if is_ambiguous and row.group:
+        label += f" ({row.group})"
+    parts.append(label)
+    has_metrics = sum(other.id == column.id for other in item.columns) > 1
+    parts.append(f"{column.label} {column.metric}" if has_metrics else column.label)
+    return ", ".join(parts)
 
 
-def _cells_of(paper: Paper, chosen: bool) -> Iterator[CellId]:
+def _list_cells(paper: Paper, chosen: bool) -> Iterator[CellId]:
+    """Yield the cells of a paper: of items, then of the running text."""
     for item in paper.items.values():
-        columns = [
-            column for column in item.columns if is_measured(column) or (chosen and column.kind != "text")
-        ]
-        yield from (item.cell_id(row, column) for row in item.rows for column in columns)
-    yield from (
-        cell for cell in paper.reported if cell.item_name not in paper.items and cell.metric != "text"
-    )
+        for row in item.rows:
+            for column in item.columns:
+                if is_measured(column) or (chosen and column.kind != "text"):
+                    yield item.cell_id(row, column)
+    for cell in paper.reported:
+        if cell.item_name not in paper.items and cell.metric != "text":
+            yield cell

@@ -1,4 +1,4 @@
-"""Claims: sentences of a paper as relations between cells, and by how much a relation holds for given numbers."""
+"""Claims: sentences of a paper as relations between cells, and the slack of a relation for given numbers."""
 
 import itertools
 import math
@@ -16,7 +16,7 @@ STRICT = (">", "<")
 
 
 def _side(entry: object) -> object:
-    """Return the expressions of a side as written in claims.yaml."""
+    """Parse the expressions of a side in claims.yaml."""
     entries = entry if isinstance(entry, list) else [entry]
     if not entries or not all(isinstance(each, str | int | float) for each in entries):
         raise ValueError('a number, a cell, an expression such as "{NAME} - {NAME}", or a list of these')
@@ -24,7 +24,7 @@ def _side(entry: object) -> object:
 
 
 def _expression(entry: str | float) -> Expression:
-    """Return the expression of a number, of the name of a cell, or of a text with names in braces."""
+    """Parse a number, the name of a cell, or a string with names in braces."""
     if isinstance(entry, str) and "{" not in entry.replace("{}", ""):
         entry = f"{{{entry}}}"
     return Expression(str(entry))
@@ -38,11 +38,12 @@ Side = Annotated[
 
 
 class Relation(Checked):
-    """`left op right`, where `>` asks for more than `margin` and `within` for at most `margin` in either direction.
+    """A relation `left op right`.
 
-    A side is an expression, or several, for each of which the relation must hold. `up to` is what "by up to 14%" says,
-    and means one thing wherever it is: nothing on the left lies beyond the number, and the farthest of them
-    reaches it, both to the rounding of the printed number, which is the margin.
+    `>` needs a difference of more than `margin`, `within` a difference of at most `margin` in either direction. A side
+    is an expression, or several, and the relation must hold for each. `up to` means "by up to 14%": no number on the
+    left exceeds the number on the right, and the largest reaches it, both within the rounding of the reported number,
+    which is the margin.
     """
 
     left: Side
@@ -66,24 +67,26 @@ class Relation(Checked):
         """Return the cells of both sides."""
         return tuple(name for side in (*self.left, *self.right) for name in side.names)
 
-    def changed(self, change: Callable[[Expression], Iterable[Expression]]) -> "Relation":
-        """Return the relation with each expression replaced by those that `change` makes of it."""
-        left, right = (tuple(itertools.chain(*map(change, side))) for side in (self.left, self.right))
+    def replace_expressions(self, change: Callable[[Expression], Iterable[Expression]]) -> "Relation":
+        """Return the relation with each expression replaced by the expressions that `change` returns."""
+        left = tuple(itertools.chain.from_iterable(map(change, self.left)))
+        right = tuple(itertools.chain.from_iterable(map(change, self.right)))
         return self.model_copy(update={"left": left, "right": right})
 
     def each(self) -> Iterator["Relation"]:
-        """Yield the relation for each word of `over`, in the place of `{}`; `up to` speaks of all words at once."""
+        """Yield the relation for each word of `over`, which replaces `{}`; `up to` is one relation with all words."""
         words = self.over or ("",)
-        for some in [words] if self.op == "up to" else [(word,) for word in words]:
+        groups = [words] if self.op == "up to" else [(word,) for word in words]
+        for some in groups:
 
             def with_words(side: Expression, some: Sequence[str] = some) -> Iterator[Expression]:
                 texts = dict.fromkeys(side.text.replace("{}", word) for word in some)
                 return map(Expression, texts)
 
-            yield self.changed(with_words).model_copy(update={"over": ()})
+            yield self.replace_expressions(with_words).model_copy(update={"over": ()})
 
     def pairs(self) -> Iterator["Relation"]:
-        """Yield the relation for every two of its expressions: all of them must hold."""
+        """Yield the relation for every pair of expressions; all must hold."""
         if self.op == "up to":
             yield self
             return
@@ -91,7 +94,7 @@ class Relation(Checked):
             yield self.model_copy(update={"left": (left,), "right": (right,)})
 
     def numbers(self, values: Mapping[str, float]) -> tuple[float, float]:
-        """Return the number of either side for values by cell, the farthest of several; NaN for a share of zero."""
+        """Compute both sides from values by cell, on the left the extreme of several; NaN after a division by zero."""
         try:
             lefts, right = [side(values) for side in self.left], self.right[0](values)
         except ZeroDivisionError:
@@ -99,7 +102,7 @@ class Relation(Checked):
         return (max if right >= 0 else min)(lefts), right
 
     def slack(self, left: float, right: float) -> float:
-        """Return by how much the relation holds, negative where it fails, without binary noise."""
+        """Return by how much the relation holds, negative if it fails, rounded to remove binary noise."""
         gap = {">": left - right, "<": right - left}.get(self.op[0], -abs(left - right))
         return round(gap - self.margin if self.op[0] in STRICT else gap + self.margin, 10)
 
@@ -116,13 +119,13 @@ class Relation(Checked):
 
 
 class Claim(Checked):
-    """A sentence of a paper and the relations it comes to, all of which must hold.
+    """A sentence of a paper with relations, all of which must hold.
 
-    A sentence that can be read in several ways (a "%" that is percent or points) has `readings`, each with its own
-    relations besides the common ones; it needs one reading under which all of it holds. `untested` is what of the
-    sentence no cell holds, so that nothing supports all of it; `against` says what else in print contradicts it
-    where no relation can: another sentence, or what a table prints or leaves out. `contradicts` names claims of other
-    papers, as `paper/id`, that speak of the same thing and say otherwise; one of the two names the other.
+    An ambiguous sentence ("%" means percent or points) has `readings`, each with relations in addition to the common
+    ones; it counts as supported if it is true under one reading. `untested` is the part of the sentence that no cell
+    measures, so the sentence is never fully supported; `against` is another contradiction in the paper, such as another
+    sentence or a missing number. `contradicts` names claims of other papers, as `paper/id`, that state the opposite;
+    one of the two names the other.
     """
 
     id: Id
@@ -156,53 +159,56 @@ class Claim(Checked):
 
     @property
     def location(self) -> str:
-        """Return where a mistake in the claim is."""
+        """Return the location of the claim for errors."""
         return f"{self._file}: claim {self.id}"
 
     @property
     def cells(self) -> tuple[str, ...]:
-        """Return the names of all cells, each once, in order."""
+        """Return the names of all cells, in order, without duplicates."""
         groups = (self.relations, *self.readings.values())
-        return tuple(dict.fromkeys(cell for group in groups for each in group for cell in each.cells))
+        relations = itertools.chain.from_iterable(groups)
+        return tuple(dict.fromkeys(itertools.chain.from_iterable(each.cells for each in relations)))
 
     def parts(self) -> dict[str, tuple[Relation, ...]]:
-        """Return by reading the relations between single cells that it consists of; one without a name if alone."""
-        return {
-            name: tuple(part for each in (*self.relations, *reading) for part in each.pairs())
-            for name, reading in (self.readings or {"": ()}).items()
-        }
+        """Return the relations between single expressions by reading; the reading is "" if there is only one."""
+        parts = {}
+        for name, reading in (self.readings or {"": ()}).items():
+            relations = (*self.relations, *reading)
+            parts[name] = tuple(itertools.chain.from_iterable(each.pairs() for each in relations))
+        return parts
 
-    def changed(self, change: Callable[[Relation], Iterable[Relation]]) -> "Claim":
-        """Return the claim with each relation replaced by what `change` makes of it."""
+    def replace_relations(self, change: Callable[[Relation], Iterable[Relation]]) -> "Claim":
+        """Return the claim with each relation replaced by the relations that `change` returns."""
 
         def new(relations: Iterable[Relation]) -> tuple[Relation, ...]:
-            return tuple(made for each in relations for made in change(each))
+            return tuple(itertools.chain.from_iterable(map(change, relations)))
 
         readings = {name: new(reading) for name, reading in self.readings.items()}
         return self.model_copy(update={"relations": new(self.relations), "readings": readings})
 
 
 def load_claims(file: Path) -> tuple[Claim, ...]:
-    """Return the claims of `papers/<paper>/claims.yaml`, names as written; none where there is no such file."""
-    claims = tuple(claim.changed(Relation.each) for claim in checked_entries(file, Claim))
+    """Load the claims of `papers/<paper>/claims.yaml` with names as written; empty if the file does not exist."""
+    claims = tuple(claim.replace_relations(Relation.each) for claim in checked_entries(file, Claim))
     for claim in claims:
         claim._file = file
     return claims
 
 
 def contradictions(claims: Iterable[Claim]) -> dict[str, tuple[str, ...]]:
-    """Return by the name of a claim those that it contradicts, whichever of the two says so.
+    """Return the claims that each claim contradicts, by name, in both directions.
 
-    BadInput names a claim that is not there, and one of the same paper.
+    Raises:
+        BadInput: if a claim names one that does not exist or is of the same paper.
     """
     by_name = {claim.name: claim for claim in claims}
     found: dict[str, dict[str, None]] = {}
-    for claim, other in ((each, other) for each in by_name.values() for other in each.contradicts):
-        check_known(other, by_name, f'{claim.location}: contradicts "{other}", no claim')
-        if by_name[other].paper == claim.paper:
-            raise BadInput(
-                f'{claim.location}: contradicts "{other}" of the same paper; name one of another paper'
-            )
-        found.setdefault(claim.name, {})[other] = None
-        found.setdefault(other, {})[claim.name] = None
+    for claim in by_name.values():
+        for other in claim.contradicts:
+            check_known(other, by_name, f'{claim.location}: contradicts "{other}", no claim')
+            if by_name[other].paper == claim.paper:
+                problem = f'contradicts "{other}" of the same paper; name one of another paper'
+                raise BadInput(f"{claim.location}: {problem}")
+            found.setdefault(claim.name, {})[other] = None
+            found.setdefault(other, {})[claim.name] = None
     return {name: tuple(others) for name, others in found.items()}

@@ -1,4 +1,4 @@
-"""Columns of tables by kind, and what is taken over jobs and seeds."""
+"""Columns of tables by kind, and the statistics over jobs and seeds."""
 
 from collections.abc import Mapping
 from functools import cached_property
@@ -20,10 +20,10 @@ MetricPath = Annotated[str, Field(strict=True)]
 
 
 class Reducer(Checked):
-    """What becomes of several numbers: of the jobs of a row, or of its seeds.
+    """How values over jobs or seeds are aggregated.
 
-    `argmax` shows, instead of the best job's score, what is at a path of its run (`shows`). `best_by` shows the score
-    of the job that is best in another column (`by`): the test score of the job with the best development score.
+    `argmax` shows the value at a path of the run of the best job (`shows`) instead of the score. `best_by` shows the
+    score of the job that is best in another column (`by`): the test score of the job with the best development score.
     """
 
     statistic: Literal["mean", "max", "min", "median", "percentile", "sd", "argmax", "best_by"] = "mean"
@@ -45,14 +45,14 @@ class Reducer(Checked):
 
     @property
     def name(self) -> str:
-        """Return the statistic as a reader sees it."""
+        """Return the name of the statistic for readers."""
         if self.by is not None:
             return f"score of the job best by {self.by}"
         return f"{self.q:g}th percentile" if self.statistic == "percentile" else self.statistic
 
 
 def _reducer(value: object) -> object:
-    """Return `max`, `{percentile: 75}`, `{argmax: PATH}` and `{best_by: COLUMN}` spelt out."""
+    """Expand the short forms `max`, `{percentile: 75}`, `{argmax: PATH}` and `{best_by: COLUMN}`."""
     if isinstance(value, str):
         return {"statistic": value}
     if isinstance(value, Mapping) and len(value) == 1:
@@ -69,7 +69,7 @@ SHORT = BeforeValidator(_reducer, json_schema_input_type=Text | dict[Text, Any])
 
 
 class Over(Checked):
-    """What is taken over the jobs of a search, then over seeds; a search without a choice is refused."""
+    """The statistic over the jobs of a search, then over seeds; a search needs `jobs`."""
 
     jobs: Annotated[Reducer, SHORT] | None = None
     seeds: Annotated[Reducer, SHORT] = Reducer()
@@ -83,7 +83,7 @@ class Over(Checked):
 
 
 class Subtrahend(Checked):
-    """A printed number of another item: its row is that of the cell unless another is named."""
+    """A reported number of another item; the row is the row of the cell unless another one is given."""
 
     item: Text
     column: Text
@@ -96,7 +96,7 @@ class Subtrahend(Checked):
 
 
 class _Column(Checked):
-    """What columns of every kind have; `metric` is the table's where none is given."""
+    """The keys of every kind of column; `metric` is the table's by default."""
 
     id: ColumnId
     label: str = ""
@@ -110,7 +110,7 @@ def _kind_may_be_left_out(schema: dict[str, Any]) -> None:
 
 
 class Score(_Column):
-    """A number that is read from an evaluation; rows may give the path where the column does not."""
+    """A number of an evaluation; rows may give the path if the column does not."""
 
     model_config = ConfigDict(json_schema_extra=_kind_may_be_left_out)
 
@@ -120,13 +120,13 @@ class Score(_Column):
 
 
 class StepScore(Score):
-    """A column of a trajectory: a training step, or its end (None)."""
+    """A column of a trajectory: a training step, or the end (None)."""
 
     step: Whole | None = None
 
 
 class Difference(_Column):
-    """A number that is read from an evaluation less a printed one."""
+    """A number of an evaluation minus a reported number."""
 
     kind: Literal["difference"]
     metric_path: MetricPath = ""
@@ -135,7 +135,7 @@ class Difference(_Column):
 
 
 class TextColumn(_Column):
-    """Sentences that are read from an evaluation."""
+    """Sentences of an evaluation."""
 
     over: ClassVar[Over | None] = None
     kind: Literal["text"]
@@ -143,7 +143,10 @@ class TextColumn(_Column):
 
 
 class Derived(_Column):
-    """A number made of other columns, per seed: `({sst} + {paraphrase}) / 2`; of another row: `{avg} - {unsup/avg}`."""
+    """A number computed from other columns for each seed.
+
+    The formula names columns, as in `({sst} + {paraphrase}) / 2`, or columns of another row: `{avg} - {unsup/avg}`.
+    """
 
     metric_path: ClassVar[str] = ""
     kind: Literal["derived"]
@@ -152,12 +155,12 @@ class Derived(_Column):
 
     @cached_property
     def parsed(self) -> Expression:
-        """Return the formula, ready to be computed."""
+        """Return the parsed formula."""
         return Expression(self.formula)
 
     @cached_property
     def reads(self) -> dict[str, tuple[str, str]]:
-        """Return row and column by each name of the formula; the row is blank where it is the cell's own."""
+        """Return the row and column of each name in the formula; the row is empty for the row of the cell."""
         parts = {name: name.rpartition("/") for name in self.parsed.names}
         return {name: (row, column) for name, (row, _, column) in parts.items()}
 
@@ -173,13 +176,13 @@ class Derived(_Column):
 AnyColumn = Score | Difference | TextColumn | Derived
 
 
-def selecting(column: AnyColumn) -> str | None:
-    """Return the id of the column by which the job of a search is selected; None if it is selected by none."""
+def selection_column(column: AnyColumn) -> str | None:
+    """Return the id of the column by which a job of a search is selected; None without `best_by`."""
     return column.over.jobs.by if column.over and column.over.jobs else None
 
 
 def _kind(value: object) -> object:
-    """Return a column that names no kind as a score."""
+    """Set the default kind of a column, `score`."""
     return {"kind": "score", **value} if isinstance(value, Mapping) and "kind" not in value else value
 
 

@@ -1,4 +1,4 @@
-"""The config of a study: what to reproduce, from one file or several laid over each other."""
+"""The config of a study: what to reproduce, merged from one or more files."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -22,16 +22,16 @@ Names = Literal["all"] | tuple[Text, ...]
 
 
 def _seed(value: object) -> object:
-    """Return a seed; the numbers of `--config seeds=[0,1]` are text to Snakemake."""
+    """Parse a seed; Snakemake passes the numbers of `--config seeds=[0,1]` as strings."""
     return int(value) if isinstance(value, str) and value.isdecimal() else value
 
 
-# torch takes no larger one.
+# The maximum of torch.
 Seed = Annotated[Whole, BeforeValidator(_seed), Field(ge=0, lt=2**64)]
 
 
 def by_paper(items: Iterable[str]) -> dict[str, str | list[str]]:
-    """Return items by paper, as a config names them; an item is given as paper/item or paper_item, a paper as it is."""
+    """Return the `papers` of a config for items `paper/item` or `paper_item`, and for complete papers."""
     papers: dict[str, str | list[str]] = {}
     for item in items:
         paper, mark, name = item.partition("/" if "/" in item else "_")
@@ -43,7 +43,7 @@ def by_paper(items: Iterable[str]) -> dict[str, str | list[str]]:
 
 
 def _papers(value: Any) -> Any:
-    """Return papers and their items; a list, or one name, is short for all items of these papers."""
+    """Expand a list of papers, or the key of one, to all items of these papers."""
     names = [value] if isinstance(value, str) and value != "all" else value
     short = isinstance(names, list | tuple) and all(isinstance(name, str) for name in names)
     return by_paper(names) if short else value
@@ -56,20 +56,20 @@ Papers = Annotated[
 
 
 class DataChoice(Checked):
-    """Where data comes from; nothing: the scale's own source, and REPLICSE_DATA for a local root."""
+    """The source of data; by default the scale's source, and REPLICSE_DATA as local root."""
 
     source: Literal["embedded", "local", "hub"] | None = None
     root: Text | None = None
 
 
 class Plugins(Checked):
-    """Files or folders of the workspace that bring what papers name (`replicse.registry.plugins`)."""
+    """Files or folders of the workspace that register entries (`replicse.registry.plugins`)."""
 
     plugins: tuple[Text, ...] = ()
 
 
 class OwnRow(Checked):
-    """A row of your own: an encoder's folder (absolute, or from the workspace) or hub id, and how it is read."""
+    """A user's row: an encoder, by folder (absolute or relative to the workspace) or hub id, and the pooling."""
 
     folder: Text | None = None
     hub: Text | None = None
@@ -80,13 +80,12 @@ class OwnRow(Checked):
 
 
 class Config(Plugins):
-    """What to reproduce: `adjudicate` names items whose protocols are all run, `rows` the rows of others.
+    """What to reproduce.
 
-    Or `rows` gives rows of your own to an item: they alone are run, among what the paper prints.
-
-    `crossed` names rows of items that are run under every seed on the backbone of every seed as well; `precision` is
-    that of all training, instead of the scale's. `corpora` and `sets` are of your own, next to those of papers.
-    `folders` names hub encoders that are read from a folder, absolute or from the workspace.
+    `adjudicate` names items whose protocols are all run. `rows` selects rows of an item, or adds the user's rows: then
+    only these are run, next to the reported numbers. `crossed` names rows of items that are also run with every seed on
+    the backbone of every seed. `precision` replaces the scale's precision of training. `corpora` and `sets` are added
+    to those of papers. `folders` maps encoders of the hub to folders, absolute or relative to the workspace.
     """
 
     scale: Id
@@ -102,7 +101,7 @@ class Config(Plugins):
     folders: dict[Text, Text] | None = None
 
     def whole(self) -> dict[str, Any]:
-        """Return plain data with every key, so that nothing of config.yaml is left where this is merged over it."""
+        """Return plain data with every key, so that it replaces all of config.yaml when merged over it."""
         return self.model_dump(mode="json", by_alias=True)
 
     def adjudicates(self, item: str) -> bool:
@@ -110,41 +109,50 @@ class Config(Plugins):
         return self.adjudicate == "all" or item in (self.adjudicate or ())
 
     def holds(self, item: str) -> bool:
-        """Return whether an item `paper/item` is one of the study."""
+        """Return whether the study contains an item `paper/item`."""
         paper, _, name = item.partition("/")
         wanted = "all" if self.papers == "all" else self.papers.get(paper, ())
         return wanted == "all" or name in wanted
 
-    def bearing_on(self, item: str) -> dict[str, Any]:
-        """Return as plain data what of the config changes the result of an item."""
+    def settings_of_item(self, item: str) -> dict[str, Any]:
+        """Return the settings that change the result of an item, as plain data."""
+        rows = self.model_dump(mode="json", include={"rows"})["rows"].get(item) if self.rows else None
         return {
             "scale": self.scale,
             "seeds": self.seeds,
             "source": self.data and self.data.source,
             "precision": self.precision,
             "adjudicate": self.adjudicates(item),
-            "rows": self.model_dump(mode="json", include={"rows"})["rows"].get(item) if self.rows else None,
+            "rows": rows,
             "crossed": (self.crossed or {}).get(item),
         }
 
     def of_items(self, items: Iterable[str]) -> "Config":
-        """Return the config of some items alone."""
-        papers = by_paper(items).items()
-        return self.replace(
-            papers={paper: names if names == "all" else tuple(names) for paper, names in papers}
-        )
+        """Return the config with only some items."""
+        papers: dict[str, Names] = {}
+        for paper, names in by_paper(items).items():
+            papers[paper] = "all" if names == "all" else tuple(names)
+        return self.replace(papers=papers)
 
     def names(self, item: str) -> bool:
-        """Return whether an item is asked for by its own name, not only as one of all."""
+        """Return whether the config names an item, not only `all` items."""
         listed = self.papers != "all" and self.papers.get(item.partition("/")[0], "all") != "all"
         adjudicated = self.adjudicate != "all" and self.adjudicates(item)
         return listed or adjudicated or item in (self.rows or ()) or item in (self.crossed or ())
 
 
 def checked_config(values: object, file: str) -> Config:
-    """Return the config of plain data; BadInput names file, key and value of a mistake."""
+    """Check plain data and return them as a config.
+
+    Args:
+        values: the plain data.
+        file: the file that errors name.
+
+    Raises:
+        BadInput: names file, key and value of a mistake.
+    """
     if isinstance(values, Mapping) and values.get("corpora"):
-        # Before they are checked: their format may be one that a plug-in brings.
+        # A plug-in may define the format of a corpus.
         use_all_plugins(_plugins(values, file))
     config = Config.of(values, file)
     if len(set(config.seeds)) < len(config.seeds):
@@ -158,10 +166,19 @@ def read_config(
     seeds: int | None = None,
     settings: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
-    """Return the plain config of files, each merged over the one before, as Snakemake lays config files.
+    """Merge config files in order, as Snakemake does.
 
-    `settings` (YAML by key, as Snakemake's `--config key=value`), then `scale` and `seeds` (how many, from 0) are
-    above all of them.
+    Args:
+        files: YAML or JSON files; a later file overrides.
+        scale: overrides the scale.
+        seeds: overrides the seeds: how many, from 0.
+        settings: YAML by key, as in Snakemake's `--config key=value`; overrides the files.
+
+    Returns:
+        The config as plain data.
+
+    Raises:
+        BadInput: if a file or a setting is not valid.
     """
     config: dict[str, Any] = {}
     for file in files:
@@ -174,22 +191,25 @@ def read_config(
     for key, text in (settings or {}).items():
         try:
             config = merge_layers(config, {key: yaml.safe_load(text)})
-        except (yaml.YAMLError, ValueError):  # the latter for a date that is none
+        except (yaml.YAMLError, ValueError):  # YAML raises ValueError for an invalid date
             raise BadInput(f"--config {key}={text}: no value of YAML, as in seeds=[0,1]") from None
-    above = {"scale": scale, "seeds": None if seeds is None else list(range(seeds))}
-    return {**config, **{key: entry for key, entry in above.items() if entry is not None}}
+    if scale is not None:
+        config["scale"] = scale
+    if seeds is not None:
+        config["seeds"] = list(range(seeds))
+    return config
 
 
 def _plugins(values: object, file: str) -> tuple[str, ...]:
-    """Return the plug-ins that a config names, whose other keys are not looked at."""
+    """Return the plug-ins of a config without checking other keys."""
     named = {"plugins": values["plugins"]} if isinstance(values, Mapping) and "plugins" in values else {}
     return Plugins.of(named, file).plugins
 
 
 def use_all_plugins(plugins: Iterable[str] = (), workflow: Path | None = None) -> None:
-    """Have in use the plug-ins of installed packages, of the config.yaml of this folder, and those that are given.
+    """Load all plug-ins: of installed packages, of config.yaml in this folder, and `plugins`.
 
-    Papers' methods are in use too: those of the workflow, and of the workspace.
+    Also loads the methods of papers, of the workflow and of the workspace.
     """
     workspace = _plugins(read_config([SHIPPED]), str(SHIPPED)) if SHIPPED.is_file() else ()
     use_plugins([*installed_plugins(), *workspace, *plugins], workflow)

@@ -1,4 +1,4 @@
-"""Which cell of one paper stands for which cell of another: read off the tables that print differences."""
+"""Corresponding cells of two papers, from the tables that report differences."""
 
 from collections.abc import Iterator, Mapping
 
@@ -9,28 +9,32 @@ from replicse.spec.tables import Item, Row
 
 
 def counterparts(papers: Mapping[str, Paper]) -> dict[CellId, CellId]:
-    """Return, for each cell a paper compares with another paper's, that cell; whatever a study asks for."""
+    """Return the cell of the other paper for each cell that a paper compares with it, by cell."""
     return {cell: other for _, cell, other in differences(papers)}
 
 
 def differences(papers: Mapping[str, Paper]) -> Iterator[tuple[CellId, CellId, CellId]]:
-    """Yield every cell that prints a difference, its minuend and its subtrahend.
+    """Yield every cell that reports a difference, with minuend and subtrahend.
 
-    A difference column prints minuend - subtrahend. The subtrahend is named; the minuend is the paper's own
-    cell of the same row that is read alike, in the same item where it is there, else in another one.
+    A difference column reports minuend - subtrahend. The column names the subtrahend; the minuend is the paper's cell
+    of the same row with the same metric path, in the same item if possible, else in another item.
     """
     for paper in papers.values():
         for item in paper.items.values():
-            for column in (column for column in item.columns if isinstance(column, Difference)):
+            for column in item.columns:
+                if not isinstance(column, Difference):
+                    continue
                 for row in item.rows:
-                    minuend = _minuend(paper, item, row, item.path(row, column))
+                    minuend = _find_minuend(paper, item, row, item.path(row, column))
                     if minuend is not None:
                         yield item.cell_id(row, column), minuend, column.subtract.cell(row.id)
 
 
-def _minuend(paper: Paper, home: Item, row: Row, path: str) -> CellId | None:
+def _find_minuend(paper: Paper, home: Item, row: Row, path: str) -> CellId | None:
     for item in (home, *paper.items.values()):
-        for other in (other for other in item.rows if other.id == row.id):
+        for other in item.rows:
+            if other.id != row.id:
+                continue
             for column in item.columns:
                 cell = item.cell_id(other, column)
                 if cell in paper.reported and column.kind == "score" and item.path(other, column) == path:

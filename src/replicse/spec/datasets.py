@@ -1,7 +1,8 @@
-"""What the numbers of a table are numbers of: sizes, what averages and percentages are made of, paths to one number."""
+"""The meaning of numbers in tables: dataset sizes, parts of averages, bases of percentages, equal metric paths."""
 
 from fnmatch import fnmatchcase
 from functools import cache, cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, Self
 
@@ -32,7 +33,7 @@ def _pattern(value: str) -> str:
 
 @cache
 def matching(pattern: str) -> tuple[str, ...]:
-    """Return the metric paths that a pattern stands for."""
+    """Return the metric paths that match a pattern."""
     return tuple(path for path in known_paths() if fnmatchcase(path, pattern))
 
 
@@ -42,12 +43,12 @@ PathPattern = Annotated[Text, AfterValidator(_pattern)]
 
 
 def _several(value: object) -> object:
-    """Return a single pattern as a list of one."""
+    """Return a list of patterns for one pattern."""
     return [value] if isinstance(value, str) else value
 
 
 class TaskAverage(Checked):
-    """The paths that an average is the mean of, by one pattern or several, and how many they are."""
+    """The parts of an average, as one or more patterns of metric paths, and their number."""
 
     patterns: Annotated[
         tuple[PathPattern, ...],
@@ -58,8 +59,11 @@ class TaskAverage(Checked):
 
     @cached_property
     def paths(self) -> tuple[str, ...]:
-        """Return the paths, sorted."""
-        return tuple(sorted({path for pattern in self.patterns for path in matching(pattern)}))
+        """Return the metric paths, sorted."""
+        paths: set[str] = set()
+        for pattern in self.patterns:
+            paths.update(matching(pattern))
+        return tuple(sorted(paths))
 
     @model_validator(mode="after")
     def _has_its_parts(self) -> Self:
@@ -70,16 +74,18 @@ class TaskAverage(Checked):
 
 
 class ShareOf(Checked):
-    """Of how many items a percentage is a share, and what they are."""
+    """The base of a percentage: a number of items, and their name."""
 
     items: Count
     what: Text
 
 
 class Datasets(Checked):
-    """The document of datasets.yaml; sizes of a set of several files are given by file.
+    """The document of datasets.yaml.
 
-    `tokens` is about how many tokens a suite of long texts encodes, of all its sets or of each by its name.
+    `sizes` are numbers of rows, by file if a dataset has several files. `tokens` is the approximate number of tokens of
+    a suite of long texts, in total or by set. `averages` are the parts of averages, `same` groups of metric paths with
+    the same number, `percentages` the possible bases of percentages.
     """
 
     sizes: dict[CountedPath, Count | Annotated[dict[Text, Count], Field(min_length=1)]]
@@ -89,38 +95,45 @@ class Datasets(Checked):
     percentages: dict[PathPattern, Annotated[tuple[ShareOf, ...], Field(min_length=1)]]
 
     def parts(self, path: str) -> dict[str, int]:
-        """Return the sizes of the files of a set, the complete set under "" where it is a single one."""
+        """Return the sizes of a dataset by file; the file is "" if the dataset has one file."""
         size = self.sizes.get(path, {})
         return {"": size} if isinstance(size, int) else size
 
     @cached_property
     def sentences(self) -> dict[str, int]:
-        """Return how many sentences an evaluation encodes, by its group, as far as its suites say it."""
+        """Return how many sentences a group of suites encodes, if the suites define it."""
 
-        def rows(pattern: str) -> int:
-            return sum(sum(self.parts(path).values()) for path in self.sizes if fnmatchcase(path, pattern))
+        counts = {}
+        for name, suites in groups().items():
+            # Suites of a group share the sentences that they encode equally often.
+            encoded = set(chain.from_iterable(suite.encodes.items() for suite in suites))
+            counts[name] = sum(times * self._count_rows(pattern) for pattern, times in encoded)
+        return counts
 
-        encoded = {
-            name: {part for suite in suites for part in suite.encodes.items()}
-            for name, suites in groups().items()
-        }
-        return {name: sum(times * rows(path) for path, times in parts) for name, parts in encoded.items()}
+    def _count_rows(self, pattern: str) -> int:
+        """Return the number of rows of all datasets that match a pattern."""
+        paths = [path for path in self.sizes if fnmatchcase(path, pattern)]
+        return sum(sum(self.parts(path).values()) for path in paths)
 
     def readings(self, path: str) -> tuple[ShareOf, ...]:
-        """Return of how many items the number at a path may be a percentage; none where it is no share."""
+        """Return the possible bases of a percentage at a path; empty if it is not a percentage."""
         return next((entry for name, entry in self.percentages.items() if fnmatchcase(path, name)), ())
 
     def related(self, path: str) -> set[str]:
-        """Return the paths of the same number, of averages that it is a part of, and of all their parts."""
+        """Return the paths of the same number, of averages that contain it, and of their other parts."""
         groups = [{average, *wanted.paths} for average, wanted in self.averages.items()]
         linked = {path}.union(*(group for group in groups if path in group))
         return {self.one_name(name) for name in linked}
 
     def one_name(self, path: str) -> str:
-        """Return the first of all paths that lead to the same number."""
+        """Return the first of all paths with the same number."""
         return next((group[0] for group in self.same if path in group), path)
 
 
 def load_datasets(workflow: Path) -> Datasets:
-    """Return datasets.yaml; BadInput names a mistake in it."""
+    """Load datasets.yaml.
+
+    Raises:
+        BadInput: names a mistake.
+    """
     return checked_yaml(workflow / "datasets.yaml", Datasets)

@@ -1,4 +1,4 @@
-"""Expressions over numbers: derived columns, what the running text speaks of, and the sides of claims."""
+"""Expressions over numbers: derived columns, numbers of the running text, and the sides of claims."""
 
 import ast
 import itertools
@@ -32,7 +32,11 @@ def _wins(ones: Sequence[float], others: Sequence[float]) -> float:
 
 def _pareto(alignments: Sequence[float], uniformities: Sequence[float]) -> float:
     rows = list(zip(alignments, uniformities, strict=True))
-    return float(sum(not any(_dominates(other, row) for other in rows) for row in rows))
+    front = 0
+    for row in rows:
+        if not any(_dominates(other, row) for other in rows):
+            front += 1
+    return float(front)
 
 
 def _dominance(alignments: Sequence[float], uniformities: Sequence[float], scores: Sequence[float]) -> float:
@@ -55,14 +59,14 @@ def _head(column: Sequence[str]) -> str:
 
 
 def _wins_words(one: Sequence[str], other: Sequence[str]) -> str:
-    """Return what is counted: rows between two columns, or columns between two rows that are listed by name."""
+    """Describe `wins`: it counts rows for two columns, or columns for two rows."""
     if _head(one) != _head(other):
         return f"% of rows of {_item(one)} where {_head(one)} is above {_head(other)}"
     first, second = (column[0].split("/")[2] for column in (one, other))
     return f"% of columns of {_item(one)} where {first}, as the claim counts it, is above {second}"
 
 
-# Functions that compare rows, and their words.
+# Functions that compare rows, and their descriptions.
 ROWS: dict[str, tuple[Callable[..., float], Callable[..., str]]] = {
     "wins": (_wins, _wins_words),
     "pareto": (_pareto, lambda one, other: f"rows on the Pareto front of {_item(one)}, {_head(one)}"),
@@ -76,11 +80,16 @@ ROWS: dict[str, tuple[Callable[..., float], Callable[..., str]]] = {
 class Expression:
     """Arithmetic on numbers and on names in braces, and functions of columns, each a `{name}` or a list of them.
 
-    `mean(...)` of all its arguments; `wins(one, other)`: the percentage of rows whose first is above the second, or
-    of the numbers of two lists, in their order; `pareto(alignments, uniformities)`: how many rows no other one
-    dominates, lower better; `dominance(alignments, uniformities, scores)`: of the pairs in which one row dominates
-    the other, the percentage in which it has the higher score too (SimCSE section 7). ValueError says what is expected
-    where a text is none of this.
+    `mean(...)` is the mean of all arguments; `wins(one, other)` the percentage of rows with a larger number in the
+    first column, or of positions in two lists; `pareto(alignments, uniformities)` the number of rows that no other row
+    dominates, lower is better; `dominance(alignments, uniformities, scores)` the percentage of pairs with a dominating
+    row in which this row also has the higher score (SimCSE section 7).
+
+    Args:
+        text: the expression.
+
+    Raises:
+        ValueError: if it is not an expression; says what is expected.
     """
 
     def __init__(self, text: str) -> None:
@@ -97,57 +106,62 @@ class Expression:
             raise ValueError(EXPECTED) from None
 
     def __call__(self, values: Mapping[str, float]) -> float:
-        """Return the number for values by name; ZeroDivisionError where it divides by zero."""
+        """Compute the expression for values by name.
+
+        Raises:
+            ZeroDivisionError: if it divides by zero.
+        """
         if self.single:
             return values[self.names[0]]
         return _number(_value(self._tree, {place: values[name] for place, name in self._places.items()}))
 
     @property
     def single(self) -> bool:
-        """Return whether it is one name and nothing else."""
+        """Return whether it consists of one name."""
         return isinstance(self._tree, ast.Name)
 
     @property
     def _function(self) -> str:
-        """Return the name of the function that it is; blank for arithmetic."""
+        """Return the name of the function; empty for arithmetic."""
         function = getattr(self._tree, "func", None)
         return function.id if isinstance(function, ast.Name) else ""
 
     @property
     def compares_rows(self) -> bool:
-        """Return whether it counts rows, which then are in the same order in each column."""
+        """Return whether it compares rows, which must have the same order in each column."""
         return self._function in ROWS
 
     @property
     def linear(self) -> bool:
-        """Return whether means of its names give the mean of its results: names are neither multiplied nor divisors."""
-        products = (node for node in ast.walk(self._tree) if isinstance(node, ast.BinOp))
-        return not self.compares_rows and not any(
-            self._below(node.right) and (isinstance(node.op, ast.Div) or self._below(node.left))
-            for node in products
-            if isinstance(node.op, ast.Mult | ast.Div)
-        )
+        """Return whether it is linear: names are not multiplied by each other and are not divisors."""
+        if self.compares_rows:
+            return False
+        for node in ast.walk(self._tree):
+            if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult | ast.Div):
+                is_divided = isinstance(node.op, ast.Div)
+                if self._below(node.right) and (is_divided or self._below(node.left)):
+                    return False
+        return True
 
-    def replaced(self, change: Callable[[str], str]) -> "Expression":
-        """Return it with each name, in its braces, replaced by what `change` makes of the name."""
+    def replace_names(self, change: Callable[[str], str]) -> "Expression":
+        """Return the expression with each name, including braces, replaced by `change(name)`."""
         return Expression(NAME.sub(lambda match: change(match[1]), self.text))
 
-    def room(self, values: Mapping[str, float], halves: Mapping[str, float]) -> float:
-        """Return how far rounding of the names' numbers, by at most `halves`, can have moved the result.
+    def rounding_error(self, values: Mapping[str, float], halves: Mapping[str, float]) -> float:
+        """Return the largest error of the result from rounding the numbers by at most `halves`.
 
-        The result is taken to rise or fall with each number over its rounding. Counts of rows are not moved.
+        The result is assumed to be monotonic in each number within the rounding. Comparisons of rows have no error.
         """
         if self.compares_rows:
             return 0.0
         result = self(values)
-        signs = {
-            name: math.copysign(1.0, self({**values, name: values[name] + halves[name]}) - result)
-            for name in self.names
-        }
-        ends = (
-            {name: values[name] + way * signs[name] * halves[name] for name in self.names} for way in (1, -1)
-        )
-        return max(abs(self(end) - result) for end in ends)
+        highest, lowest = {}, {}
+        for name in self.names:
+            change = self({**values, name: values[name] + halves[name]}) - result
+            sign = math.copysign(1.0, change)
+            highest[name] = values[name] + sign * halves[name]
+            lowest[name] = values[name] - sign * halves[name]
+        return max(abs(self(highest) - result), abs(self(lowest) - result))
 
     def operands(self) -> Iterator[tuple[list[str], list[str]]]:
         """Yield the names on either side of each sum, difference, product and quotient."""

@@ -1,4 +1,4 @@
-"""Layers of data: how a row extends its table, a recipe what it is like."""
+"""Merge layers of data, as of a row and a table; find the files that plain data name."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, TypeVar
@@ -8,7 +8,7 @@ from replicse.registry.corpora import CorpusFormat
 from replicse.registry.entries import Entry
 
 Layer = TypeVar("Layer", bound=Checked | dict[str, Any])
-# What is one choice, as every entry of a registry is: a layer replaces it whole.
+# Keys with one choice, like entries of the registry: a layer replaces the value instead of merging it.
 WHOLE = ("init", "head")
 
 
@@ -32,25 +32,32 @@ def _entries(layer: Any) -> dict[str, Any]:
 
 
 def mappings(value: Any) -> Iterator[Mapping[str, Any]]:
-    """Yield every mapping of plain data, outer ones first."""
+    """Yield every dict in plain data, outer dicts first."""
     if isinstance(value, Mapping):
         yield value
-    inner = value.values() if isinstance(value, Mapping) else value if isinstance(value, list | tuple) else ()
-    for each in inner:
-        yield from mappings(each)
+        value = list(value.values())
+    if isinstance(value, list | tuple):
+        for each in value:
+            yield from mappings(each)
 
 
 def named_files(values: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Return the files below the data root that mappings name, sorted; a part of a hub data set names its own."""
-    below = (one for one in values if "path" not in one and not _in_workspace(one))
-    named = (one.get(key) for one in below for key in ("file", "files", "vocabulary"))
-    return sorted({file for each in named if each for file in ([each] if isinstance(each, str) else each)})
+    """Return the files of the data root that dicts name, sorted, without parts of datasets of the hub."""
+    files: set[str] = set()
+    for recipe in values:
+        if "path" in recipe or _is_in_workspace(recipe):
+            continue
+        for key in ("file", "files", "vocabulary"):
+            named = recipe.get(key)
+            files.update([named] if isinstance(named, str) else named or ())
+    return sorted(files - {""})
 
 
 def workspace_files(values: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Return the files of the working directory that corpora among some mappings are read from, sorted."""
-    return sorted({one["file"] for one in values if _in_workspace(one)})
+    """Return the files of the working directory that corpora among dicts name, sorted."""
+    return sorted({recipe["file"] for recipe in values if _is_in_workspace(recipe)})
 
 
-def _in_workspace(one: Mapping[str, Any]) -> bool:
-    return getattr(CorpusFormat.known().get(str(one.get("format"))), "in_workspace", False)
+def _is_in_workspace(recipe: Mapping[str, Any]) -> bool:
+    """Return whether plain data are a corpus in a file of the working directory."""
+    return getattr(CorpusFormat.known().get(str(recipe.get("format"))), "in_workspace", False)

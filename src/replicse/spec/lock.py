@@ -1,8 +1,7 @@
-"""The lock file `workflow/hub.lock.yaml`: the commit of every hub artefact that a scale or the data source names."""
+"""The lock file `workflow/hub.lock.yaml`: the commits of artefacts of the hub."""
 
 import re
 from collections.abc import Iterable
-from operator import attrgetter
 from pathlib import Path
 from typing import Annotated
 
@@ -12,7 +11,6 @@ from replicse.checked import Checked, Text, read_yaml
 from replicse.workspace import looked_up
 
 LOCK = "hub.lock.yaml"
-KINDS = (attrgetter("models"), attrgetter("datasets"))
 
 
 def _commit(commit: str) -> str:
@@ -22,9 +20,9 @@ def _commit(commit: str) -> str:
 
 
 class Pin(Checked):
-    """The commit of an artefact, None where it is not known yet, and where that commit is documented.
+    """The commit of an artefact, None if it is not known yet, and the place where the commit is documented.
 
-    An abbreviated commit is not downloaded from: `replicse fetch --pin` completes it.
+    An abbreviated commit cannot be downloaded: `replicse fetch --pin` completes it.
     """
 
     commit: Annotated[Text, AfterValidator(_commit)] | None
@@ -32,28 +30,36 @@ class Pin(Checked):
 
     @property
     def complete(self) -> bool:
-        """Return whether the commit is known in full."""
+        """Return whether the full commit is known."""
         return self.commit is not None and len(self.commit) == 40
 
 
 class Lock(Checked):
-    """All pins, by the name that the hub has for the repository."""
+    """All pins by the id of their repository."""
 
     models: dict[str, Pin] = Field(default_factory=dict)
     datasets: dict[str, Pin] = Field(default_factory=dict)
 
     def revision(self, hub_id: str) -> str | None:
-        """Return the commit of a model or a data set, or None where it is not pinned in full."""
+        """Return the commit of a model or a dataset; None if the full commit is not known."""
         pin = self.models.get(hub_id) or self.datasets.get(hub_id)
         return pin.commit if pin and pin.complete else None
 
     def unpinned(self, hub_ids: Iterable[str]) -> list[str]:
-        """Return which of these artefacts have no commit, each once, in their order."""
+        """Return the artefacts without a commit, in order, without duplicates."""
         return [name for name in dict.fromkeys(hub_ids) if self.revision(name) is None]
 
 
 def load_lock(workflow: Path) -> Lock:
-    """Return the lock of a workflow folder with the workspace's own pins over it; BadInput names a mistake in it."""
+    """Load the lock of a workflow; pins of the workspace override it.
+
+    Raises:
+        BadInput: names a mistake.
+    """
     locks = [Lock.of(read_yaml(path), str(path)) for path in looked_up(Path(workflow), LOCK)]
-    pins = [{key: pin for lock in locks for key, pin in each(lock).items()} for each in KINDS]
-    return Lock(models=pins[0], datasets=pins[1])
+    models: dict[str, Pin] = {}
+    datasets: dict[str, Pin] = {}
+    for lock in locks:
+        models.update(lock.models)
+        datasets.update(lock.datasets)
+    return Lock(models=models, datasets=datasets)

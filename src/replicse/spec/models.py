@@ -1,4 +1,4 @@
-"""What a paper asks for: recipes of runs, encoders to evaluate, and searches over either."""
+"""Recipes of runs, requests for encoders, and searches over the settings of runs."""
 
 import operator
 import random
@@ -26,19 +26,19 @@ from replicse.registry.run_options import (
 from replicse.registry.run_specs import RunSpec
 from replicse.registry.terms import TermParameters
 
-# What an encoder is made from: a layer that names one of them leaves nothing of those below.
+# The sources of an encoder: a layer that names one of them removes the sources of lower layers.
 SOURCES = ("use", "backbone", "released", "vectors", "folder", "hub")
-PRIMES = (2, 3, 5, 7, 11, 13)  # bases of the Halton sequence: no more domains than these
+PRIMES = (2, 3, 5, 7, 11, 13)  # bases of the Halton sequence, one for each domain
 
 
 class Recipe(RunSpec):
-    """A named template of runs; `like` names the recipe below it, of this paper or as `paper/recipe`."""
+    """A named template of runs; `like` names the recipe that it extends, as `recipe` or `paper/recipe`."""
 
     like: Text | None = None
 
 
 class Vary(Checked):
-    """What changes in all views and terms of a run, whatever they are: parameters, or both sides augmented."""
+    """Changes of all views and terms of a run: parameters, or augmentation of both sides."""
 
     augment: dict[str, Any] = {}
     terms: Annotated[dict[str, dict[str, Any]], TermParameters.check_changes("term")] = {}
@@ -59,7 +59,7 @@ class Vary(Checked):
 
 
 def _term_problem(name: str, parameters: dict[str, Any]) -> str:
-    """Return what is wrong with some parameters of a term; blank where nothing is."""
+    """Return the problem of parameters of a term; empty if they are valid."""
     return TermParameters.known()[name].problem({"term": name, **parameters}, partly=True)
 
 
@@ -74,23 +74,21 @@ SECTIONS: dict[str, type[Checked]] = {
 
 
 def run_path_problem(path: str) -> str:
-    """Return what is wrong with a path into a run, `section.key` or `terms.TERM.key`; blank where nothing is."""
+    """Return the problem of a path into a run, `section.key` or `terms.TERM.key`; empty if it is valid."""
     section, *rest = path.split(".")
     if section == "terms" and len(rest) == 2:
         name, key = rest
         terms = TermParameters.known()
         names = list(terms[name].model_fields if name in terms else terms)
-        return (
-            ""
-            if name in terms and key in names
-            else f"section.key or terms.TERM.key{nearest(rest[-1], names)}"
-        )
+        if name in terms and key in names:
+            return ""
+        return f"section.key or terms.TERM.key{nearest(rest[-1], names)}"
     paths = [f"{name}.{key}" for name, kind in SECTIONS.items() for key in kind.model_fields]
     return "" if path in paths else f"section.key or terms.TERM.key of a run{nearest(path, paths)}"
 
 
 def run_value_problem(path: str, value: Any) -> str:
-    """Return what is wrong with a path into a run, or with a value there; blank where nothing is."""
+    """Return the problem of a path into a run or of a value; empty if both are valid."""
     wrong = run_path_problem(path)
     if wrong:
         return f"expected {wrong}"
@@ -113,7 +111,7 @@ Grid = Annotated[dict[str, Annotated[tuple[Any, ...], Field(min_length=1)]], Aft
 
 
 class Domain(Checked):
-    """Where a drawn number lies: between two bounds, evenly or in its logarithm, or among some values."""
+    """The domain of a random number: uniform or log-uniform between two bounds, or a choice of values."""
 
     uniform: tuple[Number, Number] | None = None
     log_uniform: tuple[Positive, Positive] | None = Field(None, alias="log-uniform")
@@ -133,7 +131,7 @@ class Domain(Checked):
         return self.uniform or self.log_uniform or self.choice or ()
 
     def at(self, place: float) -> Any:
-        """Return what is at a place from 0 up to 1: numbers with three digits, which name runs readably."""
+        """Return the value at a position in [0, 1); numbers are rounded to three digits, for readable names of runs."""
         if self.choice:
             return self.choice[int(place * len(self.choice))]
         low, high = self.ends
@@ -147,10 +145,10 @@ def _fit_a_run(domains: dict[str, Domain]) -> dict[str, Domain]:
 
 
 class Draw(Checked):
-    """A search over jobs that are drawn: a rotated Halton sequence in the domains, whose keys are paths into the run.
+    """A random search: a rotated Halton sequence in the domains, whose keys are paths into the run.
 
-    It is scipy.stats.qmc.Halton without scrambling, computed here because importing scipy.stats takes as long as
-    planning a study, and because a run's name must not change with a library.
+    It equals scipy.stats.qmc.Halton without scrambling. It is computed here because importing scipy.stats takes as long
+    as compiling a study, and because the name of a run must not change with a library.
     """
 
     jobs: Count
@@ -159,21 +157,25 @@ class Draw(Checked):
         dict[str, Domain], Field(min_length=1, max_length=len(PRIMES)), AfterValidator(_fit_a_run)
     ]
 
-    def drawn(self, most: int | None = None) -> list[dict[str, Any]]:
-        """Return the values of each job by path, of the first `most` jobs only: fewer jobs are the same jobs."""
+    def list_values(self, most: int | None = None) -> list[dict[str, Any]]:
+        """Return the values of each job by path.
+
+        Args:
+            most: the maximum number of jobs; default: all. The values of a job do not depend on it.
+        """
         generator = random.Random(self.seed)
         shifts = [generator.random() for _ in self.domains]
-        return [
-            {
-                path: domain.at((_radical_inverse(job, base) + shift) % 1)
-                for (path, domain), base, shift in zip(self.domains.items(), PRIMES, shifts, strict=False)
-            }
-            for job in range(min(self.jobs, most or self.jobs))
-        ]
+        jobs = []
+        for job in range(min(self.jobs, most or self.jobs)):
+            values = {}
+            for (path, domain), base, shift in zip(self.domains.items(), PRIMES, shifts, strict=False):
+                values[path] = domain.at((_radical_inverse(job, base) + shift) % 1)
+            jobs.append(values)
+        return jobs
 
 
 def _radical_inverse(number: int, base: int) -> float:
-    """Return a whole number's digits in a base, mirrored after the point: 6 is 110 in base 2 and gives 0.011."""
+    """Return the radical inverse of an integer in a base: 6 is 110 in base 2, so the inverse is 0.011."""
     mirrored, scale = 0.0, 1.0
     while number:
         number, digit = divmod(number, base)
@@ -183,14 +185,15 @@ def _radical_inverse(number: int, base: int) -> float:
 
 
 class EncoderRequest(Checked):
-    """Any part of what a cell evaluates: runs of a recipe, a backbone, a released checkpoint, or word vectors.
+    """A layer of the request for the encoder of a cell.
 
-    Or an encoder of your own at every scale: a `folder`, absolute or from the workspace, or a `hub` id
-    (`name/model[@revision]`), read as its own library reads it unless `pooling` is given. It comes to one `Encoder`
-    for each seed, and for each job of a search.
+    The source is a recipe whose runs are trained (`use`), a backbone, a released checkpoint, word vectors, or a user's
+    encoder at every scale: a `folder`, absolute or relative to the workspace, or a `hub` id (`name/model[@revision]`).
+    A user's encoder has the pooling of its library unless `pooling` is given. The request is resolved to an
+    `Encoder` for each seed, and for each job of a search.
 
-    `grid` trains a run for every combination of values, `draw` one for each job of a draw; their keys are paths into
-    the run.
+    `grid` trains a run for every combination of values, `draw` for each job of a random search; their keys are paths
+    into the run.
     """
 
     use: Text | None = None
@@ -221,10 +224,10 @@ class EncoderRequest(Checked):
 
 
 class PlannedRequest(EncoderRequest):
-    """What a cell evaluates, with what only the plan asks for.
+    """A request with the fields that the compiler sets.
 
-    `stages` holds what a protocol changes in the runs of a chain, by their recipes; the backbone of `backbone_seed`
-    is that of another seed.
+    `stages` contains the changes of a protocol in the runs of a chain, by recipe; `backbone_seed` is the seed of the
+    backbone if it is another one than the seed of the run.
     """
 
     stages: dict[str, EncoderRequest] = {}
@@ -232,10 +235,10 @@ class PlannedRequest(EncoderRequest):
 
 
 class EncoderSource(Checked):
-    """What an encoder is made from: a run, a released artefact, a folder, word vectors, or counts of the data.
+    """The source of an encoder: a run, a released artefact, a folder, word vectors, or counts of the data.
 
-    `vectors` is the name of word vectors in the scale, `words` what they are; `data: counts` stands for numbers that
-    need no encoder.
+    `vectors` is the name of word vectors in the scale, `words` their definition; `data: counts` means numbers that need
+    no encoder.
     """
 
     run: Text | None = None
@@ -250,12 +253,12 @@ class EncoderSource(Checked):
 
     @property
     def name(self) -> str:
-        """Return the run, artefact, folder or vectors by name."""
+        """Return the name of the run, artefact, folder or vectors."""
         return self.run or self.hub or self.folder or self.vectors or "data"
 
 
 class Encoder(Checked):
-    """What is evaluated: a source, a test-time pooling and a post-processing.
+    """An encoder to evaluate: a source, a test-time pooling and a post-processing.
 
     `postprocess.fit` is the recipe of a corpus, or "target": each task's own sentences.
     """
@@ -267,12 +270,12 @@ class Encoder(Checked):
     engine: Engine = "auto"
 
     def corpora(self) -> tuple[Checked, ...]:
-        """Return its parts that may name something to read: a post-processing's corpus, files of word vectors."""
+        """Return the parts that may name files: the corpus of a post-processing, and word vectors."""
         return tuple(part for part in (self.postprocess, self.source.words) if part)
 
     @cached_property
     def encoder_id(self) -> str:
-        """Return the run's name or the backbone's, the pooling, and 8 hexadecimal digits; `data` for counts."""
+        """Return the name of the run or backbone, the pooling, and 8 hexadecimal digits; `data` for counts."""
         if self.source.data:
             return "data"
         stem = re.sub(r"[^A-Za-z0-9]+", "-", self.source.name.rsplit("/", 1)[-1]).strip("-")

@@ -1,4 +1,4 @@
-"""Names of corpora that several papers have: `paper/name`, so that each paper names its own."""
+"""Names of corpora that several papers define: `paper/name` in a scale."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, TypeVar
@@ -12,7 +12,7 @@ Layer = TypeVar("Layer", bound=RunSpec)
 
 
 def shared_corpora(papers: Mapping[str, "Paper"]) -> set[str]:
-    """Return the names of corpora that several papers have."""
+    """Return the names of corpora that several papers define."""
     seen: set[str] = set()
     shared: set[str] = set()
     for paper in papers.values():
@@ -22,12 +22,12 @@ def shared_corpora(papers: Mapping[str, "Paper"]) -> set[str]:
 
 
 def name_corpus(name: str, paper: "Paper", papers: Mapping[str, "Paper"]) -> str:
-    """Return the name that a scale has for a corpus that a paper names: with the paper, if several papers have one."""
+    """Return the name of a paper's corpus in a scale: with the paper if several papers define the name."""
     return f"{paper.key}/{name}" if name in shared_corpora(papers) & paper.corpora.keys() else name
 
 
 def with_own_corpora(run: Layer, paper: "Paper", papers: Mapping[str, "Paper"]) -> Layer:
-    """Return a layer of a run with its corpora by the names that a scale has for them."""
+    """Return a layer of a run with the scale's names of corpora."""
     if run.corpus and (named := name_corpus(run.corpus, paper, papers)) != run.corpus:
         run = run.replace(corpus=named)
     beside = [source.replace(corpus=name_corpus(source.corpus, paper, papers)) for source in run.beside]

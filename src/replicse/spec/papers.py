@@ -1,4 +1,4 @@
-"""Papers as data: tables and figures, recipes for runs, claims, protocols, and the numbers the paper prints."""
+"""Papers as data: tables and figures, recipes of runs, claims, protocols, and reported numbers."""
 
 import itertools
 import re
@@ -28,20 +28,20 @@ from replicse.workspace import is_own, looked_up
 
 # Keys are wildcards and folders; items are named as printed, without dots.
 PAPER_KEY, ITEM_NAME = re.compile(r"[a-z0-9]+"), re.compile(r"[A-Za-z0-9-]+")
-# Next to its tables, reported.csv and deviations.md.
+# Next to tables, reported.csv and deviations.md.
 FILES = [f"{name}.yaml" for name in ("paper", "recipes", "protocols", "claims", "text", "corpora", "sets")]
-# Where one of these lies, a paper was meant.
+# A folder that contains one of these is meant as a paper.
 PARTS = {*FILES[1:], "paper.yml", "tables", "reported.csv", "deviations.md", "method.py"}
-OTHERS = ("general", "text")  # headings of deviations.md that are no item
+OTHERS = ("general", "text")  # headings of deviations.md that are not items
 
 
 class About(Checked):
-    """What a paper is, the order in which it prints its items, and where else than in its text it prints numbers.
+    """Facts about a paper.
 
-    Papers are sorted by year and key; the one that the others build on is `first`.
-    `precision` is that of its training, where its code or text says so; `poolers` has the words of its evaluation
-    script for our poolings; `coverage` is a sentence on printed numbers that are not known, which the report shows next
-    to how many are.
+    Papers are sorted by year and key; `first` marks the paper that the others build on. `order` is the order of the
+    items, `elsewhere` the names of other places with reported numbers. `precision` is the precision of training, if
+    code or text states it; `poolers` are the names of poolings in the evaluation script; `coverage` is a sentence
+    for the report on numbers of the paper that are not transcribed.
     """
 
     title: Text
@@ -58,7 +58,7 @@ class About(Checked):
 
     @property
     def cited(self) -> str:
-        """Return authors and year as a text cites them: `Gao et al. (2021)`; a lone author as given."""
+        """Return authors and year as in a citation: `Gao et al. (2021)`; a single author with the full name."""
         names = [name.strip() for name in self.authors.split(",")]
         surnames = [name.split()[-1] for name in names]
         who = {1: names[0], 2: " and ".join(surnames)}.get(len(names), f"{surnames[0]} et al.")
@@ -66,20 +66,20 @@ class About(Checked):
 
 
 class Corpora(Checked):
-    """The corpora that a paper contains; those of a scale come before them."""
+    """The corpora of a paper; a corpus of the scale with the same name replaces one."""
 
     corpora: dict[Id, Corpus]
 
 
 class Sets(Checked):
-    """The evaluation sets that a paper contains."""
+    """The evaluation sets of a paper."""
 
     sets: dict[SetName, EvaluationSet]
 
 
 @dataclass(frozen=True)
 class Paper:
-    """A folder of data about one paper."""
+    """A paper: the data in a folder."""
 
     key: str
     folder: Path
@@ -94,12 +94,12 @@ class Paper:
 
     @property
     def own(self) -> bool:
-        """Return whether it is a paper of the workspace, and not of the workflow."""
+        """Return whether the paper is in the workspace, not in the workflow."""
         return is_own(self.folder)
 
     @cached_property
     def deviations(self) -> dict[str, str]:
-        """Return the text of deviations.md by its second-level headings."""
+        """Return the sections of deviations.md by their second-level headings."""
         path = self.folder / "deviations.md"
         sections: dict[str, list[str]] = {}
         current: list[str] = []
@@ -112,7 +112,11 @@ class Paper:
 
 
 def load_paper(folder: Path) -> Paper:
-    """Return the paper in a folder; BadInput names file, row and key of the first mistake in it."""
+    """Load the paper in a folder.
+
+    Raises:
+        BadInput: names file, row and key of the first mistake.
+    """
     if not PAPER_KEY.fullmatch(folder.name):
         raise BadInput(
             f'{folder}: the key "{folder.name}" is a folder\'s name; use small letters and digits only'
@@ -150,7 +154,7 @@ def load_paper(folder: Path) -> Paper:
     problem = next(itertools.chain(_reserved(paper), _misplaced(paper)), None)
     if problem:
         raise BadInput(problem)
-    # A section of another name would be shown nowhere.
+    # A section with another heading would not be shown.
     check_names(
         f"{folder / 'deviations.md'}: the heading", paper.deviations, [*items, *about.elsewhere, *OTHERS]
     )
@@ -158,10 +162,19 @@ def load_paper(folder: Path) -> Paper:
 
 
 def load_papers(workflow: Path, plugins: Iterable[str] = ()) -> dict[str, Paper]:
-    """Return every paper by key; one of the workspace replaces the workflow's. BadInput for one without paper.yaml.
+    """Load every paper; a paper of the workspace replaces the workflow's paper of the same key.
 
-    In use are then the papers' methods, the plug-ins that are given, and those of the workspace, whose papers are read
-    with any study.
+    Also loads the papers' methods and all plug-ins.
+
+    Args:
+        workflow: the folder of papers and scales.
+        plugins: plug-ins of the config, in addition to installed ones and those of the workspace.
+
+    Returns:
+        The papers by key, sorted.
+
+    Raises:
+        BadInput: if a paper is not valid or lacks paper.yaml.
     """
     use_all_plugins(plugins, workflow)
     for file in looked_up(workflow, "papers/*/*"):
@@ -186,7 +199,7 @@ def _recipes(file: Path) -> dict[str, Recipe]:
 
 
 def _reserved(paper: Paper) -> Iterator[str]:
-    """Yield a sentence for each further encoder of a row whose name is that of a protocol."""
+    """Yield a sentence for each further encoder of a row that has the name of a protocol."""
     names = (AS_DESCRIBED, AS_RUN, *(protocol.id for protocol in paper.protocols))
     for item in paper.items.values():
         for row in item.rows:
@@ -196,12 +209,8 @@ def _reserved(paper: Paper) -> Iterator[str]:
 
 
 def _misplaced(paper: Paper) -> Iterator[str]:
-    """Yield a sentence for each reported number that no cell shows: an item, row or column id is misspelt."""
+    """Yield a sentence for each reported number without a cell: the item, row or column id is misspelt."""
     file = paper.folder / "reported.csv"
-    shown = {
-        name: {item.cell_id(row, column) for row in item.rows for column in item.columns}
-        for name, item in paper.items.items()
-    }
     others = (TEXT_ITEM, *paper.about.elsewhere)
     named = {cell.item_name for cell in paper.reported}
     for name in paper.about.elsewhere:
@@ -213,32 +222,40 @@ def _misplaced(paper: Paper) -> Iterator[str]:
             continue
         if name not in paper.items:
             yield f'{file}: item "{name}" is no table or figure of the paper{nearest(name, [*paper.items, *others])}'
-        elif (there := paper.items[name].place_of(cell)) is None:
-            problem = f'{file}: {name} has a number for "{cell.place}", but {paper.items[name].file}'
-            metrics = sorted(each.metric for each in shown[name] if each.short == cell.short)
-            if not metrics:
-                yield f"{problem} shows none there{nearest(cell.place, [each.place for each in shown[name]])}"
-            elif any(metrics):
-                yield f'{problem} has the metric "{" and ".join(metrics)}" there; give this one'
-            else:
-                yield f"{problem} has no metric there; give it setting: {{metric: {cell.metric}}}"
+            continue
+        item = paper.items[name]
+        place = item.place_of(cell)
+        if place is None:
+            yield _describe_misplaced(file, cell, item)
         else:
-            row, column = there
+            row, column = place
             location = f"{file}: {name} {cell.place}"
-            yield from _other_statistic(printed, column, location)
-            yield from _impossible(printed, column, paper.items[name].path(row, column), location)
+            yield from _check_statistic(printed, column, location)
+            yield from _check_range(printed, column, item.path(row, column), location)
 
 
-def _other_statistic(printed: Reported, column: AnyColumn, location: str) -> Iterator[str]:
-    """Yield a sentence where a printed statistic is not the one that its column takes over seeds."""
+def _describe_misplaced(file: Path, cell: CellId, item: Item) -> str:
+    """Return a sentence on a reported number whose row, column or metric the item does not have."""
+    cells = {item.cell_id(row, column) for row in item.rows for column in item.columns}
+    problem = f'{file}: {item.name} has a number for "{cell.place}", but {item.file}'
+    metrics = sorted(each.metric for each in cells if each.short == cell.short)
+    if not metrics:
+        return f"{problem} shows none there{nearest(cell.place, [each.place for each in cells])}"
+    if any(metrics):
+        return f'{problem} has the metric "{" and ".join(metrics)}" there; give this one'
+    return f"{problem} has no metric there; give it setting: {{metric: {cell.metric}}}"
+
+
+def _check_statistic(printed: Reported, column: AnyColumn, location: str) -> Iterator[str]:
+    """Yield a sentence if a reported statistic differs from the statistic of the column over seeds."""
     over = Reducer() if column.kind == "text" else column.over.seeds
     if printed.statistic != "single" and (printed.statistic, printed.q) != (over.statistic, over.q):
         q = "" if printed.q is None else f" {printed.q:g}"
         yield f"{location} prints a {printed.statistic}{q}; its column takes over seeds the {over.name}"
 
 
-def _impossible(printed: Reported, column: AnyColumn, path: str, location: str) -> Iterator[str]:
-    """Yield a sentence where a printed number is none that its metric can have, as where a decimal point was lost."""
+def _check_range(printed: Reported, column: AnyColumn, path: str, location: str) -> Iterator[str]:
+    """Yield a sentence if a reported number is outside of the metric's range, e.g. without the decimal point."""
     shows_score = column.kind == "score" and (column.over.jobs or Reducer()).statistic != "argmax"
     limits = range_of(path) if shows_score else None
     if limits and printed.number and not limits.holds(printed.number.value):
@@ -246,14 +263,27 @@ def _impossible(printed: Reported, column: AnyColumn, path: str, location: str) 
 
 
 def printed_in(papers: Mapping[str, Paper], cell: CellId) -> Reported | None:
-    """Return what is printed in a cell of a table, a figure or the running text; None where nothing is."""
+    """Return the reported number of a cell of a table, a figure or the running text; None if there is none."""
     item = papers[cell.paper].items.get(cell.item_name)
     place = item.place_of(cell) if item else None
     return papers[cell.paper].reported.get(item.printed_at(*place) if item and place else cell)
 
 
 def printed_of(papers: Mapping[str, Paper], item: Item, row: Row, column: AnyColumn) -> Reported | None:
-    """Return the printed number of a cell that is planned; BadInput where its row names none of the running text."""
+    """Return the reported number of a cell.
+
+    Args:
+        papers: the papers by key.
+        item: the item of the cell.
+        row: the row.
+        column: the column.
+
+    Returns:
+        The reported number; None if there is none.
+
+    Raises:
+        BadInput: if the row names a number of the running text that does not exist.
+    """
     printed, cell = papers[item.paper].reported, item.printed_at(row, column)
     if column.id in row.printed and cell not in printed:
         places = [f"{other.row}/{other.column}" for other in printed if other.item_name == TEXT_ITEM]
@@ -263,17 +293,18 @@ def printed_of(papers: Mapping[str, Paper], item: Item, row: Row, column: AnyCol
 
 
 def subtracted_of(papers: Mapping[str, Paper], item: Item, row: Row, column: AnyColumn) -> Reported | None:
-    """Return the printed number that a difference subtracts; None for any other column."""
+    """Return the reported number that a difference subtracts; None for other columns."""
     if column.kind != "difference":
         return None
     wanted, location = column.subtract, f"{item.file}: column {column.id}: subtract"
-    items = {other.id: (paper, other) for paper in papers.values() for other in paper.items.values()}
+    items = {}
+    for paper in papers.values():
+        for other in paper.items.values():
+            items[other.id] = paper, other
     check_known(wanted.item, items, f'{location}.item is "{wanted.item}"')
     paper, other = items[wanted.item]
-    name, columns = (
-        f"{wanted.column}, {wanted.metric}",
-        {f"{each.id}, {each.metric}" for each in other.columns},
-    )
+    name = f"{wanted.column}, {wanted.metric}"
+    columns = {f"{each.id}, {each.metric}" for each in other.columns}
     check_known(name, columns, f'{location} names column and metric "{name}" of {wanted.item}')
     rows = {each.id for each in other.rows}
     if wanted.row:

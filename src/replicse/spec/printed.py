@@ -1,4 +1,4 @@
-"""Printed numbers: the text that a paper prints in a cell, and the number in it, parsed here alone."""
+"""Reported numbers: the string that a paper prints in a cell, and the parsed number."""
 
 import math
 import re
@@ -28,7 +28,7 @@ Statistic = Literal["single", "mean", "max", "min", "median", "percentile", "sd"
 
 
 class Rounding(NamedTuple):
-    """How a number is printed: decimals after `unit` (k, M, B) is taken out, or in powers of ten."""
+    """The format of a reported number: decimals in units of `unit` (k, M, B), or in powers of ten."""
 
     decimals: int
     unit: str = ""
@@ -37,46 +37,46 @@ class Rounding(NamedTuple):
 
     @property
     def factor(self) -> int:
-        """Return what the unit stands for: 1,000 for k."""
+        """Return the value of the unit: 1,000 for k."""
         return int(10 ** UNITS[self.unit.lower()])
 
 
 @dataclass(frozen=True)
 class Rounded:
-    """A number that is known to half a unit of its last digit: `82.5` is 82.5 and 0.05."""
+    """A number with half a unit of the last digit: `82.5` is 82.5 and 0.05."""
 
     value: float
     half_digit: float
 
     @property
     def exact(self) -> Fraction:
-        """Return the number without the error of binary fractions."""
+        """Return the number as a fraction, without binary rounding."""
         return _exact(self.value)
 
     @property
     def half(self) -> Fraction:
-        """Return half a unit of its last digit without the error of binary fractions."""
+        """Return half a unit of the last digit as a fraction."""
         return _exact(self.half_digit)
 
     def text(self, value: Fraction) -> str:
-        """Return another number with as many decimals as this one is printed with."""
+        """Format another number with as many decimals as this one."""
         unit = 2 * self.half
         decimals = max(0, round(-math.log10(unit)))
         return f"{float(round(value / unit) * unit):.{decimals}f}"
 
     def agrees(self, other: "Rounded") -> bool:
-        """Return whether the coarser of two prints is a rounding of the finer one."""
+        """Return whether the coarser of two numbers is a rounding of the other."""
         return abs(self.exact - other.exact) <= max(self.half, other.half)
 
     def share_of(self, items: int) -> bool:
-        """Return whether a whole number of `items` is this percentage."""
+        """Return whether this percentage is an integer number of `items`."""
         nearest_count = round(self.exact * items / 100)
         return abs(Fraction(100 * nearest_count, items) - self.exact) <= self.half
 
 
 @dataclass(frozen=True)
 class PrintedNumber(Rounded):
-    """A number as a paper prints it; `sd` is the text of a standard deviation printed with it (`±`), or blank."""
+    """A number as a paper prints it; `sd` is the standard deviation after `±` as a string, or empty."""
 
     rounding: Rounding
     sd: str = ""
@@ -88,17 +88,17 @@ def _exact(number: float) -> Fraction:
 
 
 class Spread(NamedTuple):
-    """A standard deviation and its degrees of freedom: one less than its runs, infinite where it is no estimate."""
+    """A standard deviation with degrees of freedom: runs minus one, infinity if it is not estimated."""
 
     sd: float
     degrees: float = math.inf
 
 
 class Reported(Checked):
-    """One printed cell: its value as text, its place, a note, and which statistic of how many runs it is.
+    """A reported cell: value as a string, place, note, and statistic over runs.
 
-    `single` is one run, the usual case; `sd` is the standard deviation over the `seeds` runs, all
-    of one lab, where it is printed: only such a spread is borrowed.
+    `statistic` is `single` for one run, the default. `sd` is the published standard deviation over `seeds` runs of one
+    laboratory; only such a spread is borrowed.
     """
 
     value: str
@@ -111,18 +111,18 @@ class Reported(Checked):
 
     @property
     def number(self) -> PrintedNumber | None:
-        """Return the number; None for any other text."""
+        """Return the number; None if the value is not a number."""
         return parse_number(self.value)
 
     @property
     def spread(self) -> Spread | None:
-        """Return the spread over seeds that is printed with it; None where none is."""
+        """Return the published spread over seeds; None if it is not published."""
         return Spread(self.sd, self.seeds - 1) if self.sd and self.seeds and self.seeds > 1 else None
 
 
 @cache
 def parse_number(text: str) -> PrintedNumber | None:
-    """Return the number in a printed cell: 82.5, 3e-5, 110M, 1,500, 75.1 ± 0.8; None for any other text."""
+    """Parse a reported number: 82.5, 3e-5, 110M, 1,500, 75.1 ± 0.8; None for other strings."""
     match = PRINTED.fullmatch(text.strip())
     if not match or not (match["whole"] or match["fraction"]):
         return None
@@ -138,10 +138,16 @@ def parse_number(text: str) -> PrintedNumber | None:
 
 
 def read_reported(path: Path) -> dict[CellId, Reported]:
-    """Return the reported.csv in the folder of a paper by cell; BadInput names the line of a mistake.
+    """Load the reported.csv of a paper.
 
-    After the seven fields of the contract may follow `statistic,q,seeds,sd`: what a printed value is of how many runs.
-    A value such as 75.11 ± 0.84 is a mean and gives the standard deviation itself; it must say of how many seeds.
+    The optional fields `statistic,q,seeds,sd` after the seven fields of the contract describe the statistic over runs.
+    A value such as 75.11 ± 0.84 is a mean with a standard deviation; it needs the number of seeds.
+
+    Returns:
+        The reported numbers by cell.
+
+    Raises:
+        BadInput: names the line of a mistake.
     """
     result: dict[CellId, Reported] = {}
     for line, entry in numbered_rows(path):
@@ -159,9 +165,8 @@ def read_reported(path: Path) -> dict[CellId, Reported]:
 def _reported(entry: dict[str, str], location: str) -> Reported:
     for name in ("item", "row", "column", "source"):
         if not entry[name].strip():
-            raise BadInput(
-                f"{location}: {name} is empty; say {'where the number is printed' if name == 'source' else name}"
-            )
+            wanted = "where the number is printed" if name == "source" else name
+            raise BadInput(f"{location}: {name} is empty; say {wanted}")
     number = parse_number(entry["value"])
     absent = entry["value"].strip().lower() in ABSENT
     if number is None and entry["metric"] != "text" and not absent:

@@ -1,4 +1,4 @@
-"""Protocols: named ways of running a paper that differ from its text, as overrides on what a row asks for."""
+"""Protocols: named variants of a paper that differ from the text, as changes of a row's request."""
 
 from collections.abc import Collection, Mapping
 from pathlib import Path
@@ -16,12 +16,12 @@ from replicse.spec.models import Vary
 from replicse.spec.tables import Item
 
 AS_RUN = "as-run"
-# A row under every seed, all on the backbone of one seed; the seed stands behind it.
+# The prefix of protocols that run every seed of a row on the backbone of one seed, which follows it.
 ON_BACKBONE = "on-backbone-"
 
 
 class Change(Vary):
-    """What a protocol changes: in the run, in its views and terms, or in how the encoder is read."""
+    """The change of a protocol: in the run, in views and terms, or in checkpoint and pooling."""
 
     run: RunSpec | None = None
     checkpoint: Checkpoint | None = None
@@ -29,12 +29,12 @@ class Change(Vary):
 
 
 class Protocol(Checked):
-    """One variant: the cells it may explain, what it changes, and where that difference is seen.
+    """A variant of a paper.
 
-    `cells` names rows of items, or single cells of them as `row/column`. `stages` names recipes: the change is made
-    in the runs of these, wherever they come in a chain of training; without it in the last run, which is evaluated.
-    `as_run` says that the released code did so; the protocol `as-run` joins all of them. `in_table` names items
-    that show the variant below their rows; elsewhere it is planned only where an item is adjudicated.
+    `cells` names the rows that it may explain, by item, or single cells as `row/column`. `evidence` is the place of the
+    difference. `stages` names recipes: their runs in a chain of training are changed; by default the last run, which is
+    evaluated. `as_run` means that the released code runs the variant; the protocol `as-run` combines all of these.
+    `in_table` names items that show the variant below their rows; other items run it only if they are adjudicated.
     """
 
     id: Id
@@ -53,7 +53,7 @@ class Protocol(Checked):
         return self
 
     def applies(self, item: str, row: str, column: str = "") -> bool:
-        """Return whether the variant may explain a cell of an item, or without a column any cell of the row."""
+        """Return whether the variant may explain a cell of an item; without a column, any cell of the row."""
         named = self.cells.get(item, ())
         if named == "all" or row in named or f"{row}/{column}" in named:
             return True
@@ -63,7 +63,16 @@ class Protocol(Checked):
 def load_protocols(
     file: Path, items: Mapping[str, Item], recipes: Collection[str] = ()
 ) -> tuple[Protocol, ...]:
-    """Return the protocols of a paper; none without a file. BadInput names an unknown item, row, column or recipe."""
+    """Load the protocols of a paper; an empty tuple if the file does not exist.
+
+    Args:
+        file: `protocols.yaml`.
+        items: the items of the paper by name.
+        recipes: the names of the recipes.
+
+    Raises:
+        BadInput: if a protocol names an item, row, column or recipe that does not exist.
+    """
     protocols = tuple(checked_entries(file, Protocol))
     for protocol in protocols:
         if protocol.id in (AS_DESCRIBED, AS_RUN):

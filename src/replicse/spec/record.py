@@ -1,4 +1,4 @@
-"""The record: what others measured of the printed numbers, one source for each repository or thread."""
+"""The record: measurements by others of the reported numbers; a source is a repository or a thread."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -32,7 +32,7 @@ OTHER_COMMIT = re.compile(r"(?P<commit>[0-9a-f]{40}):(?P<path>.+)")
 
 
 class Facts(Checked):
-    """What differs from the printed setting, in the words of `replicse diagnose`: the value in the source."""
+    """Differences to the reported setting, by the facts of `replicse diagnose`, with the values in the source."""
 
     model_config = ConfigDict(alias_generator=lambda name: name.replace("_", "-"))
 
@@ -56,11 +56,11 @@ class Facts(Checked):
 
 
 class SourceSetting(Checked):
-    """One setting of a source: how its values were made, next to how the printed number was.
+    """A setting of a source, compared with the setting of the reported number.
 
-    `as` is `printed`, or a protocol of the paper. Otherwise `differs` has the facts that differ and `other` those that
-    `replicse diagnose` has no word for, one short sentence each. `encoder` says whether a checkpoint of the authors was
-    read, or an encoder was trained again; `read_off` in which form the source has the values.
+    `as` is `printed`, or a protocol of the paper. Otherwise `differs` contains the facts that differ, and `other` short
+    sentences on differences without a fact in `replicse diagnose`. `encoder` is whether a released checkpoint was
+    evaluated or an encoder trained again; `read_off` is the form of the values in the source.
     """
 
     encoder: Literal["released", "retrained"]
@@ -71,12 +71,12 @@ class SourceSetting(Checked):
 
     @property
     def is_printed(self) -> bool:
-        """Return whether this is the setting of the printed number."""
+        """Return whether it is the setting of the reported number."""
         return self.as_ == PRINTED
 
     @property
     def facts(self) -> dict[str, Any]:
-        """Return the facts that differ from the printed setting, by the words of `replicse diagnose`."""
+        """Return the facts that differ from the reported setting, by their names in `replicse diagnose`."""
         return self.differs.plain()
 
     @model_validator(mode="after")
@@ -87,7 +87,7 @@ class SourceSetting(Checked):
 
 
 class Source(Checked):
-    """One repository or thread with values that its authors measured; `code` is what they ran."""
+    """A repository or thread with values that the authors measured; `code` is the code that they ran."""
 
     who: Text
     repository: Repository | None = None
@@ -108,12 +108,12 @@ class Source(Checked):
 
     @property
     def name(self) -> str:
-        """Return the name of the source, which its two files have."""
+        """Return the name of the source and of both files."""
         return self._file.stem
 
     @property
     def url(self) -> str:
-        """Return the address of the repository at its commit, or of the thread."""
+        """Return the address of the repository at the commit, or of the thread."""
         if self.thread:
             return address(self.thread)
         return f"https://github.com/{self.repository}/tree/{self.commit}"
@@ -142,7 +142,7 @@ class Source(Checked):
 
 
 class SourceReading(Checked):
-    """One value of one cell, as a source gives it: its decimals are the source's rounding."""
+    """A value of a cell in a source, with the decimals of the source."""
 
     source: str
     cell: Text
@@ -154,20 +154,20 @@ class SourceReading(Checked):
 
     @property
     def number(self) -> Rounded:
-        """Return the value with half a unit of its last digit."""
+        """Return the value with half a unit of the last digit."""
         number = parse_number(self.value)
         assert number is not None
         return number
 
 
 class Record(Checked):
-    """All sources by name and their readings, in the order of the files."""
+    """All sources by name, and their readings in the order of the files."""
 
     sources: dict[str, Source] = {}
     readings: tuple[SourceReading, ...] = ()
 
     def of_cell(self, cell: CellId) -> tuple[SourceReading, ...]:
-        """Return the readings of a cell, whatever its protocol; a reading may name the metric or leave it out."""
+        """Return the readings of a cell for any protocol; readings may omit the metric."""
         described = cell.described
         return (*self._by_cell.get(described.short, ()), *self._by_cell.get(str(described), ()))
 
@@ -176,7 +176,7 @@ class Record(Checked):
         return self.sources[reading.source].settings[reading.setting]
 
     def link(self, reading: SourceReading) -> str:
-        """Return the address of the file or thread that holds a reading."""
+        """Return the address of the file or thread of a reading."""
         return self.sources[reading.source].link(reading.place)
 
     def location(self, reading: SourceReading) -> str:
@@ -192,14 +192,14 @@ class Record(Checked):
 
 
 def load_record(workflow: Path) -> Record:
-    """Load every source of the record; one of the workspace replaces the workflow's of the same name.
+    """Load every source of the record; a source of the workspace replaces the workflow's of the same name.
 
     Returns:
-        The record; empty when there is no source.
+        The record; empty without sources.
 
     Raises:
-        BadInput: A file is broken, a source has one file only, a setting is not named, a seed is not an integer, or a
-            reading is given twice. `check_record` checks the cells.
+        BadInput: if a file is broken, a source has only one file, a setting is missing, a seed is not an integer, or a
+            reading is duplicated. `check_record` checks the cells.
     """
     files = {file.stem: file for file in looked_up(workflow, f"{RECORD}/*.yaml")}
     for file in looked_up(workflow, f"{RECORD}/*.csv"):
@@ -215,12 +215,11 @@ def load_record(workflow: Path) -> Record:
 
 
 def check_record(record: Record, papers: Mapping[str, Paper]) -> None:
-    """Check that each reading has a cell of a paper, and a value that its metric can have.
+    """Check that each reading has a cell of a paper, and a value in the range of the metric.
 
     Raises:
-        BadInput: A cell does not exist, a value is outside of the range of its metric, or a setting names a pooling
-            that is not known or a protocol that the paper of the cell does not have. The sentence names the file and
-            the line or key.
+        BadInput: if a cell does not exist, a value is outside of its metric's range, or a setting names an unknown
+            pooling or a protocol that the paper of the cell does not have. Names the file and the line or key.
     """
     for source in record.sources.values():
         _check_poolings(source)
@@ -250,7 +249,7 @@ def _read_readings(source: Source) -> Iterator[SourceReading]:
 
 
 def _read_reading(source: Source, row: Mapping[str, str], line: int, location: str) -> SourceReading:
-    """Return the reading of a row; BadInput names its mistake."""
+    """Return the reading of a row; BadInput names the mistake."""
     for field in ("cell", "setting", "value", "place"):
         if not row[field].strip():
             raise BadInput(f"{location}: {field} is empty; fill it in, or leave out the line")
@@ -276,7 +275,7 @@ def _check_poolings(source: Source) -> None:
 
 
 def _check_cell(reading: SourceReading, names: CellNames, location: str) -> None:
-    """Raise BadInput for a reading of no cell, or of a value that its metric cannot have."""
+    """Raise BadInput for a reading without a cell, or a value outside of the metric's range."""
     if "*" in reading.cell:
         raise BadInput(f'{location}: cell is "{reading.cell}"; write a line for each cell, without *')
     (name,) = names.full_names(reading.cell, "", location)

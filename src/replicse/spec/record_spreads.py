@@ -1,4 +1,4 @@
-"""Spreads over seeds that the record lends to cells of the same recipe: of the source with most runs."""
+"""Spreads over seeds of the record for cells of the same recipe, from the source with most runs."""
 
 import math
 from collections.abc import Iterator
@@ -7,17 +7,17 @@ from replicse.registry.levels import FEWEST_SEEDS
 from replicse.spec.printed import Spread
 from replicse.spec.record import Record, SourceReading, SourceSetting
 
-# Facts that are no hyper-parameters of the method.
+# Facts that are not hyper-parameters of the method.
 ALIKE = frozenset(("precision", "versions"))
 
 
 def has_printed_hyperparameters(setting: SourceSetting) -> bool:
-    """Return whether a setting differs from the printed one in code, precision and versions at most."""
+    """Return whether a setting has the reported hyper-parameters; code, precision and versions may differ."""
     return setting.is_printed or (setting.as_ is None and setting.facts.keys() <= ALIKE)
 
 
 def lent_spreads(record: Record) -> Iterator[tuple[SourceReading, Spread]]:
-    """Yield a reading of each cell that some source trained often enough, and the spread of the one with most runs."""
+    """Yield a reading and the spread of each cell that a source trained with enough seeds; most runs win."""
     readings: dict[str, dict[tuple[str, str], list[SourceReading]]] = {}
     for reading in record.readings:
         setting = record.setting(reading)
@@ -32,7 +32,7 @@ def lent_spreads(record: Record) -> Iterator[tuple[SourceReading, Spread]]:
 
 
 def spread_of_runs(values: list[float]) -> Spread | None:
-    """Return the sample standard deviation of at least three runs; None for fewer, or when they are all equal."""
+    """Return the sample standard deviation of at least three runs; None for fewer or for equal values."""
     if len(values) < FEWEST_SEEDS:
         return None
     mean = math.fsum(values) / len(values)

@@ -1,4 +1,4 @@
-"""Numbers of the running text: what each of them is about, so that the two can be compared."""
+"""Numbers of the running text, each with an explanation: a formula, a claim, a search, or none."""
 
 import re
 from collections.abc import Iterator
@@ -17,16 +17,15 @@ from replicse.spec.papers import Paper
 from replicse.spec.printed import Reported
 
 FILE = "text.yaml"
-COUNTED = "data/"  # sizes of datasets.yaml
+COUNTED = "data/"  # prefix of sizes in datasets.yaml
 
 
 class NumberInText(Checked):
-    """Some numbers of the running text, `row/column[/metric]`, and the one thing that they speak of.
+    """Numbers of the running text, `row/column[/metric]`, with one explanation.
 
-    `is`: a formula of printed numbers and of sizes counted on the data, both in braces; `claim`: the sentence of
-    claims.yaml that holds the number and is judged as a whole; `searched`: the path of a run of which the numbers are
-    the values of a search; `alone`: why no other number bears on them. `unless` is what would explain a difference to
-    the formula.
+    `is` is a formula of reported numbers and counted sizes, both in braces; `claim` is the claim that contains the
+    number and is judged as a whole; `searched` is a path of a run whose values in a search are the numbers; `alone`
+    says why no other number is related. `unless` is a possible reason for a difference to the formula.
     """
 
     numbers: tuple[Text, ...] = Field(min_length=1)
@@ -50,21 +49,26 @@ class NumberInText(Checked):
 
 
 def numbers_in_text(names: CellNames, datasets: Datasets) -> dict[CellId, NumberInText]:
-    """Return what each printed number of the running texts speaks of, the names in formulas in full.
+    """Return the explanation of each number of the running texts, with full names in formulas.
 
-    BadInput names a number without an entry or with two, and a misspelt number, cell, size or claim.
+    Raises:
+        BadInput: if a number has no entry or two, or an entry names a number, cell, size or claim that does not exist.
     """
-    papers = names.papers.values()
-    return {cell: entry for paper in papers for cell, entry in _of_paper(paper, names, datasets)}
+    entries: dict[CellId, NumberInText] = {}
+    for paper in names.papers.values():
+        entries.update(_list_entries(paper, names, datasets))
+    return entries
 
 
-def _of_paper(paper: Paper, names: CellNames, datasets: Datasets) -> Iterator[tuple[CellId, NumberInText]]:
+def _list_entries(
+    paper: Paper, names: CellNames, datasets: Datasets
+) -> Iterator[tuple[CellId, NumberInText]]:
     file = paper.folder / FILE
     home = f"{paper.key}/{TEXT_ITEM}"
     left = {cell: printed for cell, printed in paper.reported.items() if cell.item == home and printed.number}
     for entry in checked_entries(file, NumberInText):
         location = f"{file}: {entry.numbers[0]}"
-        full = _in_full(entry, paper, names, datasets, location)
+        full = _resolve_formula(entry, paper, names, datasets, location)
         for number in entry.numbers:
             (name,) = names.full_names(f"{home}/{number}", paper.key, location)
             cell = names.cell(name)
@@ -79,10 +83,14 @@ def _of_paper(paper: Paper, names: CellNames, datasets: Datasets) -> Iterator[tu
         )
 
 
-def _in_full(
+def _resolve_formula(
     entry: NumberInText, paper: Paper, names: CellNames, datasets: Datasets, location: str
 ) -> NumberInText:
-    """Return an entry whose formula has full names; BadInput names one that no number has."""
+    """Return an entry with full names in the formula.
+
+    Raises:
+        BadInput: if a name has no number.
+    """
     text = entry.formula or ""
     for name in Expression(text).names if text else ():
         if name.startswith(COUNTED):
@@ -98,7 +106,7 @@ def _in_full(
 
 
 def _check_sentence(entry: NumberInText, number: str, printed: Reported, paper: Paper, location: str) -> None:
-    """Check that the claim an entry names is there and holds the number."""
+    """Check that the claim of an entry exists and contains the number."""
     if entry.claim is None:
         return
     texts = {claim.id: claim.text for claim in paper.claims}

@@ -1,4 +1,4 @@
-"""Entries of a scale's file: where backbones, tokenizers and data come from, how runs are adjusted, what jobs need."""
+"""Entries of a scale's file: backbones, tokenizers, data, adjustments of runs, and needs of jobs."""
 
 from typing import Annotated, Any, Literal, Self
 
@@ -17,17 +17,17 @@ from replicse.spec.models import (
 
 
 class Pretraining(RunSpec):
-    """A run of the scale's own that makes a backbone: one for all under a seed, or with `each` one per seed of a study.
+    """A run of the scale that pre-trains a backbone, with one seed, or with each seed of a study (`each`).
 
-    A backbone that is pre-trained here varies by seed about as much as fine-tuning on it does. With `each` a seed is a
-    complete chain, and what two rows of one seed share includes their backbone.
+    A backbone that is pre-trained here varies by seed about as much as fine-tuning on it does. With `each`, a seed is a
+    complete chain, and two rows of one seed share their backbone.
     """
 
     seed: Annotated[Whole, Field(ge=0)] | Literal["each"] = 0
 
 
 class BackboneSource(Checked):
-    """A backbone: a hub artefact, a folder below the data root, or the run that pre-trains it."""
+    """A backbone: an artefact of the hub, a folder of the data root, or the run that pre-trains it."""
 
     hub: Text | None = None
     folder: DataFile | None = None
@@ -38,7 +38,7 @@ class BackboneSource(Checked):
 
 
 class Released(Checked):
-    """A released checkpoint with its pooling, or what replaces it at a smaller scale."""
+    """A released checkpoint with pooling, or the replacement at a smaller scale."""
 
     hub: Text | None = None
     pooling: Pooling = Cls(pooling="cls")
@@ -48,7 +48,7 @@ class Released(Checked):
 
 
 class TokenizerRecipe(Checked):
-    """A tokenizer: trained on a corpus of the scale, or made of a vocabulary file below the data root."""
+    """A tokenizer: trained on a corpus of the scale, or created from a vocabulary file of the data root."""
 
     train: Literal["wordpiece", "byte-bpe"] | None = None
     size: Count | None = None
@@ -68,9 +68,9 @@ HEAD_WIDTHS = ("head.width", "head.output")
 
 
 class Adjust(Checked):
-    """One rule that fits runs to the scale: a factor, an upper bound, or a fixed value of what is at a path.
+    """A rule that adjusts runs to the scale: a factor, an upper bound, or a fixed value of a path.
 
-    Widths of a head are bounded where a run gives them: one that is not given follows the encoder's.
+    Widths of a head are bounded only if a run sets them; by default they follow the width of the encoder.
     """
 
     path: Text
@@ -92,26 +92,27 @@ class Adjust(Checked):
 
 
 class DataSource(Checked):
-    """Where data comes from unless a config says otherwise, and the files that are recorded."""
+    """The default source of data, and the files that are recorded."""
 
     source: Literal["embedded", "local", "hub"]
     files: tuple[DataFile, ...] = ()
 
 
 class ReferenceDevice(Checked):
-    """A device that hours are estimated for, and its sustained operations per second by precision."""
+    """A device for estimates of hours, with sustained operations per second by precision."""
 
     device: Text
     flops: Flops
 
 
 class ScaleNeeds(Checked):
-    """What the jobs of a scale need of a machine, and what a machine should have for a study of it.
+    """The resources that jobs of a scale need, and the memory and disk of a machine for a study.
 
-    `gpu`: jobs ask for none, for one where there is one, or a study is meant for one. With `full_suites` an evaluation
-    needs the memory and hours that its suites name, without it those of any suite. No job asks for more than
-    `longest_hours`: a training that ends there is resumed. Without `keeps_searches`, a complete study removes the
-    weights of each run that only a search asks for once all its evaluations exist.
+    `gpu`: jobs use no GPU, use one if the machine has one, or require one. With `full_suites` an evaluation needs the
+    memory and hours of the suites, otherwise the defaults of any suite. No job requests more than `longest_hours`: a
+    training that ends there is resumed.
+    Without `keeps_searches`, a complete study removes the weights of each run that only a search uses, once all
+    its evaluations exist.
     """
 
     gpu: Literal["none", "optional", "required"] = "optional"

@@ -1,4 +1,4 @@
-"""Scales: what the symbolic names of the papers (bert-base, wiki, one epoch) stand for."""
+"""Scales: the definitions of the papers' symbolic names (bert-base, wiki, one epoch)."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -32,7 +32,7 @@ WORKSPACE = Path("scales")  # the folder of the workspace's own scales
 
 
 class OfAnotherScale(BadInput):
-    """A name is an entry of a scale of the workspace: no mistake, but what needs it is not for this scale."""
+    """Raised for a name that only a scale of the workspace defines: the item belongs to that scale."""
 
 
 def _as_list(value: object) -> object:
@@ -40,16 +40,15 @@ def _as_list(value: object) -> object:
 
 
 class Scale(Checked):
-    """One scale: backbones, tokenizers, corpora, and how runs are adjusted to its size.
+    """A scale: backbones, tokenizers, corpora, and the adjustments of runs to the size.
 
-    Rules of `adjust` leave as it is what a paper of the workspace writes, and `grids` and `draws` do not limit its
-    searches, unless a scale of the workspace gives these keys.
+    `adjust` does not change values that a paper of the workspace writes, and `grids` and `draws` do not limit the
+    searches, unless a scale of the workspace sets these keys.
 
-    `cost` is one device or several, the usual one first.
-    `weights` is the size in bytes of hub encoders whose name does not say it, or that hold more than an encoder.
-    `precision: papers` trains each paper's runs in the precision of that paper, fp32 where it tells none. A grid tries
-    the values of `grids` only; of a search whose jobs are drawn, the first `draws` are run. An item with a search of
-    more jobs than `largest_search` is left out of a study that does not name it.
+    `cost` is a device or several, the default first. `weights` is the size in bytes of encoders of the hub whose size
+    does not follow from their name. `precision: papers` trains the runs of each paper in the precision of the paper, by
+    default fp32. A grid tries the values in `grids` only; of a random search the first `draws` jobs are run. An item
+    with a search of more jobs than `largest_search` is left out of a study that does not name it.
     """
 
     name: Id
@@ -83,7 +82,7 @@ class Scale(Checked):
 
     @property
     def file(self) -> Path:
-        """Return the file that the scale was read from."""
+        """Return the file of the scale."""
         return self._file
 
     @property
@@ -92,11 +91,25 @@ class Scale(Checked):
         return self._own
 
     def suite_options(self, name: str) -> SuiteOptions:
-        """Return the options of a suite; BadInput where they lack what it cannot do without."""
+        """Return the options of a suite.
+
+        Raises:
+            BadInput: if a required option is missing.
+        """
         return current().suites[name].options.of(self.options.get(name, {}), f"{self.file}: options.{name}")
 
     def check_name(self, location: str, suite: str, name: str, metric: str) -> None:
-        """Refuse a name that the options of a suite lack, and a metric of the other kind of evaluation set."""
+        """Check that the options of a suite contain a name, and that an evaluation set has the metric.
+
+        Args:
+            location: the place that errors name.
+            suite: the suite.
+            name: the name of a task or set in the options.
+            metric: the metric of the cell.
+
+        Raises:
+            BadInput: if it does not.
+        """
         entry = current().suites[suite]
         names = self.options.get(suite, {}).get(entry.named_by, {})
         home = "papers and config" if suite == "sets" else self.file
@@ -122,11 +135,11 @@ class Scale(Checked):
         """A smaller scale never gets a verdict on a paper."""
         trained = next((name for name, backbone in self.backbones.items() if backbone.run), None)
         if self.comparable and (self.data.source == "embedded" or trained):
-            what = (
-                f"backbones.{trained} is pre-trained by the scale" if trained else "data.source is embedded"
-            )
+            reason = "data.source is embedded"
+            if trained:
+                reason = f"backbones.{trained} is pre-trained by the scale"
             raise UserMessage(
-                f"comparable: true, but {what}; only the papers' own encoders and data get a verdict"
+                f"comparable: true, but {reason}; only the papers' own encoders and data get a verdict"
             )
         return self
 
@@ -147,39 +160,46 @@ class Scale(Checked):
         return self
 
     def corpus(self, name: str, location: str) -> dict[str, Any]:
-        """Return the recipe of a corpus under its symbolic name; its expected rows are no part of it."""
+        """Return the recipe of a corpus under the symbolic name, without expected rows."""
         recipe = self.named("corpora", name, location).plain()
         kept = {key: entry for key, entry in recipe.items() if key not in ("rows", "about")}
         return {"name": name.rpartition("/")[2], **kept}
 
     def expected(self, recipe: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the recipe of a corpus with the rows that a job is to find: they are part of no name."""
+        """Return the recipe of a corpus with expected rows, which are not part of the id of a run."""
         keys = [key for key in self.corpora if key.rpartition("/")[2] == recipe["name"]]
-        if len(keys) > 1:  # of several papers
+        if len(keys) > 1:  # corpora of several papers
             keys = [key for key in keys if self.corpus(key, "corpora") == recipe]
         return {**recipe, **self.corpora[keys[0]].plain()}
 
     def pinned(self, lock: Lock) -> Self:
-        """Return the scale with the corpora of the hub at the commits of a lock."""
+        """Return the scale with datasets of the hub at the commits of a lock."""
         return self.model_copy(
             update={kind: _pinned(getattr(self, kind), lock) for kind in ("corpora", "options")}
         )
 
     def rows(self, name: str) -> int | None:
-        """Return the rows a corpus is expected to have, where the scale says so."""
+        """Return the expected number of rows of a corpus; None if the scale does not state it."""
         return self.corpora[name].rows if name in self.corpora else None
 
     def tokenizer(self, name: str, location: str) -> dict[str, Any]:
-        """Return the recipe of a tokenizer, its corpus resolved."""
+        """Return the recipe of a tokenizer with the recipe of the corpus."""
         recipe = {"lowercase": True, **self.named("tokenizers", name, location).plain()}
         if "corpus" in recipe:
             recipe["corpus"] = self.corpus(recipe["corpus"], location)
         return {"name": name, **recipe}
 
     def named(self, kind: str, name: str, location: str) -> Any:
-        """Return an entry of backbones, corpora, tokenizers, released or vectors.
+        """Return an entry of the scale.
 
-        Raises BadInput with the nearest name; OfAnotherScale where scales of the workspace alone have an entry.
+        Args:
+            kind: `backbones`, `corpora`, `tokenizers`, `released` or `vectors`.
+            name: the name.
+            location: the place that errors name.
+
+        Raises:
+            OfAnotherScale: if only scales of the workspace have the entry.
+            BadInput: if no scale has it; names the most similar one.
         """
         entries = getattr(self, kind)
         if name in entries:
@@ -192,12 +212,12 @@ class Scale(Checked):
         raise BadInput(f"{missing}{nearest(name, entries)}")
 
     def recipe(self, paper: str, name: str) -> str:
-        """Return the name of a paper's recipe, or of the one that replaces it at this scale."""
+        """Return the name of the recipe that replaces a paper's recipe at this scale, by default the same name."""
         return self.recipes.get(name if "/" in name else f"{paper}/{name}", name)
 
 
 def _pinned(value: Any, lock: Lock) -> Any:
-    """Return corpora, or plain data that may hold some, with those of the hub at the commits of a lock."""
+    """Return corpora, or plain data that may contain corpora, with datasets of the hub at the commits of a lock."""
     if isinstance(value, Corpus):
         return value.pinned(lock.revision)
     if not isinstance(value, Mapping):
@@ -208,7 +228,15 @@ def _pinned(value: Any, lock: Lock) -> Any:
 
 
 def load_scale(path: Path, files: Mapping[str, Path] | None = None) -> Scale:
-    """Return the scale in a YAML file, laid over the one that it extends: one of `files`, else of its folder."""
+    """Load a scale from a YAML file, merged over the scale that it extends.
+
+    Args:
+        path: the file.
+        files: the files of all scales by name; default: the scales in the same folder.
+
+    Raises:
+        BadInput: if the file is not valid; names file and key.
+    """
     beside = files or {file.stem: file for file in sorted(path.parent.glob("*.yaml"))}
     document, own = _document(path, beside, (path.stem,))
     scale = Scale.of(document, str(path))
@@ -221,12 +249,16 @@ def load_scale(path: Path, files: Mapping[str, Path] | None = None) -> Scale:
 
 
 def _document(path: Path, files: Mapping[str, Path], above: tuple[str, ...]) -> tuple[Any, frozenset[str]]:
-    """Return a scale's file merged over the one that it extends, and the keys that files of the workspace give.
+    """Return a scale's document merged over the one that it extends, and the keys that files of the workspace set.
 
-    `above` are the scales that extend this one.
+    Args:
+        path: the file.
+        files: the files of all scales by name.
+        above: the scales that extend this one.
     """
     document = read_yaml(path)
-    own = frozenset(document) if isinstance(document, dict) and path.parent == WORKSPACE else frozenset()
+    is_own = isinstance(document, dict) and path.parent == WORKSPACE
+    own = frozenset(document) if is_own else frozenset()
     if not isinstance(document, dict) or "extends" not in document:
         return document, own
     base = document.pop("extends")

@@ -1,4 +1,4 @@
-"""Whether a number is read in the setting that the paper prints it for."""
+"""Compare the setting of an evaluation with the setting of the reported number."""
 
 from replicse.registry.poolings import Pooling
 from replicse.registry.registry import current
@@ -7,10 +7,15 @@ from replicse.spec.tables import Setting
 
 
 def setting_difference(setting: Setting, metric_path: str, pooling: Pooling | None = None) -> str:
-    """Return in one clause how reading differs from the printed setting; nothing where it does not.
+    """Return a clause on the first difference between the settings; empty if they agree.
 
-    Papers differ silently in aggregation, split and pooling, by many points (methods 6, pitfalls 1, 3 and 7).
-    A setting that leaves one of them out says nothing about it.
+    Papers differ in aggregation, split and pooling without saying so, by many points (methods 6, pitfalls 1, 3 and 7).
+    A key that the reported setting does not state is not compared.
+
+    Args:
+        setting: the reported setting.
+        metric_path: the metric path of the evaluation.
+        pooling: the pooling of the evaluation.
     """
     suite = current().suites.get(metric_path.partition("/")[0])
     reading: dict[str, object] = {"pooling": pooling}
@@ -25,4 +30,7 @@ def setting_difference(setting: Setting, metric_path: str, pooling: Pooling | No
 
 def _aggregation(suite: Suite, path: str) -> str:
     last = path.rpartition("/")[2]
-    return next((one for one in (last, AVERAGES.get(last)) if one in suite.aggregations), "")
+    for name in (last, AVERAGES.get(last, "")):
+        if name in suite.aggregations:
+            return name
+    return ""

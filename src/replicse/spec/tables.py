@@ -1,4 +1,4 @@
-"""Tables and figures as data: rows, columns, how the printed numbers were read."""
+"""Tables and figures as data: rows, columns, and the setting of the reported numbers."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -14,18 +14,28 @@ from replicse.registry.poolings import Pooling
 from replicse.registry.run_options import Trajectory
 from replicse.registry.suites import is_metric, known_paths, listed_paths
 from replicse.spec.cell_id import AS_DESCRIBED, TEXT_ITEM, CellId
-from replicse.spec.columns import TEXT, AnyColumn, Column, ColumnId, Derived, Score, StepScore, selecting
+from replicse.spec.columns import (
+    TEXT,
+    AnyColumn,
+    Column,
+    ColumnId,
+    Derived,
+    Score,
+    StepScore,
+    selection_column,
+)
 from replicse.spec.models import EncoderRequest
 
 OWN = "own"  # the group of rows that a config adds
 
 
 class Row(Checked):
-    """One row: the encoder that it evaluates and how it is shown.
+    """A row: encoder and labels.
 
-    `also` holds encoders for further protocols of the row (a released checkpoint); `metric_paths` replaces the path of
-    single columns, `cells` what their encoders change. `printed` names, by column, a number of the running text that
-    stands for the cell: `row/column` of the pseudo-item `text`. A row that is `final_only` has no steps.
+    `also` contains encoders for further protocols of the row (a released checkpoint); `metric_paths` replaces the path
+    of single columns, `cells` changes the request of single cells. `printed` names, by column, the number of the
+    running text that is the reported number of the cell: `row/column` of the pseudo-item `text`. A row that is
+    `final_only` has no steps. A `quoted` row is not run.
     """
 
     id: Id
@@ -42,7 +52,7 @@ class Row(Checked):
 
 
 class TrajectoryFigure(Trajectory):
-    """Steps of a figure that measures checkpoints along training; those before `from` are not shown."""
+    """The steps of a figure of checkpoints during training; steps before `from` are not shown."""
 
     start: Annotated[Whole, Field(ge=0)] = Field(0, alias="from")
     every: Count
@@ -50,7 +60,7 @@ class TrajectoryFigure(Trajectory):
 
 
 class Setting(Checked):
-    """How the printed numbers were read; what is left out is not said."""
+    """The setting of the reported numbers; a missing key is not stated by the paper."""
 
     metric: Text | None = None
     aggregation: Literal["all", "mean", "wmean"] | None = None
@@ -89,7 +99,7 @@ class Item(Checked):
 
     @property
     def file(self) -> Path:
-        """Return the file that the item was read from."""
+        """Return the file of the item."""
         return self._file
 
     @property
@@ -99,7 +109,7 @@ class Item(Checked):
 
     @property
     def name(self) -> str:
-        """Return the item's name within its paper."""
+        """Return the name of the item within the paper."""
         return self.id.partition("/")[2]
 
     @property
@@ -109,25 +119,24 @@ class Item(Checked):
 
     @cached_property
     def columns(self) -> tuple[AnyColumn, ...]:
-        """Return the columns with their metrics, in order; those of a trajectory are its steps and its end."""
+        """Return the columns with their metrics, in order; the columns of a trajectory are the steps and the end."""
         if self.trajectory is not None:
             return tuple(_steps(self.trajectory))
-        return tuple(
-            column.model_copy(
-                update={
-                    "label": column.label or column.id,
-                    "metric": TEXT if column.kind == "text" else column.metric or self.setting.metric or "",
-                }
-            )
-            for column in self.listed
-        )
+        columns = []
+        for column in self.listed:
+            metric = column.metric or self.setting.metric or ""
+            if column.kind == "text":
+                metric = TEXT
+            changes = {"label": column.label or column.id, "metric": metric}
+            columns.append(column.model_copy(update=changes))
+        return tuple(columns)
 
     def cell_id(self, row: Row, column: AnyColumn, protocol: str = AS_DESCRIBED) -> CellId:
         """Return the name of the cell of a row in a column."""
         return CellId(self.id, row.id, column.id, column.metric or "", protocol)
 
     def place_of(self, cell: CellId) -> tuple[Row, AnyColumn] | None:
-        """Return row and column of a cell; None where the item has no such cell."""
+        """Return the row and column of a cell; None if the item does not have the cell."""
         row = next((row for row in self.rows if row.id == cell.row), None)
         column = next(
             (each for each in self.columns if (each.id, each.metric) == (cell.column, cell.metric)), None
@@ -135,12 +144,12 @@ class Item(Checked):
         return (row, column) if row and column else None
 
     def path(self, row: Row, column: AnyColumn) -> str:
-        """Return the metric path that is read in a cell; blank where none is."""
+        """Return the metric path of a cell; empty if it has no measured number."""
         path = row.metric_paths.get(column.id, column.metric_path)
         return "" if row.final_only and path.startswith("trajectory/") else path
 
     def printed_at(self, row: Row, column: AnyColumn) -> CellId:
-        """Return where the number of a cell is printed: in the running text where its row says so."""
+        """Return the cell of the reported number: itself, or a number of the running text that the row names."""
         cell = self.cell_id(row, column)
         if column.id not in row.printed:
             return cell
@@ -173,17 +182,17 @@ class Item(Checked):
         for column in self.columns:
             if column.kind == "derived":
                 self._check_formula(column)
-            if (by := selecting(column)) is not None:
-                choices = [
-                    each.id for each in self.columns if each.kind == "score" and selecting(each) is None
-                ]
+            by = selection_column(column)
+            if by is not None:
+                scores = [each for each in self.columns if each.kind == "score"]
+                choices = [each.id for each in scores if selection_column(each) is None]
                 problem = f'a column of scores in over.jobs.best_by of column {column.id}, not "{by}"'
                 check_known(by, choices, problem, ValueError)
         return self
 
     def selecting_column(self, column: AnyColumn) -> Score | None:
-        """Return the column by which the job of a search is selected that another column shows; None if by none."""
-        by = selecting(column)
+        """Return the column by which another column selects a job of a search; None if it does not select."""
+        by = selection_column(column)
         named = (each for each in self.columns if each.id == by and isinstance(each, Score))
         return next(named, None) if by is not None else None
 
@@ -195,22 +204,20 @@ class Item(Checked):
                 problem = f'rows of the item in the formula of {column.id}, not "{row}"'
                 check_known(row, rows, problem, ValueError)
             if numbers.count(read) != 1:
-                problem = (
-                    "stands for several columns"
-                    if read in numbers
-                    else f"is no such column{nearest(read, numbers)}"
-                )
+                problem = f"is no such column{nearest(read, numbers)}"
+                if read in numbers:
+                    problem = "stands for several columns"
                 raise ValueError(f'columns of numbers in the formula of {column.id}; "{name}" {problem}')
 
     def with_rows(self, wanted: Sequence[str]) -> "Item":
-        """Return the item with only the rows that are wanted, in its own order, and a note that says so."""
+        """Return the item with only some rows, in order, and a note about it."""
         rows = tuple(row for row in self.rows if row.id in wanted)
         note = f"This study asks for {len(rows)} of the {len(self.rows)} rows."
         baseline = self.baseline if self.baseline in wanted else ""
         return self.model_copy(update={"rows": rows, "baseline": baseline, "notes": (*self.notes, note)})
 
     def with_own(self, rows: Iterable[Row]) -> "Item":
-        """Return the item with rows of others to run, among its own, which are printed and not run, and a note."""
+        """Return the item with further rows to run and a note; the rows of the paper are quoted, not run."""
         printed = tuple(row.model_copy(update={"quoted": True, "also": {}}) for row in self.rows)
         own = tuple(rows)
         names = " and ".join(row.id for row in own)
@@ -220,7 +227,7 @@ class Item(Checked):
 
 
 def _steps(wanted: TrajectoryFigure) -> Iterator[StepScore]:
-    """Yield alignment and uniformity columns for each kept step and for the final encoder."""
+    """Yield alignment and uniformity columns for each step and for the final encoder."""
     steps = (step for step in wanted.steps() if step >= wanted.start)
     places = ((f"step {step}", f"trajectory/{step}", step) for step in steps)
     for name, path, step in (*places, ("final", "geometry", None)):
@@ -230,11 +237,19 @@ def _steps(wanted: TrajectoryFigure) -> Iterator[StepScore]:
 
 
 def load_item(path: Path, paper: str) -> Item:
-    """Return the item of a YAML file; BadInput names file, row and key of a mistake."""
+    """Load an item from a YAML file.
+
+    Args:
+        path: the file.
+        paper: the key of the paper.
+
+    Raises:
+        BadInput: names file, row and key of a mistake.
+    """
     document = read_yaml(path)
     for key in ("rows", "columns"):
         if isinstance(document, Mapping) and isinstance(document.get(key), list):
-            document = {**document, key: list(expanded(document[key], key, {}, str(path)))}
+            document = {**document, key: list(expand_blocks(document[key], key, {}, str(path)))}
     item = Item.of(document, str(path))
     if item.id != f"{paper}/{path.stem}":
         raise BadInput(f'{path}: id is "{item.id}"; expected "{paper}/{path.stem}"')
@@ -251,7 +266,7 @@ def load_item(path: Path, paper: str) -> Item:
 
 
 def _paths(item: Item) -> Iterator[tuple[str, str]]:
-    """Yield every metric path of an item and where it is."""
+    """Yield every metric path of an item with a key for errors."""
     for column in item.listed:
         yield column.metric_path, f"column {column.id}: metric_path"
     for row in item.rows:
@@ -259,18 +274,18 @@ def _paths(item: Item) -> Iterator[tuple[str, str]]:
             yield path, f"row {row.id}: metric_paths.{name}"
 
 
-def expanded(entries: Sequence[Any], key: str, names: Mapping[str, Any], location: str) -> Iterator[Any]:
-    """Yield rows or columns with every `{for_each: [{name: value}, ...], rows: [...]}` written out.
+def expand_blocks(entries: Sequence[Any], key: str, names: Mapping[str, Any], location: str) -> Iterator[Any]:
+    """Yield rows or columns, with every block `{for_each: [{name: value}, ...], rows: [...]}` expanded.
 
     Args:
         entries: rows or columns, and blocks of them, which may be nested.
         key: `rows` or `columns`, the key of the entries of a block.
-        names: the values by the names that stand for them in `{}` in the entries.
+        names: the values of the names that are in braces in the entries.
         location: the file that errors name.
     """
     for entry in entries:
         if not isinstance(entry, Mapping) or "for_each" not in entry:
-            yield filled(entry, names) if names else entry
+            yield fill_names(entry, names) if names else entry
             continue
         blocks, inner = entry["for_each"], entry.get(key)
         is_block = set(entry) == {"for_each", key} and isinstance(blocks, list) and blocks
@@ -280,18 +295,18 @@ def expanded(entries: Sequence[Any], key: str, names: Mapping[str, Any], locatio
         for block in blocks:
             if not isinstance(block, Mapping):
                 raise BadInput(f"{location}: for_each holds {block!r}; expected a mapping of names to values")
-            yield from expanded(inner, key, {**names, **block}, location)
+            yield from expand_blocks(inner, key, {**names, **block}, location)
 
 
-def filled(value: Any, names: Mapping[str, Any]) -> Any:
-    """Return plain data whose texts have `{name}` replaced; other braces stay as they are.
+def fill_names(value: Any, names: Mapping[str, Any]) -> Any:
+    """Replace `{name}` in the strings of plain data; other braces are not changed.
 
-    A text that is nothing but `{name}` becomes the value itself, a number a number.
+    A string that consists of one `{name}` becomes the value itself, so a number stays a number.
     """
     if isinstance(value, Mapping):
-        return {key: filled(entry, names) for key, entry in value.items()}
+        return {key: fill_names(entry, names) for key, entry in value.items()}
     if isinstance(value, list):
-        return [filled(entry, names) for entry in value]
+        return [fill_names(entry, names) for entry in value]
     if not isinstance(value, str):
         return value
     whole = re.fullmatch(r"\{(\w+)\}", value)

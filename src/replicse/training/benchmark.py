@@ -22,6 +22,7 @@ from replicse.registry.runs import FILLED, Init, Run
 from replicse.runtime.devices import waited_for
 from replicse.training.job import TrainJob
 from replicse.training.loop import Trainer
+from replicse.training.parts import Parts
 
 VOCABULARY, WARM_UP = 30_522, 3
 # Approximate memory of activations on a CPU, in bytes per token, layer and hidden unit, and the share of the memory
@@ -101,13 +102,14 @@ class Bench:
     def __post_init__(self) -> None:
         self.tokenizer = made_up_tokenizer(self.work, VOCABULARY)
 
-    def rate(self, run: Run, size: Size, frozen: Sequence[Size]) -> float:
+    def rate(self, run: Run, size: Size, frozen: Sequence[Size], parts: Parts | None = None) -> float:
         """Measure the rows per second of a run, between two synchronisations after the warm-up.
 
         Args:
             run: the run, for its objective, views, batch size and precision.
             size: layers and hidden size of the encoder.
             frozen: layers and hidden size of each frozen model.
+            parts: how batches are split; by default they are not.
 
         Raises:
             BadInput: if fewer than two steps were measured.
@@ -121,7 +123,7 @@ class Bench:
         timed = Throughput(
             TrainJob(imitation, "benchmark", None, self.tokenizer, stores),
             self.work, self.work / "out", self.work / "state", self.device,
-            save_every_seconds=float("inf"), seconds=self.seconds,
+            save_every_seconds=float("inf"), seconds=self.seconds, parts=parts or Parts(),
         )  # fmt: skip
         with contextlib.suppress(Enough):
             timed.run()

@@ -13,10 +13,10 @@ from torch import Tensor, nn
 from replicse.encoder.backbone import Backbone
 from replicse.encoder.batch import TokenBatch
 from replicse.encoder.fresh import fresh_backbone
-from replicse.encoder.heads import SentenceHead, make_head, stored_head
+from replicse.encoder.heads import SentenceHead, load_head, make_head
 from replicse.encoder.opening import open_backbone
 from replicse.encoder.pooling import SentencePooling
-from replicse.encoder.task_heads import stored_task_heads, task_heads
+from replicse.encoder.task_heads import collect_task_heads, load_task_heads
 from replicse.errors import BadInput
 from replicse.registry.encoders import can_keep
 from replicse.registry.run_options import DropoutRates, Freeze
@@ -161,7 +161,7 @@ class SentenceModel(nn.Module):
         by_view: dict[int, Tensor] = {}
         for pooling in dict.fromkeys(poolings[view] for view in views):
             same_pooling = [view for view in views if poolings[view] is pooling]
-            filled = [pooling.filled(columns[view]) for view in same_pooling]
+            filled = [pooling.fill(columns[view]) for view in same_pooling]
             vectors = self._pool(backbone, pooling, filled)
             by_view |= zip(same_pooling, vectors.split([column.rows for column in filled]), strict=True)
         pooled |= {view: vectors.float() for view, vectors in by_view.items()}
@@ -179,7 +179,7 @@ class SentenceModel(nn.Module):
             vectors = read(whole)
         else:
             vectors = encode_in_parts(read, filled, self.parts, backbone.masks)
-        return pooling.denoised(vectors, backbone, whole)
+        return pooling.denoise(vectors, backbone, whole)
 
 
 def _frozen_encoder(backbone: Backbone, words: Sequence[str]) -> list[nn.Parameter]:
@@ -208,7 +208,7 @@ def average_weights(backbone: Backbone, head: SentenceHead | None, folders: Sequ
     """
     _set_to_mean(backbone, {folder: open_backbone(folder, backbone.engine) for folder in folders})
     if head is not None:
-        _set_to_mean(head, {folder: stored_head(folder) for folder in folders})
+        _set_to_mean(head, {folder: load_head(folder) for folder in folders})
 
 
 def _set_to_mean(network: nn.Module, others: Mapping[Path, nn.Module | None]) -> None:
@@ -252,8 +252,8 @@ def open_model(spec: Run, init: Path | None, tokenizer: Path) -> SentenceModel:
     model = SentenceModel(backbone, head, spec.encoders == "two", spec.dropout)
     model.batch_size = spec.optimisation.batch_size
     model.width = head.width if spec.trains_head else backbone.hidden
-    kept = stored_task_heads(init, model.width) if init and spec.init.keep_head else nn.ModuleDict()
-    model.task_heads = task_heads(spec.terms, model.width, kept)
+    kept = load_task_heads(init, model.width) if init and spec.init.keep_head else nn.ModuleDict()
+    model.task_heads = collect_task_heads(spec.terms, model.width, kept)
     if spec.momentum:
         model.momentum = MomentumEncoder(spec.momentum, backbone, head)
     return model
@@ -267,7 +267,7 @@ def _open_encoder(spec: Run, init: Path | None, tokenizer: Path) -> tuple[Backbo
         return fresh_backbone(spec.init.fresh.architecture, tokenizer, spec.engine), None
     family = {"model_type": spec.init.family, **(spec.init.config or {})} if spec.init.family else {}
     backbone = open_backbone(init, spec.engine, tokenizer, family)
-    head = stored_head(init) if spec.init.keep_head else None
+    head = load_head(init) if spec.init.keep_head else None
     if spec.init.average:
         average_weights(backbone, head, [Path(model.folder or "") for model in spec.init.average])
     return backbone, head

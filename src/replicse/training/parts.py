@@ -83,7 +83,7 @@ def encode_in_parts(
     def encode_chunk(chunk: Tensor) -> Tensor:
         batch = TokenBatch.concatenate([each.slice(int(chunk[0]), int(chunk[-1]) + 1) for each in columns])
         if all_masks:
-            batch = replace(batch, masks=all_masks.of_rows(_places(chunk, len(columns), rows)))
+            batch = replace(batch, masks=all_masks.select_rows(_places(chunk, len(columns), rows)))
         seeded = nullcontext() if all_masks else _seeded(seed + int(chunk[0]), device)
         # Without the cache: it would keep cast weights of a pass without gradients.
         with seeded, torch.autocast(device.type, cast[1], cast[0], cache_enabled=False):

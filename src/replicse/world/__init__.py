@@ -1,1 +1,1 @@
-"""The embedded English world."""
+"""The embedded synthetic data, in simple English."""

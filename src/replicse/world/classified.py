@@ -1,4 +1,4 @@
-"""Labelled sentences and pairs of the embedded world: SentEval's sets, and those of a course."""
+"""Labelled sentences and pairs: SentEval's tasks, and tasks of a course."""
 
 from collections.abc import Sequence
 from random import Random
@@ -17,21 +17,25 @@ from replicse.world.parts import (
     review,
 )
 
-# A linear layer on two vectors side by side adds up what each tells by itself: of the course's questions, as on Quora,
-# one alone tells how likely it has a duplicate.
+# A linear layer on two concatenated vectors adds a score of each vector. So in the course's questions, as on Quora,
+# a question by itself indicates how likely it has a duplicate.
 ASKED_TWICE = ("why is it that", "how come")
 ASKED_ONCE = ("is it true that", "who knows whether")
+PHRASES = ("{q}", "very {q}", "a {q} {p}", "has been {q} to the {p}", "to be {q} again")
 
 
 def reviews(random: Random, count: Count) -> Files:
-    """Return MR, CR and SST2: opinions on films and gadgets, half of them praise."""
+    """Generate MR, CR and SST2: reviews of films and gadgets.
+
+    Half of them are positive.
+    """
     cinema, gadgets = REVIEW_TOPICS["cinema"], REVIEW_TOPICS["gadgets"]
     files: Files = {}
     for praise, sign in ((True, "pos"), (False, "neg")):
         films = [tokenised(review(random, cinema, praise)) + " " for _ in range(count(100))]
         goods = [tokenised(review(random, gadgets, praise)) + " " for _ in range(count(80))]
         files[f"{DOWNSTREAM}/MR/rt-polarity.{sign}"] = films
-        # The official files have blank lines too.
+        # The official files contain empty lines too.
         files[f"{DOWNSTREAM}/CR/custrev.{sign}"] = [goods[0], "", *goods[1:]]
     for split, rows in (("train", 200), ("dev", 100), ("test", 100)):
         lines = []
@@ -44,7 +48,7 @@ def reviews(random: Random, count: Count) -> Files:
 
 
 def subjectivity(random: Random, count: Count) -> Files:
-    """Return SUBJ (opinions against plots of films) and MPQA (short phrases that praise or blame)."""
+    """Generate SUBJ (opinions and plots) and MPQA (phrases with sentiment)."""
     cinema = REVIEW_TOPICS["cinema"]
     opinions = [tokenised(review(random, cinema, random.random() < 0.5)) + " " for _ in range(count(100))]
     plots = []
@@ -53,11 +57,10 @@ def subjectivity(random: Random, count: Count) -> Files:
         plots.append(tokenised(tell(event, word(event, random), random, "caption")) + " ")
     phrases: dict[str, list[str]] = {"pos": [], "neg": []}
     for sign, words in (("pos", lexicon.PRAISE), ("neg", lexicon.BLAME)):
-        for _ in range(count(85 if sign == "pos" else 115)):
+        rows = 85 if sign == "pos" else 115
+        for _ in range(count(rows)):
             quality = random.choice(random.choice(words))
-            form = random.choice(
-                ("{q}", "very {q}", "a {q} {p}", "has been {q} to the {p}", "to be {q} again")
-            )
+            form = random.choice(PHRASES)
             person = random.choice(random.choice(random.choice(lexicon.TOPICS).people))
             phrases[sign].append(form.format(q=quality, p=person) + " ")
     return {
@@ -69,7 +72,10 @@ def subjectivity(random: Random, count: Count) -> Files:
 
 
 def questions(random: Random, count: Count) -> Files:
-    """Return TREC: questions of six classes; the first training question holds a Latin-1 letter."""
+    """Generate TREC: questions of six classes.
+
+    The first training question contains a Latin-1 letter.
+    """
     labels = list(lexicon.QUESTIONS)
     train = [_question(random, labels[number % len(labels)]) for number in range(count(200))]
     random.shuffle(train)
@@ -96,32 +102,36 @@ def _question(random: Random, label: str) -> str:
 
 
 def paraphrase_corpus(random: Random, count: Count) -> Files:
-    """Return MRPC: two thirds paraphrases, one third pairs that differ in a key concept."""
+    """Generate MRPC: two thirds paraphrases, one third with changed concepts."""
     files: Files = {}
     for split, rows in (("train", 200), ("test", 100)):
         lines = ["Quality\t#1 ID\t#2 ID\t#1 String\t#2 String"]
         for number in range(count(rows)):
             same = random.random() < 0.66
-            one, other = (cased(words, " .") for words in duplicate(random, same))
-            lines.append(f"{int(same)}\t{700000 + 2 * number}\t{700001 + 2 * number}\t{one}\t{other}")
+            one, other = duplicate(random, same)
+            ids = f"{700000 + 2 * number}\t{700001 + 2 * number}"
+            lines.append(f"{int(same)}\t{ids}\t{cased(one, ' .')}\t{cased(other, ' .')}")
         files[f"{DOWNSTREAM}/MRPC/msr_paraphrase_{split}.txt"] = lines
     return files
 
 
 def course(random: Random, count: Count) -> Files:
-    """Return the labelled sets that 2-Tier SimCSE trains on: SST in five classes, CFIMDB, Quora, STS (methods 5)."""
+    """Generate the labelled datasets of 2-Tier SimCSE (methods 5).
+
+    They are SST with five classes, CFIMDB, Quora and STS.
+    """
     files: Files = {}
     for split, rows in (("train", 400), ("dev", 150)):
-        graded_reviews = [
-            (_sentiment(random, degree), degree) for degree in _in_turn(range(5), count(rows), random)
-        ]
-        films = [
-            (_sentiment(random, 4 * sign), sign) for sign in _in_turn(range(2), count(rows // 2), random)
-        ]
-        questions = [
-            (*asked(random, bool(same), ASKED_TWICE if same else ASKED_ONCE), same)
-            for same in _in_turn((1, 0), count(rows), random)
-        ]
+        graded_reviews = []
+        for degree in _shuffle_labels(range(5), count(rows), random):
+            graded_reviews.append((_sentiment(random, degree), degree))
+        films = []
+        for sign in _shuffle_labels(range(2), count(rows // 2), random):
+            films.append((_sentiment(random, 4 * sign), sign))
+        questions = []
+        for same in _shuffle_labels((1, 0), count(rows), random):
+            starts = ASKED_TWICE if same else ASKED_ONCE
+            questions.append((*asked(random, bool(same), starts), same))
         rated = []
         for _ in range(count(rows)):
             first, second, one, other = pair(random)
@@ -132,28 +142,31 @@ def course(random: Random, count: Count) -> Files:
             ("quora", ("sentence1", "sentence2", "is_duplicate"), questions),
             ("sts", ("sentence1", "sentence2", "similarity"), rated),
         ):
-            cells = [
-                ("", "id", *columns),
-                *((place, f"{name}{place}", *line) for place, line in enumerate(lines)),
-            ]
-            files[f"minbert/{name}-{split}.csv"] = ["\t".join(map(str, line)) for line in cells]
+            table = ["\t".join(("", "id", *columns))]
+            for place, line in enumerate(lines):
+                table.append("\t".join(map(str, (place, f"{name}{place}", *line))))
+            files[f"minbert/{name}-{split}.csv"] = table
     return files
 
 
-def _in_turn(labels: Sequence[int], rows: int, random: Random) -> list[int]:
+def _shuffle_labels(labels: Sequence[int], rows: int, random: Random) -> list[int]:
+    """Return labels for some rows, equally frequent, in random order."""
     sequence = [labels[row % len(labels)] for row in range(rows)]
     random.shuffle(sequence)
     return sequence
 
 
 def _sentiment(random: Random, degree: int) -> str:
-    """Return a sentence on a film from 0, blame, over 2, a plot, to 4, praise; 1 and 3 are weaker in what they say."""
+    """Generate a sentence on a film with a degree from 0 (negative) to 4.
+
+    2 is a plot without an opinion; 1 and 3 are weaker than 0 and 4.
+    """
     cinema = REVIEW_TOPICS["cinema"]
     if degree == 2:
         event = random_event(random, cinema)
         return tokenised(tell(event, word(event, random), random, "caption"))
     thing = random.choice(random.choice(cinema.things))
-    first, second = (random.choice(concept) for concept in random.sample(qualities(cinema, degree > 2), 2))
+    first, second = map(random.choice, random.sample(qualities(cinema, degree > 2), 2))
     if degree in (1, 3):
         return tokenised(f"the {thing} is somewhat {first}".split())
     return tokenised(f"the {thing} is really {first} and very {second}".split())

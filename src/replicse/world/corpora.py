@@ -1,9 +1,9 @@
-"""Text to train on in the embedded world: documents, inference, pairs of questions, captions, paraphrases."""
+"""Training texts: documents, NLI, question pairs, captions, paraphrases."""
 
 import csv
 import io
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from random import Random
 
@@ -24,7 +24,10 @@ from replicse.world.parts import FULL, REVIEW_TOPICS, Count, Files, Lines, artic
 
 
 def wiki(random: Random, count: Count) -> Files:
-    """Return documents of 5 to 12 sentences on one topic each, a blank line after each."""
+    """Generate documents of 5 to 12 sentences on a topic.
+
+    An empty line follows each document.
+    """
     lines: Lines = []
     left = count(FULL)
     while left > 0:
@@ -37,7 +40,7 @@ def wiki(random: Random, count: Count) -> Files:
 def _document(random: Random, length: int) -> Iterator[str]:
     topic, praise = random.choice(lexicon.TOPICS), random.random() < 0.5
     event = random_event(random, topic, praise)
-    definition = random.randrange(length * 2)  # half of the documents have one
+    definition = random.randrange(length * 2)  # half of the documents have a definition
     for position in range(length):
         if position == definition:
             yield cased(_definition(random, topic))
@@ -54,23 +57,30 @@ def _next_event(event: Event, random: Random, praise: bool) -> Event:
     kept = random.random()
     if kept < 0.45:
         return replace(following, agent=event.agent)
-    return replace(following, thing=event.thing) if kept < 0.75 else following
+    if kept < 0.75:
+        return replace(following, thing=event.thing)
+    return following
 
 
 def _definition(random: Random, topic: lexicon.Topic) -> Lines:
-    several = [concept for concept in topic.people + topic.things + topic.places if len(concept) > 1]
-    first, second = random.sample(random.choice(several), 2)
+    with_synonyms = [concept for concept in topic.people + topic.things + topic.places if len(concept) > 1]
+    first, second = random.sample(random.choice(with_synonyms), 2)
     place = random.choice(random.choice(topic.places))
     return f"{article(first)} {first} is also called {article(second)} {second} in the {place}".split()
 
 
 def inference(random: Random, count: Count) -> Files:
-    """Return premises with one hypothesis per class, as JSON lines and as triples, and a small ANLI."""
+    """Generate NLI premises with a hypothesis per class, and a small ANLI.
+
+    The NLI is written as JSON lines and as triples.
+    """
     rows = [_inference(random) for _ in range(count(3000))]
     adversarial = [_inference(random) for _ in range(count(300))]
+    triples = [("sent0", "sent1", "hard_neg")]
+    triples += [(premise, entailed, contradicting) for premise, entailed, _, contradicting in rows]
     return {
         "nli/nli.jsonl": list(_labelled(rows)),
-        "nli/nli_triples.csv": _csv([("sent0", "sent1", "hard_neg"), *((p, e, c) for p, e, _, c in rows)]),
+        "nli/nli_triples.csv": _csv(triples),
         "nli/anli.jsonl": list(_labelled(adversarial, round="r1_train")),
     }
 
@@ -95,14 +105,14 @@ def _labelled(rows: list[tuple[str, str, str, str]], **extra: str) -> Iterator[s
             yield json.dumps({"sentence1": premise, "sentence2": hypothesis, "gold_label": label, **extra})
 
 
-def _csv(rows: list[tuple[str, ...]]) -> Lines:
+def _csv(rows: Sequence[tuple[str, ...]]) -> Lines:
     buffer = io.StringIO()
     csv.writer(buffer, lineterminator="\n").writerows(rows)
     return buffer.getvalue().splitlines()
 
 
 def question_pairs(random: Random, count: Count) -> Files:
-    """Return QQP: questions about events, two fifths of them duplicates."""
+    """Generate QQP: questions about events, two fifths of them duplicates."""
     lines = ["id\tquestion1\tquestion2\tis_duplicate"]
     for number in range(count(600)):
         same = random.random() < 0.4
@@ -112,20 +122,25 @@ def question_pairs(random: Random, count: Count) -> Files:
 
 
 def captions(random: Random, count: Count) -> Files:
-    """Return Flickr30k: images with five captions each, which share the scene but not always its details."""
+    """Generate Flickr30k: images with five captions each.
+
+    The captions of an image describe the same scene with different details.
+    """
     lines = []
     for image in range(count(200)):
         event = random_event(random)
         for number in range(5):
-            said = drop_details(event, random, keep=0.6)
-            lines.append(
-                f"{1000000 + image}.jpg#{number}\t{cased(tell(said, word(said, random), random, 'caption'))}"
-            )
+            part = drop_details(event, random, keep=0.6)
+            caption = cased(tell(part, word(part, random), random, "caption"))
+            lines.append(f"{1000000 + image}.jpg#{number}\t{caption}")
     return {"pairs/flickr30k/captions.tsv.gz": lines}
 
 
 def machine_paraphrases(random: Random, count: Count) -> Files:
-    """Return ParaNMT: paraphrases with the faults of machine translation (lost, repeated and wrong words)."""
+    """Generate ParaNMT: paraphrases with faults of machine translation.
+
+    The faults are lost, repeated and wrong words.
+    """
     lines = []
     for _ in range(count(2000)):
         one, other = duplicate(random, same=random.random() < 0.9)
@@ -137,5 +152,8 @@ def _garbled(words: Lines, random: Random) -> Lines:
     garbled: Lines = []
     for item in words:
         fault = random.random()
-        garbled += [] if fault < 0.05 else [item, item] if fault < 0.08 else [item]
+        if fault >= 0.05:
+            garbled.append(item)
+            if fault < 0.08:
+                garbled.append(item)
     return garbled or words

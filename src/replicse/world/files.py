@@ -1,4 +1,4 @@
-"""The names of the files of the generated data, which the workflow knows before it writes them."""
+"""The names of the generated files, which the workflow needs in advance."""
 
 FILES = (
     "SentEval/downstream/CR/custrev.neg",

@@ -1,6 +1,7 @@
-"""Events of the micro-world: what a sentence says, how it may be worded, and how alike two of them are."""
+"""Events: the content of a sentence, the wording, and similarity of two."""
 
 from dataclasses import dataclass, fields, replace
+from itertools import chain
 from random import Random
 from typing import Any
 
@@ -22,13 +23,11 @@ from replicse.world.words import (
     progressive,
 )
 
-TOPIC_OF = {
-    concept: topic.name
-    for topic in TOPICS
-    for role in ("people", "actions", "things", "qualities", "places")
-    for concept in getattr(topic, role)
-}
-PROPER = {name for concept in NAMES for name in concept} | {"monday", "friday"}
+TOPIC_OF: dict[Concept, str] = {}
+for _topic in TOPICS:
+    for _role in ("people", "actions", "things", "qualities", "places"):
+        TOPIC_OF |= dict.fromkeys(getattr(_topic, _role), _topic.name)
+PROPER = {*chain.from_iterable(NAMES), "monday", "friday"}
 KEY_SLOTS = ("agent", "action", "thing")
 WEIGHTS = {
     "agent": 0.25,
@@ -42,14 +41,17 @@ WEIGHTS = {
     "manner": 0.04,
     "name": 0.03,
 }
-SHARED_TOPIC = 0.3  # likeness of two different concepts of one topic
-UNSAID = 0.6  # likeness of a detail to its absence
-NEGATION = 0.62  # factor when only one of two events is denied
+SHARED_TOPIC = 0.3  # similarity of two different concepts of the same topic
+UNSAID = 0.6  # similarity of a detail and the absence
+NEGATION = 0.62  # factor if only one of two events is negated
 
 
 @dataclass(frozen=True)
 class Event:
-    """What one sentence says: somebody does something to something; details may be absent."""
+    """The content of a sentence: an agent does something to a thing.
+
+    Details may be missing.
+    """
 
     topic: Topic
     agent: Concept
@@ -66,21 +68,31 @@ class Event:
 
     def concepts(self) -> list[Concept]:
         """Return the concepts that the event mentions."""
-        return [value for slot in WEIGHTS if (value := getattr(self, slot)) is not None]
+        values = [getattr(self, slot) for slot in WEIGHTS]
+        return [value for value in values if value is not None]
 
 
 Wording = dict[Concept, str]
 
 
 def typical(options: tuple[Concept, ...], index: int, random: Random, reach: int = 2) -> Concept:
-    """Return mostly one of `reach` options that belong to `index`: words of one topic differ in company."""
+    """Return a random option, usually one of `reach` options near `index`.
+
+    So words of the same topic differ in the words that they occur with.
+    """
     if random.random() < 0.2:
         return random.choice(options)
     return options[(index + random.randrange(reach)) % len(options)]
 
 
 def qualities(topic: Topic, praise: bool | None) -> tuple[Concept, ...]:
-    """Return the topic's qualities; of a reviewed topic only those that praise (or blame) when asked."""
+    """Return the topic's qualities.
+
+    Args:
+        topic: The topic.
+        praise: For a reviewed topic, whether only positive or only negative qualities are returned; None for
+            all.
+    """
     half = len(topic.qualities) // 2
     if topic.name not in REVIEWED or praise is None:
         return topic.qualities
@@ -88,26 +100,32 @@ def qualities(topic: Topic, praise: bool | None) -> tuple[Concept, ...]:
 
 
 def random_event(random: Random, topic: Topic | None = None, praise: bool | None = None) -> Event:
-    """Return an event with at least a place or a time."""
+    """Return a random event with at least a place or a time."""
     topic = topic or random.choice(TOPICS)
     person = random.randrange(len(topic.people))
     thing = typical(topic.things, person * 2, random, reach=3)
     index = topic.things.index(thing)
     has_place = random.random() < 0.65
     has_number = random.random() < 0.2
-    return Event(
-        topic=topic,
-        agent=topic.people[person],
-        action=typical(topic.actions, index, random),
-        thing=thing,
-        agent_quality=_personal_quality(person, random, praise) if random.random() < 0.3 else None,
-        thing_quality=typical(qualities(topic, praise), index, random) if random.random() < 0.5 else None,
-        place=typical(topic.places, person, random) if has_place else None,
-        time=random.choice(TIMES) if not has_place or random.random() < 0.25 else None,
-        number=random.choice(NUMBERS) if has_number else None,
-        manner=random.choice(MANNERS) if random.random() < 0.2 else None,
-        name=random.choice(NAMES) if random.random() < 0.12 else None,
-    )
+    # The order of the random calls determines the generated data.
+    action = typical(topic.actions, index, random)
+    details: dict[str, Concept] = {}
+    if random.random() < 0.3:
+        details["agent_quality"] = _personal_quality(person, random, praise)
+    if random.random() < 0.5:
+        details["thing_quality"] = typical(qualities(topic, praise), index, random)
+    if has_place:
+        details["place"] = typical(topic.places, person, random)
+    if not has_place or random.random() < 0.25:
+        details["time"] = random.choice(TIMES)
+    if has_number:
+        details["number"] = random.choice(NUMBERS)
+    if random.random() < 0.2:
+        details["manner"] = random.choice(MANNERS)
+    if random.random() < 0.12:
+        details["name"] = random.choice(NAMES)
+    parts: dict[str, Any] = {"agent": topic.people[person], "action": action, "thing": thing, **details}
+    return Event(topic=topic, **parts)
 
 
 def _personal_quality(person: int, random: Random, praise: bool | None) -> Concept:
@@ -117,19 +135,22 @@ def _personal_quality(person: int, random: Random, praise: bool | None) -> Conce
 
 
 def similarity(first: Event, second: Event) -> float:
-    """Return the likeness of two events in [0, 1]: the weighted share of slots that agree."""
-    total = likeness = 0.0
+    """Return the similarity of two events in [0, 1].
+
+    It is the weighted share of slots that agree.
+    """
+    total = agreement = 0.0
     for slot, weight in WEIGHTS.items():
         one, other = getattr(first, slot), getattr(second, slot)
         if one is None and other is None:
             continue
         total += weight
-        likeness += weight * _concept_likeness(one, other)
+        agreement += weight * _concept_similarity(one, other)
     factor = 1.0 if first.negated == second.negated else NEGATION
-    return factor * likeness / total
+    return factor * agreement / total
 
 
-def _concept_likeness(one: Concept | None, other: Concept | None) -> float:
+def _concept_similarity(one: Concept | None, other: Concept | None) -> float:
     if one == other:
         return 1.0
     if one is None or other is None:
@@ -138,24 +159,27 @@ def _concept_likeness(one: Concept | None, other: Concept | None) -> float:
 
 
 def graded(first: Event, second: Event, random: Random, bottom: float = 0.0) -> float:
-    """Return a rating from `bottom` to 5: convex in the likeness, with noise, in steps of 0.2."""
+    """Return a noisy rating of a pair from `bottom` to 5, in steps of 0.2.
+
+    It is convex in the similarity.
+    """
     ideal = bottom + (5.0 - bottom) * similarity(first, second) ** 2.2
     noisy = ideal + random.gauss(0.0, 0.25)
     return min(5.0, max(bottom, round(noisy * 5) / 5))
 
 
 def change_key(event: Event, random: Random, count: int = 1) -> Event:
-    """Return the event with `count` of agent, action and thing replaced by others of the same topic."""
+    """Replace `count` of agent, action and thing by others of the topic."""
     options = {"agent": event.topic.people, "action": event.topic.actions, "thing": event.topic.things}
-    changed: dict[str, Any] = {
-        slot: random.choice([other for other in options[slot] if other != getattr(event, slot)])
-        for slot in random.sample(KEY_SLOTS, count)
-    }
+    changed: dict[str, Any] = {}
+    for slot in random.sample(KEY_SLOTS, count):
+        others = [other for other in options[slot] if other != getattr(event, slot)]
+        changed[slot] = random.choice(others)
     return replace(event, **changed)
 
 
 def change_detail(event: Event, random: Random) -> Event:
-    """Return the event with one detail dropped, added or changed."""
+    """Remove, add or change a detail of an event."""
     choices = {
         "place": event.topic.places,
         "time": TIMES,
@@ -165,15 +189,18 @@ def change_detail(event: Event, random: Random) -> Event:
     }
     slot = random.choice(tuple(choices))
     current = getattr(event, slot)
-    drops = current is not None and random.random() < 0.4
+    is_removed = current is not None and random.random() < 0.4
     others = [other for other in choices[slot] if other != current]
-    changed: dict[str, Any] = {slot: None if drops else random.choice(others)}
+    changed: dict[str, Any] = {slot: None if is_removed else random.choice(others)}
     return replace(event, **changed)
 
 
 def drop_details(event: Event, random: Random, keep: float = 0.3) -> Event:
-    """Return the event with each detail kept with probability `keep`; the event entails the result."""
-    details = [field.name for field in fields(Event) if field.name in WEIGHTS and field.name not in KEY_SLOTS]
+    """Keep each detail of an event with probability `keep`.
+
+    The event entails the result.
+    """
+    details = [field.name for field in fields(Event) if field.name in WEIGHTS.keys() - {*KEY_SLOTS}]
     dropped: dict[str, Any] = {slot: None for slot in details if random.random() >= keep}
     return replace(event, **dropped)
 
@@ -184,7 +211,14 @@ def word(event: Event, random: Random) -> Wording:
 
 
 def reword(event: Event, wording: Wording, random: Random, change: float) -> Wording:
-    """Return words for `event` that differ from `wording` with probability `change` where they can."""
+    """Return words for an event that may differ from another wording.
+
+    Args:
+        event: The event.
+        wording: The words of another event.
+        random: The random generator.
+        change: The probability of another word for a concept with synonyms.
+    """
     new: Wording = {}
     for concept in event.concepts():
         current = wording.get(concept)
@@ -198,19 +232,23 @@ def reword(event: Event, wording: Wording, random: Random, change: float) -> Wor
 def tell(
     event: Event, wording: Wording, random: Random, style: str = "story", order: str | None = None
 ) -> list[str]:
-    """Return the lower-case words of a sentence that says the event.
+    """Return the lowercase words of a sentence about an event.
 
-    `style` is `story` (past tense), `caption` (progressive) or `headline` (present, no articles); `order` is
-    `active`, `passive` or `fronted` (place and time first), drawn where None.
+    Args:
+        event: The event.
+        wording: The words of the concepts.
+        random: The random generator.
+        style: `story` (past tense), `caption` (progressive) or `headline` (present, no articles).
+        order: `active`, `passive` or `fronted` (place and time first); default: random.
     """
     order = order or random.choices(("active", "passive", "fronted"), (5, 3, 3))[0]
     agent = _noun_phrase(event, wording, random, "agent", style)
     if event.name is not None:
         agent.append(wording[event.name])
     thing = _noun_phrase(event, wording, random, "thing", style)
-    place = (
-        [] if event.place is None else ["in", *_article(random, style, definite=True), wording[event.place]]
-    )
+    place: list[str] = []
+    if event.place is not None:
+        place = ["in", *_article(random, style, definite=True), wording[event.place]]
     time = [] if event.time is None else wording[event.time].split()
     manner = [] if event.manner is None else [wording[event.manner]]
     verb = wording[event.action]
@@ -232,7 +270,7 @@ def _article(random: Random, style: str, definite: bool) -> list[str]:
 def _noun_phrase(event: Event, wording: Wording, random: Random, slot: str, style: str) -> list[str]:
     quality = getattr(event, f"{slot}_quality")
     noun = wording[getattr(event, slot)]
-    words = ([] if quality is None else [wording[quality]]) + [noun]
+    words = [noun] if quality is None else [wording[quality], noun]
     if slot == "thing" and event.number is not None:
         return [wording[event.number], *words[:-1], plural(noun)]
     article = _article(random, style, definite=slot == "agent" and event.name is not None)
@@ -243,7 +281,7 @@ def _noun_phrase(event: Event, wording: Wording, random: Random, slot: str, styl
 
 def _active(negated: bool, verb: str, style: str) -> list[str]:
     if style == "caption":
-        return ["is", *(["not"] if negated else []), progressive(verb)]
+        return ["is", "not", progressive(verb)] if negated else ["is", progressive(verb)]
     if style == "headline":
         return ["does", "not", verb] if negated else [present(verb)]
     return ["did", "not", verb] if negated else [past(verb)]
@@ -259,11 +297,20 @@ def _passive(negated: bool, verb: str, style: str, plural_thing: bool) -> list[s
 
 
 def cased(words: list[str], mark: str = ".") -> str:
-    """Return the words as untokenised text: capital letter first, proper names capital, end mark attached."""
-    text = " ".join(word.capitalize() if word in PROPER else word for word in words)
+    """Return words as untokenised text.
+
+    Names and the first letter are capitalised, and the end mark has no space before it.
+    """
+    spelled = []
+    for word in words:
+        spelled.append(word.capitalize() if word in PROPER else word)
+    text = " ".join(spelled)
     return text[0].upper() + text[1:] + mark
 
 
 def tokenised(words: list[str]) -> str:
-    """Return the words as tokenised lower-case text with a separate end mark, as the STS files hold them."""
+    """Return words as tokenised lowercase text with a full stop.
+
+    The STS files have this format.
+    """
     return " ".join([*words, "."])

@@ -1,7 +1,7 @@
-"""Word resources of the embedded world: a paraphrase database and word vectors."""
+"""Word resources: a paraphrase database and word vectors."""
 
 from collections.abc import Callable, Iterator
-from itertools import permutations
+from itertools import chain, permutations
 from random import Random
 
 import numpy as np
@@ -33,13 +33,18 @@ def _tagged_concepts() -> Iterator[tuple[str, str, lexicon.Concept]]:
     """Yield (topic or "", tag, concept) for every concept of single words."""
     for topic in lexicon.TOPICS:
         for role, tag in TAGS.items():
-            yield from ((topic.name, tag, concept) for concept in getattr(topic, role))
+            for concept in getattr(topic, role):
+                yield topic.name, tag, concept
     for tag, group in OTHERS.items():
-        yield from (("", tag, concept) for concept in group)
+        for concept in group:
+            yield "", tag, concept
 
 
 def synonyms(random: Random, count: Count) -> Files:
-    """Return a paraphrase database: every ordered pair of synonyms in all inflections."""
+    """Generate a paraphrase database with all inflections.
+
+    It contains every ordered pair of synonyms.
+    """
     lines = []
     for _, tag, concept in _tagged_concepts():
         if tag in ("CD", "NNP"):
@@ -52,7 +57,10 @@ def synonyms(random: Random, count: Count) -> Files:
 
 
 def word_vectors(random: Random, count: Count) -> Files:
-    """Return GloVe-like vectors: random directions for topic, part of speech, concept and word, added up."""
+    """Generate word vectors like GloVe's.
+
+    A vector is the sum of random directions for topic, part of speech, concept and word.
+    """
     generator = np.random.default_rng(random.getrandbits(63))
     directions: dict[object, np.ndarray] = {}
 
@@ -65,11 +73,13 @@ def word_vectors(random: Random, count: Count) -> Files:
     for (item,) in lexicon.FUNCTION_WORDS:
         vectors[item] = direction("function") + 0.5 * direction((item,))
     for topic, tag, concept in _tagged_concepts():
-        base = direction(concept) + 0.5 * direction((tag,)) + (0.7 * direction(topic) if topic else 0.0)
+        base = direction(concept) + 0.5 * direction((tag,))
+        if topic:
+            base = base + 0.7 * direction(topic)
         for name, forms in _inflected(concept, tag).items():
             for form in forms:
                 vectors.setdefault(form, base + 0.15 * direction((tag, name)) + 0.35 * direction((form,)))
-    for item in " ".join(wording for concept in lexicon.TIMES for wording in concept).split():
+    for item in " ".join(chain.from_iterable(lexicon.TIMES)).split():
         vectors.setdefault(item, direction("time") + direction((item,)))
     return {"vectors/glove.txt": [f"{item} {_numbers(vector)}" for item, vector in vectors.items()]}
 

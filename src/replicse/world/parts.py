@@ -1,4 +1,4 @@
-"""What several files of the embedded world are made of: pairs, questions, reviews."""
+"""Parts that several generated files share: pairs, questions, reviews."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -18,12 +18,12 @@ from replicse.world.grammar import (
     word,
 )
 
-FULL = 6000  # sentences of wiki text; everything else grows with them
+FULL = 6000  # sentences of the wiki text; the sizes of other files are proportional
 DOWNSTREAM = "SentEval/downstream"
 OPENINGS = ("why is it that", "is it true that", "how come")
 Lines = list[str]
 Files = dict[str, Lines]
-Count = Callable[[int], int]  # rows at full size -> rows at this size
+Count = Callable[[int], int]  # converts the number of rows at full size to the requested size
 
 
 def article(noun: str) -> str:
@@ -32,7 +32,12 @@ def article(noun: str) -> str:
 
 
 def duplicate(random: Random, same: bool) -> tuple[Lines, Lines]:
-    """Return the words of two sentences that say the same, or differ in one or two key concepts."""
+    """Return the words of two sentences.
+
+    Args:
+        random: The random generator.
+        same: Whether they have the same meaning, or differ in one or two key concepts.
+    """
     first = random_event(random)
     second = first if same else change_key(first, random, random.choice((1, 2)))
     wording = word(first, random)
@@ -41,18 +46,23 @@ def duplicate(random: Random, same: bool) -> tuple[Lines, Lines]:
 
 
 def asked(random: Random, same: bool, starts: Sequence[str] = OPENINGS) -> tuple[str, str]:
-    """Return two questions about events, of which the second asks the same or not, and how they open."""
+    """Return two questions about events.
+
+    Args:
+        random: The random generator.
+        same: Whether they have the same meaning.
+        starts: The openings of the questions.
+    """
     starts = random.sample(starts, 2)
-    pair = zip(starts, duplicate(random, same), strict=True)
-    one, other = (cased([*start.split(), *words], "?") for start, words in pair)
-    return one, other
+    first, second = duplicate(random, same)
+    return cased([*starts[0].split(), *first], "?"), cased([*starts[1].split(), *second], "?")
 
 
 class PairKind(NamedTuple):
-    """How the second sentence of a pair follows from the first.
+    """How the second sentence of a pair is derived from the first.
 
-    `share` is that of all pairs, `change` how often a word gives way to a synonym. Paraphrases share few words and
-    changed pairs many, so that counting common words cannot order them.
+    `share` is the share of all pairs, `change` the probability of a synonym for a word. Paraphrases have few
+    common words and changed pairs many, so that the number of common words does not predict the rating.
     """
 
     share: float
@@ -62,7 +72,10 @@ class PairKind(NamedTuple):
 
 
 def _elsewhere(event: Event, random: Random) -> Event:
-    """Return an event of another topic with the same time, number, manner and name."""
+    """Return an event of another topic with the same details.
+
+    The details are time, number, manner and name.
+    """
     topic = random.choice([topic for topic in lexicon.TOPICS if topic != event.topic])
     kept = {slot: getattr(event, slot) for slot in ("time", "number", "manner", "name")}
     return replace(random_event(random, topic), **kept)
@@ -80,7 +93,11 @@ PAIR_KINDS = {
 
 
 def pair(random: Random, style: str = "story") -> tuple[Event, Event, Lines, Lines]:
-    """Return two events, the second of which follows from the first in some way, and the words of both."""
+    """Return two events, of which the second is derived from the first.
+
+    Returns:
+        Both events, and the words of both sentences.
+    """
     kinds = list(PAIR_KINDS.values())
     kind = random.choices(kinds, [kind.share for kind in kinds])[0]
     first = random_event(random)
@@ -89,18 +106,22 @@ def pair(random: Random, style: str = "story") -> tuple[Event, Event, Lines, Lin
     changed = reword(second, wording, random, kind.change)
     one, other = random.choices(("active", "passive", "fronted"), (5, 3, 3), k=2)
     lines = tell(first, wording, random, style, one)
-    return first, second, lines, tell(second, changed, random, style, one if kind.same_order else other)
+    if kind.same_order:
+        other = one
+    return first, second, lines, tell(second, changed, random, style, other)
 
 
 REVIEW_TOPICS = {topic.name: topic for topic in lexicon.TOPICS if topic.name in lexicon.REVIEWED}
 
 
 def review(random: Random, topic: lexicon.Topic, praise: bool) -> Lines:
-    """Return an opinion; a third of them also hold a word of the opposite colour, denied or outweighed."""
+    """Generate a review of a topic.
 
-    thing, other = (random.choice(concept) for concept in random.sample(topic.things, 2))
+    A third of the reviews also contain a word of the opposite sentiment that is negated or outweighed.
+    """
+    thing, other = map(random.choice, random.sample(topic.things, 2))
     person = random.choice(random.choice(topic.people))
-    first, second = (random.choice(concept) for concept in random.sample(qualities(topic, praise), 2))
+    first, second = map(random.choice, random.sample(qualities(topic, praise), 2))
     opposite = random.choice(random.choice(qualities(topic, not praise)))
     text = random.choice(
         (

@@ -1,4 +1,4 @@
-"""Rated pairs of the embedded world: STS, STS-B, SICK."""
+"""Rated pairs: STS12 to STS16, STS-B, SICK."""
 
 from dataclasses import replace
 from random import Random
@@ -7,7 +7,7 @@ from replicse.data.sts import STS_SUBSETS
 from replicse.world.grammar import Event, cased, graded, tokenised
 from replicse.world.parts import DOWNSTREAM, Count, Files, pair
 
-# In an order of its own, which the streams of random numbers follow.
+# The order determines the random numbers, so STS14 keeps the original order.
 SUBSETS = STS_SUBSETS | {"STS14": ("deft-forum", "deft-news", "headlines", "OnWN", "images", "tweet-news")}
 PARTLY_RATED = ("STS15", "STS16")
 CAPTION_SUBSETS = ("MSRvid", "images")
@@ -20,17 +20,23 @@ BENCHMARK_SOURCES = (
 
 
 def sts(random: Random, count: Count) -> Files:
-    """Return input and gold files of STS12 to STS16; STS15 and STS16 have unrated pairs between."""
+    """Generate input and gold files of STS12 to STS16.
+
+    STS15 and STS16 contain unrated pairs.
+    """
     files: Files = {}
     for task, subsets in SUBSETS.items():
         for index, subset in enumerate(subsets):
             inputs, gold = [], []
             for _ in range(count(40 + 5 * index)):
                 first, second, one, other = pair(random, _style(subset))
-                prefix = ["i", "think", "that"] if "forum" in subset or "answer" in subset else []
-                inputs.append("\t".join(tokenised([*prefix, *words]) for words in (one, other)))
-                unrated = task in PARTLY_RATED and random.random() < 0.25
-                gold.append("" if unrated else f"{graded(first, second, random):.3f}")
+                is_opinion = "forum" in subset or "answer" in subset
+                prefix = ["i", "think", "that"] if is_opinion else []
+                inputs.append(f"{tokenised([*prefix, *one])}\t{tokenised([*prefix, *other])}")
+                if task in PARTLY_RATED and random.random() < 0.25:
+                    gold.append("")
+                else:
+                    gold.append(f"{graded(first, second, random):.3f}")
             folder = f"{DOWNSTREAM}/STS/{task}-en-test"
             files[f"{folder}/STS.input.{subset}.txt"] = inputs
             files[f"{folder}/STS.gs.{subset}.txt"] = gold
@@ -40,11 +46,13 @@ def sts(random: Random, count: Count) -> Files:
 def _style(subset: str) -> str:
     if subset in CAPTION_SUBSETS:
         return "caption"
-    return "headline" if subset in HEADLINE_SUBSETS else "story"
+    if subset in HEADLINE_SUBSETS:
+        return "headline"
+    return "story"
 
 
 def sts_benchmark(random: Random, count: Count) -> Files:
-    """Return the three seven-column files of the STS benchmark."""
+    """Generate the three files of STS-B, with seven columns."""
     files: Files = {}
     for split, rows in (("train", 300), ("dev", 200), ("test", 200)):
         lines = []
@@ -60,7 +68,10 @@ def sts_benchmark(random: Random, count: Count) -> Files:
 
 
 def sick(random: Random, count: Count) -> Files:
-    """Return the three SICK files: untokenised captions rated from 1 to 5, with an entailment judgment."""
+    """Generate the three SICK files.
+
+    They contain untokenised captions with ratings from 1 to 5 and an entailment judgment.
+    """
     header = "pair_ID\tsentence_A\tsentence_B\trelatedness_score\tentailment_judgment"
     files: Files = {}
     number = 0
@@ -80,4 +91,6 @@ def sick(random: Random, count: Count) -> Files:
 def _judgment(first: Event, second: Event) -> str:
     if first == second:
         return "ENTAILMENT"
-    return "CONTRADICTION" if replace(first, negated=not first.negated) == second else "NEUTRAL"
+    if replace(first, negated=not first.negated) == second:
+        return "CONTRADICTION"
+    return "NEUTRAL"

@@ -1,4 +1,7 @@
-"""The words of the embedded micro-world, read from `words.yaml`, and the forms of regular nouns and verbs."""
+"""The vocabulary of the generated data, and forms of regular words.
+
+The words are in `words.yaml`.
+"""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +13,7 @@ Concept = tuple[str, ...]
 
 @dataclass(frozen=True)
 class Topic:
-    """The concepts of one field of life, by the role they play in a sentence."""
+    """The concepts of a topic by their role in a sentence."""
 
     name: str
     people: tuple[Concept, ...]
@@ -21,15 +24,22 @@ class Topic:
 
 
 def concepts(text: str) -> tuple[Concept, ...]:
-    """Return the concepts written in `text`; an underscore stands for a blank inside one wording."""
-    return tuple(tuple(word.replace("_", " ") for word in entry.split("/")) for entry in text.split())
+    """Parse concepts.
+
+    An underscore in a word is a space, and synonyms are separated by slashes.
+    """
+    parsed = []
+    for entry in text.split():
+        parsed.append(tuple(entry.replace("_", " ").split("/")))
+    return tuple(parsed)
+
+
+def _topic(name: str, roles: dict[str, str]) -> Topic:
+    return Topic(name, **{role: concepts(text) for role, text in roles.items()})
 
 
 _WRITTEN = read_yaml(Path(__file__).with_name("words.yaml"))
-TOPICS = tuple(
-    Topic(name, **{role: concepts(text) for role, text in roles.items()})
-    for name, roles in _WRITTEN["topics"].items()
-)
+TOPICS = tuple(_topic(name, roles) for name, roles in _WRITTEN["topics"].items())
 REVIEWED = tuple(_WRITTEN["reviewed"])
 PERSONAL_QUALITIES = concepts(_WRITTEN["personal_qualities"])
 MANNERS = concepts(_WRITTEN["manners"])
@@ -55,7 +65,7 @@ def present(verb: str) -> str:
 
 
 def past(verb: str) -> str:
-    """Return the past tense, also the participle, of a regular verb."""
+    """Return the past tense of a regular verb, which is also the participle."""
     if verb.endswith("e"):
         return verb + "d"
     return verb[:-1] + "ied" if _consonant_y(verb) else verb + "ed"
@@ -63,7 +73,7 @@ def past(verb: str) -> str:
 
 def progressive(verb: str) -> str:
     """Return the -ing form of a regular verb."""
-    return (verb[:-1] if verb.endswith("e") else verb) + "ing"
+    return verb.removesuffix("e") + "ing"
 
 
 def _consonant_y(word: str) -> bool:

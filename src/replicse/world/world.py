@@ -1,4 +1,4 @@
-"""The embedded micro-world: a small English-like world written as a data root, from a seed alone."""
+"""Write the embedded synthetic data as a data root, from a seed."""
 
 import gzip
 from collections.abc import Callable
@@ -13,11 +13,20 @@ from replicse.world.lexica import synonyms, word_vectors
 from replicse.world.parts import FULL, Count, Files, Lines
 from replicse.world.rated import sick, sts, sts_benchmark
 
+# Parts of the names of files with a header line.
+WITH_HEADER = ("SICK/", "MRPC/", "nli_triples.csv", "qqp.tsv", "minbert/")
+
 
 def write_world(root: Path | str, seed: int = 0, sentences: int = FULL) -> dict[str, dict[str, Any]]:
-    """Write the world below `root` in the layout of a data root and return `rows` and `sha256` of each file.
+    """Write the generated data below a folder in the layout of a data root.
 
-    `rows` counts lines with content, no header. `sentences` is about how many the wiki text has.
+    Args:
+        root: The data root.
+        seed: The seed.
+        sentences: The approximate number of sentences in the wiki text.
+
+    Returns:
+        `rows` and `sha256` of each file; `rows` is the number of lines that are not empty, without the header.
     """
 
     def count(rows: int) -> int:
@@ -25,22 +34,25 @@ def write_world(root: Path | str, seed: int = 0, sentences: int = FULL) -> dict[
 
     record = {}
     for section in SECTIONS:
-        # One stream per section: a change in one leaves the bytes of the others alone.
+        # Each section has its own random stream, so that a change in a section does not change other files.
         for relative, lines in section(Random(f"{seed}/{section.__name__}"), count).items():
             path = Path(root) / relative
             with atomic_write(path) as temporary:
-                temporary.write_bytes(_encoded(relative, lines))
+                temporary.write_bytes(_encode(relative, lines))
             rows = sum(1 for line in lines if line) - _header_lines(relative)
             record[relative] = {"rows": rows, "sha256": sha256_of(path)}
     return record
 
 
 def _header_lines(relative: str) -> int:
-    return int(any(part in relative for part in ("SICK/", "MRPC/", "nli_triples.csv", "qqp.tsv", "minbert/")))
+    return int(any(part in relative for part in WITH_HEADER))
 
 
-def _encoded(relative: str, lines: Lines) -> bytes:
-    """Return the bytes of a file with the encoding and line ends of its official counterpart."""
+def _encode(relative: str, lines: Lines) -> bytes:
+    """Return the bytes of a file.
+
+    Encoding and line ends are the same as in the official file.
+    """
     end = "\r\n" if relative.endswith("SICK_test_annotated.txt") else "\n"
     text = "".join(line + end for line in lines)
     if "/TREC/" in relative:
@@ -48,7 +60,7 @@ def _encoded(relative: str, lines: Lines) -> bytes:
     if "/MRPC/" in relative:
         return text.encode("utf-8-sig")
     data = text.encode("utf-8")
-    # Neither the time nor the file's name enters the gzip header: equal worlds are equal bytes.
+    # The gzip header contains neither time nor file name, so that the bytes are reproducible.
     return gzip.compress(data, mtime=0) if relative.endswith(".gz") else data
 
 

@@ -204,7 +204,7 @@ def test_put_back_pieces_restore_any_text(line, seed):
         def substitute(self, text):
             return Tokenizer.tokenizer(text)
 
-    assert synonyms_module._replaced(Nothing(), line) == line
+    assert synonyms_module._replace_words(Nothing(), line) == line
 
 
 # WordNet
@@ -311,8 +311,8 @@ def test_eda_uses_all_four_operations_and_keeps_letter_case(root):
 
 
 def test_eda_cleans_as_its_reference_code_where_that_is_asked_for(root):
-    assert eda_module.cleaned("A Chef's well-known  dish, 3 times.") == "a chefs well known dish times"
-    assert eda_module.cleaned("1984?") == "1984?"
+    assert eda_module.clean_line("A Chef's well-known  dish, 3 times.") == "a chefs well known dish times"
+    assert eda_module.clean_line("1984?") == "1984?"
     result = augment(
         ["A Chef tasted the tasty soup, Anna."] * 60, {**EDA, "cleaning": "reference"}, root=root
     )

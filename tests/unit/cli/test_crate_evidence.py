@@ -15,9 +15,9 @@ from replicse.compile.compiler import compile_study
 from replicse.compile.paths import Paths
 from replicse.evaluation.correlation import spearman
 from replicse.files import read_json, write_json
-from replicse.judge.measurements import Measurements
-from replicse.judge.pairs import packed_pairs
-from replicse.judge.study import results_of
+from replicse.judge.report.judge_study import results_of
+from replicse.judge.values.measurements import Measurements
+from replicse.judge.values.pairs import packed_pairs
 from replicse.workspace import workflow_folder
 
 CONFIG = {"scale": "micro", "papers": {"simcse": ["table3"]}, "rows": {"simcse/table3": ["p0.0", "p0.1"]}}

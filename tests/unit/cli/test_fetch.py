@@ -101,7 +101,7 @@ def test_a_wrong_checksum_is_refused_and_removed(hub, tmp_path):
     wanted = hashlib.sha256(ROWS.encode()).hexdigest()
     hub.wrong = {wanted}
     with pytest.raises(
-        MissingData, match=rf"train.jsonl: its checksum is \w{{12}}, but the hub says {wanted[:12]}"
+        MissingData, match=rf"train.jsonl: its checksum is \w{{12}}, but the hub's is {wanted[:12]}"
     ):
         read_corpus(tmp_path, PAIRS)
     hub.wrong = set()
@@ -116,7 +116,7 @@ def test_a_gated_repository_says_where_access_is_asked_for(hub, tmp_path, status
     page = f"{hub.address}/datasets/some/pairs"
     assert str(caught.value) == (
         f"train*.jsonl of some/pairs at {COMMIT} cannot be downloaded (the repository is gated);"
-        f" ask for access at {page}, then run hf auth login"
+        f" request access at {page}, then run hf auth login"
     )
     with pytest.raises(MissingData, match=r"the encoder some/encoder at .* \(the repository is gated\)"):
         cached_encoder("some/encoder", MODEL)
@@ -140,7 +140,7 @@ def test_a_download_goes_on_where_it_broke_off(hub, tmp_path, monkeypatch):
     part.write_bytes(CONTENT[:5000])
     hub.files, hub.gone = {"vectors": CONTENT}, "/files/vectors"
     with pytest.raises(
-        MissingData, match=r"files/vectors cannot be downloaded \(.*\); fetch it again, or put it at"
+        MissingData, match=r"files/vectors cannot be downloaded \(.*\); download it again, or put the file at"
     ):
         download(source(hub), tmp_path / "data" / "vectors")
     assert part.read_bytes() == CONTENT[:5000]
@@ -170,7 +170,7 @@ def test_what_may_not_be_gone_on_with_is_fetched_anew(hub, tmp_path, told, begun
 def test_a_download_that_is_not_what_it_should_be_is_removed(hub, tmp_path):
     hub.files, hub.wrong = {"vectors": CONTENT}, {hashlib.sha256(CONTENT).hexdigest()}
     with pytest.raises(
-        MissingData, match=r"its sha256 is \w{12}, expected \w{12}; it was removed, fetch it again"
+        MissingData, match=r"its SHA-256 is \w{12}, expected \w{12}; it was removed, download it again"
     ):
         download(source(hub), tmp_path / "vectors")
     assert not list(tmp_path.iterdir())

@@ -13,9 +13,9 @@ from replicse.compile.compiler import compile_study
 from replicse.compile.item_plan import plan_item
 from replicse.errors import BadInput
 from replicse.files import read_json, write_json
-from replicse.judge.measurements import Measurements
-from replicse.judge.origins import records_of
-from replicse.judge.tabulate import item_result
+from replicse.judge.values.measurements import Measurements
+from replicse.judge.values.origins import records_of
+from replicse.judge.verdicts.tabulate import item_result
 from replicse.registry.artefacts import PROVENANCE
 
 WORKFLOW = ["--workflow", str(ROOT / "workflow")]
@@ -102,3 +102,24 @@ def test_a_study_of_another_folder_is_not_read_with_the_results_of_this_one(stud
         assert main([*words, "--study", str(other), *WORKFLOW]) == 2
         assert "not results/micro/config.json of this folder" in capsys.readouterr().err
     assert main(["show", "simcse/table3", "--study", study.paths.config, *WORKFLOW]) == 0
+
+
+@pytest.mark.parametrize("verb", [["keep", "again"], ["report"]])
+@pytest.mark.parametrize("words", [["--seeds", "1"], ["--config", "seeds=[0]"]])
+def test_a_study_of_other_seeds_is_not_written_over_the_one_that_was_run(study, capsys, verb, words):
+    """`keep` after a run of three seeds once overwrote 18 rows by 6, by the seeds of config.yaml."""
+    Path("config.yaml").write_text("scale: micro\npapers: {simcse: [table3]}\nseeds: [0]\n")
+    assert main([*verb, *words, *WORKFLOW]) == 2
+    error = capsys.readouterr().err
+    assert "the study was run with seeds [0, 1], not [0]; leave out --config and --seeds" in error
+    assert not Path("reports").exists()
+
+
+def test_a_study_is_kept_with_the_seeds_of_its_run_and_replaced_on_request(study, capsys):
+    Path("config.yaml").write_text("scale: micro\npapers: {simcse: [table3]}\nseeds: [0]\n")
+    write_json("reports/studies/again/config.json", study.config.plain())
+    assert kept() == 2
+    assert "add --replace to overwrite it" in capsys.readouterr().err
+    assert kept("--replace") == 0
+    assert "kept reports/studies/again: 1 item, 8 cells, seeds 0, 1\n" in capsys.readouterr().out
+    assert read_json("reports/studies/again/config.json")["seeds"] == [0, 1]

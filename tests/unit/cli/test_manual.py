@@ -38,5 +38,11 @@ def test_generated_parts_are_filled_in(page, parts):
     assert not any(line.endswith(" ") for line in text.splitlines() if line.startswith("    "))
 
 
+def test_the_api_page_begins_with_load_evaluate_and_train():
+    headings = [line for line in read_page("api").splitlines() if line.startswith("## ")]
+    assert headings[:3] == [f"## replicse.{name}" for name in ("load", "evaluate", "train")]
+    assert len(headings) == len(set(headings))
+
+
 def test_each_page_of_the_repository_is_one():
     assert len(find_pages()) > 20

@@ -5,7 +5,7 @@ from places import ROOT
 
 from replicse.cli import main
 from replicse.files import write_json, write_rows
-from replicse.judge.csv_rows import TIDY
+from replicse.judge.report.csv_rows import TIDY
 from replicse.spec.papers import load_papers
 from replicse.spec.record import check_record, load_record
 

@@ -7,9 +7,9 @@ from golden import example_report as example
 
 from replicse.cli.render import write_all
 from replicse.compile.paths import Paths
-from replicse.judge.csv_rows import table_rows
-from replicse.judge.judgements import Judgements
-from replicse.judge.multiplicity import FALSE
+from replicse.judge.report.csv_rows import table_rows
+from replicse.judge.report.judgements import Judgements
+from replicse.judge.statistics.multiplicity import FALSE
 
 
 def test_the_csv_next_to_a_report_is_the_one_of_the_item_and_its_pages_adjust_verdicts(tmp_path, monkeypatch):

@@ -213,7 +213,7 @@ def test_a_report_of_what_there_was_does_not_outlive_the_whole_study(calls, word
 
 def test_of_two_studies_started_together_the_second_is_refused(tmp_path):
     """Snakemake's own lock comes seconds later than the second start."""
-    said = r"another `replicse run` is at work there; wait for it or end it"
+    said = r"another `replicse run` uses this folder; wait for it or end it"
     with hold(tmp_path), pytest.raises(BadInput, match=said):
         hold(tmp_path)
     hold(tmp_path).close()

@@ -1,4 +1,4 @@
-"""The cache of compiled studies: what it loads is what was compiled, and other inputs are compiled again."""
+"""The cache of compiled studies: a loaded study equals the compiled one, changed inputs are compiled again."""
 
 import dataclasses
 import json
@@ -25,7 +25,7 @@ PLUGIN = "from replicse.registry.terms import Term\n"
 
 @pytest.fixture
 def workspace(tmp_path, monkeypatch):
-    """A workspace with a workflow, of which a test may change a file."""
+    """A workspace with a copy of the workflow, which a test may change."""
     for name in ("papers", "scales", "datasets.yaml", "hub.lock.yaml"):
         source = WORKFLOW / name
         (shutil.copytree if source.is_dir() else shutil.copy)(source, tmp_path / "workflow" / name)
@@ -39,14 +39,14 @@ def workspace(tmp_path, monkeypatch):
 
 @pytest.fixture
 def compiled(monkeypatch):
-    """The list of the configs that are compiled, not read."""
+    """The list of configs that are compiled instead of loaded."""
     calls, compile_study = [], compiler.compile_study
 
-    def noted(config, *others, **more):
+    def count_call(config, *others, **more):
         calls.append(config)
         return compile_study(config, *others, **more)
 
-    monkeypatch.setattr(compiler, "compile_study", noted)
+    monkeypatch.setattr(compiler, "compile_study", count_call)
     return calls
 
 

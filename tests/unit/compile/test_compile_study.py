@@ -1,4 +1,4 @@
-"""Planning: shared runs, chains, adjustments of a scale, published spreads, and mistakes in paper files."""
+"""Compile studies: shared runs, chains, adjustments of a scale, published spreads, and mistakes in papers."""
 
 import shutil
 import subprocess
@@ -17,9 +17,9 @@ from replicse.compile.jobs import list_jobs
 from replicse.compile.needs import absent
 from replicse.compile.study_record import describe_study
 from replicse.errors import BadInput
-from replicse.judge.csv_rows import table_rows
-from replicse.judge.measurements import Measurements
-from replicse.judge.tabulate import item_result
+from replicse.judge.report.csv_rows import table_rows
+from replicse.judge.values.measurements import Measurements
+from replicse.judge.verdicts.tabulate import item_result
 from replicse.spec.scales import load_scale
 
 CONFIG = {"scale": "micro", "papers": {"simcse": ["table3", "figure2"], "repro": ["table5"]}, "seeds": [0, 1]}
@@ -31,7 +31,7 @@ def plan_of(**changes):
 
 @pytest.fixture
 def workflow(tmp_path):
-    """A copy of the workflow's data that a test may break: the papers of CONFIG, and the record."""
+    """A copy of the workflow with the papers of CONFIG and the record, which a test may break."""
     for name in ("papers/simcse", "papers/repro", "record", "scales"):
         shutil.copytree(WORKFLOW / name, tmp_path / name)
     shutil.copy(WORKFLOW / "datasets.yaml", tmp_path)
@@ -101,7 +101,7 @@ def test_a_crossed_row_is_run_under_every_seed_on_every_backbone():
 
 
 def test_a_hub_encoder_is_read_from_a_folder_of_the_config(monkeypatch, tmp_path):
-    """Its numbers have the name of the folder; where that is absent, a run is refused and a page still planned."""
+    """The encoder is named by the folder; if the folder does not exist, only a run is refused."""
     monkeypatch.chdir(tmp_path)
     folders = {"sentence-transformers/all-MiniLM-L6-v2": "models/all-MiniLM-L6-v2"}
     plan = shipped_plan(scale="paper", papers={"reference": "all"}, folders=folders)
@@ -142,7 +142,7 @@ def test_planning_needs_no_torch():
     code = (
         "import sys; from pathlib import Path; from replicse.compile.compiler import compile_study;"
         "compile_study({'scale': 'paper', 'papers': {'simcse': 'all'}, 'seeds': [0]}, Path('workflow'));"
-        "import replicse.judge.verdict, replicse.judge.tabulate, replicse.judge.audit;"
+        "import replicse.judge.verdicts.verdict, replicse.judge.verdicts.tabulate, replicse.judge.audit.audit_papers;"
         "import replicse.cli; print({'torch', 'scipy', 'pandas', 'transformers'} & set(sys.modules))"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)

@@ -1,4 +1,4 @@
-"""Cost estimates by hand, and those that the documentation prints."""
+"""Cost estimates against manual calculations and published figures."""
 
 import pytest
 from cases import cases
@@ -98,7 +98,7 @@ def left_out(papers, **changes):
 
 
 def test_a_large_search_is_run_only_where_it_is_asked_for_by_name():
-    """Two tables of DiffCSE are 800 runs of their own, a third of the paper scale."""
+    """Two tables of DiffCSE need 800 runs, a third of the paper scale."""
     grids = ["diffcse/table12", "diffcse/table13"]
     assert left_out({"diffcse": "all"}) == grids
     assert left_out({"diffcse": ["table12", "table1"]}) == []
@@ -170,7 +170,7 @@ def test_gpu_memory_of_a_step_against_estimates_by_others_and_a_measured_peak():
 
 
 def test_the_weights_of_a_study_are_counted_in_bytes():
-    """Two checkpoints of 0.5 GB a selected run, one without selection, and one for each step of a trajectory."""
+    """A run has two checkpoints of 0.5 GB with selection, one without, and one for each step of a trajectory."""
     base = spec(init={"hub": "bert-base-uncased", "revision": "x"})
     weights = 4 * (12 * 12 * 768**2 + 50_265 * 768)
     assert saved_bytes(base, {}) == weights

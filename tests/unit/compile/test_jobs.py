@@ -9,7 +9,7 @@ from planned import shipped_plan
 from replicse.compile.jobs import list_jobs
 from replicse.registry.plugins import unit_of
 
-# Every stage, chains, augmentations that ask an encoder, and papers whose runs start from the hub.
+# All stages, chains, augmentations with an encoder, and runs that start from the hub.
 PAPERS = {
     "simcse": "all",
     "repro": "all",
@@ -64,7 +64,7 @@ def test_a_run_depends_on_the_code_of_what_its_spec_names(graph, plan):
 
 
 def test_the_settings_of_a_job_have_every_default_written_out(graph, plan):
-    """A default that changes then changes the specification, although the payload leaves it out."""
+    """A changed default then changes the specification, although the payload omits it."""
     for run, spec in plan.runs.items():
         (settings,) = json.loads(graph["train", run].text)["settings"]
         assert settings.keys() == {field.alias or name for name, field in type(spec).model_fields.items()}

@@ -1,4 +1,4 @@
-"""Papers of a workspace: what a scale changes in their runs, and which limits bind their searches."""
+"""Papers of a workspace: the adjustments of their runs and the limits of their searches."""
 
 import pytest
 import yaml
@@ -23,7 +23,7 @@ def write_scale(folder, **keys):
 
 @pytest.fixture
 def mine(workspace):
-    """A workspace with a paper `mine` whose recipe gives batch size and steps, and takes over the rest."""
+    """A workspace with a paper `mine` whose recipe sets batch size and steps and inherits the rest."""
     (workspace / "scales").mkdir()
     write_paper(workspace, "mine", {"table1": TABLE}, recipes={"own": OWN})
     return workspace
@@ -64,7 +64,7 @@ def test_a_row_of_an_own_table_is_kept_and_a_packaged_first_stage_is_adjusted(mi
 
 
 def test_searches_of_an_own_paper_are_run_completely_at_packaged_scales(mine):
-    """micro tries four learning rates, none of them this one, and two of all drawn jobs."""
+    """micro tries four other learning rates, and two jobs of a random search."""
     draw = {"jobs": 5, "domains": {"dropout.hidden": {"uniform": [0, 0.3]}}}
     searches = [{"grid": {"optimisation.learning_rate": [2e-2, 3e-2]}}, {"draw": draw}]
     rows = [{"id": f"s{place}", "encoder": {"use": "own", **each}} for place, each in enumerate(searches)]
@@ -105,7 +105,7 @@ def write_corpus(workspace, paper):
 
 
 def test_another_paper_changes_no_job_of_a_paper(mine):
-    """Every item knew the evaluation sets of all papers, so that a further set marked all tables as old."""
+    """Items once contained the evaluation sets of all papers, so a further set made all tables outdated."""
 
     def specifications():
         made = Specifications(study(paper="first"))
@@ -125,7 +125,7 @@ def test_another_paper_changes_no_job_of_a_paper(mine):
 
 
 def test_two_papers_may_have_corpora_of_one_name(mine):
-    """The template calls each `own`; the runs of the first paper keep their names when the second comes."""
+    """The template names each corpus `own`; a second paper does not change the ids of the first paper's runs."""
     write_paper(mine, "first", {"table1": TABLE}, recipes={"own": {**OWN, "corpus": "own"}})
     write_corpus(mine, "first")
     alone = study(paper="first")

@@ -1,4 +1,4 @@
-"""What jobs ask a scheduler for, and what Snakemake's own arithmetic makes of it for a group."""
+"""The resources that jobs request from a scheduler, and the sums that Snakemake requests for groups."""
 
 from types import SimpleNamespace
 
@@ -49,13 +49,13 @@ def paper():
 
 
 def ask(memory, time, attempt=1, **wildcards):
-    """Return the minutes and MB that Snakemake gets from the functions of a rule."""
+    """Return the minutes and MB that the functions of a rule give Snakemake."""
     named = Wildcards(fromdict=wildcards)
     return {"runtime": time(named, attempt), "mem_mb": memory(named, attempt), "gpu": 1}
 
 
 def ask_for_groups(study, profile, attempt=1):
-    """Return what Snakemake asks Slurm for: of each run with its evaluations, and of each evaluation by itself."""
+    """Return the requests of Snakemake to Slurm: for each run with its evaluations, and for each long evaluation."""
     jobs = resources.JobResources(study)
     settings = yaml.safe_load((WORKFLOW / "profiles" / profile / "config.yaml").read_text())
     limits = settings.get("resources", {})
@@ -82,7 +82,7 @@ def ask_for_groups(study, profile, attempt=1):
 
 @pytest.mark.parametrize(("profile", "attempt"), [("slurm", 1), ("slurm-gpu", 1), ("slurm-gpu", 3)])
 def test_no_allocation_of_the_paper_scale_asks_for_more_than_a_day(paper, profile, attempt):
-    """Before, each suite of hours was in the group of its run, and Snakemake asked for up to 153 hours."""
+    """Long suites were once in the group of their run, and Snakemake requested up to 153 hours."""
     groups, alone = ask_for_groups(paper, profile, attempt)
     assert len(groups) == len(paper.runs) > 1000
     assert max(each["runtime"] for each in groups + alone) <= 24 * 60

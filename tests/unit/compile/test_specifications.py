@@ -1,4 +1,4 @@
-"""Specifications of jobs: what changes them, what is compared with them, and the dates that Snakemake reads."""
+"""Specifications of jobs: their changes, the comparison with their copies, and the dates for Snakemake."""
 
 import json
 import os
@@ -116,7 +116,7 @@ def test_a_result_without_a_copy_is_older_than_its_specification(specifications,
 
 
 def test_a_change_reaches_everything_that_is_computed_from_it_and_goes_with_it(specifications, monkeypatch):
-    """A change that is taken back makes nothing run again."""
+    """After a change is reverted, no job runs again."""
     finish_all(specifications)
     changed = Specifications(specifications.study)
     code = changed.code_digest
@@ -178,7 +178,7 @@ def test_the_plan_of_an_item_is_the_same_after_a_specification(scale):
 
 
 def _same_cells(read, plan):
-    """Return whether cells are equal apart from the encoders that columns ask for, which a job need not know."""
+    """Return whether cells are equal apart from requests for encoders, which a job does not need."""
     for one, other in zip(read.planned, plan.planned, strict=True):
         assert one.id == other.id and one.jobs == other.jobs and one.seeds == other.seeds
         assert one.reported == other.reported and one.subtracted == other.subtracted

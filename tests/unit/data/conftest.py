@@ -1,4 +1,4 @@
-"""Files that the tests of data write."""
+"""Fixtures that write files for the tests of data."""
 
 import csv
 import json
@@ -11,7 +11,7 @@ from pyarrow import parquet
 
 @pytest.fixture
 def senteval(tmp_path):
-    """Return what writes a file, text or bytes, below the evaluation sets of the data root, and returns its path."""
+    """Return a function that writes a file below the evaluation datasets and returns its path."""
 
     def write(name, content):
         path = tmp_path / "SentEval" / "downstream" / name
@@ -24,7 +24,7 @@ def senteval(tmp_path):
 
 @pytest.fixture
 def cache(tmp_path, monkeypatch):
-    """An offline hub cache; the function returns the folder of a repository's commit, that of branch main."""
+    """Return a function that creates the folder of a commit in an offline hub cache, for branch main."""
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
 
@@ -40,7 +40,7 @@ def cache(tmp_path, monkeypatch):
 
 @pytest.fixture(params=["csv", "tsv", "jsonl", "parquet"])
 def table(request, tmp_path):
-    """Return what writes rows, mappings of one order of keys, as a table of each kind, and returns its path."""
+    """Return a function that writes dicts with equal keys as a table of each format and returns its path."""
 
     def write(rows):
         file = tmp_path / f"mine.{request.param}"

@@ -7,7 +7,7 @@ import pytest
 from cases import cases
 from hypothesis import given
 from hypothesis import strategies as st
-from papers.cropping.texts import chunks_of
+from papers.cropping.texts import split_chunks
 
 from replicse.data.corpora import read_corpus
 from replicse.errors import BadInput
@@ -27,7 +27,7 @@ def corpus(root, text, **spec):
 
 
 def test_lines_as_written_are_those_of_the_authors_loader(tmp_path):
-    """Blank lines were dropped and double spaces collapsed, so that 1,000,000 lines were fewer rows."""
+    """Skipped empty lines and collapsed spaces made 1,000,000 lines fewer rows."""
     datasets = pytest.importorskip("datasets")
     text = "first  line\n\n led and ended by spaces \n \none\u2028line\nlast"
     found = corpus(tmp_path, text, format="lines", as_written=True, rows=6)["text"]
@@ -122,7 +122,7 @@ def test_a_wrong_recipe_says_what_is_wrong(tmp_path, spec, message):
         read_corpus(tmp_path, spec)
 
 
-# Counts of shared/data/README.md.
+# The numbers of rows in shared/data/README.md.
 @cases
 def test_real_counts(real_data, spec, columns, rows):
     found = read_corpus(real_data, spec)
@@ -133,7 +133,7 @@ A, B, C, D = ("a" * 30, "b" * 40, "c" * 30, "d" * 35)
 
 
 def by_hand(text, sentences, shortest, longest):
-    """Return the chunks of a text as the code of Gonzalez-Marquez et al. makes them, a sentence at a time."""
+    """Return the chunks of a text like the code of Gonzalez-Marquez et al., sentence by sentence."""
     parts = text.split(".")
     chunks = []
     for start in range(len(parts) - (sentences - 1)):
@@ -151,7 +151,7 @@ def by_hand(text, sentences, shortest, longest):
 
 @given(st.text(alphabet="ab. ", max_size=120), st.integers(1, 3), st.integers(1, 6), st.integers(0, 12))
 def test_chunks_are_those_of_a_slow_loop(text, sentences, shortest, more):
-    assert chunks_of(text, sentences, shortest, shortest + more) == by_hand(
+    assert split_chunks(text, sentences, shortest, shortest + more) == by_hand(
         text, sentences, shortest, shortest + more
     )
 
@@ -167,7 +167,7 @@ def test_each_visit_draws_two_different_chunks_of_a_text_that_has_two(tmp_path):
     assert found == read_corpus(tmp_path, spec) != read_corpus(tmp_path, {**spec, "seed": 1})
     pairs = list(zip(found["anchor"], found["positive"], strict=True))
     chosen = [by_hand(texts[place], 2, 20, 50) for place in (0, 2)]
-    for place, chunks in enumerate(chosen):  # the text with one chunk is never there
+    for place, chunks in enumerate(chosen):  # A text with one chunk is never used.
         drawn = Counter(pairs[place::2])
         wanted = set(permutations(chunks, 2))
         assert set(drawn) == wanted and sum(drawn.values()) == 200

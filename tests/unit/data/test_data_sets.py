@@ -1,4 +1,4 @@
-"""Evaluation sets as they are recorded and checked: cut, replaced and placeholder files never become a score."""
+"""Record and check evaluation datasets: truncated and replaced files never become a score."""
 
 import gzip
 import shutil
@@ -47,7 +47,7 @@ def test_rows_and_sha256_of_the_sets_that_are_there_are_recorded(tmp_path, sente
 
 
 def test_the_papers_scale_runs_on_a_folder_of_evaluation_sets_alone(tmp_path):
-    """SentEval, which the hub has as one archive, is a folder there, and nothing else is read yet."""
+    """The hub has SentEval as an archive; here it is a folder, and nothing is read yet."""
     root = write_stsb(tmp_path / "data", {"dev": PAIRS})
     config = {"scale": "paper", "papers": {"repro": ["table2"]}, "seeds": [0]}
     plan = compile_study({**config, "data": {"source": "local", "root": str(root)}}, ROOT / "workflow")
@@ -73,7 +73,7 @@ def test_a_set_that_changed_behind_its_record_is_refused_where_it_is_read(
         file.write_text(file.read_text().replace("1.5", "2.5"))
     monkeypatch.setenv("REPLICSE_DATA", str(record))
     assert main(["evaluate", "--encoder", "none", "--suite", "sts-dev", "--out", "x.json"]) == 2
-    assert f"{file}: not the file that {record} recorded; put it back" in capsys.readouterr().err
+    assert f"{file} is not the file in {record}; put it back" in capsys.readouterr().err
 
 
 def test_the_real_sets_have_their_sizes_and_a_cut_one_is_named(real_data, tmp_path, capsys):
@@ -85,7 +85,7 @@ def test_the_real_sets_have_their_sizes_and_a_cut_one_is_named(real_data, tmp_pa
     benchmark.write_bytes(b"".join(whole.splitlines(keepends=True)[:50]))
     assert data(tmp_path, tmp_path / "data.json", SIZES) == 2
     error = capsys.readouterr().err
-    cut = f"{benchmark}: 50 rows of sts/STS-B/test; expected 1,379; put the file there as SentEval has it"
+    cut = f"{benchmark}: 50 rows of sts/STS-B/test; expected 1,379; replace it with SentEval's original file"
     assert cut in error
     words = ["evaluate", "--encoder", ".", "--suite", "sts", "--data", str(tmp_path), "--out", "x.json"]
     assert main(words) == 2 and cut in capsys.readouterr().err

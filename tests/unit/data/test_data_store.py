@@ -71,12 +71,12 @@ def test_no_texts_are_refused(tmp_path, tokenizer_file):
 def test_a_changed_or_missing_array_is_found(tmp_path, tokenizer_file, change):
     write_store(tmp_path, TEXTS, tokenizer_file, 8, SPEC)
     change(tmp_path / "tokens.npy")
-    with pytest.raises(BadInput, match=r"tokens\.npy: not the array that store\.json recorded"):
+    with pytest.raises(BadInput, match=r"tokens\.npy is not the array in store\.json"):
         open_store(tmp_path)
 
 
 def test_tokens_are_written_block_by_block_with_the_bytes_of_np_save(tmp_path):
-    """The tokens of 5.4 million rows, in memory at once, needed more than the 4 GB that a job is given."""
+    """The tokens of 5.4 million rows in memory at once needed more than a job's 4 GB."""
     drawn = np.random.default_rng(0)
     sizes = [[int(size) for size in drawn.integers(1, 9, 4)] for _ in range(6)]
     alive: list[weakref.ref] = []

@@ -10,7 +10,7 @@ from replicse.errors import BadInput
 
 @pytest.fixture
 def sts13(senteval):
-    """Return what writes the subsets of STS13, all alike."""
+    """Return a function that writes all subsets of STS13 with the same content."""
 
     def write(sentences, gold):
         for name in STS_SUBSETS["STS13"]:

@@ -54,15 +54,15 @@ def test_a_vocabulary_gives_bert_wordpieces(tmp_path):
 @pytest.mark.parametrize(
     ("made", "problem"),
     [
-        (lambda folder: tokenizer_from_vocabulary(vocabulary_file(folder, VOCABULARY * 2)), ':13: .* is there twice'),
+        (lambda folder: tokenizer_from_vocabulary(vocabulary_file(folder, VOCABULARY * 2)), ':13: .* occurs twice'),
         (lambda folder: tokenizer_from_vocabulary(vocabulary_file(folder, VOCABULARY[:5])), r"no line \[MASK\]"),
         (lambda folder: tokenizer_from_vocabulary(folder / "none.txt"), r"none\.txt: no such vocabulary"),
-        (lambda folder: load_tokenizer(folder / "none.json", 32), r"none\.json: no such file; name a tokenizer\.json"),
+        (lambda folder: load_tokenizer(folder / "none.json", 32), r"none\.json: no such file; specify a token"),
         (lambda folder: load_tokenizer(folder / "a.json", 32), r"a\.json: not a tokenizer\.json"),
         (lambda folder: load_tokenizer(folder / "good.json", 2), "max_length is 2; expected more than the 2 special"),
         (lambda folder: special_ids(Tokenizer(BPE())), r"neither \[PAD\] nor <pad>; it needs one as pad"),
-        (lambda folder: train_tokenizer("wordpiece", LINES, 20, True), r"size is 20, but wordpiece needs \d+"),
-        (lambda folder: train_tokenizer("byte-bpe", LINES, 260, True), "size is 260, but byte-bpe needs 261"),
+        (lambda folder: train_tokenizer("wordpiece", LINES, 20, True), r"size is 20, but wordpiece needs at least \d+"),
+        (lambda folder: train_tokenizer("byte-bpe", LINES, 260, True), "size is 260, but byte-bpe needs at least 261"),
     ],
 )  # fmt: skip
 def test_what_is_no_tokenizer_is_bad_input(tmp_path, made, problem):
@@ -110,7 +110,7 @@ def test_a_trained_byte_bpe_looks_like_roberta():
     assert tokenizer.encode("THE FOX").ids != tokenizer.encode("the fox").ids
     lower = train_tokenizer("byte-bpe", LINES, 300, lowercase=True)
     assert lower.encode("THE FOX").ids == lower.encode("the fox").ids
-    # The mask swallows the blank before it, not the one after it.
+    # The mask token includes the space before it, but not the space after it.
     assert tokenizer.encode("a <mask> b").tokens == ["<s>", "a", " <mask>", "Ġ", "b", "</s>"]
     assert tokenizer.encode("a <mask> b").ids[2] == 4
     assert set(tokenizer.encode("a", "b").type_ids) == {0}
@@ -125,7 +125,7 @@ def test_a_trained_byte_bpe_agrees_with_transformers(real_data, tmp_path):
     ours.model.save(str(tmp_path))
     vocabulary, merges = tmp_path / "vocab.json", tmp_path / "merges.txt"
     pairs = [tuple(line.split(" ")) for line in merges.read_text(encoding="utf-8").split("\n")[1:-1]]
-    mask = AddedToken("<mask>", lstrip=True, normalized=False)  # as in roberta-base's own tokenizer.json
+    mask = AddedToken("<mask>", lstrip=True, normalized=False)  # As in the tokenizer.json of roberta-base.
     reference = RobertaTokenizerFast(vocab=json.loads(vocabulary.read_text()), merges=pairs, mask_token=mask)
     texts = [*sentences, "a <mask> b", "<mask>", "  two  blanks "]
     assert [encoding.ids for encoding in ours.encode_batch(texts)] == reference(texts)["input_ids"]

@@ -48,7 +48,7 @@ def test_malformed_files_are_named(tmp_path, senteval, task, files, place):
 
 @cases
 def test_real_counts(real_data, task, counts):
-    """By class where a list is given. The blank lines are among them: 2 + 2 of CR, 1 + 2 of MPQA (methods 2.3)."""
+    """A list has the rows by class, including empty lines: 2 + 2 of CR, 1 + 2 of MPQA (methods 2.3)."""
     splits = load_transfer(real_data, task).splits
     assert splits.keys() == counts.keys()
     for name, split in splits.items():

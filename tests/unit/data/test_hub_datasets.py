@@ -1,4 +1,4 @@
-"""Corpora of the hub: read through `datasets` from the hub's cache, and equal to the same corpora from their files."""
+"""Corpora from the hub's cache, loaded with `datasets` and compared with their original files."""
 
 import gzip
 import json
@@ -27,7 +27,7 @@ PAPER = load_scale(ROOT / "workflow" / "scales" / "paper.yaml").pinned(load_lock
 
 @pytest.fixture
 def hub(cache, tmp_path, monkeypatch):
-    """An offline hub cache; the function puts rows of a data set into it, as one parquet or JSON-lines file."""
+    """Return a function that writes rows of a dataset to an offline hub cache, as parquet or JSON lines."""
     monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", str(tmp_path / "arrow"))
 
     def put(path, name, rows, revision=COMMIT, commit=COMMIT, card=None, **features):
@@ -47,7 +47,7 @@ def hub(cache, tmp_path, monkeypatch):
 
 
 def numbered(rows, names=LABELS):
-    """Return labelled pairs as the hub has them: the label a number, -1 where there is none."""
+    """Return labelled pairs like the hub: the label is a number, -1 without agreement."""
     return [
         {"premise": a, "hypothesis": b, "label": names.index(label) if label in names else -1}
         for a, b, label in rows
@@ -113,7 +113,7 @@ def test_the_rows_are_those_of_the_pinned_commit(hub, tmp_path):
         read_corpus(tmp_path, nli(parts=[part | {"revision": "e" * 40}]))
 
 
-# What a plan knows of them
+# Facts that a plan knows
 
 
 def test_the_pinned_commit_is_part_of_a_runs_name_and_licences_are_not():
@@ -134,7 +134,7 @@ def test_the_pinned_commit_is_part_of_a_runs_name_and_licences_are_not():
 
 
 def put_both_nli(hub, tmp_path, real_data, corpus):
-    """Put cut copies of SNLI and MultiNLI into the hub cache, at commit or branch, and below the data root."""
+    """Write truncated copies of SNLI and MultiNLI to the hub cache and below the data root."""
     files = ("nli/snli/snli_1.0_dev.jsonl", "nli/multinli/multinli_1.0_dev_matched.jsonl")
     names = ("plain_text/train-00000-of-00001.parquet", "data/train-00000-of-00001.parquet")
     card = "configs: [{config_name: plain_text, data_files: [{split: train, path: plain_text/train-*}]}]"
@@ -157,7 +157,7 @@ def put_both_nli(hub, tmp_path, real_data, corpus):
     ],
 )
 def test_nli_corpora_are_the_same(hub, tmp_path, real_data, name, recipe):
-    # Its expected rows are those of the full data.
+    # The expected rows are for the full data.
     plain = PAPER.corpora[name].plain()
     corpus = {key: entry for key, entry in plain.items() if key not in ("rows", "about", "sample")}
     files = put_both_nli(hub, tmp_path, real_data, corpus)

@@ -1,4 +1,4 @@
-"""Corpora of one's own: tables by their headings, what is refused with its line, and where they are named."""
+"""The user's own corpora: tables with headings, and errors with the line."""
 
 import csv
 import re
@@ -80,13 +80,13 @@ def test_a_cell_may_be_a_document_but_not_the_rest_of_the_file(tmp_path):
     assert read(file) == [[text.strip(), "1"]]
     file.write_text('a,b\n"' + "x" * LONGEST_CELL + "\n")
     with pytest.raises(
-        BadInput, match=r"a\.csv:2: a cell of more than 16,777,216 characters; close the quotes"
+        BadInput, match=r"a\.csv:2: a cell has more than 16,777,216 characters; close the quotes"
     ):
         read(file)
 
 
 def test_decimals_and_binary_text_of_parquet_are_numbers_and_text(tmp_path):
-    """What Spark, DuckDB or BigQuery export; every row was refused: "no text in sentence1 or score"."""
+    """Files that Spark, DuckDB or BigQuery export were refused: "no text in sentence1 or score"."""
     columns = {
         "a": pyarrow.array([b"One.", "Zwölf.".encode()], pyarrow.binary()),
         "b": pyarrow.array([Decimal("4.00"), Decimal("3.25")], pyarrow.decimal128(4, 2)),
@@ -99,9 +99,9 @@ def test_decimals_and_binary_text_of_parquet_are_numbers_and_text(tmp_path):
     assert read(tmp_path / "a.parquet") == [["One.", "4"], ["Zwölf.", "3.25"]]
     assert read(tmp_path / "a.parquet", "cb") == [["x", "4"], ["y", "3.25"]]
     problems = {
-        "b": ':1: "b" is 4.0, a number; expected a text; change the cell, or take the row out',
-        "d": ':2: "d" is no text in UTF-8',
-        "e": ":1: \"e\" is ['x'], a list; expected a text",
+        "b": ':1: "b" is 4.0, a number; expected a string; change the cell, or remove the row',
+        "d": ':2: "d" is not UTF-8 text',
+        "e": ":1: \"e\" is ['x'], a list; expected a string",
         "f": ':2: "f" is null',
     }
     for heading, problem in problems.items():
@@ -116,7 +116,7 @@ def test_decimals_and_binary_text_of_parquet_are_numbers_and_text(tmp_path):
 def test_a_file_of_another_program_is_refused_with_the_command_that_converts_it(
     tmp_path, monkeypatch, separator, encoding, declared
 ):
-    """The command of a file that begins with sep=; wrote one without its header."""
+    """The command for a file that begins with sep=; wrote a file without its header."""
     monkeypatch.chdir(tmp_path)
     decimal = ",5" if separator == ";" else ""
     first = f"sep={separator}\n" if declared else ""

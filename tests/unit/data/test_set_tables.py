@@ -1,4 +1,4 @@
-"""Evaluation sets of one's own: what is read of a table, and what is refused with its line."""
+"""The user's own evaluation datasets: how tables are loaded, and errors with the line."""
 
 import json
 import tracemalloc
@@ -55,15 +55,15 @@ def test_broken_pairs_are_refused_in_a_sentence(tmp_path, name, content, problem
     [
         (
             "a,b,s\nOne.,x,train\nTwo.,x,test\n",
-            r'a\.csv: every label to learn is "x"; a classifier needs two',
+            r'a\.csv: every training label is "x"; a classifier needs two labels',
         ),
-        ("a,b,s\nOne.,x,train\nTwo.,y,train\n", r"a\.csv: no row has the split test"),
-        ("a,b,s\nOne.,x,dev\nTwo.,y,test\n", r"a\.csv: no row has the split train"),
+        ("a,b,s\nOne.,x,train\nTwo.,y,train\n", r"a\.csv: no row has split test"),
+        ("a,b,s\nOne.,x,dev\nTwo.,y,test\n", r"a\.csv: no row has split train"),
         ("a,b,s\nOne.,x,train\nTwo.,y,trian\n", r'a\.csv:3: split is "trian"; did you mean "train"'),
         ("a,b,s\n1,x,train\n2,y,train\n3,z,test\n", r'no row of split train has the label "z" of split test'),
         (
             "a,b,s\n" + "".join(f"One.,{label},train\n" for label in range(501)) + "One.,1,test\n",
-            "501 labels to learn, at most 500 are classes",
+            "501 different training labels; expected at most 500 classes",
         ),
     ],
 )
@@ -92,14 +92,14 @@ def test_a_table_is_checked_row_by_row(tmp_path, kind):
     tracemalloc.stop()
     assert peak < 6_000_000
     missing = corpus_of({**corpus.plain(), "sample": {"rows": 60_001, "seed": 0}})
-    with pytest.raises(BadInput, match="corpus sample asks for 60001 rows of 60000"):
+    with pytest.raises(BadInput, match="is 60001, but there are 60000"):
         check_tables([missing], {})
 
 
 @settings(max_examples=30)
 @given(st.lists(st.lists(st.text(max_size=6), min_size=3, max_size=3), min_size=1, max_size=6))
 def test_a_table_is_read_whole_or_refused(tmp_path_factory, rows):
-    """Whatever stands in the cells of JSON lines: no row is dropped, and no empty text is kept."""
+    """Whatever the cells of JSON lines contain, no row is skipped and no empty text is kept."""
     file = tmp_path_factory.mktemp("set") / "mine.jsonl"
     file.write_text("".join(f"{json.dumps(dict(zip('abc', row, strict=True)))}\n" for row in rows))
     empty = [line for line, row in enumerate(rows, 1) if not all(cell.split() for cell in row[:2])]
@@ -107,7 +107,11 @@ def test_a_table_is_read_whole_or_refused(tmp_path_factory, rows):
         task = load_labelled("mine", set_of(file, **LABELS))
     except BadInput as error:
         single = len({" ".join(row[1].split()) for row in rows}) == 1
-        assert f"mine.jsonl:{empty[0]}: " in str(error) if empty else single and "every label" in str(error)
+        assert (
+            f"mine.jsonl:{empty[0]}: " in str(error)
+            if empty
+            else single and "every training label" in str(error)
+        )
     else:
         assert not empty
         assert task.splits["all"].first == tuple(" ".join(row[0].split()) for row in rows)

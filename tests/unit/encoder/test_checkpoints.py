@@ -10,7 +10,7 @@ from safetensors.torch import load_file, save_file
 from tiny_encoders import FAMILIES, batch_of, huggingface, mlp, padded, tiny
 
 from replicse.encoder.folders import record_folder
-from replicse.encoder.heads import stored_head
+from replicse.encoder.heads import load_head
 from replicse.encoder.opening import open_backbone
 from replicse.encoder.packed.checkpoints import load_packed
 from replicse.errors import BadInput
@@ -42,7 +42,7 @@ def test_a_saved_folder_comes_back_bit_for_bit_and_transformers_reads_it(family,
     loaded = load_packed(tmp_path / "out")
     assert loaded.config == encoder.config
     assert loaded.predicts_tokens and same_weights(loaded, encoder)
-    assert same_weights(stored_head(tmp_path / "out"), head)
+    assert same_weights(load_head(tmp_path / "out"), head)
     assert loaded.training and all(weight.requires_grad for weight in loaded.parameters())
     assert not list((tmp_path / "out").glob(".*"))
     encoder.eval()
@@ -69,14 +69,14 @@ def test_folders_of_transformers_are_read_with_their_pooler(family, tmp_path):
     theirs.save_pretrained(tmp_path)
     assert not open_backbone(tmp_path).predicts_tokens
     # The base model of a masked-LM model has no pooler, as in SimCSE; DistilBERT has none at all.
-    assert stored_head(tmp_path) is None
+    assert load_head(tmp_path) is None
     if family == "distilbert":
         return
     import transformers
 
     transformers.AutoModel.from_config(theirs.config).save_pretrained(tmp_path / "pooled")
     stored = load_file(tmp_path / "pooled" / "model.safetensors")
-    assert torch.equal(stored_head(tmp_path / "pooled").dense.weight, stored["pooler.dense.weight"])
+    assert torch.equal(load_head(tmp_path / "pooled").dense.weight, stored["pooler.dense.weight"])
 
 
 def rewritten(folder, rename=lambda name: name, file="model.safetensors", change=lambda value: value):
@@ -98,9 +98,9 @@ def test_every_usual_prefix_is_understood(prefix, tmp_path, tokenizer_file):
     (tmp_path / "config.json").write_text(json.dumps(config))
     rewritten(tmp_path, lambda name: prefix + name[5:] if name.startswith("bert.") else name)
     assert same_weights(open_backbone(tmp_path), encoder)
-    assert same_weights(stored_head(tmp_path), head)
+    assert same_weights(load_head(tmp_path), head)
     rewritten(tmp_path, lambda name: f"mlp.{name.partition('pooler.')[2]}" if "pooler." in name else name)
-    assert same_weights(stored_head(tmp_path), head), "the head of an unconverted SimCSE checkpoint"
+    assert same_weights(load_head(tmp_path), head), "the head of an unconverted SimCSE checkpoint"
 
 
 def test_half_precision_is_saved_and_read_as_fp32_and_a_folder_replaced(tmp_path, tokenizer_file):
@@ -137,7 +137,7 @@ def test_of_a_file_that_holds_several_models_only_the_encoder_is_taken(
     loaded = open_backbone(tmp_path)
     assert same_weights(loaded, encoder)
     assert not same_weights(loaded, discriminator)
-    assert stored_head(tmp_path) is None and not loaded.predicts_tokens
+    assert load_head(tmp_path) is None and not loaded.predicts_tokens
 
 
 def config(**changes):

@@ -107,7 +107,7 @@ def test_hidden_states_mean_the_same_in_both_engines(tmp_path, family, activatio
                 if first is not None and 0 in need.states:
                     embedded = found[0].states[0]
                     assert torch.equal(embedded[batch.first] if need.tokens else embedded, vector)
-        filled = [engine(batch.filled(0), ALL_TOKENS, vector).last for engine in (ours, theirs)]
+        filled = [engine(batch.fill(0), ALL_TOKENS, vector).last for engine in (ours, theirs)]
         real = batch.padded_mask.flatten()
         torch.testing.assert_close(filled[0][real], filled[1][real], rtol=1e-5, atol=1e-5)
         for only in (None, shortlist):

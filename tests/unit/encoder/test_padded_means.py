@@ -49,7 +49,7 @@ def test_the_mean_is_over_all_positions_of_the_length(folder, engine, lengths):
 
 
 def test_rows_are_joined_and_cut_with_their_padding():
-    one, other = (batch_of(lengths).filled(0, 12) for lengths in ((3, 12), (12, 12)))
+    one, other = (batch_of(lengths).fill(0, 12) for lengths in ((3, 12), (12, 12)))
     both = TokenBatch.concatenate([one, other])
     assert both.attention_mask.sum(1).tolist() == [3, 12, 12, 12] and both.longest == 12
     part = both.slice(0, 1)

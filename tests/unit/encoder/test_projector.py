@@ -9,7 +9,7 @@ from safetensors.torch import load_file
 from tiny_encoders import pooled_by, tiny
 from torch import nn
 
-from replicse.encoder.heads import Projector, make_head, stored_head
+from replicse.encoder.heads import Projector, load_head, make_head
 from replicse.encoder.sentence import SentenceEncoder
 from replicse.registry.encoders import ProjectorHead
 
@@ -87,7 +87,7 @@ def test_a_saved_projector_comes_back_with_its_statistics_which_are_those_of_the
     assert config["sentence_head"] == {"kind": "projector"}
     stored = load_file(tmp_path / "out" / "model.safetensors")
     assert "bert.projector.layers.4.running_var" in stored
-    head = stored_head(tmp_path / "out")
+    head = load_head(tmp_path / "out")
     assert isinstance(head, Projector) and head.settings == DEFAULT
     values = torch.randn(5, 32)
     assert torch.equal(head.eval()(values), projector.eval()(values))

@@ -30,7 +30,7 @@ def test_spearman_is_scipys(values, seed):
         ([], []),
         ([1.0], [2.0]),
         ([np.nan, 1.0], [1.0, 2.0]),
-        # Less their mean, three times 0.1 is not quite 0.
+        # The mean of three times 0.1 is not exactly 0.1.
         ([0.1, 0.1, 0.1], [0.0, 0.0, 1.0]),
         ([0.0, 0.0, 1.0], [0.1, 0.1, 0.1]),
     ],

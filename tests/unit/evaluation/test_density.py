@@ -1,4 +1,4 @@
-"""Cosine densities by rating group, against slow loops."""
+"""Densities of cosines by rating group, compared with slow loops."""
 
 import numpy as np
 import pytest

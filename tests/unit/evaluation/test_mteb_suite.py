@@ -1,4 +1,4 @@
-"""MTEB: miniatures without the library; with it tasks, result files, hub data, and agreement with our own STS."""
+"""MTEB: miniatures without the library, and tasks, result files and hub data with it."""
 
 import json
 import sys
@@ -32,7 +32,7 @@ from replicse.evaluation import mteb_library as library  # noqa: E402
 
 
 class Vectors(RandomVectors):
-    """Random vectors that count how often they are told to forget."""
+    """Random vectors that count how often they are cleared."""
 
     cleared = 0
 
@@ -73,7 +73,7 @@ def test_the_list_is_the_librarys_own_with_pinned_data():
 
 
 def count_characters(statistics):
-    """Return the characters of the texts of a task by the statistics of the library, each subset in its split."""
+    """Return the characters of the texts of a task from the library's statistics, by split."""
     inner = [
         count_characters(each)
         for name, each in statistics.items()
@@ -107,7 +107,7 @@ def test_fetch_loads_each_dataset_and_names_what_failed_at_the_end(monkeypatch):
 
 @pytest.fixture(scope="module")
 def found(world):
-    """Return numbers of random vectors, and the vectors that were asked."""
+    """Return random vectors, and the list of texts that were encoded."""
     vectors = Vectors(8)
     return suites.run_suites(world, vectors, ["mteb"], {"mteb": {"data": "miniature"}}), vectors
 
@@ -158,11 +158,11 @@ def test_a_hub_that_cannot_be_reached_is_told_once_before_any_task(world, monkey
         suite.evaluate(world, Vectors(8))
 
 
-# Miniatures beside the tasks of the library over the same rows
+# Compare miniatures with the library's tasks on the same rows.
 
 
 def columns_of(world, category):
-    """Return kind, main score and data of the library's task over the rows of a miniature."""
+    """Return category, main score and data of the library's task on the rows of a miniature."""
     from mteb import abstasks
     from mteb.abstasks.clustering_legacy import AbsTaskClusteringLegacy
     from mteb.abstasks.text.summarization import AbsTaskSummarization
@@ -206,7 +206,7 @@ def task_of(kind, category, main_score):
 
 
 def searched(world, category):
-    """Return the library's task over the captions."""
+    """Return the library's task on the captions."""
     queries, documents, relevant = captions(world)
     ranked = {
         f"q{number}": [f"d{(wanted[0] + step) % len(documents)}" for step in range(CANDIDATES)]
@@ -242,7 +242,7 @@ def test_a_miniature_has_the_main_score_of_the_library_over_its_rows(world, cate
 
 @pytest.fixture
 def encoder(tmp_path):
-    """Return the folder of an encoder, the sentences that its tokenizer knows, and a data root with STS-B."""
+    """Return the folder of an encoder, sentences that its tokenizer knows, and a data root with STS-B."""
     texts = [f"{word} {end}" for word in ("a", "man", "is", "playing") for end in ("guitar", "here")]
     train_tokenizer("wordpiece", texts, 97, lowercase=True).save(str(tmp_path / "tokenizer.json"))
     tiny().save(tmp_path / "runs" / "best", None, tmp_path / "tokenizer.json")
@@ -251,7 +251,7 @@ def encoder(tmp_path):
 
 
 def evaluated(folder, data, out, *tasks):
-    """Return the exit code of the verb."""
+    """Return the exit code of the command."""
     words = ["--suite", "mteb", "--options", json.dumps({"mteb": {"tasks": tasks, "data": "local"}})]
     return main(["evaluate", "--encoder", str(folder), *words, "--data", str(data), "--out", str(out)])
 
@@ -319,7 +319,7 @@ def test_texts_are_encoded_in_tf32_only_if_asked_on_a_gpu_that_has_it_and_the_re
         results = str(tmp_path / "results")
         numbers = suite.evaluate(root, OnDevice(8), ["STSBenchmark"], "local", results, "random", precision)
         assert numbers.get("precision") == expected
-        # A result of the other precision is not taken.
+        # A result of another precision is not used.
         assert seen[1:] == (
             [] if capability == (7, 5) else ["high" if expected else "highest"] * len(seen[1:])
         )

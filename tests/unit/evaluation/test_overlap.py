@@ -1,4 +1,4 @@
-"""Lexical overlap, by hand and against a slow loop."""
+"""Lexical overlap, compared with examples and a slow loop."""
 
 import pytest
 from hypothesis import given, settings

@@ -1,4 +1,4 @@
-"""Neighbours against sorting loops, ties and repetitions included."""
+"""Nearest neighbours compared with sorting loops, including ties and repetitions."""
 
 import gzip
 

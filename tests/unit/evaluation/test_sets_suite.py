@@ -1,4 +1,4 @@
-"""Evaluation sets of one's own: correlations as scipy has them, the probe of the transfer tasks, what is undefined."""
+"""The user's own evaluation datasets: correlations compared with scipy, the probe, undefined scores."""
 
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from replicse.evaluation import sets, sts, suites, transfer
 from replicse.files import sha256_of
 from replicse.registry.sets import EvaluationSet
 
-# Two vectors at an angle have its cosine: sentence "0.5" lies so that its cosine to "one" is 0.5.
+# The vector of the sentence "0.5" has cosine 0.5 with the vector of "one".
 ONE = "one"
 
 
@@ -25,7 +25,7 @@ def at(cosine):
 
 
 class Angles:
-    """The unit vector whose cosine to that of "one" a sentence names."""
+    """Return the unit vector whose cosine with the vector of "one" is the number in the sentence."""
 
     def __call__(self, sentences):
         return np.array([at(1.0 if text == ONE else float(text)) for text in sentences], dtype=np.float64)
@@ -35,7 +35,7 @@ class Angles:
 
 
 def written(file, rows):
-    """Write pairs of "one" and a cosine, with their scores and subsets; return the set."""
+    """Write pairs of "one" and a cosine, with scores and subsets; return the dataset."""
     file.write_text(
         "".join(["a,b,c,d\n", *(f"{ONE},{cosine},{score},{part}\n" for cosine, score, part in rows)])
     )
@@ -149,7 +149,7 @@ def test_pairs_are_encoded_in_blocks(tmp_path, monkeypatch):
 
 
 def test_post_processing_is_fitted_on_each_set_by_itself(tmp_path):
-    """Whitening on the target once would have made a number depend on which other sets a table has."""
+    """Whitening on all datasets at once would make a score depend on the other datasets."""
     asked = []
 
     class Focused(Angles):

@@ -51,7 +51,7 @@ def reference(subsets, vectors):
 
 
 def scores(found):
-    """Return what `reference` computes too."""
+    """Return the scores that `reference` computes too."""
     return {key: value for key, value in found.items() if key not in ("low", "high")}
 
 
@@ -62,7 +62,7 @@ def test_the_test_suite_has_seven_tasks_in_three_aggregations_and_their_average(
     for task in STS_TASKS:
         assert scores(found[task]) == pytest.approx(reference(DATA[task, "test"], vectors))
     for name, key in (("avg", "all"), ("avg-mean", "mean"), ("avg-wmean", "wmean")):
-        # The official code averages what it prints (methods 2.2), so the mean of unrounded scores is another number.
+        # The official code averages printed scores (methods 2.2), so the mean of unrounded scores differs.
         unrounded = np.mean([found[task][key] for task in STS_TASKS])
         assert found[name] == pytest.approx(np.mean([float(f"{found[task][key]:.2f}") for task in STS_TASKS]))
         assert found[name] != pytest.approx(unrounded) and abs(found[name] - unrounded) <= 0.005

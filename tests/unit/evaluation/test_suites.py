@@ -1,4 +1,4 @@
-"""Running suites together, and the registry as the truth of what each of them yields."""
+"""Run several suites together, and compare their results with the registry's list of metrics."""
 
 import json
 from dataclasses import replace
@@ -23,7 +23,7 @@ from replicse.spec.papers import Sets
 
 
 class One:
-    """A suite that asks for two sentences and takes options."""
+    """A suite that uses two sentences and has options."""
 
     @staticmethod
     def sentences(root, tasks=None, fails=False):
@@ -75,14 +75,14 @@ def test_a_job_gives_a_suite_the_options_that_it_has_over_those_of_a_person(made
     assert suites.suite("one", {"tasks": ["STS13"]}, context)[1] == {"tasks": ("STS14", "STS15")}
 
 
-# What suites yield
+# Metrics of suites
 
 
 HEAD = torch.zeros(5)
 
 
 class Trained(RandomVectors):
-    """Vectors of a neural network of six parameters, and five of a masked-LM head."""
+    """Vectors of a neural network with six parameters, and five in a masked-LM head."""
 
     backbone = SimpleNamespace(
         parameters=lambda: [torch.zeros(2, 3), HEAD], token_head_parameters=lambda: [HEAD]
@@ -90,7 +90,7 @@ class Trained(RandomVectors):
 
 
 def leaves(node, path=""):
-    """Yield path and value of every number, None and text; lists are curves of figures, not metrics."""
+    """Yield path and value of every number, None and string; lists are curves of figures, not metrics."""
     if isinstance(node, dict):
         for key, entry in node.items():
             yield from leaves(entry, f"{path}/{key}" if path else key)
@@ -144,7 +144,7 @@ def test_every_path_that_a_suite_yields_is_known_to_the_registry(yielded):
 
 
 def test_every_path_of_the_registry_is_yielded(yielded):
-    # Variants are of a transformer: tests of their own.
+    # The variants have separate tests, because they need a transformer.
     others = ("data/", "variants/")
     exact = {path for path in known_paths() if "*" not in path and not path.startswith(others)}
     assert sorted(exact - yielded.keys()) == []

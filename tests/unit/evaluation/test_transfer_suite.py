@@ -1,4 +1,4 @@
-"""Transfer tasks: batched training against the one-by-one twin, and the protocol around it."""
+"""Transfer tasks: batched training compared with training one by one, and the protocol."""
 
 from pathlib import Path
 
@@ -26,7 +26,7 @@ SMALL = {
 
 
 def problem(rows, dimensions, classes, seed=0):
-    """Overlapping clusters in float64, so that rounding decides no comparison."""
+    """Return overlapping clusters in float64, so that rounding does not affect comparisons."""
     generator = np.random.default_rng(seed)
     labels = generator.integers(0, classes, rows)
     centres = generator.normal(size=(classes, dimensions))
@@ -63,7 +63,7 @@ def test_each_protocol_equals_one_by_one(name):
 @pytest.mark.parametrize("bundle_bytes", [1, linear_probe.BUNDLE_BYTES])
 @pytest.mark.parametrize("name", SMALL)
 def test_fits_of_different_size_are_those_trained_alone(name, bundle_bytes, monkeypatch):
-    """Numbers of steps, short last minibatches, row sets and L2 values all differ between the fits."""
+    """The fits differ in number of steps, last minibatch, rows and L2 values."""
     monkeypatch.setattr(linear_probe, "BUNDLE_BYTES", bundle_bytes)
     vectors, labels = problem(80, 4, 3)
     order = np.random.default_rng(5).permutation(80)
@@ -90,7 +90,7 @@ def test_fits_of_different_size_are_those_trained_alone(name, bundle_bytes, monk
 @pytest.mark.parametrize(
     ("scores", "setting", "count", "best"),
     [
-        # Misses are counted in all, not in a row.
+        # All misses are counted, not only consecutive ones.
         ([0.5, 0.4, 0.6, 0.6, 0.7, 0.1, 0.9], SMALL["adam"], 6, 0.7),
         # The last round begins after 200 passes.
         (np.linspace(0, 1, 1000), transfer.SETTINGS["test"], 51, np.linspace(0, 1, 1000)[50]),
@@ -111,7 +111,7 @@ def test_training_ends_after_so_many_checks(monkeypatch, scores, setting, count,
 
 
 def made_up_task(name, rows=40):
-    """A task of the right shape, separable by the first number of `vectors_for`."""
+    """Return a task of the right shape, separable by the first number of `vectors_for`."""
     labels = np.arange(rows) % 2
 
     def split(part, count):
@@ -125,7 +125,7 @@ def made_up_task(name, rows=40):
 
 @pytest.fixture
 def made_up(monkeypatch):
-    """All seven tasks small; the vectors give the label away."""
+    """Return small versions of all seven tasks; the vectors reveal the label."""
     monkeypatch.setattr(transfer, "load_transfer", lambda root, name: made_up_task(name))
     monkeypatch.setitem(transfer.SETTINGS, "fast", SMALL["adam"])
     tasks = [made_up_task(name) for name in TRANSFER_TASKS]

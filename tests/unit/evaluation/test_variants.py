@@ -1,4 +1,4 @@
-"""One encoder under many evaluations: each variant against the plain way of reading or scoring it."""
+"""Evaluation variants of an encoder, each compared with a plain computation."""
 
 import numpy as np
 import pytest
@@ -35,7 +35,7 @@ def found(world, folder):
 
 @pytest.fixture(scope="module")
 def seen(world, folder):
-    """Return how many rows go through the encoder for everything that needs no second pass."""
+    """Return how many rows are encoded for all variants that need no second pass."""
     encoder, rows = SentenceEncoder.open(folder, "cls"), []
     encoder.backbone.register_forward_pre_hook(lambda _, inputs: rows.append(inputs[0].rows))
     again = ("length", "weights", "all", "padding", "mean-with", "in-a")
@@ -74,7 +74,7 @@ def test_a_template_is_that_of_an_encoder_that_reads_it_and_aggregations_those_o
 
 
 def plainly(folder, sentences, attended):
-    """Return states (rows, tokens, hidden) of one padded batch by `transformers`, and its mask."""
+    """Return the states (rows, tokens, hidden) of a padded batch by `transformers`, and its mask."""
     from transformers import AutoModel, AutoTokenizer
 
     model = AutoModel.from_pretrained(folder).eval()
@@ -102,7 +102,7 @@ def test_padding_is_that_of_transformers_in_sentevals_batches(world, folder, var
 
 
 def test_an_encoder_in_bf16_computes_its_products_in_fp32_and_keeps_their_roundings(world, folder):
-    """Where a CPU has no instructions for bf16 its own products take 60 times as long."""
+    """A CPU without instructions for bf16 would take 60 times as long."""
 
     class Kinds(TorchFunctionMode):
         def __torch_function__(self, function, types, args=(), kwargs=None):
@@ -131,5 +131,5 @@ def test_half_precision_moves_a_score_a_little_and_scores_in_bf16_tie():
 def test_what_has_no_variants_says_why(world):
     found = variants.evaluate(world, RandomVectors(3))
     assert found["mean"]["avg"] is None and "no transformer" in found["failures"]["mean/avg"]
-    with pytest.raises(BadInput, match='"pearsn" is no variant of an evaluation; did you mean "pearson"'):
+    with pytest.raises(BadInput, match='"pearsn" is not a variant of an evaluation; did you mean "pearson"'):
         run_suites(world, RandomVectors(3), ["variants"], {"variants": {"variants": ["pearsn"]}})

@@ -2,14 +2,15 @@
 
 import math
 import statistics
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from planned import WORKFLOW
 
-from replicse.judge.adjudicate import gap_noise, outcome
-from replicse.judge.table import CellResult
+from replicse.judge.adjudication.adjudicate import explain_gap, gap_noise, outcome
+from replicse.judge.verdicts.table import CellResult
 from replicse.spec.counterparts import counterparts
 from replicse.spec.papers import load_papers
 from replicse.spec.printed import Reported
@@ -71,3 +72,20 @@ def test_noise_of_a_gap_is_that_of_its_two_sides(ours, reported, other, noise):
     found = gap_noise(cell, other)
     sd = statistics.stdev(ours) if len(ours) > 1 else 0.0
     assert found == (None if noise is None else pytest.approx(noise(sd)))
+
+
+def cell_of(values, reported="80.0"):
+    names = {"row": "r", "column": "c", "metric": "spearman", "protocol": "as-described"}
+    by_seed = [{"seed": seed, "value": value} for seed, value in enumerate(values)]
+    return CellResult(**names, values=by_seed, reported=printed(reported))
+
+
+def test_an_effect_is_the_variant_less_the_text_and_a_gap_the_printed_number_less_the_other():
+    item = SimpleNamespace(item="simcse/table1", comparable=True)
+    base, variant = cell_of([70.0, 71.0, 72.0]), cell_of([73.0, 74.5, 74.5])
+    found = explain_gap(item, base, variant, None, printed("70.0"))
+    assert (found.described, found.ours, found.by_seed) == (71.0, 74.0, (3.0, 3.5, 2.5))
+    half = 4.302652730 * 0.5 / math.sqrt(3)
+    assert (found.effect, found.low, found.high) == pytest.approx((3.0, 3 - half, 3 + half))
+    assert (found.gap, found.share, found.share_low) == pytest.approx((10.0, 0.3, (3 - half) / 10))
+    assert explain_gap(item, base, variant, None, None).gap == pytest.approx(9.0), "80 less ours"

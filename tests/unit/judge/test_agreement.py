@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replicse.judge.agreement import BestRow, best_row, rank_agreement, row_differences
-from replicse.judge.statistics import Paired, p_of_mean, pair_by_seed, paired_difference
+from replicse.judge.statistics.agreement import BestRow, best_row, rank_agreement, row_differences
+from replicse.judge.statistics.intervals import Paired, p_of_mean, pair_by_seed, paired_difference
 
 REPORTED = {"none": 82.5, "crop": 77.8, "deletion": 75.9, "mlm": 62.2}
 

@@ -8,7 +8,7 @@ from planned import WORKFLOW, shipped_audit
 from replicse.data.sts import load_sts
 from replicse.data.transfer import load_transfer
 from replicse.files import read_rows
-from replicse.judge.audit import audit, audit_plan
+from replicse.judge.audit.audit_papers import audit, audit_plan
 from replicse.spec.datasets import load_datasets
 
 DATASETS = load_datasets(WORKFLOW)

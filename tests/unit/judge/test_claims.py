@@ -12,12 +12,12 @@ from made_up import write_scores
 from planned import shipped_plan
 from scipy import stats
 
-from replicse.judge.claim_outcomes import judge_claim
-from replicse.judge.claims import judge_claims, study_claims
-from replicse.judge.measurements import Measurements
-from replicse.judge.multiplicity import count_significant
-from replicse.judge.readings import Reading
-from replicse.judge.study import results_of
+from replicse.judge.claims.claim_outcomes import judge_claim
+from replicse.judge.claims.judge_claims import judge_claims, study_claims
+from replicse.judge.report.judge_study import results_of
+from replicse.judge.statistics.multiplicity import count_significant
+from replicse.judge.values.measurements import Measurements
+from replicse.judge.values.readings import Reading
 from replicse.spec.claims import Claim, Relation, contradictions, load_claims
 from replicse.spec.expression import Expression
 
@@ -70,7 +70,7 @@ def test_sides_made_of_several_cells(text, values, value, half):
     side = Expression(text)
     by_name = dict(zip("abcdefgh", values, strict=False))
     assert side(by_name) == pytest.approx(value)
-    assert side.room(by_name, dict.fromkeys(by_name, 0.05)) == pytest.approx(half, rel=2e-3)
+    assert side.rounding_error(by_name, dict.fromkeys(by_name, 0.05)) == pytest.approx(half, rel=2e-3)
 
 
 def peaked(row, seed):

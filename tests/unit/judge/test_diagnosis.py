@@ -6,8 +6,8 @@ import pytest
 
 from replicse.checked import read_yaml
 from replicse.cli import diagnose as verb
-from replicse.judge.diagnosis import diagnose, standing_of
-from replicse.judge.published import PublishedCell, SeedSpread
+from replicse.judge.adjudication.diagnosis import diagnose, standing_of
+from replicse.judge.adjudication.published import PublishedCell, SeedSpread
 from replicse.spec.causes import Cause, Measured, load_causes
 from replicse.spec.printed import Reported
 from replicse.workspace import packaged

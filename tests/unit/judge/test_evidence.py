@@ -11,9 +11,9 @@ from places import ROOT
 
 from replicse.cli import main
 from replicse.compile.compiler import compile_study
-from replicse.judge.evidence import needed_of_cell, power_lines, printed_form
-from replicse.judge.measurements import Measurements
-from replicse.judge.study import results_of
+from replicse.judge.report.judge_study import results_of
+from replicse.judge.values.measurements import Measurements
+from replicse.judge.verdicts.evidence import needed_of_cell, power_lines, printed_form
 from replicse.spec.printed import Reported
 
 WORKFLOW = ROOT / "workflow"

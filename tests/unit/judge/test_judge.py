@@ -12,12 +12,12 @@ from replicse.cli import main, why
 from replicse.compile.compiler import compile_study
 from replicse.compile.item_plan import plan_item
 from replicse.files import read_json, read_rows, write_json
-from replicse.judge import study
-from replicse.judge.audit import NOT_AUDITED, audit, audit_plan, findings_on
-from replicse.judge.csv_rows import TIDY
-from replicse.judge.measurements import Measurements
-from replicse.judge.study import judge_study, read_results
-from replicse.judge.tabulate import item_result
+from replicse.judge.audit.audit_papers import NOT_AUDITED, audit, audit_plan, findings_on
+from replicse.judge.report import judge_study as study
+from replicse.judge.report.csv_rows import TIDY
+from replicse.judge.report.judge_study import judge_study, read_results
+from replicse.judge.values.measurements import Measurements
+from replicse.judge.verdicts.tabulate import item_result
 
 CONFIG = {
     "scale": "compact",

@@ -10,7 +10,7 @@ import replicse
 from replicse.compile.specifications import hash_code
 from replicse.errors import BadInput
 from replicse.files import write_json
-from replicse.judge.csv_rows import TIDY
+from replicse.judge.report.csv_rows import TIDY
 from replicse.provenance.source import SourceCode
 
 READ = "sts-dev/STS-B/all"

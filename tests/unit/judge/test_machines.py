@@ -9,12 +9,12 @@ from made_up import RECIPE, made_plan, write_evaluation, write_paper
 
 from replicse.compile.item_plan import plan_item
 from replicse.files import read_json, write_json
-from replicse.judge.csv_rows import table_rows, tidy_rows
-from replicse.judge.document import judged_item
-from replicse.judge.machines import describe_mixture, machine_of, recorded_machines
-from replicse.judge.measurements import Measurements
-from replicse.judge.story import cell_story, find_cell
-from replicse.judge.tabulate import item_result
+from replicse.judge.report.build_report import judged_item
+from replicse.judge.report.csv_rows import table_rows, tidy_rows
+from replicse.judge.report.explain_cell import cell_story, find_cell
+from replicse.judge.values.machines import describe_mixture, machine_of, recorded_machines
+from replicse.judge.values.measurements import Measurements
+from replicse.judge.verdicts.tabulate import item_result
 from replicse.provenance.record import computed
 from replicse.runtime.machine import hardware
 from replicse.show.content.tables import grid_of, remarks

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from scipy.stats import spearmanr
 
 from replicse.errors import BadInput
-from replicse.judge.evaluation import check_pairs
-from replicse.judge.pairs import pack_pairs, unpack_side
+from replicse.judge.values.evaluation_files import check_pairs
+from replicse.judge.values.pairs import pack_pairs, unpack_side
 
 GENERATOR = np.random.default_rng(3)
 GOLD = np.round(GENERATOR.uniform(0, 5, 200), 1)

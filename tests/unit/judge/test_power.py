@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.special import fdtr, stdtrit
 
-from replicse.judge.power import power, seeds_for, smallest_gap
-from replicse.judge.statistics import order_statistic_interval
+from replicse.judge.statistics.intervals import order_statistic_interval
+from replicse.judge.statistics.power import power, seeds_for, smallest_gap
 from replicse.spec.printed import Spread
 
 DRAWS = 20_000

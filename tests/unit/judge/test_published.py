@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from replicse.judge.published import SeedSpread, published_cell
+from replicse.judge.adjudication.published import SeedSpread, published_cell
 from replicse.spec.papers import load_papers
 from replicse.workspace import packaged
 

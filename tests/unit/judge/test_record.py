@@ -8,15 +8,15 @@ import pytest
 from recorded import DIFFCSE, UNSUP, made_record, measurements_of, seeds_of, shipped_papers
 from scipy import stats
 
-from replicse.judge.claims import study_claims
-from replicse.judge.diagnosis import diagnose
-from replicse.judge.multiplicity import adjust_verdicts
-from replicse.judge.published import published_cell
-from replicse.judge.record_cells import others_of, record_results, welch_interval
-from replicse.judge.record_claims import RecordNumbers
-from replicse.judge.record_diagnosis import add_record, recorded_cell
-from replicse.judge.record_summary import record_summary
-from replicse.judge.verdict import judge
+from replicse.judge.adjudication.diagnosis import diagnose
+from replicse.judge.adjudication.published import published_cell
+from replicse.judge.adjudication.record_diagnosis import add_record, recorded_cell
+from replicse.judge.claims.judge_claims import study_claims
+from replicse.judge.claims.record_claims import RecordNumbers
+from replicse.judge.report.record_summary import record_summary
+from replicse.judge.statistics.multiplicity import adjust_verdicts
+from replicse.judge.verdicts.record_cells import others_of, record_results, welch_interval
+from replicse.judge.verdicts.verdict import judge
 from replicse.spec.printed import Reported, Spread
 
 FIVE = ("74.99", "76.40", "75.09", "74.98", "75.30")

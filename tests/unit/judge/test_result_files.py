@@ -9,8 +9,8 @@ from cases import cases
 
 from replicse.cli import main
 from replicse.errors import BadInput
-from replicse.judge.result_differences import compare_results
-from replicse.judge.result_files import read_results
+from replicse.judge.values.result_differences import compare_results
+from replicse.judge.values.result_files import read_results
 
 SEVEN = (68.4, 82.41, 74.38, 80.91, 78.56, 76.85, 72.23)
 STS = {f"STS{12 + n}": {"all": {"spearman": {"all": SEVEN[n] / 100, "wmean": 0.5}}} for n in range(5)}

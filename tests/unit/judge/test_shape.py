@@ -3,8 +3,8 @@
 import pytest
 from golden import example_report as example
 
-from replicse.judge.document import report
-from replicse.judge.shape import column_values, shapes
+from replicse.judge.report.build_report import report
+from replicse.judge.statistics.shape import column_values, shapes
 from replicse.show.pages.shape import shape_sheet
 
 PRINTED = {

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from replicse.evaluation import bootstrap
-from replicse.judge import statistics as study
+from replicse.judge.statistics import intervals as study
 from replicse.spec.printed import Spread
 
 

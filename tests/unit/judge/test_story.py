@@ -4,10 +4,10 @@ import pytest
 from planned import shipped_plan
 
 from replicse.compile.item_plan import plan_item
-from replicse.judge.judgements import Finding, JudgedClaim
-from replicse.judge.measurements import Measurements
-from replicse.judge.story import cell_story, find_cell
-from replicse.judge.tabulate import item_result
+from replicse.judge.report.explain_cell import cell_story, find_cell
+from replicse.judge.report.judgements import Finding, JudgedClaim
+from replicse.judge.values.measurements import Measurements
+from replicse.judge.verdicts.tabulate import item_result
 
 CONFIG = {
     "scale": "paper",

@@ -14,10 +14,10 @@ from places import ROOT
 from replicse.compile.item_plan import plan_item
 from replicse.compile.job_states import JobStates
 from replicse.errors import BadInput
-from replicse.judge.csv_rows import TIDY, tidy_rows
-from replicse.judge.measurements import Measurements
-from replicse.judge.pairs import pack_pairs
-from replicse.judge.tabulate import item_result
+from replicse.judge.report.csv_rows import TIDY, tidy_rows
+from replicse.judge.values.measurements import Measurements
+from replicse.judge.values.pairs import pack_pairs
+from replicse.judge.verdicts.tabulate import item_result
 
 PATH = "sts/STS12/all"
 PLAIN = {"id": "r", "encoder": {"use": "plain"}}

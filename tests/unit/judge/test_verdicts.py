@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from replicse.judge.multiplicity import adjust_verdicts
-from replicse.judge.statistics import spreads_disagree
-from replicse.judge.table import ItemResult, Verdict
-from replicse.judge.verdict import judge
+from replicse.judge.statistics.intervals import spreads_disagree
+from replicse.judge.statistics.multiplicity import adjust_verdicts
+from replicse.judge.verdicts.table import ItemResult, Verdict
+from replicse.judge.verdicts.verdict import judge
 from replicse.spec.printed import Reported, Spread
 
 T_975 = {1: 12.706204736, 2: 4.302652730, 3: 3.182446305, 4: 2.776445105, 9: 2.262157163}

@@ -1,4 +1,4 @@
-"""Loss terms against slow loops written from the formulas."""
+"""Loss terms compared with slow loops of their formulas."""
 
 import math
 from types import SimpleNamespace
@@ -18,12 +18,12 @@ from replicse.registry.terms import Term
 
 
 def specs_of(*specs):
-    """Return checked parameters of terms."""
+    """Validate parameters of terms."""
     return [TypeAdapter(Term).validate_python(spec) for spec in specs]
 
 
 def term_of(**spec):
-    """Return the term of a checked spec."""
+    """Create a term from its parameters."""
     return make_term(*specs_of(spec))
 
 
@@ -37,7 +37,7 @@ def step_of(views):
 
 
 def slow_infonce(views, temperature, alpha, cosine):
-    """SimCSE Eq. 1, 5 and 8, one exponential at a time; alpha weighs the instance's own hard negative."""
+    """Compute SimCSE Eq. 1, 5 and 8 in loops; alpha weights the hard negative of the same instance."""
 
     def similarity(a, b):
         lengths = math.sqrt(sum(float(x) ** 2 for x in a) * sum(float(y) ** 2 for y in b)) if cosine else 1
@@ -102,7 +102,7 @@ SPECIAL = SpecialIds(pad=0, unk=1, cls=2, sep=3, mask=4)
 
 
 class Table:
-    """A backbone whose states are a table's rows, whatever stands around a token."""
+    """A backbone whose hidden states are rows of a table and do not depend on other tokens."""
 
     special, vocabulary, predicts_tokens = SPECIAL, 100, True
 

@@ -1,4 +1,4 @@
-"""Similarities of every term under autocast: loss and gradients are those of fp32."""
+"""Loss and gradients of all terms under autocast are equal to fp32."""
 
 from types import SimpleNamespace
 
@@ -27,14 +27,14 @@ SPECS = [
 
 
 def views(count, seed=0):
-    """Return vectors of which those of a row are alike, as in training."""
+    """Return views with similar vectors in each row, as in training."""
     draw = torch.Generator().manual_seed(seed)
     row = torch.randn(ROWS, WIDTH, generator=draw)
     return [row + 0.5 * torch.randn(ROWS, WIDTH, generator=draw) for _ in range(count)]
 
 
 def measured(spec, dtype):
-    """Return the loss of a term and its gradients, under autocast to a type or, for None, without it."""
+    """Return the loss of a term and its gradients, under autocast to a dtype or, for None, without autocast."""
     leaves = [view.requires_grad_() for view in views(3)]
     model = SimpleNamespace(width=WIDTH, momentum_vectors=lambda *_: views(1, 9)[0])
     column = SimpleNamespace(tokens=torch.zeros(1))
@@ -45,7 +45,7 @@ def measured(spec, dtype):
     else:
         term.prepare(model)
     with torch.autocast("cpu", dtype, enabled=dtype is not None):
-        # The second step of the queue has something to compare with.
+        # The queue is empty in the first step.
         loss = [term(step) for _ in range(2 if isinstance(term, MomentumQueue) else 1)][-1]
     loss.backward()
     return loss.detach(), [leaf.grad for leaf in leaves if leaf.grad is not None]
@@ -70,5 +70,5 @@ def test_listmle_ranks_by_cosines_that_half_precision_would_round_to_ties():
         taught = cosines(first, second)
         term = ListMLE(TermParameters.of({"term": "listmle", "teachers": TEACHERS}, "a test"))
         student = torch.tensor([[3.0, 2.0, 1.0]])
-        losses = {float(term.compared(student, taught, torch.Generator().manual_seed(n))) for n in range(9)}
+        losses = {float(term.compare(student, taught, torch.Generator().manual_seed(n))) for n in range(9)}
     assert len(losses) == 1

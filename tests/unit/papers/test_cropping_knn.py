@@ -57,7 +57,7 @@ def test_accuracy_is_that_of_a_slow_vote(tmp_path, texts):
 def test_classes_are_dropped_and_cut_at_a_mark(tmp_path, texts):
     _, names = texts
     (one,) = of_table(until=".", drop=["b"]).values()
-    kept, classes = knn.classified(tmp_path, one)
+    kept, classes = knn.load_classified(tmp_path, one)
     assert set(classes) == {"a"} and len(kept) == sum(name != "b" for name in names)
 
 

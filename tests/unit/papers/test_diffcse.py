@@ -153,7 +153,7 @@ def test_the_loss_is_that_of_the_padded_loop(tmp_path, family):
 def test_every_position_is_rewritten_and_the_first_put_back(tmp_path):
     term, model = prepared(tmp_path)
     column = sentences("bert", 0)
-    edited = term.edited(step_of(model, [column, column]))
+    edited = term.edit_sentences(step_of(model, [column, column]))
     both = TokenBatch.concatenate([column, column])
     assert torch.equal(edited.labels, (edited.batch.tokens != both.tokens).long())
     assert (edited.batch.tokens[both.first] == 2).all() and not edited.labels[both.first].any()
@@ -164,7 +164,7 @@ def test_every_position_is_rewritten_and_the_first_put_back(tmp_path):
     assert not torch.equal(*edited.batch.tokens.chunk(2)), "each copy is masked on its own"
 
     only, _ = prepared(tmp_path, places="masked")
-    edited = only.edited(step_of(model, [column, column]))
+    edited = only.edit_sentences(step_of(model, [column, column]))
     assert not edited.labels[untouched].any() and edited.labels.any()
 
 
@@ -285,7 +285,7 @@ def test_the_original_is_predicted_where_it_was_masked_or_everywhere(tmp_path, n
     rtd, _ = prepared(tmp_path, ratio=0.4)
     if name == "corrective-lm":
         rtd.generator = term.generator
-        read, places = rtd.edited(step_of(model, columns)).batch, range(len(batch.tokens))
+        read, places = rtd.edit_sentences(step_of(model, columns)).batch, range(len(batch.tokens))
     _, discriminator = reference_models(tmp_path, term, model, "bert")
     ids, mask = pad_rows(rows_of(read), 0)
     with torch.no_grad():

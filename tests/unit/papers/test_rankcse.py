@@ -117,10 +117,10 @@ def test_rankings_are_their_loops(rows, diagonal, shares, epsilon):
 def test_listmle_of_equal_scores_is_the_logarithm_of_a_factorial_and_never_nan():
     """Every order of n equal scores is as likely as any other: minus log(1/n!)."""
     loss = ListMLE(parameters(term="listmle", teachers=TEACHERS))
-    rows = loss.compared(torch.ones(3, 6).double(), torch.rand(3, 6).double(), torch.Generator())
+    rows = loss.compare(torch.ones(3, 6).double(), torch.rand(3, 6).double(), torch.Generator())
     torch.testing.assert_close(rows, torch.full((3,), math.log(720)).double())
     student = torch.tensor([[500.0, -500.0, 0.0]], requires_grad=True)
-    loss.compared(student, torch.tensor([[2.0, 1.0, 0.0]]), torch.Generator()).sum().backward()
+    loss.compare(student, torch.tensor([[2.0, 1.0, 0.0]]), torch.Generator()).sum().backward()
     assert student.grad.isfinite().all()
 
 
@@ -128,7 +128,7 @@ def test_ties_of_the_teachers_are_in_random_order():
     loss = ListMLE(parameters(term="listmle", teachers=TEACHERS))
     generator = torch.Generator().manual_seed(1)
     found = [
-        float(loss.compared(torch.tensor([[0.0, 1.0]]), torch.zeros(1, 2), generator)) for _ in range(400)
+        float(loss.compare(torch.tensor([[0.0, 1.0]]), torch.zeros(1, 2), generator)) for _ in range(400)
     ]
     assert {round(value, 5) for value in found} == {
         round(math.log(1 + math.exp(-1)), 5), round(math.log(1 + math.e), 5)

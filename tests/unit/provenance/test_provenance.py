@@ -1,4 +1,4 @@
-"""Provenance: a digest of code that only code which is used changes, and facts gathered without torch."""
+"""Provenance: digests of code that change only with used code, and facts collected without torch."""
 
 import os
 import re
@@ -26,7 +26,7 @@ CODE = (
 
 
 def digest(root, code=CODE, **files):
-    """Return the digest of a package of one folder that holds this code and these files."""
+    """Return the digest of a package in one folder with this code and these files."""
     folder = root / "replicse" / "part"
     folder.mkdir(parents=True, exist_ok=True)
     for home in (folder.parent, folder):
@@ -73,15 +73,15 @@ def test_a_data_file_and_a_name_are_part_of_it_and_other_folders_are_not(tmp_pat
 
 @pytest.fixture(scope="module")
 def runs():
-    """The runs of all papers at the micro scale, by id."""
+    """Return the runs of all papers at the micro scale, by id."""
     return compile_study({"scale": "micro", "papers": "all", "seeds": [0]}, ROOT / "workflow").runs
 
 
 @pytest.fixture(scope="module")
 def package(tmp_path_factory):
-    """A copy of the package whose files tests change and put back, and a file that keeps what was parsed.
+    """Return a copy of the package for changes of its files, and a cache of parsed files.
 
-    Beside it is the folder `papers` with their methods.
+    The folder `papers` with the methods is next to the copy.
     """
     root = tmp_path_factory.mktemp("source")
     data = shutil.ignore_patterns("__pycache__", "tables", "*.yaml", "*.csv", "*.md")
@@ -92,7 +92,7 @@ def package(tmp_path_factory):
 
 @contextmanager
 def changed_file(path, old, new):
-    """Put one text in the place of another, or at the end, while the block runs."""
+    """Replace a text by another, or append the text, during the block."""
     text = path.read_text(encoding="utf-8") if path.exists() else None
     assert old in (text or "")
     path.write_text(text.replace(old, new, 1) if old else f"{text or ''}\n{new}\n", encoding="utf-8")
@@ -101,7 +101,7 @@ def changed_file(path, old, new):
 
 
 def digests(runs, package):
-    """Return the digest of each run, as its rule has it."""
+    """Return the digest of each run as its rule computes it."""
     methods = {f"papers.{folder.name}": folder for folder in (package[0].parent / "papers").iterdir()}
     source = SourceCode(package[0], cache=package[1], plugins=methods)
     codes = {
@@ -122,7 +122,7 @@ def terms(spec):
 
 
 def changed_by(names):
-    """Return what says whether a run uses one of some augmentations."""
+    """Return a function that says whether a run uses one of some augmentations."""
     return lambda spec: any(
         view.augment and view.augment.name in names for source in spec.sources for view in source.views
     )
@@ -161,17 +161,17 @@ class HingeParameters(TwoViews):
     [
         ("objective/hinge.py", "", "UNUSED = 1", nothing),
         ("objective/infonce.py", "", "UNUSED = 1", of_infonce),
-        # A paper's method is one unit, whose parameters are in another module.
+        # A paper's method is one unit; its parameters are in another module.
         ("../papers/diffcse/edits.py", "", "UNUSED = 1", of_diffcse),
         ("../papers/rankcse/method.py", "clamped: bool = False", "clamped: bool = True", of_rankcse),
         ("objective/terms.py", "", "UNUSED = 1", everything),
-        # What the registry gives a job is in the settings of its specification, but for what it computes.
+        # Parameters of the registry are in the job's specification, except code that computes something.
         ("registry/terms.py", "", NEW_TERM, nothing),
         ("registry/terms.py", "temperature: Positive = 0.05", "temperature: Positive = 0.1", nothing),
         ("registry/procedures.py", "return 1.0", "return 2.0", everything),
         ("registry/suites.py", '"model": Suite(', '"size": Suite(', nothing),
         ("augment/words.py", "", "UNUSED = 1", changed_by(["crop", "deletion", "delete-one-word"])),
-        # Imported inside of a function.
+        # Imported inside a function.
         ("encoder/packed/checkpoints.py", "", "UNUSED = 1", everything),
         ("evaluation/sts.py", "", "UNUSED = 1", everything),
         ("evaluation/transfer.py", "", "UNUSED = 1", nothing),
@@ -182,7 +182,7 @@ class HingeParameters(TwoViews):
     ids=lambda value: value if isinstance(value, str) and value.endswith((".py", ".yaml")) else "",
 )
 def test_a_change_of_code_runs_those_again_that_use_it(runs, package, before, file, old, new, used):
-    """A constant in a new file once planned every training again: at the paper's scale 484 hours."""
+    """A constant in a new file once re-ran every training: 484 hours at the paper's scale."""
     with changed_file(package[0] / file, old, new):
         after = digests(runs, package)
     changed = {run for run in runs if before[run] != after[run]}
@@ -191,7 +191,7 @@ def test_a_change_of_code_runs_those_again_that_use_it(runs, package, before, fi
 
 
 def test_no_import_is_out_of_sight_of_the_graph():
-    """Relative ones and those of `import replicse...` would be."""
+    """Relative imports and `import replicse...` would be missed."""
     out_of_sight = re.compile(r"^\s*(from \.|import replicse)", re.MULTILINE)
     assert not [
         file for file in PACKAGE.rglob("*.py") if out_of_sight.search(file.read_text(encoding="utf-8"))
@@ -223,7 +223,9 @@ def test_the_record_says_processor_threads_and_build_without_importing_torch(mon
     assert written["numerics"]["settings"]["OMP_NUM_THREADS"] == "3"
     assert "TORCH_HOME" not in written["numerics"]["settings"]
     built = written["numerics"]["torch_build"]["__version__"]
-    assert built.split("+")[0] == written["versions"]["torch"].split("+")[0]  # a local part names the build
+    assert (
+        built.split("+")[0] == written["versions"]["torch"].split("+")[0]
+    )  # the local part is the build
     assert {"nltk", "zuko", "safetensors", "huggingface_hub"} <= set(written["versions"])
     assert 1 <= written["hardware"]["cores_allowed"] <= written["hardware"]["cores"]
     question = "import sys; from replicse.provenance.record import provenance as p; p(); print('torch' in sys.modules)"
@@ -232,7 +234,7 @@ def test_the_record_says_processor_threads_and_build_without_importing_torch(mon
 
 
 def test_a_checkout_is_dirty_by_what_can_change_a_number_only(tmp_path, monkeypatch):
-    """A study that was kept, or a README, does not keep the next study from being kept; a new module does."""
+    """A committed study or a README does not make the next study dirty; a new module does."""
     for name in ("src/replicse/provenance/record.py", "workflow/rules/a.smk", "README.md"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("a = 1\n")
@@ -265,7 +267,7 @@ def test_data_edited_in_place_with_its_date_put_back_is_read_again(tmp_path):
     file.write_text("5.0\ta cat\ta cat\n", encoding="utf-8")
     facts, before = file.stat(), source.contents_digest(tmp_path, [file], cache)
     assert source.contents_digest(tmp_path, [file], cache) == before
-    time.sleep(0.02)  # beyond the tick of the clock of a file system
+    time.sleep(0.02)  # Longer than the resolution of a file system's clock.
     file.write_text("0.0\ta cat\ta cat\n", encoding="utf-8")
     os.utime(file, ns=(facts.st_atime_ns, facts.st_mtime_ns))
     assert source.contents_digest(tmp_path, [file], cache) != before

@@ -1,4 +1,4 @@
-"""Plug-ins: what a workspace's files and installed packages bring is read as what is built in, and goes with them."""
+"""Plug-ins of workspaces and packages work like built-in entries."""
 
 import json
 import sys
@@ -135,7 +135,7 @@ def test_torch_stays_out_of_a_plan():
 
 def test_a_name_that_no_plugin_in_use_brings_is_refused_with_where_plugins_are_listed():
     with pytest.raises(
-        BadInput, match=r'"windowing"; known: .*; a plug-in\S+ own is known if plugins in config\.yaml'
+        BadInput, match=r'"windowing"; known: .*; names of a plug-in are known if plugins in config\.yaml'
     ):
         augmentation_of({"name": "windowing"})
 
@@ -153,7 +153,7 @@ def reverse(lines, *, seed):
 """
     from replicse.augment import augment
     from replicse.evaluation.suites import run_suites
-    from replicse.judge.evaluation import check_evaluation
+    from replicse.judge.values.evaluation_files import check_evaluation
 
     use_plugins([written("mine.py", text + SUITE)])
     assert augment(["ab", "cd"], {"name": "reverse"}) == ["ba", "dc"]
@@ -271,7 +271,7 @@ def test_a_paper_of_the_workspace_brings_its_method_and_nobody_names_it():
         assert SourceCode(plugins=plugin_places()).digest(unit) == before
         written("papers/mine/losses.py", imports + loss.replace("3.0", "4.0"))
         assert SourceCode(plugins=plugin_places()).digest(unit) != before
-        use_plugins([])  # a changed file beside method.py is read again too
+        use_plugins([])  # a changed file next to method.py is imported again too
         assert make_term(TermParameters.known()["near"](term="near"))(None) == 4.0
         written("papers/mine/method.py", "x = 1 / 0\n")
         with pytest.raises(BadInput, match=r"method.py:1: ZeroDivisionError: division by zero; fix it$"):
@@ -298,7 +298,9 @@ def test_a_package_brings_what_its_entry_point_names(tmp_path, monkeypatch):
     (record,) = provenance()["plugins"]
     assert (record["name"], record["version"]) == ("replicse.plugins:near", "1.2")
     use_plugins([])
-    assert "near" not in TermParameters.known() and "nearlib" in sys.modules  # which is of this Python
+    assert (
+        "near" not in TermParameters.known() and "nearlib" in sys.modules
+    )  # an installed package stays imported
 
 
 def test_a_suite_may_write_a_file_per_example_in_the_folder_of_a_job(tmp_path, monkeypatch):

@@ -1,4 +1,4 @@
-"""Specs: names that depend on what changes a number and on nothing else."""
+"""Ids of runs depend only on values that change numbers."""
 
 from pathlib import Path
 
@@ -36,7 +36,7 @@ def test_one_name_of_each_kind_is_frozen():
 
 
 MASK = {"pooling": "mask", "template": "a {text} is {mask}."}
-# Each change of a run gives it a name of its own.
+# Each change of a run changes its id.
 CHANGES = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))["changes"]
 
 

@@ -1,4 +1,4 @@
-"""Devices of jobs: each takes the least used GPU, which is free again when its process ends."""
+"""Devices of jobs: each job uses the least used GPU, which is free when its process ends."""
 
 import subprocess
 import sys
@@ -46,7 +46,7 @@ def test_each_job_takes_the_device_that_the_fewest_jobs_use(start):
 
 
 def test_processes_of_one_run_see_a_gpu_each_and_say_when_they_share(tmp_path, monkeypatch):
-    """NCCL refuses two processes on one device."""
+    """NCCL does not support two processes on one device."""
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     seen = []
     for rank in range(3):
@@ -67,7 +67,7 @@ def test_a_run_of_several_processes_begins_with_the_least_used_devices(start, tm
 
 @pytest.mark.parametrize("name", ["cud", "cuda:99", "cpu:x"])
 def test_a_device_that_is_not_there_is_named(name):
-    """`--device cuda` without a GPU ended in a traceback."""
+    """`--device cuda` without a GPU raised a traceback."""
     with pytest.raises(BadInput, match=f'device "{name}" cannot be used'):
         device_for(name)
     assert device_for("cpu").type == "cpu"

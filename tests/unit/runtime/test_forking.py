@@ -1,4 +1,4 @@
-"""One process that forks for all jobs of a small study: as plain processes to all who look on, or not at all."""
+"""The job server, which forks the jobs of a small study with the same results as plain processes."""
 
 import os
 import socket
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.skipif(
     not hasattr(os, "pidfd_open"), reason="servers need Linux's process descriptors"
 )
 
-# A server with nothing imported before, whose jobs do what their first word says.
+# A server without imports, whose jobs execute their first argument.
 MADE_UP = """
 import os, sys, time, types
 from replicse.cli import job_server as server
@@ -43,7 +43,7 @@ server.serve(int(sys.argv[1]), int(sys.argv[2]), sys.argv[3])
 
 @contextmanager
 def served(home):
-    """A server of made-up jobs: its address and its process; its parent is another process that can be ended."""
+    """A server of test jobs: its address and process; its parent is another process that can be ended."""
     parent = subprocess.Popen(["sleep", "60"])
     folder = home / "server"
     folder.mkdir()
@@ -52,7 +52,7 @@ def served(home):
         listener.bind(address)
         listener.listen()
         words = [sys.executable, "-c", MADE_UP, str(listener.fileno()), str(parent.pid), address]
-        # Jobs' outputs are pipes: what Python has read of a file's did not fit them ("Illegal seek").
+        # Outputs of jobs are pipes: Python's buffered position in a file failed ("Illegal seek").
         with (home / "said").open("w") as out:
             process = subprocess.Popen(words, pass_fds=[listener.fileno()], stdout=out)
     yield address, process, parent
@@ -75,7 +75,7 @@ def server(tmp_path):
 
 
 def client(address, *words, folder=None, **environment):
-    """Start a job's process as a rule does; a plain one would say `plain`."""
+    """Start a job's process like a rule does; a plain process would print `plain`."""
     code = (
         "import os, sys; from replicse.runtime.forking import delegate; code = delegate(sys.argv[1], sys.argv[2:]);"
         + ("print('plain' if code is None else ''); sys.exit(code or 0)")
@@ -88,7 +88,7 @@ def client(address, *words, folder=None, **environment):
 
 
 def gone(process):
-    """Return whether a process has ended, or waits as a zombie for whoever inherited it."""
+    """Return whether a process has ended, or is a zombie."""
     stat = Path(f"/proc/{process}/stat")
     return not stat.exists() or stat.read_text().rpartition(")")[2].split()[0] == "Z"
 
@@ -103,7 +103,7 @@ def test_a_job_has_its_clients_folder_environment_output_exit_code_and_what_its_
 
 
 def sleeping(address, note):
-    """Start a job that sleeps; return its client and its process once it runs."""
+    """Start a job that sleeps; return its client and its process when it runs."""
     job = client(address, "sleep", str(note))
     until(lambda: note.exists() and note.read_text())
     return job, int(note.read_text())
@@ -133,7 +133,7 @@ def test_a_job_whose_client_is_killed_ends_and_others_run_beside_it(shared, tmp_
 def test_a_killed_server_takes_its_jobs_with_it_and_their_clients_say_so(server, tmp_path):
     job, process = sleeping(server[0], tmp_path / "pid")
     server[1].kill()
-    assert "has ended; run it again" in job.communicate()[1]
+    assert "ended without an exit code; run it again" in job.communicate()[1]
     assert job.returncode == 1
     until(lambda: gone(process))
 
@@ -145,7 +145,7 @@ def test_a_server_finishes_its_jobs_and_ends_after_its_parent(server, tmp_path):
     parent.wait()
     time.sleep(0.2)
     assert process.poll() is None, "it has a job"
-    # A request that comes with the end of the parent ends it no worse.
+    # A request at the same time as the end of the parent is not a problem.
     with socket.socket(socket.AF_UNIX) as late:
         late.connect(address)
         job.kill()

@@ -1,4 +1,4 @@
-"""Ctrl-C that is pressed twice, as a process of its own."""
+"""Ctrl-C pressed twice, in a separate process."""
 
 import os
 import signal
@@ -26,7 +26,7 @@ except KeyboardInterrupt:
 
 
 def test_only_the_first_of_two_presses_interrupts_and_the_second_leaves_the_end_alone():
-    """The second press ended a cleaning-up in a traceback."""
+    """The second Ctrl-C interrupted the clean-up with a traceback."""
     with subprocess.Popen([sys.executable, "-c", CODE], text=True, stdout=-1, stderr=-1) as process:
         assert process.stdout.readline() == "begun\n"
         process.send_signal(signal.SIGINT)
@@ -46,10 +46,13 @@ def test_a_job_that_waits_for_the_server_is_interrupted_in_one_sentence(tmp_path
         listener.bind(os.path.relpath(tmp_path / ADDRESS))
         listener.listen()
         words = [sys.executable, "-m", "replicse", "job", "data.json"]
-        with subprocess.Popen(words, cwd=tmp_path, text=True, stderr=-1) as job, listener.accept()[0]:
-            for _ in range(3):
-                job.send_signal(number)
-            errors = job.communicate(timeout=120)[1]
+        with subprocess.Popen(words, cwd=tmp_path, text=True, stderr=-1) as job:
+            # The connection may hold the pipe, which the job sends to the server.
+            with listener.accept()[0]:
+                for _ in range(3):
+                    job.send_signal(number)
+                job.wait(timeout=120)
+            errors = job.stderr.read()
     assert (job.returncode, errors) == (130, "replicse job data.json: interrupted; start it again\n")
 
 

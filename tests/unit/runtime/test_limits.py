@@ -1,4 +1,4 @@
-"""What Snakemake needs of a machine, said in a sentence before it starts."""
+"""Snakemake's requirements of a machine are checked before it starts."""
 
 import os
 import resource
@@ -12,7 +12,7 @@ from replicse.runtime.limits import check_cache_folder, raise_file_limit
 
 
 def test_a_cache_that_cannot_be_made_is_named_with_the_variable_to_set(tmp_path):
-    """Snakemake ended in a traceback of FileNotFoundError."""
+    """Snakemake failed with a traceback of FileNotFoundError."""
     (tmp_path / "file").touch()
     with pytest.raises(BadInput, match=rf"{tmp_path}/file/cache: Not a directory.*set XDG_CACHE_HOME"):
         check_cache_folder({"XDG_CACHE_HOME": f"{tmp_path}/file/cache"})
@@ -38,12 +38,12 @@ def test_a_low_limit_of_open_files_is_raised(monkeypatch, limits, to):
 
 def test_a_machine_that_allows_few_open_files_is_refused(monkeypatch):
     monkeypatch.setattr(resource, "getrlimit", lambda _: (8, 32))
-    with pytest.raises(BadInput, match="may open 32 files, but a study needs 256; raise ulimit -n"):
+    with pytest.raises(BadInput, match="may open 32 files, but a study needs 256; increase ulimit -n"):
         raise_file_limit(256)
 
 
 def test_without_any_environment_jobs_find_the_programs_of_the_system():
-    """Snakemake looked for `which` and ended in a traceback."""
+    """Snakemake looked for `which` and failed with a traceback."""
     assert job_environment(Path("workflow"), {})["PATH"].endswith(os.defpath)
     own = job_environment(Path("workflow"), {"PATH": "/own"})["PATH"]
     assert own.endswith(":/own") and os.defpath not in own

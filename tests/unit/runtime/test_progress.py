@@ -1,4 +1,4 @@
-"""What a job tells of its progress: a live line, a line a minute, a heartbeat that ends with it."""
+"""Progress of a job: a line on a terminal, log lines, and a heartbeat that ends with the job."""
 
 import io
 import os
@@ -14,7 +14,7 @@ from replicse.runtime import progress
 
 @pytest.fixture
 def job_log(tmp_path, monkeypatch):
-    """Let the output of this process go into a log, as that of a job does; return the log's path."""
+    """Redirect the output of this process to a log, like a job's; return the path of the log."""
     path = tmp_path / "train" / "run-s0.1.log"
     path.parent.mkdir()
     with path.open("w") as stream:
@@ -69,3 +69,24 @@ def test_a_terminal_gets_one_live_line(monkeypatch):
     first, second = terminal.getvalue().split("\r")
     assert "step 1 of 2" in first and second.endswith("step 2 of 2, loss 0.5, 100 sentences/s, 0 s left\n")
     assert terminal.getvalue().count("\n") == 1
+
+
+def test_an_encoding_shows_its_part_and_the_time_left_on_a_terminal(monkeypatch):
+    clock = iter([0.0, 1.0, 10.0, 20.0])
+
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setattr(progress.time, "monotonic", lambda: next(clock))
+    batches = [[[1]], [[1, 2], [3, 4]], [[1, 2, 3, 4, 5]]]
+    assert list(progress.follow_encoding(batches, 10)) == batches
+    first, second = terminal.getvalue().split("\r")
+    assert first.endswith("encoded 50%, 10 s left") and second.endswith("encoded 100%, 0 s left\n")
+
+
+def test_an_encoding_in_a_job_shows_nothing(capsys):
+    assert list(progress.follow_encoding([[[1]]], 1)) == [[[1]]]
+    assert capsys.readouterr().err == ""

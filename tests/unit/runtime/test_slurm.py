@@ -1,4 +1,4 @@
-"""Jobs that a killed study left with Slurm, which programs of this file play."""
+"""Jobs that a killed study left with Slurm, which scripts in this file simulate."""
 
 import subprocess
 import sys
@@ -31,7 +31,7 @@ def cluster(tmp_path, monkeypatch):
 
 @pytest.fixture
 def folder(tmp_path):
-    """The folder of a study that has submitted jobs; its name has a space."""
+    """The folder of a study that has submitted jobs; its name contains a space."""
     folder = tmp_path / "my study"
     (folder / slurm.LOGS).mkdir(parents=True)
     return folder
@@ -72,7 +72,7 @@ def test_a_cluster_that_does_not_answer_is_told_of_folders_that_submitted(
     assert locks.free(tmp_path) == [] and not (cluster / "asked").exists()
     (cluster / "away").touch()
     (sentence,) = locks.free(folder)
-    assert sentence.startswith("Slurm was not asked for jobs")
+    assert sentence.startswith("jobs that a killed study left may still run")
     monkeypatch.setenv("PATH", str(folder))
     (sentence,) = locks.free(folder)
     assert "squeue" in sentence

@@ -4,9 +4,9 @@ import pytest
 from golden import example_report as example
 from places import ROOT, workflow_script
 
-from replicse.judge.document import report
+from replicse.judge.report.build_report import report
 from replicse.show.figures import draw
-from replicse.show.pages.causes import causes_page
+from replicse.show.pages.causes import causes_page, measured_sheet
 from replicse.spec.causes import Cause, Measured
 
 CAUSE = Cause.of(
@@ -57,6 +57,14 @@ def test_the_page_is_in_the_report_of_a_study_of_causes_alone():
     )
     assert none is None
     assert page.title == "Why can't I reproduce SimCSE?" and len(page.sheets[0].rows) == 15
+
+
+def test_causes_and_variants_are_named_in_words():
+    rows = measured_sheet([EXACT, PAIRED], "", {"one": "Another pooling"}).rows
+    assert [row[:2] for row in rows] == [
+        ("Another pooling", "mean of the last layer over the tokens"),
+        ("Another pooling", "no gather"),
+    ]
 
 
 @pytest.mark.parametrize("kind", ["readings", "effects"])

@@ -7,7 +7,7 @@ from cases import cases
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from replicse.judge.table import CellResult, Verdict
+from replicse.judge.verdicts.table import CellResult, Verdict
 from replicse.show.content.cells import MEANINGS, SYMBOLS, show
 from replicse.show.content.numbers import rounded, rounding_of
 from replicse.spec.printed import Reported, parse_number

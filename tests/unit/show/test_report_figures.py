@@ -15,6 +15,7 @@ from replicse.show import figures
 from replicse.show.canvas import INK
 from replicse.show.content.records import as_csv, records_of
 from replicse.show.figures import draw, frame
+from replicse.show.looks import BLACK, method_looks
 
 # By kind of figure, the example that is drawn so.
 DRAWN = {
@@ -224,12 +225,42 @@ def test_panels_on_their_own_scales_say_so_within_their_height():
     assert not any(one.overlaps(other) for one, other in itertools.combinations(labels, 2))
 
 
-def test_effects_keep_away_from_the_ends_of_their_axis():
-    values = {"a": -9.0, "b": 0.5, "c": 25.0}
+def effects_drawn(values):
     records = [
         {"group": "STS", "row": row, "value": value, "low": None, "high": None}
         for row, value in values.items()
     ]
     (axes,) = figures.effect_plot(frame(records)).axes
+    return axes
+
+
+def test_effects_keep_away_from_the_ends_of_their_axis():
+    values = {"a": -9.0, "b": 0.5, "c": 15.0}
+    axes = effects_drawn(values)
     places = axes.transData.transform([(value, 0) for value in values.values()])[:, 0]
     assert min(places) > axes.bbox.x0 + 5 and max(places) < axes.bbox.x1 - 5
+
+
+def test_an_effect_far_beyond_the_others_is_an_arrow_with_its_number():
+    """On a symmetric logarithmic axis 16.6 points were narrower than 7.3."""
+    axes = effects_drawn({"a": -16.6, "b": 4.0, "c": 2.0})
+    assert axes.get_xscale() == "linear"
+    assert [text.get_text() for text in axes.texts] == ["\N{MINUS SIGN}16.6"]
+    assert -5 < axes.get_xlim()[0] < -4, "as wide as the largest of the others"
+
+
+def test_methods_that_are_not_listed_take_unused_colours_and_never_black():
+    looks = method_looks(["SimCSE", *(f"made up {number}" for number in range(5))])
+    colours = [look["color"] for look in looks.values()]
+    assert len(set(colours)) == 6 and BLACK not in colours
+
+
+def test_the_density_of_a_collapsed_encoder_is_a_spike():
+    """All cosines of micro are in the highest bins, which once were a slope over the whole axis."""
+    records = [
+        {"encoder": "e", "group": "0-1", "cosine": place / 50 - 0.99, "density": 50.0 * (place == 99)}
+        for place in range(100)
+    ]
+    (axes,) = figures.density(frame(records)).axes
+    low, high = axes.get_xlim()
+    assert high - low > 0.2

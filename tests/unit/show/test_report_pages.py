@@ -11,9 +11,9 @@ from verbs import run
 from replicse.cli import job
 from replicse.errors import BadInput
 from replicse.files import read_json, write_json
-from replicse.judge.document import judged_item, report
-from replicse.judge.judgements import Finding, JudgedClaim, Judgements
-from replicse.judge.report import Report
+from replicse.judge.report.build_report import judged_item, report
+from replicse.judge.report.judgements import Finding, JudgedClaim, Judgements
+from replicse.judge.report.report_types import Report
 from replicse.show.content.contents import Surroundings
 from replicse.show.content.sheets import verdict_counts
 from replicse.show.document import whole_document

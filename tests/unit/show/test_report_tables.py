@@ -1,16 +1,19 @@
 """Grids: order, groups, rules, protocols, panels, and the counts on the front page."""
 
+import re
+
 from golden import example_report as example
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replicse.judge.document import judged_item
-from replicse.judge.table import CellResult, ColumnHead, RowHead
+from replicse.judge.report.build_report import judged_item
+from replicse.judge.verdicts.table import CellResult, ColumnHead, RowHead
 from replicse.registry.mteb import NOT_LOCAL
 from replicse.show.content.cell_facts import run_command, why_command
 from replicse.show.content.grids import Heading, panels, with_numbers
 from replicse.show.content.sheets import verdict_counts
 from replicse.show.content.tables import grid_of
+from replicse.show.formats import latex
 
 
 def cell(row, column, reproduced, metric="m", protocol="as-described", reported=None, **more):
@@ -27,6 +30,16 @@ def table(rows, columns=("a",), cells=(), **more):
     item = example.result("simcse/table1", "t", [], [], [], **more)
     whole = item.model_copy(update={"columns": tuple(heads), "rows": tuple(rows), "cells": tuple(cells)})
     return judged_item(whole)
+
+
+def test_percent_signs_of_a_table_are_text_in_latex():
+    """TeX takes the rest of a line behind one for a comment."""
+    rows = [RowHead(id="a", label="10% of it", group="Half, 50%")]
+    heads = [ColumnHead(id="a", label="At 20%", metric="m")]
+    lines = latex.grid(grid_of(table(rows, heads, [cell("a", "a", 11.0, reported="11.4%")])), "All, 100%")
+    for text in ("10", "50", "20", "11.4", "100"):
+        assert rf"{text}\%" in lines
+    assert not re.search(r"(?<!\\)%", lines)
 
 
 def shape(grid):

@@ -11,9 +11,9 @@ from scipy import stats
 import replicse
 from replicse.cli.render import LEAVING
 from replicse.files import read_rows
-from replicse.judge.document import judged_item
-from replicse.judge.statistics import mean_of_crossed, paired_difference
-from replicse.judge.table import ItemResult
+from replicse.judge.report.build_report import judged_item
+from replicse.judge.statistics.intervals import mean_of_crossed, paired_difference
+from replicse.judge.verdicts.table import ItemResult
 from replicse.show.content.contents import Surroundings
 
 NUMBER = r"[-+]?\d+\.\d+"

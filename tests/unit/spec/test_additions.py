@@ -1,4 +1,4 @@
-"""Corpora and evaluation sets of one's own in a config and in a paper's folder: names, sizes, what reads them."""
+"""The user's corpora and evaluation sets in a config and in the folder of a paper: names, sizes and users."""
 
 import pytest
 from cases import cases
@@ -23,7 +23,7 @@ COLUMNS = {
 
 @pytest.fixture
 def plan(tmp_path, monkeypatch):
-    """Return the plan of a paper with one run on `mine`, and one column of each kind, under some config."""
+    """Return a function that compiles a paper with a run on `mine` and a column of each kind."""
     monkeypatch.chdir(tmp_path)
 
     def made(columns=COLUMNS, scale="micro", rows=("trained",), workflow="workflow", change=None, **config):
@@ -117,7 +117,7 @@ class Shouted(OneColumn, OneFile):
 
 
 def shouted(root, corpus):
-    """Yield one line a row."""
+    """Yield the lines in capitals."""
     return ((line.upper(),) for line in (root / corpus.file).read_text().splitlines())
 '''
 

@@ -1,4 +1,4 @@
-"""causes.yaml: what each cause says, that its names exist, and its mistakes."""
+"""causes.yaml: its names exist, its numbers give differences, and its mistakes are reported."""
 
 import json
 

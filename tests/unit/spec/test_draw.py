@@ -1,4 +1,4 @@
-"""Searches whose jobs are drawn: a low-discrepancy sequence in stated domains, known when a study is planned."""
+"""Random searches: a low-discrepancy sequence in domains, known when a study is compiled."""
 
 import numpy as np
 import pytest
@@ -20,9 +20,9 @@ def draw(jobs=50, seed=0, domains=DOMAINS):
 
 
 def places(jobs, seed, dimensions=3):
-    """Return the places in the unit cube that jobs are drawn at, to the digits of a value."""
+    """Return the positions of jobs in the unit cube, up to the rounding of values."""
     paths = ["optimisation.warmup", "optimisation.weight_decay", "terms.infonce.weight", "terms.mlm.weight"]
-    drawn = draw(jobs, seed, {path: {"uniform": [0, 1]} for path in paths[:dimensions]}).drawn()
+    drawn = draw(jobs, seed, {path: {"uniform": [0, 1]} for path in paths[:dimensions]}).list_values()
     return np.array([list(job.values()) for job in drawn])
 
 
@@ -37,9 +37,9 @@ def test_jobs_are_the_halton_sequence_of_scipy_rotated():
 
 
 def test_a_seed_names_the_jobs_and_fewer_of_them_are_the_first():
-    assert draw().drawn() == draw().drawn() != draw(seed=1).drawn()
-    assert draw(jobs=7).drawn() == draw().drawn(7) == draw().drawn()[:7]
-    assert draw(jobs=3).drawn(7) == draw().drawn()[:3]
+    assert draw().list_values() == draw().list_values() != draw(seed=1).list_values()
+    assert draw(jobs=7).list_values() == draw().list_values(7) == draw().list_values()[:7]
+    assert draw(jobs=3).list_values(7) == draw().list_values()[:3]
 
 
 COLUMNS = [

@@ -1,4 +1,4 @@
-"""Printed numbers: what is parsed of a text, and what reported.csv may hold."""
+"""Reported numbers: parsing of strings, and valid values of reported.csv."""
 
 import re
 

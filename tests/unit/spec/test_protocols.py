@@ -1,4 +1,4 @@
-"""Protocols: what they change, where they apply, and what is told of a mistake in their file."""
+"""Protocols: their changes and the cells that they apply to."""
 
 import pytest
 from made_up import made_plan, write_paper, write_scores
@@ -7,8 +7,8 @@ from planned import shipped_plan
 from replicse.compile.item_plan import plan_item
 from replicse.compile.lines import choose_variants
 from replicse.compile.recipes import vary_run
-from replicse.judge.measurements import Measurements
-from replicse.judge.tabulate import item_result
+from replicse.judge.values.measurements import Measurements
+from replicse.judge.verdicts.tabulate import item_result
 from replicse.registry.run_specs import RunSpec
 from replicse.spec.cell_id import AS_DESCRIBED
 from replicse.spec.models import Vary
@@ -37,7 +37,7 @@ def plan():
 
 
 def runs(plan, item, row, protocol):
-    """Return the specs behind a row under a protocol, in the order of the seeds."""
+    """Return the runs of a row under a protocol, in the order of the seeds."""
     cells = [cell for cell in plan.cells[item] if (cell.row.id, cell.protocol) == (row, protocol)]
     return [plan.runs[plan.encoders[name].source.run] for name in cells[0].encoders]
 
@@ -82,7 +82,7 @@ def test_only_what_is_adjudicated_is_run():
 
 
 def test_a_protocol_on_a_table_of_chosen_hyper_parameters_is_chosen_alike(tmp_path, monkeypatch):
-    """It once ended in a KeyError: choices were recorded for the text's protocol only."""
+    """It once raised KeyError, because choices were recorded only for the protocol of the text."""
     monkeypatch.chdir(tmp_path)
     over = {"jobs": {"argmax": "optimisation.batch_size"}}
     encoder = {"use": "plain", "grid": {"optimisation.batch_size": [64, 128]}}

@@ -1,4 +1,4 @@
-"""The record of others' measurements: how it is loaded, and mistakes in its files."""
+"""The record of measurements by others: loading, and mistakes in its files."""
 
 from statistics import fmean, stdev
 

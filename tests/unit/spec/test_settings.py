@@ -1,4 +1,4 @@
-"""A number read in another setting than the printed one is not comparable."""
+"""A number of another setting than the reported one is not comparable."""
 
 import itertools
 

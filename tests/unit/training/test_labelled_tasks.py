@@ -11,9 +11,9 @@ from pydantic import TypeAdapter
 
 from replicse.data.corpora import labels_of, read_corpus
 from replicse.data.store import write_store
-from replicse.encoder.heads import make_head, stored_head
+from replicse.encoder.heads import load_head, make_head
 from replicse.encoder.sentence import SentenceEncoder
-from replicse.encoder.task_heads import make_task_head, scaled, stored_task_heads, task_heads
+from replicse.encoder.task_heads import collect_task_heads, load_task_heads, make_task_head, scale_cosines
 from replicse.errors import BadInput
 from replicse.evaluation.heads import load_labelled
 from replicse.evaluation.suites import run_suites
@@ -112,7 +112,7 @@ def test_squared_error_of_each_scaling_in_closed_form(scaling, at):
         for angle, label in zip(angles.tolist(), labels.tolist(), strict=True)
     ]
     assert found.item() == pytest.approx(sum(slow) / 3, abs=1e-5)
-    assert float(scaled(torch.tensor(1.0), scaling)) <= 1
+    assert float(scale_cosines(torch.tensor(1.0), scaling)) <= 1
 
 
 # Dropout schedules
@@ -225,9 +225,9 @@ def test_a_run_on_two_sources_learns_both_and_keeps_its_heads(learned):
     metrics = micro.metrics(out)
     assert metrics["steps"] == 2 * 25 * 4
     assert metrics["best"]["dev"] > 0.8
-    heads = stored_task_heads(out / "best", 16)
+    heads = load_task_heads(out / "best", 16)
     assert set(heads) == {"sts", "sst"} and heads["sst"].linear.weight.shape == (2, 16)
-    assert stored_head(out / "best") is not None
+    assert load_head(out / "best") is not None
 
 
 def test_the_suite_reads_the_heads_of_a_checkpoint_and_says_which_are_not_there(learned):
@@ -256,7 +256,7 @@ def test_heads_go_on_along_a_chain_where_asked(learned, tmp_path, keep):
     chained.init = out / "last"
     micro.trainer_of(chained, tmp_path, root).run()
     wanted, kept = (
-        stored_task_heads(each / "last", 16)["sst"].linear.weight for each in (out, tmp_path / "out")
+        load_task_heads(each / "last", 16)["sst"].linear.weight for each in (out, tmp_path / "out")
     )
     assert torch.allclose(kept, wanted, atol=1e-5) == keep
 
@@ -265,8 +265,8 @@ def test_a_kept_head_of_a_task_with_other_parameters_is_refused_not_replaced():
     terms = [term(term="cross-entropy", task="sst", classes=5).params]
     kept = {"sst": make_task_head(ClassifierHead(kind="classifier", classes=2), 16)}
     with pytest.raises(BadInput, match=r"head to keep of task sst .*'classes': 2.* not .*'classes': 5"):
-        task_heads(terms, 16, kept)
-    assert task_heads(terms, 16, {"other": kept["sst"]})["sst"].linear.out_features == 5
+        collect_task_heads(terms, 16, kept)
+    assert collect_task_heads(terms, 16, {"other": kept["sst"]})["sst"].linear.out_features == 5
 
 
 @pytest.mark.parametrize(

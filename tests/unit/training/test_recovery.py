@@ -175,8 +175,8 @@ def locked(tmp_path):
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        ({}, r"process \d+ runs a study there; wait for it or end it"),
-        ({"host": "elsewhere", "pid": 1}, r"of the machine elsewhere \(process 1\) holds it"),
+        ({}, r"process \d+ runs a study in this folder; wait for it or end it"),
+        ({"host": "elsewhere", "pid": 1}, r"on the machine elsewhere \(process 1\) uses this folder"),
         ({"pid": 2**22 + 1}, ""),
         ({"start": "another boot 12"}, ""),
     ],
@@ -200,7 +200,7 @@ def test_a_holder_that_was_killed_holds_nothing_before_its_parent_hears_of_it(lo
     holder = subprocess.Popen([sys.executable, "-c", noting, str(locked)])
     try:
         until((locked / locks.HOLDER).exists)
-        with pytest.raises(BadInput, match=f"process {holder.pid} runs a study there"):
+        with pytest.raises(BadInput, match=f"process {holder.pid} runs a study in this folder"):
             locks.free(locked)
         holder.kill()
         os.waitid(os.P_PID, holder.pid, os.WEXITED | os.WNOWAIT)
@@ -215,7 +215,7 @@ def test_a_job_that_outlived_its_study_holds_the_folder(locked):
     job = subprocess.Popen([sys.executable, "replicse_job.py"], cwd=locked)
     try:
         until(lambda: locks.at_work(locked))
-        with pytest.raises(BadInput, match=f"process {job.pid} still works there"):
+        with pytest.raises(BadInput, match=f"process {job.pid} still runs in this folder"):
             locks.free(locked)
     finally:
         job.kill()

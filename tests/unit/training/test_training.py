@@ -21,7 +21,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from replicse.cli import main
 from replicse.cli.stages.train import failing_once
 from replicse.data.store import write_store
-from replicse.encoder.heads import stored_head
+from replicse.encoder.heads import load_head
 from replicse.errors import BadInput, Failed, MissingData
 from replicse.files import read_json
 from replicse.registry.procedures import AdamWParameters
@@ -222,6 +222,8 @@ def test_batches_are_a_permutation_each_epoch_and_resume_in_place(tmp_path):
     assert sorted(seen(batches[:4])) == sorted(rows) == sorted(seen(batches[4:]))
     assert seen(batches[:4]) != seen(batches[4:])
     assert seen(columns[0] for columns, _ in data.batches(5, 8)) == seen(batches[5:])
+    other = TrainingData(job.stores, 16, seed=2)
+    assert seen(columns[0] for columns, _ in other.batches(0, 4)) != seen(batches[:4])
 
 
 def test_views_of_different_length_are_refused(tmp_path):
@@ -240,7 +242,7 @@ def test_a_head_goes_on_along_a_chain_only_where_asked(tmp_path, root):
         spec = changed(job, init={"run": job.run_id, "keep_head": keep}, head=kind)
         out = trained(replace(job, init=first, spec=spec), root, tmp_path / str(number))
         assert micro.equal_weights(first, out / "trajectory" / "step-0") == keep
-    assert stored_head(out / "last").settings.standout.alpha == 1
+    assert load_head(out / "last").settings.standout.alpha == 1
     other = changed(job, init={"run": job.run_id, "keep_head": True}, head="projector")
     with pytest.raises(BadInput, match="it has no projector head to keep"):
         trained(replace(job, init=first, spec=other), root, tmp_path / "other")

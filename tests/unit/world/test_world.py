@@ -1,4 +1,4 @@
-"""The embedded micro-world: same seed same bytes, official layouts, ratings that mean something."""
+"""The generated data: reproducible bytes, official layouts, meaningful ratings."""
 
 import gzip
 import hashlib
@@ -46,7 +46,7 @@ def common_words(first: str, second: str) -> float:
     return dot / np.sqrt(sum(n * n for n in a.values()) * sum(n * n for n in b.values()))
 
 
-# Determinism and the record
+# Reproducibility and the record
 
 
 def test_same_seed_same_bytes_other_seed_other_bytes(tmp_path):
@@ -141,7 +141,7 @@ def test_sts_subsets_pair_inputs_and_scores(root):
 
 @pytest.mark.parametrize("split", ["train", "dev"])
 def test_a_question_of_the_course_tells_by_itself_whether_it_has_a_duplicate(root, split):
-    """The head adds up two vectors: with openings drawn alike nothing but the majority could be learned."""
+    """The head adds a score of each vector; with equal openings it could only learn the majority."""
     rows = [line.split("\t") for line in lines(root, f"minbert/quora-{split}.csv")][1:]
     openings = {label: set() for label in "01"}
     for *_, one, other, label in rows:
@@ -150,7 +150,7 @@ def test_a_question_of_the_course_tells_by_itself_whether_it_has_a_duplicate(roo
     assert Counter(row[-1] for row in rows)["1"] == len(rows) // 2
 
 
-# Through the readers
+# Loading with the readers
 
 
 @cases

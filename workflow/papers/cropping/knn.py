@@ -1,7 +1,7 @@
-"""Accuracy of a k-nearest-neighbour classifier on sentence vectors as they are (Gonzalez-Marquez et al. 2026).
+"""Accuracy of a k-nearest-neighbour classifier on sentence vectors (Gonzalez-Marquez et al. 2026).
 
-Classifier and split are those of scikit-learn with the settings of their code: ten neighbours with equal votes, a tenth
-of the texts as the test set, drawn with seed 42.
+Classifier and split are from scikit-learn, with the settings of the authors' code: ten neighbours with equal votes, and
+a random tenth of the texts as the test set, with seed 42.
 """
 
 from collections.abc import Iterator, Mapping
@@ -22,21 +22,32 @@ Sets = Mapping[str, ClassifiedTexts]
 
 
 def sentences(root: Path, sets: Sets) -> Iterator[str]:
-    """Yield every text of the sets."""
-    for one in sets.values():
-        yield from classified(root, one)[0]
+    """Yield all texts of the sets."""
+    for texts in sets.values():
+        yield from load_classified(root, texts)[0]
 
 
 def evaluate(root: Path, vectors: Vectors, sets: Sets) -> dict[str, Any]:
-    """Return by set the accuracies (x 100) by distance and the texts `n`, test texts included.
+    """Compute the accuracies of each set.
 
-    An accuracy is None where vectors are not finite, with its reason under `failures`. Post-processing that is fitted
-    on its target is so on each set by itself. Raises BadInput for a set of too few texts.
+    Post-processing that is fitted on its target is fitted on each set separately.
+
+    Args:
+        root: the data root.
+        vectors: the encoder.
+        sets: the sets by name.
+
+    Returns:
+        By set, the accuracies (x 100) by distance and the number of texts `n`, including test texts. An accuracy is
+        None if vectors are not finite, with its reason in `failures`.
+
+    Raises:
+        BadInput: if a set has too few texts.
     """
     scores: dict[str, Any] = {}
     failures: dict[str, str] = {}
-    for name, one in sets.items():
-        texts, classes = classified(root, one)
+    for name, classified_texts in sets.items():
+        texts, classes = load_classified(root, classified_texts)
         if (1 - TEST_SHARE) * len(texts) < NEIGHBOURS + 1:
             raise BadInput(
                 f"knn/{name}: {len(texts)} texts are too few for {NEIGHBOURS} neighbours; add some"
@@ -51,18 +62,25 @@ def evaluate(root: Path, vectors: Vectors, sets: Sets) -> dict[str, Any]:
     return {**scores, "failures": failures}
 
 
-def classified(root: Path, one: ClassifiedTexts) -> tuple[list[str], list[str]]:
+def load_classified(root: Path, settings: ClassifiedTexts) -> tuple[list[str], list[str]]:
     """Return the texts of a set and their classes."""
-    columns = read_corpus(root, one.corpus)
-    kept = [pair for pair in zip(columns["text"], columns["class"], strict=True) if pair[1] not in one.drop]
-    return [text for text, _ in kept], [name.split(one.until)[0] if one.until else name for _, name in kept]
+    columns = read_corpus(root, settings.corpus)
+    texts, classes = [], []
+    for text, name in zip(columns["text"], columns["class"], strict=True):
+        if name not in settings.drop:
+            texts.append(text)
+            classes.append(name.split(settings.until)[0] if settings.until else name)
+    return texts, classes
 
 
 def accuracy(rows: np.ndarray, classes: list[str], distance: str) -> float:
-    """Return the share of test rows whose class most of their neighbours among the other rows have, in [0, 1]."""
-    from sklearn.model_selection import train_test_split  # a second that no other suite needs
+    """Return the accuracy of the classifier on the test rows, in [0, 1]."""
+    from sklearn.model_selection import train_test_split  # imported here because it takes a second
     from sklearn.neighbors import KNeighborsClassifier
 
-    learned, asked, known, wanted = train_test_split(rows, classes, test_size=TEST_SHARE, random_state=SEED)
-    classifier = KNeighborsClassifier(NEIGHBOURS, algorithm="brute", metric=distance).fit(learned, known)
-    return float(classifier.score(asked, wanted))
+    train_rows, test_rows, train_classes, test_classes = train_test_split(
+        rows, classes, test_size=TEST_SHARE, random_state=SEED
+    )
+    classifier = KNeighborsClassifier(NEIGHBOURS, algorithm="brute", metric=distance)
+    classifier.fit(train_rows, train_classes)
+    return float(classifier.score(test_rows, test_classes))

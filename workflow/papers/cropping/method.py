@@ -1,4 +1,4 @@
-"""The method of Gonzalez-Marquez et al. (2026): texts and their chunks, accuracy of nearest neighbours."""
+"""The method of Gonzalez-Marquez et al. (2026): texts, chunks of texts, and accuracy of nearest neighbours."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -15,7 +15,7 @@ DISTANCES = ("euclidean", "cosine")
 
 
 class TransferSentences(CorpusFormat):
-    """The sentences of a transfer set, all its splits, and their classes."""
+    """The sentences of all splits of a transfer set with their classes."""
 
     implementation: ClassVar[str] = "papers.cropping.texts:transfer_sentences"
     format: Literal["transfer-sentences"]
@@ -23,14 +23,14 @@ class TransferSentences(CorpusFormat):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Return the sentence and its class."""
+        """Return the columns of the sentence and its class."""
         return ("text", "class")
 
 
 class Documents(OneFile):
-    """Texts of several sentences: of a file with a sentence a line, each text ends at a blank line.
+    """Texts of several sentences, from a table or from a file with a sentence a line and a blank line after each text.
 
-    Of a table `text` is the heading of the texts, `label` that of their classes, if it has any.
+    In a table, `text` is the heading of the texts, and `label` the heading of their classes, if there are any.
     """
 
     implementation: ClassVar[str] = "papers.cropping.texts:documents"
@@ -48,15 +48,15 @@ class Documents(OneFile):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Return the text and, where there are any, its class."""
+        """Return the columns of the text and, if there are classes, its class."""
         return ("text", "class") if self.label else ("text",)
 
 
 class Chunks(CorpusFormat):
-    """Pairs of chunks of one document, which may overlap.
+    """Random pairs of chunks of a document, which may overlap.
 
-    A sentence ends at a full stop; of those from `shortest` to `longest` characters each begins a chunk of the next
-    `sentences` of them. Two chunks of each of the `documents` that have two are drawn, at each of `visits`.
+    Sentences end at a full stop and have `shortest` to `longest` characters; other sentences are skipped. A chunk is
+    `sentences` consecutive sentences. Each of the `documents` with at least two chunks gives one pair a visit.
     """
 
     implementation: ClassVar[str] = "papers.cropping.texts:chunks"
@@ -80,26 +80,26 @@ class Chunks(CorpusFormat):
 
     @classmethod
     def characters(cls, recipe: Mapping[str, Any]) -> float:
-        """Return that of so many sentences between the bounds, of which most are shorter than the middle."""
+        """Return the expected characters of a chunk; most sentences are shorter than the mean of the bounds."""
         chunks = cls.of(recipe, "corpus")
         return chunks.sentences * math.sqrt(chunks.shortest * chunks.longest)
 
     @property
     def parts(self) -> tuple[HubPart, ...]:
-        """Return the parts of the hub that the documents are in."""
+        """Return the parts of hub datasets that the documents need."""
         return getattr(self.documents, "parts", ())
 
     def pinned(self, commit: Callable[[str], str | None]) -> Self:
-        """Return the corpus of pinned documents."""
+        """Return the corpus with pinned documents."""
         return self.model_copy(update={"documents": self.documents.pinned(commit)})
 
     def origin(self, root: Path) -> tuple[str, str]:
-        """Return where the documents come from."""
+        """Return the origin of the documents."""
         return self.documents.origin(root)
 
 
 class ClassifiedTexts(Checked):
-    """Texts with classes: a corpus of both, the classes in `drop` left out, of each what is before the mark `until`."""
+    """Texts with classes, without the classes in `drop`; names of classes end before the mark `until`."""
 
     corpus: Corpus
     drop: tuple[Text, ...] = ()
@@ -119,7 +119,7 @@ class KnnOptions(SuiteOptions):
 
 
 SUITES = {
-    # Each text of a test set is compared with all others: 73,000 with 660,000 for arXiv.
+    # Each test text is compared with all training texts: 73,000 with 660,000 for arXiv.
     "knn": Suite(
         "papers.cropping.knn",
         "knn",

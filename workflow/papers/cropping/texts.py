@@ -1,4 +1,4 @@
-"""Texts of several sentences, and chunks of them: pairs of neighbouring sentences, drawn again at each visit."""
+"""Texts of several sentences, and random pairs of chunks of neighbouring sentences."""
 
 from collections.abc import Iterator
 from itertools import groupby
@@ -15,40 +15,57 @@ from .method import Chunks, Documents, TransferSentences
 
 
 def transfer_sentences(root: Path, corpus: TransferSentences) -> Iterator[Row]:
-    """Yield the sentences of a transfer set and their classes, its splits after each other."""
+    """Yield the sentences of all splits of a transfer set with their classes."""
     for split in load_transfer(root, corpus.task).splits.values():
         yield from zip(split.first, map(str, split.labels), strict=True)
 
 
 def documents(root: Path, corpus: Documents) -> Iterator[Row]:
-    """Yield texts on one line, each of their sentences with an end, and of a table with a `label` their classes."""
+    """Yield texts on one line with punctuation after each sentence; from a table with `label`, also their classes."""
     path = root / corpus.file
     if corpus.text:
         headings = [heading for heading in (corpus.text, corpus.label) if heading]
-        yield from (cells for _, cells in table_rows(str(path), headings, headings[1:]))
+        for _, cells in table_rows(str(path), headings, headings[1:]):
+            yield cells
         return
-    stripped = (line.strip() for _, line in read_lines(path))
-    ended = (line if not line or line[-1] in ".?!" else f"{line}." for line in stripped)
-    yield from ((one_spaced(" ".join(sentences)),) for is_text, sentences in groupby(ended, bool) if is_text)
+    lines = (line.strip() for _, line in read_lines(path))
+    for is_text, sentences in groupby(map(_add_full_stop, lines), bool):
+        if is_text:
+            yield (one_spaced(" ".join(sentences)),)
+
+
+def _add_full_stop(line: str) -> str:
+    """Add a full stop to a line without punctuation at its end; an empty line stays empty."""
+    return line if not line or line[-1] in ".?!" else f"{line}."
 
 
 def chunks(root: Path, corpus: Chunks) -> Iterator[Row]:
-    """Yield two different chunks of each document that has two, drawn evenly, at each visit; the others are dropped."""
+    """Yield two different random chunks of each document at each visit; documents with fewer chunks are skipped."""
     place = corpus.documents.columns.index("text")
-    texts = (row[place] for row in corpus_rows(root, corpus.documents))
-    by_document = [chunks_of(text, corpus.sentences, corpus.shortest, corpus.longest) for text in texts]
+    by_document = []
+    for row in corpus_rows(root, corpus.documents):
+        document_chunks = split_chunks(row[place], corpus.sentences, corpus.shortest, corpus.longest)
+        if len(document_chunks) > 1:
+            by_document.append(document_chunks)
     random = np.random.default_rng(corpus.seed)
-    for some in (some for _ in range(corpus.visits) for some in by_document if len(some) > 1):
-        first, second = random.choice(len(some), size=2, replace=False)
-        yield some[first], some[second]
+    for _ in range(corpus.visits):
+        for document_chunks in by_document:
+            first, second = random.choice(len(document_chunks), size=2, replace=False)
+            yield document_chunks[first], document_chunks[second]
 
 
-def chunks_of(text: str, sentences: int, shortest: int, longest: int) -> list[str]:
-    """Return the chunk that begins with each sentence of a length, where enough of them follow, in order.
+def split_chunks(text: str, sentences: int, shortest: int, longest: int) -> list[str]:
+    """Return all chunks of consecutive sentences of a text.
 
-    What lies between two full stops is a sentence, a blank before it counts, and those of other lengths are skipped:
-    the sentences of a chunk need not be next to each other in the text (as in the code of Gonzalez-Marquez et al.).
+    Sentences are separated by full stops, and sentences of other lengths are skipped, so that the sentences of a chunk
+    are not always next to each other in the text (as in the code of Gonzalez-Marquez et al.).
+
+    Args:
+        text: the text.
+        sentences: the number of sentences of a chunk.
+        shortest: the least characters of a sentence, including a blank at its start.
+        longest: the most characters of a sentence.
     """
-    fitting = [part.strip() for part in text.split(".") if shortest <= len(part) <= longest]
+    fitting = [f"{part.strip()}." for part in text.split(".") if shortest <= len(part) <= longest]
     starts = range(len(fitting) - sentences + 1)
-    return [" ".join(f"{part}." for part in fitting[start : start + sentences]) for start in starts]
+    return [" ".join(fitting[start : start + sentences]) for start in starts]

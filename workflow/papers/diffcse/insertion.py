@@ -1,4 +1,4 @@
-"""Word pieces that a masked-LM inserts (DiffCSE, appendix B)."""
+"""Insertion of word pieces by a masked-LM (DiffCSE, appendix B)."""
 
 from collections.abc import Sequence
 
@@ -8,23 +8,28 @@ from replicse.augment.proposals import Proposer
 
 
 def insertion(lines: Sequence[str], *, seed: int, ratio: float, encoder: str) -> list[str]:
-    """Return lines with word pieces inserted at random places, their number a share of the length.
+    """Insert word pieces at random places of each line.
 
-    Masks are inserted, at least one where a line has any piece, and the best proposals of a frozen masked-LM
-    take their places (DiffCSE, section 5). `encoder` is a folder with a masked-LM head.
+    Masks are inserted, at least one in a line with any pieces, and replaced by the most likely pieces of a frozen
+    masked-LM (DiffCSE, section 5).
+
+    Args:
+        lines: the lines.
+        seed: the seed.
+        ratio: the number of inserted pieces as a share of a line's pieces.
+        encoder: the folder of an encoder with a masked-LM head.
     """
     proposer = Proposer(encoder)
-    # Room for what is inserted, one by rounding included.
+    # So that lines with insertions fit, including one piece from rounding.
     rows = proposer.pieces(lines, at_most=int((proposer.max_length - 1) / (1 + ratio)))
-    places = [_inserted(len(row) - 2, ratio, (seed, place)) for place, row in enumerate(rows)]
-    widened = [
-        np.insert(row, some - np.arange(len(some)), proposer.mask)
-        for row, some in zip(rows, places, strict=True)
-    ]
+    places = [_choose_places(len(row) - 2, ratio, (seed, number)) for number, row in enumerate(rows)]
+    widened = []
+    for row, inserted in zip(rows, places, strict=True):
+        widened.append(np.insert(row, inserted - np.arange(len(inserted)), proposer.mask))
     return proposer.text(proposer.fill(widened, places))
 
 
-def _inserted(length: int, ratio: float, seed: tuple[int, int]) -> np.ndarray:
-    """Return the places of inserted pieces among those of a longer row, after its first special token."""
+def _choose_places(length: int, ratio: float, seed: tuple[int, int]) -> np.ndarray:
+    """Return random places of inserted pieces in the row with insertions, after its first special token."""
     count = max(1, round(ratio * length)) if length > 0 else 0
     return 1 + np.sort(np.random.default_rng(seed).choice(length + count, count, replace=False))

@@ -1,4 +1,4 @@
-"""DiffCSE's method (Chuang et al. 2022): terms with a conditional discriminator, insertions, recall of paraphrases."""
+"""The method of DiffCSE (Chuang et al. 2022): terms with a conditional discriminator, insertion and recall."""
 
 from collections.abc import Iterable
 from typing import Annotated, ClassVar, Literal
@@ -15,7 +15,7 @@ CUTOFFS = {"at1": 1, "at5": 5, "at10": 10}
 
 
 class ConditionalParameters(TermParameters):
-    """What the terms of DiffCSE share: views that are edited, and for each the view whose vector conditions it."""
+    """Parameters of all terms of DiffCSE: the views to edit, and for each the view whose vector conditions it."""
 
     ratio: Ratio = 0.3
     views: Views = (0, 1)
@@ -23,14 +23,14 @@ class ConditionalParameters(TermParameters):
 
     @property
     def conditions(self) -> tuple[int, ...]:
-        """Return the conditioning view of each edited view; its own unless another is named."""
+        """Return the conditioning view of each edited view; default: the view itself."""
         if self.condition is None:
             return self.views
         condition = (self.condition,) if isinstance(self.condition, int) else self.condition
         return condition * len(self.views) if len(condition) == 1 else condition
 
     def vector_views(self, count: int) -> tuple[int, ...]:
-        """Return the views whose vectors the discriminator is given."""
+        """Return the views whose vectors condition the discriminator."""
         return self.conditions
 
     def named_views(self) -> Iterable[int]:
@@ -42,14 +42,14 @@ class ConditionalParameters(TermParameters):
         return len(self.views)
 
     def missing(self) -> str:
-        """Return a complaint where edited and conditioning views do not pair up."""
+        """Return an error message if the numbers of edited and conditioning views differ."""
         if len(self.conditions) == len(self.views):
             return ""
         return f"condition {list(self.conditions)} for views {list(self.views)}: give one for all of them, or one each"
 
 
 class Rewriting(ConditionalParameters):
-    """A conditional term whose sentences a frozen generator rewrites."""
+    """A conditional term with sentences that a frozen generator rewrites."""
 
     generator: FrozenModel | None = None
     choice: Literal["argmax", "sample"] = "argmax"
@@ -60,14 +60,15 @@ class Rewriting(ConditionalParameters):
         return len(self.views)
 
     def missing(self) -> str:
-        """Return a complaint where no generator is named."""
-        return super().missing() or (
-            "" if self.generator else "its generator; name a masked-LM: {backbone: NAME}"
-        )
+        """Return an error message if there is no generator."""
+        problem = super().missing()
+        if not problem and not self.generator:
+            problem = "its generator; name a masked-LM: {backbone: NAME}"
+        return problem
 
 
 class ReplacedTokenDetectionParameters(Rewriting):
-    """Conditional replaced-token detection (DiffCSE section 3); `average` as coded, or as the paper's formula."""
+    """Conditional replaced-token detection (DiffCSE section 3); `average` as in the code, or the paper's formula."""
 
     implementation: ClassVar[str] = "papers.diffcse.losses:ReplacedTokenDetection"
     term: Literal["rtd"]
@@ -75,26 +76,26 @@ class ReplacedTokenDetectionParameters(Rewriting):
     edit: Literal["replace", "insert", "delete"] = "replace"
 
     def missing(self) -> str:
-        """Return a complaint where a generator is needed and not named; deleting needs none."""
+        """Return an error message if a generator is needed and missing; deletion needs none."""
         return ConditionalParameters.missing(self) if self.edit == "delete" else super().missing()
 
 
 class ConditionalMaskedLanguageModellingParameters(ConditionalParameters):
-    """Conditional masked language modelling in the place of replaced-token detection (DiffCSE, Table 3)."""
+    """Conditional masked language modelling instead of replaced-token detection (DiffCSE, Table 3)."""
 
     implementation: ClassVar[str] = "papers.diffcse.losses:ConditionalMaskedLanguageModelling"
     term: Literal["conditional-mlm"]
 
 
 class CorrectiveLanguageModellingParameters(Rewriting):
-    """Corrective language modelling in the place of replaced-token detection (DiffCSE, Table 3)."""
+    """Corrective language modelling instead of replaced-token detection (DiffCSE, Table 3)."""
 
     implementation: ClassVar[str] = "papers.diffcse.losses:CorrectiveLanguageModelling"
     term: Literal["corrective-lm"]
 
 
 class Insertion(Proposing):
-    """Word pieces of a masked-LM inserted at random places."""
+    """Insertion of word pieces of a masked-LM at random places."""
 
     implementation: ClassVar[str] = "papers.diffcse.insertion:insertion"
     name: Literal["insertion"]

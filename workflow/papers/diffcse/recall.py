@@ -1,8 +1,8 @@
-"""Recall of paraphrases: does a sentence find its mate among all others? (DiffCSE, section 6.2, Table 10)
+"""Recall of paraphrases among the sentences of the STS-B test set (DiffCSE, section 6.2, Table 10).
 
-Among the 2,758 sentences of the STS-B test set a query is one side of a pair scored exactly 5.0, its mate the other
-side. The paper states neither the direction nor what becomes of repeated sentences (methods 4.3), so both directions
-are reported, each with and without repetitions.
+A query is a sentence of a pair with a score of exactly 5.0, its mate is the other sentence, and the corpus is all 2,758
+sentences. The paper states neither the direction nor how repeated sentences are treated (methods 4.3), so both
+directions are reported, with and without repetitions.
 """
 
 from collections.abc import Iterator
@@ -21,17 +21,26 @@ PERFECT = 5.0
 
 
 def sentences(root: Path) -> Iterator[str]:
-    """Yield every sentence of the corpus, repetitions included."""
+    """Yield all sentences of the corpus, with repetitions."""
     first, second, _ = _test_pairs(root)
     yield from first + second
 
 
 def evaluate(root: Path, vectors: Vectors) -> dict[str, Any]:
-    """Return recalls at1, at5 and at10 (x 100), n queries and the size of the corpus by corpus and direction.
+    """Compute recalls by corpus and direction.
 
-    In `all` every sentence has a place of its own, and only the query's own place is left out: a copy of the query
-    elsewhere may outrank the mate. In `distinct` a text has one place, and pairs of equal texts are no queries.
-    `forward` asks with the first sentence of a pair, `backward` with the second, `both` with either.
+    In the corpus `all`, repeated sentences are different places, and only the place of the query is excluded: a copy
+    of the query may rank before the mate. In `distinct`, each text has one place, and pairs of equal texts are not
+    queries. Queries are the first sentences of pairs in the direction `forward`, the second in `backward`, and all in
+    `both`.
+
+    Args:
+        root: the folder of the evaluation sets.
+        vectors: the encoder.
+
+    Returns:
+        `at1`, `at5` and `at10` (x 100), the number of queries `n` and the size of the `corpus`, by corpus and
+        direction. Undefined recalls are None, with reasons in `failures`.
     """
     first, second, gold = _test_pairs(root)
     texts = first + second
@@ -46,13 +55,12 @@ def evaluate(root: Path, vectors: Vectors) -> dict[str, Any]:
         "all": _recalls(rows, text_of, pairs),
         "distinct": _recalls(rows, np.arange(len(distinct)), text_pairs),
     }
-    failures = {
-        f"{corpus}/{direction}/{cutoff}": "a sentence vector is not finite" if numbers["n"] else "no queries"
-        for corpus, directions in recalls.items()
-        for direction, numbers in directions.items()
-        for cutoff in CUTOFFS
-        if numbers[cutoff] is None
-    }
+    failures: dict[str, str] = {}
+    for corpus, directions in recalls.items():
+        for direction, numbers in directions.items():
+            reason = "a sentence vector is not finite" if numbers["n"] else "no queries"
+            undefined = [cutoff for cutoff in CUTOFFS if numbers[cutoff] is None]
+            failures |= {f"{corpus}/{direction}/{cutoff}": reason for cutoff in undefined}
     return {**recalls, "failures": failures} if failures else recalls
 
 
@@ -62,31 +70,35 @@ def _test_pairs(root: Path) -> tuple[tuple[str, ...], tuple[str, ...], np.ndarra
 
 
 def _recalls(rows: np.ndarray, text_of: np.ndarray, pairs: np.ndarray) -> dict[str, Any]:
-    """Return recalls by direction; `text_of` maps the places of the corpus to `rows`, `pairs` are places."""
-    ranks = [mate_ranks(rows, text_of, asked, mates) for asked, mates in (pairs.T, pairs.T[::-1])]
-    finite = bool(np.isfinite(rows).all())
-    directions = {"forward": ranks[0], "backward": ranks[1], "both": np.concatenate(ranks)}
-    return {
-        name: {
-            **{
-                cutoff: 100 * float((of_mates <= most).mean()) if finite and len(of_mates) else None
-                for cutoff, most in CUTOFFS.items()
-            },
-            "n": len(of_mates),
-            "corpus": len(text_of),
-        }
-        for name, of_mates in directions.items()
-    }
+    """Return recalls by direction.
+
+    Args:
+        rows: vectors of distinct texts, (texts, width).
+        text_of: the row of each place of the corpus, (places,).
+        pairs: places of the sentences of each pair, (pairs, 2).
+    """
+    forward = mate_ranks(rows, text_of, pairs[:, 0], pairs[:, 1])
+    backward = mate_ranks(rows, text_of, pairs[:, 1], pairs[:, 0])
+    directions = {"forward": forward, "backward": backward, "both": np.concatenate([forward, backward])}
+    is_finite = bool(np.isfinite(rows).all())
+    recalls: dict[str, Any] = {}
+    for direction, ranks in directions.items():
+        numbers: dict[str, Any] = dict.fromkeys(CUTOFFS)
+        if is_finite and len(ranks):
+            for cutoff, most in CUTOFFS.items():
+                numbers[cutoff] = 100 * float((ranks <= most).mean())
+        recalls[direction] = {**numbers, "n": len(ranks), "corpus": len(text_of)}
+    return recalls
 
 
 def mate_ranks(rows: np.ndarray, text_of: np.ndarray, queries: np.ndarray, mates: np.ndarray) -> np.ndarray:
-    """Return the rank (from 1) of each query's mate among all other places of the corpus, nearest first.
+    """Return the rank of each query's mate among all other places of the corpus, (queries,), 1 for the nearest.
 
-    Equally near places rank in the order of the corpus.
+    Ties rank in the order of the corpus.
     """
     cosines = cosine_matrix(rows[text_of[queries]], rows)[:, text_of]
-    asked = np.arange(len(queries))
-    cosines[asked, queries] = -np.inf
-    of_mates = cosines[asked, mates][:, None]
-    before = np.arange(len(text_of)) < mates[:, None]
-    return 1 + ((cosines > of_mates) | ((cosines == of_mates) & before)).sum(axis=1)
+    numbers = np.arange(len(queries))
+    cosines[numbers, queries] = -np.inf
+    mate_cosines = cosines[numbers, mates][:, None]
+    is_earlier = np.arange(len(text_of)) < mates[:, None]
+    return 1 + ((cosines > mate_cosines) | ((cosines == mate_cosines) & is_earlier)).sum(axis=1)

@@ -1,4 +1,4 @@
-"""InfoNCE with a queue of negatives by a momentum encoder (He et al. 2020; Wu et al. 2022, ESimCSE)."""
+"""InfoNCE with a queue of negatives from a momentum encoder (He et al. 2020; Wu et al. 2022, ESimCSE)."""
 
 from collections.abc import Callable
 
@@ -15,27 +15,27 @@ from .method import MomentumQueueParameters
 class MomentumQueue(Term[MomentumQueueParameters]):
     """Cross-entropy of each first view against all second views of the batch and the queue.
 
-    Only first views are classified, as in InfoNCE. The queue holds vectors as the momentum encoder gave them, of
-    any length: it is the logits that are cosines.
+    Only first views are classified, as in InfoNCE. The queue contains vectors of the momentum encoder before
+    normalisation; they are normalised to compute cosines.
     """
 
     keys: Tensor
     filled: Tensor
 
     def prepare(self, model: Model) -> None:
-        """Make room for the queue."""
+        """Create an empty queue."""
         self.register_buffer("keys", torch.zeros(self.params.queue, model.width))
         self.register_buffer("filled", torch.tensor(0))
 
     def _apply(self, function: Callable[[Tensor], Tensor], recurse: bool = True) -> "MomentumQueue":
-        """Move the queue, but not the number of its vectors: each step reads it, and would wait for the device."""
+        """Move the queue, but not its size, because each step reads it and would wait for the device."""
         filled = self.filled
         super()._apply(function, recurse)  # type: ignore[no-untyped-call]
         self.filled = filled
         return self
 
     def forward(self, step: Step) -> Tensor:
-        """Return the mean loss over the batch's anchors; then queue their vectors, the oldest making room."""
+        """Return the mean loss over the anchors, and replace the oldest vectors of the queue."""
         anchors, positives = (F.normalize(vectors, dim=-1) for vectors in step.vectors_of((0, 1)))
         queue = self.keys[len(self.keys) - int(self.filled) :]
         others = torch.cat([positives, F.normalize(queue.to(positives.dtype), dim=-1)])

@@ -1,21 +1,24 @@
-"""ESimCSE's method (Wu et al. 2022): repeated words, and a queue of negatives by a momentum encoder."""
+"""The method of ESimCSE (Wu et al. 2022): repeated words, and a queue of negatives from a momentum encoder."""
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from random import Random
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, TypeVar
 
 from replicse.augment.lines import each_words
 from replicse.checked import Count, Positive, Share
 from replicse.registry.augmentations import AugmentationParameters
 from replicse.registry.terms import TwoViews
 
-MOST_REPEATED = 10  # the code draws a number of repetitions below this one, whatever the rate
+MOST_REPEATED = 10  # in the code the number of repetitions is below this number for every rate
+
+
+Item = TypeVar("Item")
 
 
 class MomentumQueueParameters(TwoViews):
-    """InfoNCE with further negatives: vectors of earlier first views by the momentum encoder (ESimCSE, section 3.2).
+    """InfoNCE with vectors of earlier first views from a momentum encoder as negatives (ESimCSE, section 3.2).
 
-    `queue` is how many of these vectors are kept, the newest ones.
+    `queue` is the number of these vectors, always the newest.
     """
 
     implementation: ClassVar[str] = "papers.esimcse.losses:MomentumQueue"
@@ -24,14 +27,14 @@ class MomentumQueueParameters(TwoViews):
     queue: Count = 160
 
     def momentum_views(self, count: int) -> Sequence[int]:
-        """Return the first view, whose vectors are queued."""
+        """Return the first view, whose vectors are added to the queue."""
         return (0,)
 
 
 class Repetition(AugmentationParameters):
-    """Random word pieces twice in a row, fewer than a share of the row's and fewer than ten (ESimCSE as coded).
+    """Repetition of random word pieces, fewer than a share of the row and fewer than ten (as in ESimCSE's code).
 
-    Tokens are repeated after a line was cut at its most tokens, so that the row may be longer.
+    Tokens are repeated after truncation, so that rows may be longer than the maximum.
     """
 
     of_tokens: ClassVar[bool] = True
@@ -40,33 +43,47 @@ class Repetition(AugmentationParameters):
 
 
 class WordRepetition(AugmentationParameters):
-    """Random words twice in a row, but the last one: fewer than a share of them, or than two, and fewer than ten."""
+    """Repetition of random words except the last: fewer than a share of them, or than two, and fewer than ten."""
 
     name: Literal["word-repetition"]
     rate: Share
 
 
 def repetition(ids: Sequence[int], special: Sequence[int], random: Random, *, rate: float) -> list[int]:
-    """Return the ids with k of the tokens between the special ones twice in a row.
+    """Repeat k random tokens that are not special tokens.
 
-    k is drawn evenly from 0 to min(10, int(rate n)) - 1 for a row of n tokens, special ones among them.
+    k is uniform from 0 to min(10, int(rate n)) - 1 for a row of n tokens, including special tokens.
+
+    Args:
+        ids: the token ids of a row.
+        special: 1 for special tokens, otherwise 0.
+        random: the generator of the row.
+        rate: the share of tokens.
     """
     ordinary = [place for place, is_special in enumerate(special) if not is_special]
     most = min(MOST_REPEATED, int(rate * len(ids)))
     count = min(random.randrange(most), len(ordinary)) if most else 0
-    twice = set(random.sample(ordinary, count))
-    return [token for place, token in enumerate(ids) for token in [token] * (1 + (place in twice))]
+    return _repeat_at(ids, set(random.sample(ordinary, count)))
 
 
 def word_repetition(lines: Sequence[str], *, seed: int, rate: float) -> list[str]:
-    """Return every line with k of its words but the last twice in a row.
+    """Repeat k random words of each line except the last word.
 
-    k is drawn evenly from 0 to min(10, m, max(2, int(rate m))) - 1 for a line of m words (ESimCSE's code).
+    k is uniform from 0 to min(10, m, max(2, int(rate m))) - 1 for a line of m words (as in ESimCSE's code).
     """
 
     def repeat(words: list[str], random: Random) -> list[str]:
         count = random.randrange(min(MOST_REPEATED, len(words), max(2, int(rate * len(words)))))
-        twice = set(random.sample(range(len(words) - 1), count))
-        return [word for place, word in enumerate(words) for word in [word] * (1 + (place in twice))]
+        return _repeat_at(words, set(random.sample(range(len(words) - 1), count)))
 
     return each_words(lines, seed, repeat)
+
+
+def _repeat_at(items: Sequence[Item], places: Container[int]) -> list[Item]:
+    """Return the items, with the items at some places twice in a row."""
+    repeated = []
+    for place, item in enumerate(items):
+        repeated.append(item)
+        if place in places:
+            repeated.append(item)
+    return repeated

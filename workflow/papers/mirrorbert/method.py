@@ -1,4 +1,4 @@
-"""Mirror-BERT's method (Liu et al. 2021): NT-Xent on a sentence and itself with a span of characters masked."""
+"""The method of Mirror-BERT (Liu et al. 2021): NT-Xent on a sentence and a copy with a masked span of characters."""
 
 from collections.abc import Sequence
 from random import Random
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
 
 
 class NTXentParameters(TwoViews):
-    """NT-Xent (Chen et al. 2020): InfoNCE of both views, each vector against all others of the batch in both."""
+    """NT-Xent (Chen et al. 2020): InfoNCE of each vector against all other vectors of both views."""
 
     term: Literal["nt-xent"]
     temperature: Positive = 0.05
 
 
 def nt_xent(step: "Step", parameters: NTXentParameters) -> "Tensor":
-    """Return the mean cross-entropy of each of the 2B vectors against the 2B - 1 others.
+    """Return the mean cross-entropy of each of the 2B vectors against the 2B - 1 other vectors.
 
-    The other view of its row is the positive.
+    The positive is the other view of the same row.
     """
     import torch
     import torch.nn.functional as F
@@ -41,10 +41,10 @@ def nt_xent(step: "Step", parameters: NTXentParameters) -> "Tensor":
 
 
 class SpanMasking(AugmentationParameters):
-    """A span of characters replaced by a mask between blanks, which breaks words (Mirror-BERT, Liu et al. 2021).
+    """Replacement of a span of characters by a mask between blanks, which splits words (Mirror-BERT, Liu et al. 2021).
 
-    Lines of fewer than `shortest` characters, or of no more than the span has, stay as they are. `mask` is text: what a
-    tokenizer makes of it is its affair.
+    Lines of fewer than `shortest` characters, or not longer than the span, are not changed. `mask` is text, which the
+    tokenizer tokenises as it does.
     """
 
     name: Literal["span-masking"]
@@ -54,17 +54,24 @@ class SpanMasking(AugmentationParameters):
 
 
 def span_masking(lines: Sequence[str], *, seed: int, characters: int, shortest: int, mask: str) -> list[str]:
-    """Return every line with a random span of so many characters replaced by the mask, a blank on each side.
+    """Replace a random span of each line by the mask with a blank on each side.
 
-    As in the reference code the span never ends a line, and its text is masked where it first occurs, which may be
-    before the place that was drawn.
+    As in the reference code, the span never includes the end of a line, and the first occurrence of its text is
+    replaced, which may be before the chosen span.
+
+    Args:
+        lines: the lines.
+        seed: the seed.
+        characters: the length of the span.
+        shortest: the least characters of a line to change.
+        mask: the text of the mask.
     """
 
-    def masked(line: str, random: Random) -> str:
+    def mask_span(line: str, random: Random) -> str:
         if len(line) <= characters or len(line) < shortest:
             return line
         start = random.randrange(len(line) - characters)
         before, after = line.split(line[start : start + characters], 1)
         return f"{before} {mask} {after}"
 
-    return each_line(lines, seed, masked)
+    return each_line(lines, seed, mask_span)

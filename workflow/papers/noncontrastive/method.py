@@ -10,7 +10,7 @@ from replicse.registry.terms import TwoViews, Weight
 
 
 class BarlowTwinsParameters(TwoViews):
-    """Barlow Twins (Zbontar et al. 2021; methods 3.1); the default is that of the reference code."""
+    """Barlow Twins (Zbontar et al. 2021; methods 3.1); the default is from the reference code."""
 
     implementation: ClassVar[str] = "papers.noncontrastive.losses:BarlowTwins"
     term: Literal["barlow-twins"]
@@ -31,26 +31,31 @@ class VICRegParameters(TwoViews):
 
 
 class Shuffle(AugmentationParameters):
-    """A share of the tokens, at least two, permuted among their own places; special tokens stay (methods 3.3)."""
+    """Permutation of a share of the tokens, at least two, without special tokens (methods 3.3)."""
 
     of_tokens: ClassVar[bool] = True
     name: Literal["shuffle"]
     fraction: Share
 
 
-def permuted(fraction: float, tokens: int) -> int:
-    """Return how many tokens of a line a shuffle chooses: one alone could not move, so two at least."""
+def count_permuted(fraction: float, tokens: int) -> int:
+    """Return the number of tokens to permute; at least two, because a single token cannot move."""
     return min(tokens, max(2, round(fraction * tokens))) if fraction else 0
 
 
 def shuffle(ids: Sequence[int], special: Sequence[int], random: Random, *, fraction: float) -> list[int]:
-    """Return the ids with a fraction of the tokens, at least two of them, permuted among their own places.
+    """Permute a share of random tokens, at least two.
 
-    `special` is 1 at the tokens that the tokenizer put around a line: they stay and are not counted. The permutation
-    is uniform: it may move nothing (methods 3.3).
+    The permutation is uniform, so it may be the identity (methods 3.3).
+
+    Args:
+        ids: the token ids of a row.
+        special: 1 for special tokens, which are not moved and not counted, otherwise 0.
+        random: the generator of the row.
+        fraction: the share of tokens to permute.
     """
     ordinary = [place for place, is_special in enumerate(special) if not is_special]
-    places = random.sample(ordinary, permuted(fraction, len(ordinary)))
+    places = random.sample(ordinary, count_permuted(fraction, len(ordinary)))
     moved = list(ids)
     for place, source in zip(sorted(places), places, strict=True):
         moved[place] = ids[source]

@@ -1,4 +1,4 @@
-"""What PromptBERT's method (Jiang et al. 2022) has beyond a pooling with a template: sentences that end."""
+"""The augmentation of PromptBERT (Jiang et al. 2022): full stops at the ends of sentences."""
 
 from collections.abc import Sequence
 from typing import Literal
@@ -8,11 +8,11 @@ from replicse.registry.poolings import ended
 
 
 class FullStop(AugmentationParameters):
-    """A full stop after every line that has no end, as a pooling with `full_stop` sets it at test time (PromptBERT)."""
+    """A full stop after each line without punctuation at its end, as a pooling with `full_stop` at test time."""
 
     name: Literal["full-stop"]
 
 
 def full_stop(lines: Sequence[str], *, seed: int) -> list[str]:
-    """Return every line with a full stop, where it has no end; nothing is drawn."""
+    """Add a full stop to each line without punctuation at its end; the seed is not used."""
     return [ended(line) for line in lines]

@@ -1,4 +1,4 @@
-"""RankCSE's method (Liu et al. 2023): rankings distilled from frozen teachers, and alike by both views."""
+"""The method of RankCSE (Liu et al. 2023): ranking distillation from frozen teachers, and ranking consistency."""
 
 import math
 from typing import Annotated, ClassVar, Literal
@@ -11,10 +11,10 @@ from replicse.registry.terms import TwoViews
 
 
 class RankDistillationParameters(TwoViews):
-    """What distillation of rankings from frozen teachers shares (RankCSE, Liu et al. 2023).
+    """Parameters of all distillation of rankings from frozen teachers (RankCSE, Liu et al. 2023).
 
-    The list of a row are its cosines with all rows of the second view. The teachers' are averaged, by `shares` where
-    they do not count alike. A row's own place in its list is left out unless `diagonal` keeps it.
+    The list of a row contains its cosines with all rows of the second view, except the row itself unless `diagonal` is
+    set. Lists of the teachers are averaged, with weights `shares` if they differ.
     """
 
     teachers: Annotated[tuple[FrozenModel, ...], Field(min_length=1)]
@@ -24,23 +24,24 @@ class RankDistillationParameters(TwoViews):
     diagonal: bool = False
 
     def missing(self) -> str:
-        """Return a complaint where the shares are not those of the teachers."""
+        """Return an error message if the number of shares is wrong or their sum is not 1."""
         if not self.shares or (len(self.shares) == len(self.teachers) and math.isclose(sum(self.shares), 1)):
             return ""
         return f"shares {list(self.shares)} of {len(self.teachers)} teachers: give one each, 1 together"
 
 
 class ListNetParameters(RankDistillationParameters):
-    """ListNet (Cao et al. 2007): cross-entropy of the chances to be ranked first, the teachers' and the student's."""
+    """ListNet (Cao et al. 2007): cross-entropy of the top-one probabilities of teachers and student."""
 
     implementation: ClassVar[str] = "papers.rankcse.losses:ListNet"
     term: Literal["listnet"]
 
 
 class ListMLEParameters(RankDistillationParameters):
-    """ListMLE (Xia et al. 2008): likelihood of the teachers' order; `epsilon` is added to each sum of exponentials.
+    """ListMLE (Xia et al. 2008): likelihood of the teachers' order.
 
-    The sums are relative to the largest exponential of the row, so that an epsilon weakens the end of the list.
+    `epsilon` is added to each sum of exponentials. The sums are relative to the largest exponential of the row, so that
+    epsilon reduces the weight of the end of the list.
     """
 
     implementation: ClassVar[str] = "papers.rankcse.losses:ListMLE"
@@ -49,10 +50,9 @@ class ListMLEParameters(RankDistillationParameters):
 
 
 class RankingConsistencyParameters(TwoViews):
-    """Jensen-Shannon divergence of the rankings by two views: rows of their similarities and columns (RankCSE).
+    """Jensen-Shannon divergence between the rankings of two views, rows and columns of their similarities (RankCSE).
 
-    `clamped` is what a community implementation computes instead: minus the mean entropy of both, but for its
-    constants.
+    `clamped` computes the loss of a community implementation: minus the mean entropy of both, up to constants.
     """
 
     implementation: ClassVar[str] = "papers.rankcse.losses:RankingConsistency"

@@ -1,4 +1,4 @@
-"""What SimCSE (Gao et al. 2021) alone has: question pairs of Quora, captions one by one, the spectrum of vectors."""
+"""Corpora and suite that only SimCSE (Gao et al. 2021) uses: Quora question pairs, captions, and the spectrum."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,7 +24,7 @@ class Qqp(OneFile):
 
 
 def qqp(root: Path, corpus: Qqp) -> Iterator[tuple[str, str]]:
-    """Yield the duplicate pairs of Quora Question Pairs: tabs, a header, no quoting."""
+    """Yield the duplicate pairs of Quora Question Pairs, from a table with tabs, a header and no quotes."""
     from replicse.data.sts import one_spaced, read_table
 
     path = root / corpus.file
@@ -36,13 +36,13 @@ def qqp(root: Path, corpus: Qqp) -> Iterator[tuple[str, str]]:
 
 
 class CaptionLines(OneColumn, OneFile):
-    """Every caption by itself."""
+    """Captions, one a row."""
 
     format: Literal["caption-lines"]
 
 
 def caption_lines(root: Path, corpus: CaptionLines) -> Iterator[tuple[str]]:
-    """Yield every caption by itself."""
+    """Yield each caption."""
     from replicse.data.corpora import image_captions
 
     return ((caption,) for _, caption in image_captions(root / corpus.file))

@@ -15,16 +15,25 @@ sentences = geometry.sentences
 
 
 def evaluate(root: Path, vectors: Vectors, splits: Sequence[str] = SPLITS) -> dict[str, Any]:
-    """Return singular_values, falling and the largest 1, their effective_rank, n_sentences and dimensions.
+    """Compute the spectrum of sentence vectors.
 
-    The paper says only "sentences in STS-B" and that the largest value is scaled to 1. Rows are brought to
-    length 1 first, because its account of the spectrum (section 5, Eq. 7) is of normalised embeddings. They
-    are not centred, because the common direction of anisotropic vectors is what the figure shows. All splits
-    and repeated sentences count, as for uniformity.
+    The paper says only "sentences in STS-B" and that the largest value is scaled to 1. Vectors are normalised, because
+    the analysis of the spectrum in the paper (section 5, Eq. 7) is for normalised embeddings. They are not centred,
+    because the figure shows the common direction of anisotropic vectors. All splits and repeated sentences are used, as
+    for uniformity.
+
+    Args:
+        root: the folder of the evaluation sets.
+        vectors: the encoder.
+        splits: the splits of STS-B.
+
+    Returns:
+        `singular_values` in descending order, scaled to a maximum of 1, their `effective_rank`, `n_sentences` and
+        `dimensions`. Undefined values are None, with reasons in `failures`.
     """
     rows = unit_rows(vectors(list(sentences(root, splits))))
     sizes = {"n_sentences": rows.shape[0], "dimensions": rows.shape[1]}
-    reason = _reason(rows)
+    reason = _explain_undefined(rows)
     if reason:
         failures = {"singular_values": reason, "effective_rank": reason}
         return {**sizes, "singular_values": None, "effective_rank": None, "failures": failures}
@@ -33,21 +42,22 @@ def evaluate(root: Path, vectors: Vectors, splits: Sequence[str] = SPLITS) -> di
 
 
 def singular_values(rows: np.ndarray) -> np.ndarray:
-    """Return the singular values of a matrix, falling, divided by the largest."""
+    """Return the singular values of a matrix in descending order, divided by the largest."""
     values = np.linalg.svd(rows, compute_uv=False)
     return values / values[0]
 
 
 def effective_rank(values: np.ndarray) -> float:
-    """Return exp(entropy of the values as shares of their sum): n for n equal values, 1 where one dominates.
+    """Return exp(entropy of the values divided by their sum), as defined by Roy and Vetterli (2007).
 
-    Definition of Roy and Vetterli (2007).
+    It is n for n equal values, and close to 1 if one value dominates.
     """
     shares = values[values > 0] / values.sum()
     return float(np.exp(-(shares * np.log(shares)).sum()))
 
 
-def _reason(rows: np.ndarray) -> str:
+def _explain_undefined(rows: np.ndarray) -> str:
+    """Return why the spectrum is undefined, or an empty string."""
     if not np.isfinite(rows).all():
         return "a sentence vector is not finite"
     return "" if rows.any() else "all sentence vectors are zero"

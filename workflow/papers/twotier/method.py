@@ -1,4 +1,4 @@
-"""What the method of 2-Tier SimCSE has alone: binary cross-entropy, and labelled sentences without their labels."""
+"""The method of 2-Tier SimCSE: binary cross-entropy, and labelled sentences without their labels."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class BinaryCrossEntropyParameters(ClassifierParameters):
-    """Binary cross-entropy of a logit of yes; with several classes, of each class against all others."""
+    """Binary cross-entropy of one logit, or with several classes, of each class against all others."""
 
     term: Literal["binary-cross-entropy"]
     classes: Annotated[Whole, Field(ge=1)] = 1
@@ -25,26 +25,30 @@ class BinaryCrossEntropyParameters(ClassifierParameters):
 
 
 def binary_cross_entropy(step: "Step", parameters: BinaryCrossEntropyParameters) -> "Tensor":
-    """Return the mean over rows and questions: several classes are as many questions."""
+    """Return the mean over rows and classes."""
     import torch.nn.functional as F
 
     vectors = step.vectors_of(parameters.vector_views(len(step.vectors)))
-    logits, wanted = step.model.task_heads[parameters.task](*vectors), step.labels[:, None]
+    logits, targets = step.model.task_heads[parameters.task](*vectors), step.labels[:, None]
     if parameters.classes > 1:
-        wanted = F.one_hot(step.labels.long(), parameters.classes).float()
-    return F.binary_cross_entropy_with_logits(logits, wanted)
+        targets = F.one_hot(step.labels.long(), parameters.classes).float()
+    return F.binary_cross_entropy_with_logits(logits, targets)
 
 
 class LabelledLines(OneColumn, Labelled):
     """The distinct sentences of a labelled file, both sides of its pairs, in file order."""
 
     has_labels: ClassVar[bool] = False
-    # What tells formats apart: no reader of the other one is given it.
+    # The discriminator of formats, which never has the value of the base class.
     format: Literal["labelled-lines"]  # type: ignore[assignment]
 
 
 def labelled_lines(root: Path, corpus: LabelledLines) -> Iterator[tuple[str]]:
-    """Yield the distinct sentences of labelled rows, one a row."""
+    """Yield the distinct sentences of labelled rows."""
     from replicse.data.corpora import labelled
 
-    return ((text,) for text in dict.fromkeys(text for *texts, _ in labelled(root, corpus) for text in texts))
+    distinct: dict[str, None] = {}
+    for *texts, _ in labelled(root, corpus):
+        distinct |= dict.fromkeys(texts)
+    for text in distinct:
+        yield (text,)

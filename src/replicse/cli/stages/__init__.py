@@ -1,4 +1,4 @@
-"""The stages of the workflow, one module each, with the payload and the function of its jobs."""
+"""The stages of the workflow, one module each."""
 
 from argparse import Namespace
 from collections.abc import Callable
@@ -37,7 +37,7 @@ class StudyJob(Payload):
 
 
 class Stage(NamedTuple):
-    """The functions that check a payload and run the job, and whether it uses a GPU."""
+    """Functions that check a payload and run the job."""
 
     check: Callable[[Any, str], Any]
     run: Callable[[Any, Namespace], int | None]

@@ -1,4 +1,4 @@
-"""The stage that counts dataset sizes and parameters, which need no weights."""
+"""The stage that counts dataset sizes and parameters."""
 
 from argparse import Namespace
 from typing import Any

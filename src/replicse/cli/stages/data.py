@@ -16,7 +16,7 @@ WHAT = "a file below the data root"
 
 
 class DataJob(Payload):
-    """Source of the data, files of the root to record, and expected rows of each evaluation set."""
+    """Source of the data, files to record, and rows of evaluation sets."""
 
     source: Literal["embedded", "local", "hub"]
     root: str = ""
@@ -26,7 +26,7 @@ class DataJob(Payload):
 
 
 def data(job: DataJob, arguments: Namespace) -> None:
-    """Prepare the data root and write its record with the rows and sha256 of each file."""
+    """Prepare the data root and record the rows and sha256 of each file."""
     from replicse.data.sets import recorded_sets
 
     out = arguments.out
@@ -61,7 +61,10 @@ def _local_root(named: str) -> Path:
 
 
 def recorded(root: Path, name: str) -> dict[str, object]:
-    """Return name, size and sha256 of a data file; a missing file is recorded, so that other items still run."""
+    """Return name, size and sha256 of a data file.
+
+    A missing file is recorded, so that other items still run.
+    """
     path = below(root, name, WHAT)
     if not path.exists():
         return {"name": name, "missing": True}

@@ -8,7 +8,7 @@ from typing import Any
 
 from replicse.cli.stages import Payload, Stage
 from replicse.files import write_json
-from replicse.judge.pairs import pack_pairs
+from replicse.judge.values.pairs import pack_pairs
 from replicse.library.requests import EvaluationRequest
 
 log = logging.getLogger(__name__)
@@ -20,7 +20,10 @@ class EvaluationJob(EvaluationRequest, Payload):
 
 
 def evaluate(job: EvaluationJob, arguments: Namespace) -> None:
-    """Evaluate an encoder of a study; if this fails, the study continues and the cells say why."""
+    """Evaluate an encoder of a study.
+
+    If this fails, the study continues and the cells say why.
+    """
     evaluate_and_write(job, arguments)
 
 

@@ -5,7 +5,7 @@ from argparse import Namespace
 from replicse.checked import Text
 from replicse.cli.render import draw_item
 from replicse.cli.stages import Payload, Stage
-from replicse.judge.table import ItemResult
+from replicse.judge.verdicts.table import ItemResult
 
 
 class FigureJob(Payload):

@@ -6,12 +6,12 @@ from pathlib import Path
 from replicse.checked import Text
 from replicse.cli.render import read_study
 from replicse.cli.stages import Stage, StudyJob
-from replicse.judge.document import report
-from replicse.judge.table import ItemResult
+from replicse.judge.report.build_report import report
+from replicse.judge.verdicts.table import ItemResult
 
 
 class PageJob(StudyJob):
-    """The record of a study, the result of an item, and the SVG of its figure, if it has one."""
+    """The record of a study, an item's result, and its figure if any."""
 
     item: Text
     figure: str = ""

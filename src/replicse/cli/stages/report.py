@@ -7,8 +7,8 @@ from replicse.cli.render import read_study, study_facts, write_all
 from replicse.cli.stages import Stage, StudyJob
 from replicse.compile.paths import Paths, drop_partial
 from replicse.files import read_json
-from replicse.judge.judgements import Judgements
-from replicse.judge.table import ItemResult
+from replicse.judge.report.judgements import Judgements
+from replicse.judge.verdicts.table import ItemResult
 
 
 def report(job: StudyJob, arguments: Namespace) -> None:

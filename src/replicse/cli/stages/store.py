@@ -20,7 +20,7 @@ class StoreJob(Payload):
 
 
 def store(job: StoreJob, arguments: Namespace) -> None:
-    """Clean, augment and tokenise one column of a corpus into a memory-mapped store."""
+    """Clean, augment and tokenise a column of a corpus into a store."""
     from replicse.data.corpora import labels_of, read_corpus
     from replicse.data.store import write_store
 

@@ -9,9 +9,9 @@ from typing import Any
 from replicse.cli.stages import Stage
 from replicse.compile.item_plan import ItemPlan
 from replicse.files import write_json, write_rows
-from replicse.judge.csv_rows import FIELDS, table_rows
-from replicse.judge.measurements import Measurements
-from replicse.judge.tabulate import item_result
+from replicse.judge.report.csv_rows import FIELDS, table_rows
+from replicse.judge.values.measurements import Measurements
+from replicse.judge.verdicts.tabulate import item_result
 
 log = logging.getLogger(__name__)
 

@@ -35,7 +35,7 @@ def train(job: Mapping[str, Any], arguments: Namespace) -> None:
 
 @contextmanager
 def failing_once(state: Path, rank: int) -> Iterator[None]:
-    """Let retries within one start of the study fail at once after an error that would only repeat.
+    """Let retries fail at once after an error that would only repeat.
 
     Failed checks and bad input repeat; a lost node, full memory or a file that does not exist yet may not.
     """
@@ -64,7 +64,10 @@ def _words(arguments: Namespace) -> list[str]:
 
 
 def _train_in(processes: "Processes", job: Mapping[str, Any], arguments: Namespace) -> None:
-    """Train the run of a job; if there are several processes, the first one writes."""
+    """Train the run of a job.
+
+    If there are several processes, the first one writes.
+    """
     import torch
 
     from replicse.data.sets import data_folder

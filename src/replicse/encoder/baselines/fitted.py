@@ -1,4 +1,4 @@
-"""Sentence vectors after a post-processing that is fitted on sentences: whitening and flow."""
+"""Sentence vectors with a post-processing that is fitted on sentences, such as whitening and flow."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -10,9 +10,12 @@ from replicse.registry.encoders import Postprocessing
 
 
 class FittedVectors:
-    """Vectors of an encoder, mapped by a post-processing that is fitted once on the sentences `fit_on`.
+    """Encode sentences and transform the vectors by a post-processing that is fitted once.
 
-    One that is fitted on the target needs none: each task gives its own (methods 2.5).
+    Args:
+        base: the encoder.
+        postprocess: the post-processing.
+        fit_on: the sentences to fit on; empty if it is fitted on the sentences of each task (methods 2.5).
     """
 
     def __init__(self, base: Any, postprocess: Postprocessing, fit_on: Sequence[str] = ()) -> None:
@@ -20,21 +23,21 @@ class FittedVectors:
         self.fitted: Any = None
 
     def prepare(self, sentences: Iterable[str]) -> None:
-        """Encode all sentences now, those of the fit included, in one length-sorted pass."""
+        """Encode all sentences, including the sentences to fit on, sorted by length."""
         self.base.prepare([*sentences, *self.fit_on])
 
     def clear(self) -> None:
-        """Drop what the encoder keeps of sentences; the fit stays."""
+        """Clear the cache of the encoder; the fit is kept."""
         self.base.clear()
 
     def focused(self, sentences: Iterable[str]) -> "FittedVectors":
-        """Return these vectors fitted on a task's sentences; the same vectors where the fit is fixed."""
+        """Return an encoder fitted on the sentences of a task, or this one if the fit does not depend on tasks."""
         if self.postprocess.fit != "target":
             return self
         return FittedVectors(self.base, self.postprocess, list(dict.fromkeys(sentences)))
 
     def __call__(self, sentences: Sequence[str]) -> np.ndarray:
-        """Return float32 vectors (n, d) in the order of the sentences."""
+        """Encode and transform sentences: float32 vectors (n, d), in their order."""
         if self.fitted is None:
             if not self.fit_on:
                 raise BadInput(f"{self.postprocess.name}: no sentences to fit on")

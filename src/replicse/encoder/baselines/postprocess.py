@@ -1,4 +1,4 @@
-"""Transformations of finished sentence vectors: centring, whitening and a normalising flow (methods 2.5)."""
+"""Transformations of sentence vectors: centring, whitening and a normalising flow (methods 2.5)."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Self
@@ -23,8 +23,8 @@ class Centring:
 
     @classmethod
     def fit(cls, vectors: np.ndarray) -> Self:
-        """Take the mean of `vectors` (n, d)."""
-        return cls(_checked(vectors, "centring").mean(axis=0, dtype=np.float64))
+        """Compute the mean of `vectors` (n, d)."""
+        return cls(_check_vectors(vectors, "centring").mean(axis=0, dtype=np.float64))
 
     def transform(self, vectors: np.ndarray) -> np.ndarray:
         """Return centred float32 vectors (n, d)."""
@@ -34,8 +34,8 @@ class Centring:
 class Whitening:
     """Whitening of Su et al. (2021): x -> (x - mean) U diag(s^-1/2) with covariance U diag(s) U^T.
 
-    All dimensions are kept. Those in which the fitted vectors do not vary (they are fewer than the
-    dimensions, say) become 0 instead of infinite.
+    All dimensions are kept. Directions without variance, e.g. if there are fewer vectors than dimensions, become 0
+    instead of infinite.
     """
 
     def __init__(self, mean: np.ndarray, matrix: np.ndarray) -> None:
@@ -43,9 +43,9 @@ class Whitening:
 
     @classmethod
     def fit(cls, vectors: np.ndarray) -> Self:
-        """Take mean and covariance (divided by n) of `vectors` (n, d)."""
-        vectors = _checked(vectors, "whitening")
-        # In blocks, since a million vectors in fp64 are 6 GB, and centred ones as much again.
+        """Compute mean and covariance (divided by n) of `vectors` (n, d)."""
+        vectors = _check_vectors(vectors, "whitening")
+        # In blocks, because a million vectors in fp64 need 6 GB, and centred vectors as much again.
         blocks = [slice(start, start + _FITTED_AT_ONCE) for start in range(0, len(vectors), _FITTED_AT_ONCE)]
         mean = sum(vectors[block].astype(np.float64).sum(axis=0) for block in blocks) / len(vectors)
         centred = (vectors[block] - mean for block in blocks)
@@ -63,10 +63,10 @@ class Whitening:
 class Flow:
     """BERT-flow (Li et al. 2020): an invertible map from vectors to a standard normal, trained by likelihood.
 
-    A step is a Glow step as simplified there: activation normalisation (scale and shift, set from the data),
-    a random split of the dimensions, and an additive coupling of the halves by a small network. Nine steps of
-    width 32 stand for its three levels of depth three; no dimension leaves the flow between levels, since the
-    sentence vector is made of all of them.
+    A step is a Glow step as simplified by BERT-flow: activation normalisation (scale and shift, set from the data), a
+    random split of the dimensions, and an additive coupling of the halves by a small network. Nine steps of width 32
+    replace its three levels of depth three. No dimension leaves the flow between levels, because the sentence vector
+    needs all of them.
     """
 
     def __init__(self, model: "zuko.lazy.Flow") -> None:
@@ -83,14 +83,24 @@ class Flow:
         steps: int = 9,
         width: int = 32,
     ) -> Self:
-        """Train with Adam on `vectors` (n, d); the same seed gives the same flow.
+        """Train with Adam on `vectors` (n, d).
 
-        BadInput where the likelihood becomes infinite or undefined.
+        Args:
+            vectors: the vectors to fit.
+            seed: the seed of weights, splits and order.
+            epochs: passes over the vectors.
+            learning_rate: the learning rate of Adam.
+            batch_size: vectors of a batch.
+            steps: number of flow steps.
+            width: width of the two hidden layers of each coupling network.
+
+        Raises:
+            BadInput: if the likelihood becomes infinite or undefined.
         """
         import torch
 
-        data = torch.from_numpy(_checked(vectors, "flow").astype(np.float32))
-        # The layers draw their first weights from torch's own state, which is left as it was.
+        data = torch.from_numpy(_check_vectors(vectors, "flow").astype(np.float32))
+        # Layers are initialised from torch's default generator, whose state is restored afterwards.
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
             model = _glow(data, steps, width)
@@ -107,7 +117,7 @@ class Flow:
         return flow
 
     def transform(self, vectors: np.ndarray) -> np.ndarray:
-        """Return float32 vectors (n, d) on the side of the normal distribution."""
+        """Map vectors to the normal distribution, float32, (n, d)."""
         return self._on_rows(vectors, lambda rows: self.model().transform(rows))
 
     def log_density(self, vectors: np.ndarray) -> np.ndarray:
@@ -124,7 +134,7 @@ class Flow:
 
 
 def _glow(data: "torch.Tensor", steps: int, width: int) -> "zuko.lazy.Flow":
-    """Return an untrained flow, which standardises each dimension of `data` (n, d) and does no more."""
+    """Return an untrained flow, which only standardises each dimension of `data` (n, d)."""
     import torch
     from zuko.distributions import DiagNormal
     from zuko.flows.coupling import GeneralCouplingTransform
@@ -143,7 +153,7 @@ def _glow(data: "torch.Tensor", steps: int, width: int) -> "zuko.lazy.Flow":
         coupling = GeneralCouplingTransform(
             dimensions, mask=half, univariate=AdditiveTransform, shapes=[()], hidden_features=(width, width)
         )
-        # As in Glow, every coupling begins as the identity, so later steps meet standardised data too.
+        # As in Glow, every coupling is initialised as the identity, so that later steps get standardised data too.
         torch.nn.init.zeros_(coupling.hyper[-1].weight)
         torch.nn.init.zeros_(coupling.hyper[-1].bias)
         transforms += [UnconditionalTransform(scale_and_shift, shift, log_scale), coupling]
@@ -152,7 +162,7 @@ def _glow(data: "torch.Tensor", steps: int, width: int) -> "zuko.lazy.Flow":
     return Flow(transforms, base)
 
 
-def _checked(vectors: np.ndarray, name: str) -> np.ndarray:
+def _check_vectors(vectors: np.ndarray, name: str) -> np.ndarray:
     if vectors.ndim != 2 or min(vectors.shape) < 2:
         raise BadInput(f"{name}: vectors of shape {vectors.shape}; expected two rows and two columns or more")
     if not np.isfinite(vectors).all():

@@ -13,11 +13,15 @@ from replicse.registry.encoders import WordVectors
 
 
 class AverageWordVectors:
-    """Encode a sentence as the mean of the vectors of its words, found between white space.
+    """Encode a sentence as the mean of the vectors of its words, split at white space.
 
-    A word that has no vector as written is looked up without punctuation at its ends, then in lower case too: so does
-    the word model of sentence-transformers, whose scores the papers copy (methods 2.5). Words without a vector are
-    skipped; a sentence that has no other words becomes zeros, whose cosine counts as 0.
+    If a word has no vector, it is looked up without punctuation at its ends, and then in lower case, as in the word
+    model of sentence-transformers, whose scores the papers copy (methods 2.5). Words without a vector are skipped. The
+    vector of a sentence without any known word is zero, with a cosine of 0.
+
+    Args:
+        words: the words.
+        matrix: their vectors, (words, d), float32.
     """
 
     def __init__(self, words: Sequence[str], matrix: np.ndarray) -> None:
@@ -26,11 +30,11 @@ class AverageWordVectors:
 
     @classmethod
     def open(cls, root: Path, wanted: WordVectors) -> Self:
-        """Read a file of word vectors below a data root."""
+        """Load a file of word vectors below a data root."""
         return cls(*read_word_vectors(root / wanted.file))
 
     def __call__(self, sentences: Sequence[str]) -> np.ndarray:
-        """Return float32 vectors (n, d) in the order of the sentences."""
+        """Encode sentences as float32 vectors (n, d), in their order."""
         vectors = np.zeros((len(sentences), self.matrix.shape[1]), dtype=np.float32)
         for vector, sentence in zip(vectors, sentences, strict=True):
             places = self._word_places(sentence)
@@ -39,32 +43,43 @@ class AverageWordVectors:
         return vectors
 
     def prepare(self, sentences: Iterable[str]) -> None:
-        """Do nothing: an average is made when it is asked for."""
+        """Do nothing, because vectors are computed on request."""
 
     def clear(self) -> None:
-        """Do nothing: nothing is kept."""
+        """Do nothing, because there is no cache."""
 
     def _word_places(self, sentence: str) -> list[int]:
-        """Return the places of the words that count, repeated ones repeatedly."""
-        places = (self._place(word) for word in sentence.split())
+        """Return the rows of the words with a vector, with repetitions."""
+        places = [self._place(word) for word in sentence.split()]
         return [place for place in places if place is not None]
 
     def _place(self, word: str) -> int | None:
         bare = word.strip(string.punctuation)
-        spellings = (word, bare, bare.lower())
-        return next((self.places[each] for each in spellings if each in self.places), None)
+        for spelling in (word, bare, bare.lower()):
+            if spelling in self.places:
+                return self.places[spelling]
+        return None
 
 
 def read_word_vectors(file: Path) -> tuple[list[str], np.ndarray]:
-    """Return the words of a GloVe text file and their vectors, float32 (words, d); `.gz` is transparent.
+    """Load the words of a GloVe text file and their vectors.
 
-    A line is a word and d numbers with single spaces between; d is that of the first line, so that a word may
-    itself hold spaces (GloVe 840B has some). Of a repeated word the first line counts. Raises BadInput with
-    the line for anything else, MissingData for an absent file.
+    A line is a word and d numbers, separated by single spaces. The first line sets d, so that a word may contain spaces
+    (GloVe 840B has some). If a word is repeated, its first line counts.
+
+    Args:
+        file: the text file, possibly with the suffix `.gz`.
+
+    Returns:
+        The words and their vectors, (words, d), float32.
+
+    Raises:
+        MissingData: if the file does not exist.
+        BadInput: if a line is not valid.
     """
     vectors: dict[str, np.ndarray] = {}
     width = 0
-    # Copies of GloVe are about whose few words beyond ASCII were re-encoded; such a word is just not found.
+    # Some copies of GloVe have re-encoded words beyond ASCII; these words are not found.
     for number, line in read_lines(file, fallback="latin-1"):
         width = width or _width(file, line)
         word, *numbers = line.rstrip().rsplit(" ", width)

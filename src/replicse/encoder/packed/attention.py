@@ -1,4 +1,4 @@
-"""Attention of the packed engine: on packed tokens where a CPU trains, by torch's fused kernel everywhere else."""
+"""Attention of the packed engine: on packed tokens for training on a CPU, otherwise torch's fused kernel."""
 
 from typing import Any
 
@@ -14,19 +14,29 @@ from replicse.encoder.packed.dropout import Dropout
 def attention(
     projected: Tensor, first: Tensor | None, batch: TokenBatch, heads: int, drop: Dropout
 ) -> Tensor:
-    """Return softmax(query key^T / sqrt(width)) value for each token, (n, hidden), or for queries of its own.
+    """Compute softmax(query key^T / sqrt(width)) value.
 
-    `projected` is (n, 3 * hidden): query, key and value of each token, heads side by side. With `first`, the queries
-    of position 0 of each row, (rows, hidden), it is (n, 2 * hidden), and (rows, hidden) is returned. Rows of
-    `projected` beyond the tokens of the batch are read by nobody; theirs come out as 0.
+    Args:
+        projected: query, key and value of each token, (n, 3 * hidden), each with its heads side by side; with `first`
+            only key and value, (n, 2 * hidden). Rows beyond the tokens of the batch are ignored.
+        first: queries of position 0 of each row, (rows, hidden), or None for queries of all tokens.
+        batch: the packed tokens.
+        heads: the number of attention heads.
+        drop: the dropout of attention weights.
+
+    Returns:
+        The context of each token, (n, hidden), 0 beyond the tokens of the batch; with `first` (rows, hidden).
     """
-    beyond = len(projected) > len(batch.tokens)
-    if projected.device.type == "cpu" and (torch.is_grad_enabled() or drop.rate or beyond):
+    has_extra_rows = len(projected) > len(batch.tokens)
+    if projected.device.type == "cpu" and (torch.is_grad_enabled() or drop.rate or has_extra_rows):
         return PackedAttention.apply(projected, first, batch, heads, drop)
-    # On a CPU the fused kernel is slower than that as soon as it needs dropout or a backward pass.
+    # On a CPU the fused kernel is slower than PackedAttention with dropout or a backward pass.
     parts = batch.pad(projected).unflatten(2, (3 if first is None else 2, heads, -1))
-    ahead = [] if first is None else [first.reshape(batch.rows, heads, 1, -1)]
-    query, key, value = ahead + list(parts.permute(2, 0, 3, 1, 4))
+    if first is None:
+        query, key, value = parts.permute(2, 0, 3, 1, 4)
+    else:
+        query = first.reshape(batch.rows, heads, 1, -1)
+        key, value = parts.permute(2, 0, 3, 1, 4)
     mask = None if batch.attention_mask is None else batch.attention_mask[:, None, None, :]
     context = F.scaled_dot_product_attention(query, key, value, attn_mask=mask, dropout_p=drop.rate)
     context = context.transpose(1, 2).flatten(2)
@@ -34,20 +44,20 @@ def attention(
 
 
 class PackedAttention(torch.autograd.Function):
-    """Attention that lays query, key and value out by heads in one pass, and their gradients back in another."""
+    """Attention that copies query, key and value to a layout by heads at once, and their gradients back."""
 
     @staticmethod
     def forward(
         ctx: Any, projected: Tensor, first: Tensor | None, batch: TokenBatch, heads: int, drop: Dropout
     ) -> Tensor:
-        """Return (n, hidden), or (rows, hidden) with queries of their own; see `attention`."""
+        """Return (n, hidden), or (rows, hidden) with `first`; see `attention`."""
         count = 3 if first is None else 2
         width = projected.shape[1] // (count * heads)
         laid = projected.view(-1, width).index_select(0, batch.head_sources(count, heads))
         parts = laid.view(count, batch.rows * heads, batch.longest, width)
         key, value = parts[-2], parts[-1]
         if first is not None and heads > 1:
-            # With one query the product's last digit depends on how keys lie; so they lay in committed numbers.
+            # With one query the last digit of the product depends on the memory layout of keys: keep this layout.
             key = key.transpose(1, 2).contiguous().transpose(1, 2)
         query = (parts[0] if first is None else first.reshape(-1, 1, width)) * width**-0.5
         with torch.autocast("cpu", enabled=False):
@@ -63,7 +73,7 @@ class PackedAttention(torch.autograd.Function):
         ctx.layout = batch, heads, len(projected), first is None
         if first is not None:
             return context.view(batch.rows, -1)
-        return _picked(context, batch.head_places(1, heads), len(projected), heads * width)
+        return _gather(context, batch.head_places(1, heads), len(projected), heads * width)
 
     @staticmethod
     @once_differentiable
@@ -83,7 +93,7 @@ class PackedAttention(torch.autograd.Function):
         of_weights = (gradient @ value.transpose(1, 2)).view(weights.shape).to(weights.dtype)
         if noise is not None:
             of_weights *= noise
-        # Of the softmax: weights * (gradient - sum of weights * gradient), in the memory of the gradient.
+        # Gradient of the softmax: weights * (gradient - sum of weights * gradient), computed in place.
         of_weights *= weights
         of_weights.addcmul_(weights, of_weights.sum(-1, keepdim=True), value=-1)
         of_scores = of_weights.to(key.dtype).flatten(0, 1)
@@ -95,11 +105,11 @@ class PackedAttention(torch.autograd.Function):
         else:
             of_first = (of_scores @ key).mul_(scale).view(batch.rows, -1)
         places = batch.head_places(count, heads)
-        return _picked(laid.view(-1, width), places, rows, count * heads * width), of_first, None, None, None
+        return _gather(laid.view(-1, width), places, rows, count * heads * width), of_first, None, None, None
 
 
-def _picked(values: Tensor, places: Tensor, rows: int, width: int) -> Tensor:
-    """Return the values at some places as (rows, width), 0 after their end."""
+def _gather(values: Tensor, places: Tensor, rows: int, width: int) -> Tensor:
+    """Return the rows of `values` at some places as a (rows, width) tensor, filled up with 0."""
     result = values.new_empty(rows, width)
     used = len(places) * values.shape[1] // width
     torch.index_select(values, 0, places, out=result[:used].view(-1, values.shape[1]))

@@ -1,4 +1,4 @@
-"""Encoders of the packed engine, made of weights under the names that `transformers` has for them."""
+"""Load encoders of the packed engine from weights with the names of `transformers`."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,24 +10,29 @@ from torch import Tensor
 from replicse.encoder.packed.config import EncoderConfig
 from replicse.encoder.packed.layout import EMBEDDINGS, MASKED_LM, encoder_names, masked_lm_names
 from replicse.encoder.packed.transformer import PackedBackbone
-from replicse.encoder.stored import fill, read_config, read_weights
+from replicse.encoder.stored import load_weights, read_config, read_weights
 
 
 def load_packed(folder: Path) -> PackedBackbone:
-    """Return the encoder of a folder that a run or a preparation wrote: fp32, on the CPU, in training mode.
+    """Load the encoder of a folder that a run or a preparation wrote, in fp32, on the CPU, in training mode.
 
-    Raises MissingData where a file is absent, and BadInput as `packed_of` does.
+    Raises MissingData if a file does not exist, and BadInput as `make_packed`.
     """
     config = read_config(folder)
     file, stored = read_weights(folder)
-    return packed_of(config, stored, file)
+    return make_packed(config, stored, file)
 
 
-def packed_of(config: Mapping[str, Any], stored: Mapping[str, Tensor], place: Path) -> PackedBackbone:
-    """Return an encoder of a configuration and weights, both as `transformers` names them; dropout rates are 0.1.
+def make_packed(config: Mapping[str, Any], stored: Mapping[str, Tensor], place: Path) -> PackedBackbone:
+    """Create an encoder from a configuration and weights with the names of `transformers`; dropout rates are 0.1.
 
-    Raises BadInput where the family or a variant of it is not supported, or a weight is missing or has another shape
-    than the configuration says.
+    Args:
+        config: the content of config.json.
+        stored: weights by name.
+        place: the file or folder, for errors.
+
+    Raises:
+        BadInput: if the family or variant is not supported, or a weight is missing or has another shape.
     """
     sizes = EncoderConfig.from_huggingface(config)
     base = f"{sizes.family}."
@@ -37,5 +42,5 @@ def packed_of(config: Mapping[str, Any], stored: Mapping[str, Tensor], place: Pa
         if f"{MASKED_LM[sizes.family][0]}.weight" in stored:
             backbone.new_token_head()
             names |= masked_lm_names(sizes)
-    fill(backbone, names, stored, place)
+    load_weights(backbone, names, stored, place)
     return backbone

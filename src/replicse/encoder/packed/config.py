@@ -1,4 +1,4 @@
-"""The sizes and conventions of an encoder of the packed engine, and how config.json names them."""
+"""The configuration of encoders of the packed engine, and its names in config.json."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -45,7 +45,7 @@ CONFIG_KEYS = {"bert": _BERT_KEYS, "roberta": _BERT_KEYS, "distilbert": _DISTILB
 
 @dataclass(frozen=True)
 class EncoderConfig:
-    """The sizes and conventions of one encoder; token types are 0 where the family has none."""
+    """The sizes and conventions of an encoder; `token_types` is 0 if the family has none."""
 
     family: str
     vocabulary: int
@@ -68,34 +68,33 @@ class EncoderConfig:
 
     @property
     def position_offset(self) -> int:
-        """Return the position id of a row's first token; RoBERTa's positions start after the padding id."""
+        """Return the position id of the first token of a row; RoBERTa's positions start after the padding id."""
         return self.pad_id + 1 if self.family == "roberta" else 0
 
     @property
     def max_length(self) -> int:
-        """Return the number of tokens of the longest row the position embeddings allow."""
+        """Return the most tokens of a row for the number of position embeddings."""
         return self.positions - self.position_offset
 
     @staticmethod
     def fresh(architecture: Architecture, vocabulary: int, pad_id: int) -> "EncoderConfig":
-        """Return the configuration of an encoder that is to be drawn at random."""
+        """Return the configuration of an encoder with random weights."""
         sizes = architecture.model_dump(exclude_none=True, exclude={"config"})
         types = {"bert": 2, "roberta": 1, "distilbert": 0}[architecture.family]
         return EncoderConfig(vocabulary=vocabulary, pad_id=pad_id, token_types=types, **sizes)
 
     @staticmethod
     def from_huggingface(config: Mapping[str, Any]) -> "EncoderConfig":
-        """Return what a configuration of `transformers` says; BadInput for a family or variant that is not here."""
+        """Convert a configuration of `transformers`; raise BadInput for an unsupported family or variant."""
         family = config["model_type"]
         if family not in CONFIG_KEYS:
             raise BadInput(f'model_type "{family}" is not supported; --engine transformers may have it')
         if not config.get("tie_word_embeddings", True):
             raise BadInput("tie_word_embeddings is false, but only tied masked-LM heads are supported")
-        return EncoderConfig(
-            family=family, **{ours: config[key] for ours, key in CONFIG_KEYS[family].items()}
-        )
+        values = {ours: config[key] for ours, key in CONFIG_KEYS[family].items()}
+        return EncoderConfig(family=family, **values)
 
     def to_huggingface(self) -> dict[str, Any]:
-        """Return the content of a config.json."""
+        """Return the content of config.json."""
         sizes = {theirs: getattr(self, ours) for ours, theirs in CONFIG_KEYS[self.family].items()}
         return {"model_type": self.family, **sizes}

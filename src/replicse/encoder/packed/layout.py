@@ -1,4 +1,4 @@
-"""Where the weights of the packed engine are in a Hugging Face folder, and writing one."""
+"""Names of the packed engine's weights in a Hugging Face folder, and how to write a folder."""
 
 from pathlib import Path
 from typing import Any
@@ -6,9 +6,9 @@ from typing import Any
 from replicse.encoder.backbone import Backbone
 from replicse.encoder.heads import SentenceHead, head_config, head_weights
 from replicse.encoder.packed.config import EncoderConfig
-from replicse.encoder.stored import Names, both_parts, named, write_folder
+from replicse.encoder.stored import Names, export_weights, weight_and_bias, write_folder
 
-EMBEDDINGS = {
+EMBEDDINGS: Names = {
     "token_embeddings": ("embeddings.word_embeddings.weight",),
     "position_embeddings": ("embeddings.position_embeddings.weight",),
     "type_embeddings": ("embeddings.token_type_embeddings.weight",),
@@ -50,7 +50,7 @@ _CLASSES = {"bert": "Bert", "roberta": "Roberta", "distilbert": "DistilBert"}
 
 
 def save_packed(folder: Path, backbone: Backbone, head: SentenceHead | None, tokenizer_file: Path) -> None:
-    """Write a folder that this module and `transformers` load: fp32 weights, configuration and tokenizer."""
+    """Save weights in fp32, configuration and tokenizer so that this engine and `transformers` can load them."""
     config: Any = backbone.config
     base = f"{config.family}."
     names = encoder_names(config, base)
@@ -63,30 +63,29 @@ def save_packed(folder: Path, backbone: Backbone, head: SentenceHead | None, tok
         "dtype": "float32",
         **head_config(head),
     }
-    weights = {**named(backbone, names), **head_weights(head, base)}
+    weights = {**export_weights(backbone, names), **head_weights(head, base)}
     write_folder(folder, weights, content, tokenizer_file, config.max_length)
 
 
 def encoder_names(config: EncoderConfig, base: str) -> dict[str, tuple[str, ...]]:
-    """Return the names in a checkpoint of the encoder's weights, by our own."""
+    """Return the names of the encoder's weights in a checkpoint, by our names."""
     stem, modules = _LAYERS[config.family]
-    names = {
-        ours: tuple(base + name for name in theirs)
-        for ours, theirs in EMBEDDINGS.items()
-        if config.token_types or ours != "type_embeddings"
-    }
+    names: dict[str, tuple[str, ...]] = {}
+    for ours, theirs in EMBEDDINGS.items():
+        if config.token_types or ours != "type_embeddings":
+            names[ours] = tuple(base + name for name in theirs)
     for number in range(config.layers):
         for ours, theirs in modules.items():
-            full = (f"{base}{stem}.{number}.{name}" for name in theirs)
-            names |= both_parts(f"layers.{number}.{ours}", *full)
+            full = [f"{base}{stem}.{number}.{name}" for name in theirs]
+            names |= weight_and_bias(f"layers.{number}.{ours}", *full)
     return names
 
 
 def masked_lm_names(config: EncoderConfig) -> Names:
-    """Return the names in a checkpoint of the masked-LM head's weights, by our own."""
+    """Return the names of the masked-LM head's weights in a checkpoint, by our names."""
     dense, norm, bias = MASKED_LM[config.family]
     return {
-        **both_parts("masked_lm.dense", dense),
-        **both_parts("masked_lm.norm", norm),
+        **weight_and_bias("masked_lm.dense", dense),
+        **weight_and_bias("masked_lm.norm", norm),
         "masked_lm.bias": (bias,),
     }

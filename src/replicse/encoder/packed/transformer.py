@@ -1,4 +1,4 @@
-"""A post-layer-norm transformer (BERT, RoBERTa, DistilBERT) that works on packed tokens."""
+"""A post-layer-norm transformer (BERT, RoBERTa, DistilBERT) on packed tokens."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,7 +19,7 @@ from replicse.encoder.packed.linear import Linear, draw_normal, linear, missing_
 
 
 class Layer(nn.Module):
-    """One transformer layer: attention, feed-forward, each followed by a residual sum and a LayerNorm."""
+    """A transformer layer: attention and feed-forward, each followed by a residual sum and a LayerNorm."""
 
     def __init__(self, config: EncoderConfig, hidden_dropout: float, attention_dropout: float) -> None:
         super().__init__()
@@ -54,7 +54,7 @@ class Layer(nn.Module):
         return self._finish(first, context, batch)
 
     def _finish(self, values: Tensor, context: Tensor, batch: TokenBatch) -> Tensor:
-        context = self.head_dropout.of_rows(context, batch, self.heads)
+        context = self.head_dropout.drop_heads(context, batch, self.heads)
         values = self.attention_norm(
             values + self.hidden_dropout(self.attention_output(context), batch.masks)
         )
@@ -63,7 +63,7 @@ class Layer(nn.Module):
 
 
 class MaskedLmHead(nn.Module):
-    """Dense layer, activation, LayerNorm and a decoder that is the token embeddings plus a bias."""
+    """Dense layer, activation, LayerNorm and a decoder of the token embeddings and a bias."""
 
     def __init__(self, config: EncoderConfig) -> None:
         super().__init__()
@@ -76,7 +76,7 @@ class MaskedLmHead(nn.Module):
         nn.init.zeros_(self.dense.bias)
 
     def forward(self, states: Tensor, token_embeddings: Tensor, shortlist: Tensor | None = None) -> Tensor:
-        """Return logits (n, vocabulary) of (n, hidden) states, or only those of a shortlist of token ids."""
+        """Compute logits of (n, hidden) states: (n, vocabulary), or (n, k) for a shortlist of k token ids."""
         states = self.norm(self.activation(self.dense(states)))
         if shortlist is None:
             return linear(states, token_embeddings, self.bias)
@@ -84,7 +84,7 @@ class MaskedLmHead(nn.Module):
 
 
 class PackedBackbone(Backbone):
-    """Embeddings and layers of BERT, RoBERTa or DistilBERT; linear layers never see padding."""
+    """Embeddings and layers of BERT, RoBERTa or DistilBERT, with linear layers on packed tokens."""
 
     engine = "packed"
 
@@ -98,32 +98,36 @@ class PackedBackbone(Backbone):
         self.first_position = config.position_offset
         self.token_embeddings = nn.Parameter(torch.empty(config.vocabulary, config.hidden))
         self.position_embeddings = nn.Parameter(torch.empty(config.positions, config.hidden))
-        self.type_embeddings = (
-            nn.Parameter(torch.empty(config.token_types, config.hidden)) if config.token_types else None
-        )
+        self.type_embeddings: nn.Parameter | None = None
+        if config.token_types:
+            self.type_embeddings = nn.Parameter(torch.empty(config.token_types, config.hidden))
         self.embedding_norm = nn.LayerNorm(config.hidden, config.layer_norm_epsilon)
         self.embedding_dropout = Dropout(hidden_dropout)
         layers = (Layer(config, hidden_dropout, attention_dropout) for _ in range(config.layers))
-        # A list of modules is a sequence of them to all but its type.
+        # The type of a ModuleList does not say that it is a sequence of layers.
         self.layers = cast("Sequence[Layer]", nn.ModuleList(layers))
         self.initialise()
         self.masked_lm: MaskedLmHead | None = None
 
     def initialise(self) -> None:
-        """Draw fresh weights as BERT does: normal ones, zero biases, a zero vector for the padding token."""
+        """Initialise all weights as BERT: normal weights, zero biases, a zero vector for the padding token."""
         for module in self.modules():
             if isinstance(module, nn.LayerNorm):
                 module.reset_parameters()
-        tables = (self.token_embeddings, self.position_embeddings, self.type_embeddings)
-        for table in tables:
-            if table is not None:
-                draw_normal(table, self.config.initializer_range)
+        for table in self._tables():
+            draw_normal(table, self.config.initializer_range)
         for module in self.modules():
             if isinstance(module, nn.Linear):
                 draw_normal(module.weight, self.config.initializer_range)
                 nn.init.zeros_(module.bias)
         with torch.no_grad():
             self.token_embeddings[self.config.pad_id].zero_()
+
+    def _tables(self) -> list[nn.Parameter]:
+        tables = [self.token_embeddings, self.position_embeddings]
+        if self.type_embeddings is not None:
+            tables.append(self.type_embeddings)
+        return tables
 
     @property
     def input_embeddings(self) -> nn.Parameter:
@@ -136,41 +140,40 @@ class PackedBackbone(Backbone):
         return self.masked_lm is not None
 
     def embedding_parameters(self) -> list[nn.Parameter]:
-        """Return the parameters of the embedding layer, its normalisation among them."""
-        tables = (self.token_embeddings, self.position_embeddings, self.type_embeddings)
-        return [*(table for table in tables if table is not None), *self.embedding_norm.parameters()]
+        """Return the parameters of the embedding layer, including its normalisation."""
+        return [*self._tables(), *self.embedding_norm.parameters()]
 
     def layer_parameters(self, number: int) -> list[nn.Parameter]:
         """Return the parameters of a layer, counted from 0."""
         return list(self.layers[number].parameters())
 
     def token_logits(self, states: Tensor, shortlist: Tensor | None = None) -> Tensor:
-        """Return masked-LM logits (n, vocabulary) of (n, hidden) states, or only those of a shortlist of token ids."""
+        """Compute masked-LM logits of (n, hidden) states: (n, vocabulary), or (n, k) for a shortlist of k token ids."""
         assert self.masked_lm is not None
         return self.masked_lm(states, self.token_embeddings, shortlist)
 
     def token_head_parameters(self) -> list[nn.Parameter]:
-        """Return the parameters of the masked-LM head alone."""
+        """Return the parameters of the masked-LM head."""
         return [] if self.masked_lm is None else list(self.masked_lm.parameters())
 
     def new_token_head(self) -> None:
-        """Draw a masked-LM head."""
+        """Initialise a masked-LM head at random."""
         self.masked_lm = MaskedLmHead(self.config).to(self.token_embeddings.device)
 
     def drop_token_head(self) -> None:
-        """Forget the masked-LM head."""
+        """Remove the masked-LM head."""
         self.masked_lm = None
 
     def save(self, folder: Path, head: SentenceHead | None = None, tokenizer: Path | None = None) -> None:
-        """Write a folder that this engine and `transformers` read."""
+        """Save the encoder in a folder that this engine and `transformers` can load."""
         save_packed(Path(folder), self, head, Path(tokenizer or self.tokenizer_file))
 
     def masks(self, batch: TokenBatch) -> WholeMasks | None:
-        """Return the dropout masks of a whole batch on a CPU; on a GPU the attention kernel draws its own."""
+        """Return the dropout masks of a complete batch, or None on a GPU, whose attention kernel creates its own."""
         return WholeMasks(batch) if self.token_embeddings.device.type == "cpu" else None
 
     def set_dropout(self, hidden: float, attention: float, heads: float = 0) -> None:
-        """Change the dropout rates of the hidden values, of the attention weights, and of entire heads of attention."""
+        """Set the dropout rates of hidden values, attention weights and attention heads."""
         self.embedding_dropout.probability = hidden
         for layer in self.layers:
             layer.hidden_dropout.probability = hidden
@@ -180,43 +183,43 @@ class PackedBackbone(Backbone):
     def forward(
         self, batch: TokenBatch, need: NeededStates = ALL_TOKENS, first_vector: Tensor | None = None
     ) -> Hidden:
-        """Return the hidden states that `need` names.
+        """Compute hidden states, see `Backbone.forward`.
 
-        Where only position 0 of the last layer is needed, that layer computes keys and values of all tokens
-        and the rest for position 0.
+        If only position 0 of the last layer is needed, the last layer computes keys and values of all tokens, and
+        everything else only for position 0.
         """
-        wanted = self.checked_states(batch, need, first_vector)
+        wanted = self.check_states(batch, need, first_vector)
         values = self._embed(batch)
         if first_vector is not None:
             values = values.index_copy(0, batch.first, first_vector.to(values.dtype))
         if values.device.type == "cpu" and torch.is_autocast_enabled("cpu") and batch.masks is None:
-            # Once here, and not before each product. Rows behind the tokens are computed with, but never read.
+            # Once here instead of before each product. The results of these rows are ignored.
             values = F.pad(values, (0, 0, 0, missing_rows(values)))
         depth = max(wanted)
-        kept = {0: self._read(values, batch, need)} if 0 in wanted else {}
+        kept = {0: self._select(values, batch, need)} if 0 in wanted else {}
         for number, layer in enumerate(self.layers[:depth], 1):
             if number == depth and not need.tokens:
                 kept[number] = layer.forward_first(values, batch)
                 break
             values = layer(values, batch)
             if number in wanted:
-                kept[number] = self._read(values, batch, need)
+                kept[number] = self._select(values, batch, need)
         return Hidden([kept[state] for state in wanted])
 
     def _embed(self, batch: TokenBatch) -> Tensor:
-        # As in `transformers`, the vector of padding is never trained: only a term over real padding reads it (4.1).
+        # As in `transformers`, the embedding of padding is not trained. Only terms with padding use it (methods 4.1).
         values = F.embedding(batch.tokens, self.token_embeddings, padding_idx=self.config.pad_id)
         given, first = batch.given_positions, self.first_position
         positions = self.position_embeddings[first:]
         if given is not None and first:
-            # Rows before the first position can be read too; that of padding is never trained either.
-            every = torch.arange(len(self.position_embeddings), device=batch.tokens.device)
-            positions = F.embedding(every, self.position_embeddings, padding_idx=first - 1)
+            # Given positions include rows before the first position. The row of padding is not trained either.
+            numbers = torch.arange(len(self.position_embeddings), device=batch.tokens.device)
+            positions = F.embedding(numbers, self.position_embeddings, padding_idx=first - 1)
         if self.type_embeddings is not None:
             positions = positions + self.type_embeddings[0]
         values = values + F.embedding(batch.positions if given is None else given, positions)
         return self.embedding_dropout(self.embedding_norm(values), batch.masks)
 
     @staticmethod
-    def _read(values: Tensor, batch: TokenBatch, need: NeededStates) -> Tensor:
+    def _select(values: Tensor, batch: TokenBatch, need: NeededStates) -> Tensor:
         return values[: len(batch.tokens)] if need.tokens else values.index_select(0, batch.first)

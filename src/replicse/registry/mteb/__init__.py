@@ -3,13 +3,13 @@
 They are the 56 English tasks of Muennighoff et al. (2023), and all text tasks of the library. The `mteb`
 library calls the 56 "MTEB(eng, v1)" and pins the commit of each task's dataset; this package pins the version
 of the library. Importing the library takes seconds and needs torch, so tasks.txt lists the names and categories
-of its tasks; a test compares the list with the library. The 56 are above the empty line, each with the
-megabytes of its texts from the library's statistics.
+of the tasks; a test compares the list with the library. The 56 are above the empty line, each with the
+megabytes of the texts from the library's statistics.
 """
 
 from collections.abc import Iterable
 from functools import cache
-from itertools import takewhile
+from itertools import chain, takewhile
 from pathlib import Path
 
 # The first words of the reason of an average with a missing task, which is not a separate failure.
@@ -46,4 +46,4 @@ def _english() -> dict[str, tuple[str, ...]]:
 
 
 MTEB_TASKS = _english()
-MTEB_NAMES = tuple(name for names in MTEB_TASKS.values() for name in names)
+MTEB_NAMES = tuple(chain.from_iterable(MTEB_TASKS.values()))

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from itertools import groupby
 from operator import attrgetter
 
-from replicse.judge.judgements import NOT_AUDITED, Finding
+from replicse.judge.report.judgements import NOT_AUDITED, Finding
 from replicse.printable import columns, several
 
 FEW_PLACES = 2

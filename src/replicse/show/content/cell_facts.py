@@ -4,7 +4,7 @@ import shlex
 from collections.abc import Sequence
 
 from replicse.compile.paths import Paths
-from replicse.judge.table import QUOTED, CellResult, ColumnHead, ItemResult
+from replicse.judge.verdicts.table import QUOTED, CellResult, ColumnHead, ItemResult
 from replicse.show.content.cells import Shown
 from replicse.spec.cell_id import AS_DESCRIBED
 from replicse.spec.printed import Reported
@@ -42,7 +42,7 @@ def facts(
         facts |= {
             "reproduced": "" if cell.reproduced is None else f"{cell.reproduced:.6g}",
             "ours is": "" if column.statistic == "mean" else over_seeds(column.statistic),
-            "interval": _between(cell.low, cell.high, ".6g"),
+            "95% prediction interval": _between(cell.low, cell.high, ".6g"),
             **dict([effect] if effect else ()),
             "over pairs": _between(cell.pairs_low, cell.pairs_high, ".2f"),
             "spread": "borrowed from a publication" if cell.borrowed else "",

@@ -1,9 +1,9 @@
-"""Format a cell as text: reported -> reproduced, spread, difference, verdict."""
+"""Format a cell as text, such as `82.5 → 75.4 ±0.6 (−7.1) ▼`."""
 
 from dataclasses import dataclass
 from typing import Literal
 
-from replicse.judge.table import ABSENT, NOT_COMPARABLE, QUOTED, CellResult
+from replicse.judge.verdicts.table import ABSENT, NOT_COMPARABLE, QUOTED, CellResult
 from replicse.printable import minus
 from replicse.registry.suites import unit_of
 from replicse.show.content.numbers import (
@@ -66,7 +66,7 @@ class Shown:
 
     @property
     def word(self) -> str:
-        """Return the verdict, or "" if the caption already says that the table is not comparable."""
+        """Return the verdict, or "" if the caption gives it."""
         return "" if self.scale and self.verdict == NOT_COMPARABLE else self.verdict
 
     @property
@@ -91,7 +91,7 @@ class Shown:
 
     @property
     def wide(self) -> tuple[str, ...]:
-        """Return the details that get a line each in a stacked cell, because they are wide."""
+        """Return the wide details, which get a line each in a stacked cell."""
         wide = self.scale or self.spread.startswith("{")
         return tuple(filter(None, (self.delta, self.spread))) if wide else ()
 
@@ -134,7 +134,7 @@ def show(cell: CellResult | None, *, scale: str = "", quoted: bool = False) -> S
 
 
 def _spread(cell: CellResult, rounding: Rounding) -> str:
-    """Return half the width of the interval, the seeds if they are too few, or "" without seeds."""
+    """Return half the width of the interval, or the seeds if too few."""
     if cell.seedless:
         return ""
     if cell.few:

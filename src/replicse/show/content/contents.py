@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from replicse.compile.paths import Paths
-from replicse.judge.report import ColumnShape, JudgedItem, Report
-from replicse.judge.table import ItemResult
+from replicse.judge.report.report_types import ColumnShape, JudgedItem, Report
+from replicse.judge.verdicts.table import ItemResult
 from replicse.registry.artefacts import PROVENANCE
 from replicse.show.content.grids import Grid
 from replicse.show.content.provenance import made_from, provenance_sheets, study_facts
@@ -88,6 +88,7 @@ class Page:
     with a `file` is an HTML page of its own, which also holds the `further` sheets: those of papers outside the study.
     The search finds the single `lines` of some pages. `notes` are sentences that the pages of single papers show too.
     `of` says what its tables are of, where that is not the study; `pictures` names items whose figures it shows.
+    An `open` page shows its sheets without a click.
     """
 
     title: str
@@ -101,6 +102,7 @@ class Page:
     of: str = ""
     notes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     pictures: tuple[str, ...] = ()
+    open: bool = False
 
 
 @dataclass(frozen=True)

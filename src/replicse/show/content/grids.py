@@ -5,9 +5,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from replicse.judge.table import RowHead
+from replicse.judge.verdicts.table import RowHead
 from replicse.show.content.cells import Shown
 from replicse.spec.cell_id import AS_DESCRIBED
+from replicse.spec.tables import OWN
 
 # With more columns, a cell is stacked on two lines; with fewer, its verdict is written in words.
 WRITTEN_OUT = 2
@@ -143,6 +144,25 @@ def with_numbers(grid: Grid) -> Grid:
         cells = tuple(column.cells[place] for place in kept)
         columns.append(replace(column, cells=cells))
     return replace(grid, columns=tuple(columns), body=tuple(reversed(body)))
+
+
+def own_rows_first(grid: Grid) -> Grid:
+    """Return a grid whose first rows are those that a person added to the paper's table."""
+    lines = grid.lines
+    order = sorted(range(len(lines)), key=lambda place: lines[place].row.group != OWN)
+    if order == list(range(len(lines))):
+        return grid
+    own = [entry for entry in grid.body if _is_own(entry)]
+    others = [entry for entry in grid.body if not _is_own(entry)]
+    body = [replace(own[0], rule=False), *own[1:], replace(others[0], rule=True), *others[1:]]
+    columns = []
+    for column in grid.columns:
+        columns.append(replace(column, cells=tuple(column.cells[place] for place in order)))
+    return replace(grid, columns=tuple(columns), body=tuple(body))
+
+
+def _is_own(entry: GridLine | Heading) -> bool:
+    return entry.text == OWN if isinstance(entry, Heading) else entry.row.group == OWN
 
 
 def _has_number(grid: Grid, line: int) -> bool:

@@ -1,10 +1,10 @@
-"""Format numbers: rounded as in the paper, differences with a sign, effects with an interval."""
+"""Format numbers, differences and effects."""
 
 import math
 from collections.abc import Callable, Iterable
 
-from replicse.judge.judgements import Paired
-from replicse.judge.report import Effect
+from replicse.judge.report.judgements import Paired
+from replicse.judge.report.report_types import Effect
 from replicse.printable import MINUS, number
 from replicse.spec.printed import PrintedNumber, Rounding, parse_number
 
@@ -29,12 +29,15 @@ def tick(value: int) -> str:
 
 
 def printed_difference(printed: float | None) -> str:
-    """Format a difference of published numbers with a sign and all decimals; "" for None."""
+    """Format a difference of published numbers with a sign and all decimals.
+
+    Return "" for None.
+    """
     return "" if printed is None else number(printed, "+,.10g")
 
 
 def effect_text(effect: Paired, each: Callable[[float], str] = plus_minus) -> str:
-    """Format an effect with its interval, or with its seeds if they are too few.
+    """Format an effect with its interval, or with too few seeds.
 
     Args:
         effect: A difference paired by seed.
@@ -49,7 +52,7 @@ def effect_text(effect: Paired, each: Callable[[float], str] = plus_minus) -> st
 
 
 def effect_of_rows(effect: Effect, each: Callable[[float], str] = plus_minus) -> str:
-    """Format our effect of a row, and say if it is taken over pairs of backbone and seed."""
+    """Format our effect of a row, with the kind of pairs."""
     return effect_text(effect.ours, each) + (f" {effect.over}" if effect.backbones else "")
 
 
@@ -67,7 +70,10 @@ def rounding_of(printed: PrintedNumber | None, value: float = 0.0) -> Rounding:
 
 
 def finest_rounding(printed: Iterable[str]) -> Rounding:
-    """Return the rounding with the most decimals of published numbers; two decimals by default."""
+    """Return the rounding with the most decimals of published numbers.
+
+    The default is two decimals.
+    """
     numbers = filter(None, map(parse_number, printed))
     return max((each.rounding for each in numbers), default=Rounding(DECIMALS))
 
@@ -94,14 +100,20 @@ def signed(value: float, rounding: Rounding) -> str:
 
 
 def half_width(low: float | None, high: float | None) -> float | None:
-    """Return half the width of an interval; None if a bound is missing or the width is zero."""
+    """Return half the width of an interval.
+
+    Return None if a bound is missing or the width is zero.
+    """
     if low is None or high is None or high <= low:
         return None
     return (high - low) / 2
 
 
 def small(spread: float, rounding: Rounding) -> str:
-    """Round a spread as its cell is rounded, with more decimals if it would be zero."""
+    """Round a spread as its cell is rounded.
+
+    A spread that would be rounded to zero gets more decimals.
+    """
     scaled = spread / rounding.factor
     if not rounding.scientific and round(scaled, rounding.decimals) == 0:
         rounding = rounding._replace(decimals=-math.floor(math.log10(scaled)))

@@ -1,10 +1,10 @@
-"""Format other people's measurements of a cell, for a table's column and a cell's facts."""
+"""Format other people's measurements of a cell."""
 
 from collections.abc import Sequence
 
-from replicse.judge.others import SourceResult
-from replicse.judge.report import JudgedItem
-from replicse.judge.table import ColumnHead
+from replicse.judge.report.report_types import JudgedItem
+from replicse.judge.verdicts.others import SourceResult
+from replicse.judge.verdicts.table import ColumnHead
 from replicse.printable import number, several
 from replicse.show.content.cells import SYMBOLS
 from replicse.show.content.grids import WRITTEN_OUT, GridLine
@@ -28,7 +28,7 @@ def heads_of_others(item: JudgedItem, heads: Sequence[ColumnHead]) -> list[Colum
 
 
 def others_text(item: JudgedItem, line: GridLine, head: ColumnHead) -> str:
-    """Format the first source that measured a cell, and the number of further sources."""
+    """Format the first source of a cell and the number of other sources."""
     results = item.others.get(str(item.id_at(line.row.id, head)), ())
     if line.protocol == RELEASED:
         results = tuple(each for each in results if each.released)
@@ -52,7 +52,7 @@ def source_text(result: SourceResult) -> str:
 
 
 def others_facts(item: JudgedItem, cell: CellId) -> tuple[tuple[str, str], ...]:
-    """Return other people's measurements in the published setting as a fact of a cell."""
+    """Return measurements in the published setting as a fact of a cell."""
     results = item.others.get(str(cell.described), ())
     printed = [each for each in results if each.is_printed]
     texts = [f"{source_text(each)} {SYMBOLS.get(each.verdict, '')}".strip() for each in printed]
@@ -62,7 +62,10 @@ def others_facts(item: JudgedItem, cell: CellId) -> tuple[tuple[str, str], ...]:
 
 
 def others_note(item: JudgedItem) -> tuple[str, ...]:
-    """Say how many published numbers of an item others have measured; () if none."""
+    """Say how many published numbers of an item others have measured.
+
+    Return () if there are no such numbers.
+    """
     numbers = (cell for cell in item.described.values() if cell.metric != TEXT)
     printed = [cell for cell in numbers if cell.printed is not None]
     measured = sum(str(item.id_of(cell)) in item.others for cell in printed)

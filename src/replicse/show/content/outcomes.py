@@ -1,8 +1,8 @@
-"""Format outcomes of claims: symbols, probabilities, contradictions between papers."""
+"""Format outcomes of claims."""
 
 from collections.abc import Iterable
 
-from replicse.judge.judgements import JudgedClaim
+from replicse.judge.report.judgements import JudgedClaim
 from replicse.printable import MINUS
 
 FOR_OR_AGAINST = ("for", "against")
@@ -21,7 +21,7 @@ SYMBOLS = {
 
 
 def contradicted(row: JudgedClaim, rows: Iterable[JudgedClaim]) -> list[str]:
-    """List the claims of other papers that a claim contradicts, each with both of its outcomes."""
+    """List the claims of other papers that a claim contradicts."""
     by_name = {other.claim: other for other in rows} if row.contradicts else {}
     lines = []
     for name in row.contradicts:

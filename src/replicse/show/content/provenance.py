@@ -1,10 +1,10 @@
-"""Describe the origin of a report: commit, machines, versions, protocols, datasets."""
+"""Describe the origin of a report."""
 
 from collections.abc import Iterator, Mapping
 from operator import itemgetter
 from typing import Any
 
-from replicse.judge.report import Report
+from replicse.judge.report.report_types import Report
 from replicse.show.content.sheets import Columns, Sheet
 
 HASH = 16
@@ -36,7 +36,7 @@ def study_facts(report: Report) -> tuple[tuple[str, str], ...]:
 
 
 def provenance_sheets(report: Report) -> tuple[Sheet, ...]:
-    """Return sheets of study, versions, hardware, protocols and datasets, without empty sheets."""
+    """Return sheets of study, versions, hardware, protocols and datasets."""
     return tuple(sheet for sheet in _sheets(report) if sheet.rows)
 
 
@@ -54,7 +54,7 @@ def _sheets(report: Report) -> Iterator[Sheet]:
 
 
 def _hash(entry: Mapping[str, Any]) -> str:
-    """Return the first digits of a file's hash, or "not there" for a missing file."""
+    """Return the first digits of a file's hash, or "not there"."""
     return "not there" if entry.get("missing") else entry["sha256"][:HASH]
 
 

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
 from typing import Any
 
-from replicse.judge.report import JudgedItem
-from replicse.judge.table import CellResult, ColumnHead, ItemResult
+from replicse.judge.report.report_types import JudgedItem
+from replicse.judge.verdicts.table import CellResult, ColumnHead, ItemResult
 from replicse.show.strip_plots import readings_records
 from replicse.spec.cell_id import CellId
 
@@ -16,7 +16,9 @@ Cells = Mapping[tuple[str, CellId], CellResult]  # by title of a variant, "" wit
 
 
 def records_of(item: JudgedItem) -> list[Record]:
-    """Return the tidy records of an item's figure; cells without a number are skipped.
+    """Return the tidy records of an item's figure.
+
+    Cells without a number are skipped.
 
     A profile uses the first column; a spectrum and a density use the item's curves.
     """
@@ -34,7 +36,10 @@ def records_of(item: JudgedItem) -> list[Record]:
 
 
 def as_csv(records: Iterable[Mapping[str, Any]]) -> list[Record]:
-    """Convert records for a CSV: values of seeds are joined by spaces, coordinates by commas."""
+    """Convert records for a CSV.
+
+    Values of seeds are joined by spaces, coordinates by commas.
+    """
     rows = []
     for record in records:
         row = dict(record)
@@ -50,7 +55,7 @@ def _value_text(value: object) -> str:
 
 
 def _trajectory(item: ItemResult) -> Iterator[Record]:
-    """Yield alignment and uniformity by source, method and training step: the mean, then each seed.
+    """Yield alignment and uniformity of the mean, then of each seed.
 
     The last step is the selected checkpoint. A variant of the protocol counts as another source, because it measures
     the same runs in another way.
@@ -72,7 +77,7 @@ def _trajectory(item: ItemResult) -> Iterator[Record]:
 
 
 def _scatter(item: ItemResult) -> Iterator[Record]:
-    """Yield alignment, uniformity and the first available score by source and row."""
+    """Yield alignment, uniformity and the first score by source and row."""
     cells = _cells(item)
     scored = {name.column for (_, name), cell in cells.items() if {cell.printed, cell.reproduced} != {None}}
     scores = [
@@ -90,7 +95,9 @@ def _scatter(item: ItemResult) -> Iterator[Record]:
 def _measures(
     item: ItemResult, cells: Cells, source: str, row: str, columns: Iterable[ColumnHead]
 ) -> dict[str, Any]:
-    """Return a row's values by metric, or {} if alignment or uniformity is missing.
+    """Return a row's values by metric.
+
+    The dict is empty if alignment or uniformity is missing.
 
     `seeds` contains (uniformity, alignment) of each seed if there are too few seeds for an interval, and `by_seed` the
     values of each seed if there are several.
@@ -124,7 +131,7 @@ def _values_by_seed(cell: CellResult) -> dict[Any, Any]:
 
 
 def _profile(item: ItemResult) -> Iterator[Record]:
-    """Yield the reported and the reproduced number by row, with the interval or the seeds.
+    """Yield both numbers of each row, with the interval or the seeds.
 
     A table uses its first column. A figure of bars has a panel for each column, a profile one for each group of rows.
     """
@@ -163,7 +170,7 @@ def _spectrum(item: ItemResult) -> Iterator[Record]:
 
 
 def _density(item: ItemResult) -> Iterator[Record]:
-    """Yield the density of the cosine at the centre of each bin, by encoder and group of ratings."""
+    """Yield the density of the cosine by encoder, group of ratings and bin."""
     for encoder, curve in item.curves.items():
         middles = [(low + high) / 2 for low, high in pairwise(curve["edges"])]
         for group, part in curve.items():

@@ -1,4 +1,4 @@
-"""Plain tables of text, with the table of verdict counts and the legend of symbols."""
+"""Plain tables of text, such as verdict counts and symbols."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self
 
-from replicse.judge.report import JudgedItem
+from replicse.judge.report.report_types import JudgedItem
 from replicse.show.content.cells import MEANINGS, SYMBOLS
 
 # A function that formats an entry for a column, by the column's heading.
@@ -49,18 +49,24 @@ class Sheet:
 
     @cached_property
     def numeric(self) -> set[int]:
-        """Return the indices of the columns that contain only numbers; cached, because pages use it for each field."""
+        """Return the indices of the columns that contain only numbers.
+
+        Cached, because pages use it for each field.
+        """
         columns = list(zip(*self.rows, strict=True))
         return {place for place, texts in enumerate(columns) if all(map(_is_number, filter(None, texts)))}
 
 
 def verdict_counts(items: Iterable[JudgedItem]) -> Counter[str]:
-    """Count the cells of items by the verdict that they show; quoted cells count as quoted."""
+    """Count the cells of items by the verdict that they show.
+
+    Quoted cells count as quoted.
+    """
     return sum((Counter(item.verdicts) for item in items), Counter())
 
 
 def counts_sheet(papers: Sequence[tuple[str, Sequence[JudgedItem]]]) -> Sheet:
-    """Count cells by verdict, with one row for each (paper, items) and one for all papers."""
+    """Count cells by verdict, with a row for each paper and one for all."""
     counts = {name: verdict_counts(items) for name, items in papers}
     counts["all"] = sum(counts.values(), Counter())
     names = [name for name in SYMBOLS if counts["all"][name]]

@@ -5,12 +5,13 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from replicse.judge.report import JudgedItem
-from replicse.judge.table import QUOTED, CellResult, ColumnHead, ItemResult, RowHead
+from replicse.judge.report.report_types import JudgedItem
+from replicse.judge.verdicts.table import QUOTED, CellResult, ColumnHead, ItemResult, RowHead
 from replicse.printable import several
 from replicse.registry.suites import is_percentage
 from replicse.show.content.cell_facts import cell_address, facts, over_seeds
 from replicse.show.content.cells import Part, Shown, show
+from replicse.show.content.differences import difference_notes
 from replicse.show.content.grids import Column, Grid, GridCell, GridLine, Heading, Kind
 from replicse.show.content.numbers import effect_text, printed_difference
 from replicse.show.content.others import OTHERS, heads_of_others, others_facts, others_note, others_text
@@ -76,11 +77,11 @@ def folded_note(rest: Grid) -> str:
 
 
 def remarks(item: JudgedItem) -> tuple[str, ...]:
-    """Return the item's notes, which columns show another statistic than the mean, and a mark of mixed machines."""
+    """Return an item's differences to its baseline row, its notes, other statistics than the mean, mixed machines."""
     other = {column.label: column.statistic for column in item.columns if column.statistic != "mean"}
     said = [f"{label}: ours is the {over_seeds(name)}." for label, name in other.items()]
     said += [f"Cells that are {item.mixture}: {len(item.mixed)} of {len(item.cells)}."] if item.mixed else []
-    return (*filter(None, [item.outdated]), *item.notes, *said, *others_note(item))
+    return (*filter(None, [item.outdated]), *difference_notes(item), *item.notes, *said, *others_note(item))
 
 
 def _heads(item: ItemResult) -> tuple[ColumnHead, ...]:
@@ -164,9 +165,16 @@ def _numbers(cell: CellResult) -> dict[Part, float | None]:
 
 
 def _best(item: ItemResult, head: ColumnHead, cells: Iterable[CellResult]) -> dict[Part, float]:
-    """Return the best printed and the best reproduced number of a column; none of what is no score, or all alike."""
+    """Return the best printed and the best reproduced number of a column.
+
+    Return an empty dict if the column has no scores, if all numbers are equal, or if the table compares rows with a
+    baseline row and nothing is printed, as in a table of mistakes.
+    """
     scored = is_percentage(head.metric_path) or head.metric_path.rpartition("/")[2] in PLANE
     if item.kind != "table" or head.kind != "score" or head.chosen or not scored:
+        return {}
+    cells = list(cells)
+    if item.baseline and all(cell.printed is None for cell in cells):
         return {}
     extreme = max if head.better == "higher" else min
     sides: dict[Part, list[float]] = {"reported": [], "reproduced": []}

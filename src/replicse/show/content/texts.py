@@ -1,4 +1,4 @@
-"""Load the introductions of the report's pages from the template `pages.md.j2`."""
+"""Load the introductions of pages from the template `pages.md.j2`."""
 
 from functools import cache
 from typing import Any
@@ -7,7 +7,10 @@ from replicse.show.formats import templates
 
 
 def paragraphs(page: str, *facts: object) -> tuple[str, ...]:
-    """Return the paragraphs of a page's introduction; `facts` are the arguments of its macro."""
+    """Return the paragraphs of a page's introduction.
+
+    `facts` are the arguments of its macro.
+    """
     text = str(getattr(_texts(), page)(*facts))
     return tuple(" ".join(paragraph.split()) for paragraph in text.strip().split("\n\n"))
 

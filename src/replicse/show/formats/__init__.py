@@ -7,7 +7,10 @@ if TYPE_CHECKING:
 
 
 def templates(**options: Any) -> "Environment":
-    """Return the Jinja environment with all templates; `options` are the format's own options."""
+    """Return the Jinja environment with all templates.
+
+    `options` are the format's own options.
+    """
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     return Environment(

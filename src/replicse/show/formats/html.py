@@ -36,7 +36,7 @@ NAME = re.compile(r"([a-z0-9]+/[A-Za-z0-9-]+(?:/[^\s/,;:()]+)*)")
 
 
 def document(report: Document) -> str:
-    """Render the first page of the report: findings, pages on all items, links to the papers."""
+    """Render the first page of the report."""
     template = _environment().get_template("report.html.j2")
     index = json.dumps(search_index(report), ensure_ascii=False, separators=(",", ":")).replace("</", "<\\/")
     links = addresses(report) | {page.file.partition(".")[0]: page.file for page in report.pages if page.file}
@@ -44,7 +44,10 @@ def document(report: Document) -> str:
 
 
 def page(report: Document, page: Page, pictures: Mapping[str, str] | None = None) -> str:
-    """Render a page with its own HTML file; `pictures` contains data URLs by item id."""
+    """Render a page with its own HTML file.
+
+    `pictures` contains data URLs by item id.
+    """
     template = _environment().get_template("page.html.j2")
     addresses_of_pictures = pictures or {}
     drawn = [(item, addresses_of_pictures[item]) for item in page.pictures if addresses_of_pictures.get(item)]
@@ -65,7 +68,10 @@ def paper(report: Document, section: Section, pictures: Mapping[str, str], alone
 
 
 def methods(title: str, text: Sequence[str], studies: Sequence[tuple[str, str]], table: Grid) -> str:
-    """Render the page "Methods by study"; `studies` are pairs of a study's folder name and a description."""
+    """Render the page "Methods by study".
+
+    `studies` are pairs of a study's folder name and a description.
+    """
     template = _environment().get_template("methods.html.j2")
     return template.render(title=title, text=text, studies=studies, grid=table, alone=True)
 
@@ -80,7 +86,10 @@ def _picture(report: Document) -> str:
 
 
 def addresses(report: Document) -> dict[str, str]:
-    """Return the URL of each item and cell by name; a cell that is not shown has its item's URL."""
+    """Return the URL of each item and cell by name.
+
+    A cell that is not shown has its item's URL.
+    """
     links = {}
     for section in report.sections:
         for entry in section.entries:
@@ -98,7 +107,9 @@ def _cells(entry: ItemEntry) -> Iterator[GridCell]:
 
 
 def search_index(report: Document) -> list[tuple[Any, ...]]:
-    """Return the search index of a report: (text, URL) of items, rows and lines of pages.
+    """Return the search index of a report.
+
+    It has (text, URL) of items, rows and lines of pages.
 
     The entry of a row with published numbers also has the common start of its cells' URLs, and a dict from each number
     to the end of the URL of the first cell with it.
@@ -173,7 +184,7 @@ def _environment() -> Environment:
 
 
 def _widths(table: Grid) -> str:
-    """Return CSS custom properties with the widths, in digits, of the parts of each column's cells."""
+    """Return CSS properties with the widths of the parts of each column."""
     return ";".join(
         _column_widths(column, place, table.stacked) for place, column in enumerate(table.results)
     )

@@ -9,7 +9,7 @@ from functools import cache
 
 from jinja2 import Environment
 
-from replicse.judge.table import QUOTED
+from replicse.judge.verdicts.table import QUOTED
 from replicse.registry.artefacts import MACROS
 from replicse.show.content.cells import Part, Shown
 from replicse.show.content.contents import Document, ItemEntry
@@ -41,7 +41,10 @@ RAGGED = r">{{\raggedright\arraybackslash{more}}}p{{{width:.0f}pt}}"
 
 
 def grid(table: Grid, title: str = "") -> str:
-    """Render a grid with its caption in as few panels as fit the page; it uses `macros`."""
+    """Render a grid with its caption in as few panels as fit the page.
+
+    It uses `macros`.
+    """
     caption = rf"\itemcaption{{{latex_text(': '.join(filter(None, (title, table.caption))))}}}" + "\n"
     room = ROOM - sum(_column_width(column, table) for column in table.columns if column.kind == "label")
     widths = [_column_width(column, table) for column in table.results]
@@ -53,7 +56,10 @@ def grid(table: Grid, title: str = "") -> str:
 
 
 def sheet(table: Sheet) -> str:
-    """Render a plain table; columns that do not fit get widths by the length of their text."""
+    """Render a plain table.
+
+    Columns that do not fit get widths by the length of their text.
+    """
     table = replace(table, rows=tuple(tuple(map(kept_whole, row)) for row in table.rows))
     widths = _sheet_widths(table)
     wraps = any(width is not None for width in widths)
@@ -80,7 +86,7 @@ def _breakable_text(text: str) -> str:
 
 
 def table(entry: ItemEntry) -> str:
-    r"""Render an item's table with its notes as a file for \input; it uses `macros`."""
+    r"""Render an item's table with its notes as a file for \input."""
     name = latex_text(f"{entry.name}, {entry.item.title}")
     said = f"% {entry.item.item}: {name}; \\input{{macros}} goes into the preamble.\n"
     notes = [rf"{{\footnotesize\noindent {latex_inline(note)}\par}}" for note in entry.notes]
@@ -93,13 +99,16 @@ def macros() -> str:
 
 
 def table_alone(entry: ItemEntry) -> str:
-    """Render a document with one table, whose preamble shows what the table needs."""
+    """Render a document with one table and the preamble it needs."""
     body = f"\\begin{{document}}\n{table(entry)}\\end{{document}}\n"
     return f"\\documentclass{{article}}\n{macros()}{body}"
 
 
 def document(report: Document, pictures: Mapping[str, str]) -> str:
-    """Render the report as a LaTeX document; `pictures` contains the path of each item's PDF by item id."""
+    """Render the report as a LaTeX document.
+
+    `pictures` contains the path of each item's PDF by item id.
+    """
     template = _templates().get_template("report.tex.j2")
     return template.render(report=report, pictures=pictures, grid=grid, sheet=sheet)
 
@@ -121,7 +130,10 @@ def _templates() -> Environment:
 
 
 def _widest(texts: Iterable[str]) -> float:
-    """Estimate the width of the widest text in points; capitals are wider than other characters."""
+    """Estimate the width of the widest text in points.
+
+    Capitals are wider than other characters.
+    """
     return CHARACTER * max((len(text) + 0.4 * sum(map(str.isupper, text)) for text in texts), default=0)
 
 
@@ -180,7 +192,10 @@ def _kind(column: Column, stacked: bool) -> str:
 
 
 def _height(cells: Sequence[tuple[Column, GridCell]], stacked: bool) -> int:
-    """Return about how many lines of type a row takes; a heading, which has no cells, is not counted."""
+    """Return about how many lines of type a row takes.
+
+    A heading, which has no cells, is not counted.
+    """
     if not cells:
         return 0
     usual = 1 + max([1, *(len(cell.shown.wide) for _, cell in cells)]) if stacked else 1
@@ -189,7 +204,7 @@ def _height(cells: Sequence[tuple[Column, GridCell]], stacked: bool) -> int:
 
 
 def _environment(kinds: str, head: list[str], rows: list[str], lines: int) -> str:
-    """Return a table in one piece, or one that may break over pages and repeats its head."""
+    """Render a table in one piece, or one that breaks over pages."""
     body = "\n".join(rows)
     columns = f"@{{}}{kinds}@{{}}"
     top = "\n".join([*head, "\\midrule"])
@@ -204,7 +219,7 @@ def _environment(kinds: str, head: list[str], rows: list[str], lines: int) -> st
 
 
 def _widths(column: Column, stacked: bool) -> str:
-    """Return the macro call that sets the widths of a cell's parts to the longest of the column."""
+    """Return the macro call that sets the widths of a column's parts."""
     names = ("reported", "reproduced", "delta", "spread", *(["wide"] if stacked else []))
     parts = [column.longest(name, stacked) for name in names]
     return _macro("stackedwidths" if stacked else "writtenwidths", parts)
@@ -253,7 +268,7 @@ def _call(name: str, parts: Iterable[str]) -> str:
 
 
 def _sheet_widths(table: Sheet) -> Sequence[float | None]:
-    """Return the width of each column that wraps, and None for each column of natural width.
+    """Return the width of each column, or None for its natural width.
 
     Each column is at least as wide as its longest word. The remaining width is distributed by the cube root of the sum
     of squared text lengths, which minimises the sum of (length / width) squared and so keeps rows low.

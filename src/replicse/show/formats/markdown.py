@@ -19,7 +19,10 @@ def escape(text: str) -> str:
 
 
 def grid(table: Grid) -> str:
-    """Render a grid as a Markdown table with footnotes; headings become bold rows."""
+    """Render a grid as a Markdown table with footnotes.
+
+    Headings become bold rows.
+    """
     header = [escape(column.heading) for column in table.columns]
     rules = {"label": ":--"}
     rule = [rules.get(column.kind, "--:") for column in table.columns]
@@ -72,7 +75,10 @@ def _number(shown: Shown, part: Part) -> str:
 
 
 def document(report: Document, pictures: Mapping[str, str]) -> str:
-    """Render the report as Markdown; `pictures` contains the path of each item's picture by item id."""
+    """Render the report as Markdown.
+
+    `pictures` contains the path of each item's picture by item id.
+    """
     environment = templates()
     environment.filters |= {"escaped": escape, "slug": _slug}
     template = environment.get_template("report.md.j2")

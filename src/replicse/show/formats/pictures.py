@@ -6,8 +6,8 @@ from functools import cache
 from html import escape
 from typing import Any
 
-from replicse.judge.report import ColumnShape, Effect
-from replicse.judge.table import CellResult, ItemResult
+from replicse.judge.report.report_types import ColumnShape, Effect
+from replicse.judge.verdicts.table import CellResult, ItemResult
 from replicse.printable import number
 from replicse.registry.suites import is_percentage
 from replicse.show.content.cell_facts import cell_address
@@ -26,8 +26,9 @@ Place = Callable[[float], float]
 
 
 def deltas_svg(report: Document) -> str:
-    """Return all differences to print, a line per item and a point per cell; blank where no percentage has one.
+    """Draw all differences to the printed numbers, a line per item and a point per cell.
 
+    Return an empty string if no percentage has a difference, or all numbers are equal.
     Only for scales whose numbers are comparable. The axis is in the printed units, logarithmic beyond one: the
     differences of other metrics have no place on it.
     """
@@ -37,7 +38,7 @@ def deltas_svg(report: Document) -> str:
         for item in (entry.item for entry in section.entries)
         if (cells := [(cell, x) for cell in item.described.values() if (x := _delta(cell)) is not None])
     ]
-    if not lines:
+    if not any(_is_shown(cell) for *_, cells in lines for cell, _ in cells):
         return ""
     label = f"Differences of {sum(len(cells) for *_, cells in lines):,} percentages to print, by item"
     ticks = [(_delta_place(each), tick(each)) for each in TICKS]
@@ -52,6 +53,11 @@ def _delta(cell: CellResult) -> float | None:
     """Return the difference of a cell to print; None where it is not drawn."""
     delta = cell.delta
     return delta if delta is not None and math.isfinite(delta) and is_percentage(cell.metric_path) else None
+
+
+def _is_shown(cell: CellResult) -> bool:
+    """Return whether a difference says more than that two numbers are equal."""
+    return cell.verdict != "equal"
 
 
 def _delta_place(delta: float) -> float:

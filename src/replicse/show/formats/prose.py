@@ -1,4 +1,4 @@
-"""Convert Markdown written by people (notes, deviations) to HTML and LaTeX."""
+"""Convert Markdown of notes and deviations to HTML and LaTeX."""
 
 import re
 import unicodedata
@@ -62,7 +62,10 @@ def _parser() -> MarkdownIt:
 
 
 def html_blocks(text: str, below: int = 0) -> str:
-    """Convert Markdown to HTML blocks; raw HTML is escaped, and headings are lowered by `below` levels."""
+    """Convert Markdown to HTML blocks.
+
+    Raw HTML is escaped, and headings are lowered by `below` levels.
+    """
     tokens = _parser().parse(text)
     for token in tokens:
         if token.type.startswith("heading_"):
@@ -78,7 +81,7 @@ def html_inline(text: str) -> str:
 
 
 def latex_blocks(text: str) -> str:
-    """Convert Markdown to LaTeX: paragraphs, lists, tables, quotations and code."""
+    """Convert Markdown blocks to LaTeX."""
     return "".join(_blocks(_parser().parse(text))).strip()
 
 
@@ -88,7 +91,10 @@ def latex_inline(text: str) -> str:
 
 
 def latex_text(text: str) -> str:
-    """Convert plain text to LaTeX for every engine; an unknown character becomes its code point."""
+    """Convert plain text to LaTeX for every engine.
+
+    An unknown character becomes its code point.
+    """
     characters = []
     for character in unicodedata.normalize("NFC", text):
         if character.isprintable() or character == "\u00a0":
@@ -102,7 +108,7 @@ def latex_text(text: str) -> str:
 
 
 def latex_code(text: str) -> str:
-    """Convert plain text to typewriter type with line breaks allowed after separators."""
+    """Convert text to typewriter type that may break after separators."""
     pieces = [latex_text(piece) for piece in re.split(r"(?<=[/.;:=_-])(?=.)", text)]
     return r"\texttt{" + r"\allowbreak{}".join(pieces) + "}"
 
@@ -118,7 +124,10 @@ def _library() -> UnicodeToLatexEncoder:
 
 @cache
 def _character(character: str) -> str:
-    """Convert a character to LaTeX: by the library, from its decomposition, or as its code point."""
+    """Convert a character to LaTeX.
+
+    The library, its decomposition and its code point are tried in this order.
+    """
     if character in SYMBOLS:
         return SYMBOLS[character]
     if COVERED.match(character):
@@ -162,7 +171,10 @@ def latex_address(address: str) -> str:
 
 
 def _blocks(tokens: Sequence[Token]) -> Iterator[str]:
-    """Yield LaTeX for block tokens; of unsupported markup only the text is kept."""
+    """Yield LaTeX for block tokens.
+
+    Of unsupported markup only the text is kept.
+    """
     simple = {
         "paragraph_close": "\n\n",
         "heading_close": "}\n",
@@ -196,7 +208,7 @@ def _blocks(tokens: Sequence[Token]) -> Iterator[str]:
 
 
 def _column_kinds(tokens: Sequence[Token]) -> str:
-    """Return the LaTeX column types of a table, with widths that grow with the longest text."""
+    """Return the LaTeX column types of a table."""
     end = next(place for place, token in enumerate(tokens) if token.type == "table_close")
     count = sum(token.type == "th_open" for token in tokens[:end])
     texts = [token.content for token in tokens[:end] if token.type == "inline"]

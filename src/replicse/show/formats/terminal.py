@@ -13,16 +13,27 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from replicse.judge.report import JudgedItem
+from replicse.judge.report.report_types import JudgedItem
 from replicse.printable import several
 from replicse.show.content.cells import SYMBOLS
 from replicse.show.content.contents import Page
-from replicse.show.content.grids import Column, Grid, GridCell, GridLine, Heading, panels, with_numbers
+from replicse.show.content.differences import difference_notes
+from replicse.show.content.grids import (
+    Column,
+    Grid,
+    GridCell,
+    GridLine,
+    Heading,
+    own_rows_first,
+    panels,
+    with_numbers,
+)
 from replicse.show.content.sheets import Sheet
 from replicse.show.content.tables import folded, folded_note, grid_of, remarks
 
 LABEL, HEADER, PROSE, OTHERS, WIDTH = 34, 14, 30, 22, 120
 FAILURES = 3  # reasons that are shown below a table
+FEW_DIFFERENCES = 4  # of more the note is left out first if an item does not fit a screen
 PARTS = ("reported", "reproduced", "spread", "delta")
 STYLES = {
     "within seed spread": "green",
@@ -47,7 +58,8 @@ def item_text(item: JudgedItem, width: int = 100, colour: bool = False, columns:
         colour: Whether to use colours.
         columns: Ids of the columns to show; all if empty.
     """
-    grid, _ = folded(whole := grid_of(item))
+    whole = own_rows_first(grid_of(item))
+    grid, _ = folded(whole)
     below = Group(*(part for _, part in _below(item, whole)))
     spaced: list[RenderableType] = [_title(item), *_panels(_chosen(grid, columns), width), below]
     return "\n".join(rendered(part, width, colour) for part in spaced)
@@ -70,7 +82,8 @@ def item_screen(
     Returns:
         The text, and descriptions of what is omitted, such as "3 rows".
     """
-    every = folded(whole := grid_of(item))[0]
+    whole = own_rows_first(grid_of(item))
+    every, _ = folded(whole)
     grid = _chosen(every, columns)
     title, below = rendered(_title(item), width, colour), _below(item, whole)
     texts = [rendered(part, width, colour) for _, part in below]
@@ -112,14 +125,18 @@ def _below(item: JudgedItem, whole: Grid) -> list[tuple[str, RenderableType]]:
     grid, rest = folded(whole)
     used = {cell.shown.word for column in grid.columns for cell in column.cells}
     key = "   ".join(f"{symbol} {name}" for name, symbol in SYMBOLS.items() if name in used)
+    differences = difference_notes(item)
+    few = len(item.effects) <= FEW_DIFFERENCES
     notes = [
         *(f"[{mark}] {text}" for mark, text in grid.footnotes),
-        *remarks(item),
+        *(note for note in remarks(item) if not few or note not in differences),
         *([folded_note(rest)] if rest else []),
     ]
     parts: list[tuple[str, RenderableType]] = [("", Text(line)) for line in _failures(whole)]
     if key:
         parts.insert(0, ("", Text(key)))
+    if few:
+        parts += [("", Text(note)) for note in differences]
     parts += [("note", _prose(note)) for note in notes]
     if item.deviations:
         parts.append(("list of deviations", _deviations(item.deviations)))

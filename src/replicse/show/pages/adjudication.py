@@ -1,4 +1,4 @@
-"""The page "Adjudication": the effect of each difference in protocol on our number."""
+"""The page "Adjudication": effects of differences in protocol."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -7,9 +7,9 @@ from functools import partial
 from itertools import groupby, pairwise
 from operator import attrgetter
 
-from replicse.judge.judgements import Explained
-from replicse.judge.report import AdjudicatedItem, Report
-from replicse.judge.table import ItemResult
+from replicse.judge.report.judgements import Explained
+from replicse.judge.report.report_types import AdjudicatedItem, Report
+from replicse.judge.verdicts.table import ItemResult
 from replicse.printable import minus
 from replicse.show.content.contents import Bar, Page, Waterfall
 from replicse.show.content.numbers import effect_text, finest_rounding, rounded, signed
@@ -26,7 +26,10 @@ NAMED = 3
 
 
 def adjudication_page(report: Report) -> Page | None:
-    """Build the page with a sheet for each item; None if no item is adjudicated."""
+    """Build the page with a sheet for each item.
+
+    None if no item is adjudicated.
+    """
     items = report.by_item
     sheets = tuple(_sheet(items[part.item], part) for part in report.adjudication)
     falls = tuple(fall for part in report.adjudication for fall in _waterfalls(items[part.item], part))
@@ -35,7 +38,10 @@ def adjudication_page(report: Report) -> Page | None:
 
 
 def headline(report: Report) -> str:
-    """Say which variant explains the most gaps and which share of them; "" without adjudicated gaps."""
+    """Say which variant explains the most gaps and which share of them.
+
+    "" without adjudicated gaps.
+    """
     best = report.gap_explained
     if not report.gaps_known:
         return "" if report.gaps_known is None else NOISE
@@ -60,7 +66,7 @@ def _waterfalls(item: ItemResult, part: AdjudicatedItem) -> Iterator[Waterfall]:
 
 
 def _steps(item: ItemResult, entries: Sequence[Explained]) -> Iterator[Bar]:
-    """Yield bars: the gap, the cumulative effects of the variants, and the effect of the whole code."""
+    """Yield the bars of a waterfall: gap, variants, whole code."""
     rounding = _rounding(entries[0])
     gap, place = entries[0].gap or 0.0, 0.0
     yield Bar("Printed gap", signed(gap, rounding), 0.0, gap, "gap")
@@ -138,7 +144,10 @@ def _rounding(entry: Explained) -> Rounding:
 
 
 def _column_names(item: ItemResult) -> dict[tuple[str, ...], str]:
-    """Return column names by id and metric; columns with the same id are named with their metric."""
+    """Return column names by id and metric.
+
+    Columns with the same id are named with their metric.
+    """
     counts = Counter(column.id for column in item.columns)
     names: dict[tuple[str, ...], str] = {}
     for column in item.columns:
@@ -162,7 +171,7 @@ def _effect(entry: Explained) -> str:
 
 
 def _outcome(entry: Explained, item: ItemResult) -> str:
-    """Return the outcome of a variant, with the scale if it is not the papers' scale."""
+    """Return the outcome of a variant, with a scale other than the papers'."""
     if entry.note or not entry.outcome or item.comparable:
         return entry.note or entry.outcome
     return f"{entry.outcome} ({item.scale})"

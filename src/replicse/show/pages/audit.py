@@ -2,7 +2,7 @@
 
 from operator import attrgetter
 
-from replicse.judge.report import Report
+from replicse.judge.report.report_types import Report
 from replicse.registry.artefacts import AUDIT
 from replicse.show.content.audited import Rows, audit_parts, few, titled
 from replicse.show.content.contents import Page
@@ -20,7 +20,10 @@ COLUMNS: Columns = {
 
 
 def audit_page(report: Report) -> Page:
-    """Build the page with a sheet for each paper; papers outside the study are `further` sheets."""
+    """Build the page with a sheet for each paper.
+
+    Papers outside the study are `further` sheets.
+    """
     papers = {item.paper for item in report.items}
     sheets = {
         paper: audit_sheet(part, titled(paper, part)) for paper, part in audit_parts(report.audit).items()
@@ -32,5 +35,5 @@ def audit_page(report: Report) -> Page:
 
 
 def audit_sheet(rows: Rows, title: str = TITLE) -> Sheet:
-    """Create a sheet with one line for each finding, and for each part that is not audited."""
+    """Create a sheet of findings and of parts that are not audited."""
     return Sheet.of(title, rows, COLUMNS)

@@ -1,9 +1,10 @@
 """The page of causes: symptoms, threads, measured effects, fixes."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from replicse.judge.report import Report
+from replicse.judge.report.report_types import Report
 from replicse.printable import minus
+from replicse.registry.suites import VARIANTS
 from replicse.show.content.contents import Page
 from replicse.show.content.sheets import Columns, Sheet
 from replicse.spec.causes import Cause, Measured
@@ -14,7 +15,8 @@ def causes_page(report: Report) -> Page | None:
     page = report.causes_page
     if page is None:
         return None
-    measured = [measured_sheet(report.measured, page.measured)] if report.measured else []
+    titles = {cause.id: cause.title for cause in report.causes}
+    measured = [measured_sheet(report.measured, page.measured, titles)] if report.measured else []
     of = "published threads and effects measured in committed studies"
     return Page(page.title, page.text, (causes_sheet(report.causes), *measured), of=of)
 
@@ -32,16 +34,19 @@ def causes_sheet(causes: Sequence[Cause]) -> Sheet:
 
 
 def threads_text(cause: Cause) -> str:
-    """Count the threads with a cause, and those in which it was only suspected."""
+    """Count the threads with a cause, and the suspected ones among them."""
     suspected = list(cause.threads.values()).count("suspected")
     return f"{len(cause.threads)}" + (f", {suspected} suspected" if suspected else "")
 
 
-def measured_sheet(measured: Sequence[Measured], text: str) -> Sheet:
-    """Create a sheet with one line for each measured variant, by encoder and from the largest loss."""
+def measured_sheet(measured: Sequence[Measured], text: str, titles: Mapping[str, str]) -> Sheet:
+    """Return one line per measured variant, the largest loss first, below a paragraph of text.
+
+    Causes are named by their `titles`, variants by what they do.
+    """
     columns: Columns = {
-        "Cause": lambda each: each.cause,
-        "Variant": lambda each: each.variant,
+        "Cause": lambda each: titles.get(each.cause, each.cause),
+        "Variant": lambda each: VARIANTS.get(each.variant, each.variant.replace("-", " ")),
         "Encoder": lambda each: each.encoder,
         "Effect": effect_text,
     }

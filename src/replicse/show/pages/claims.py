@@ -5,9 +5,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from operator import attrgetter
 
-from replicse.judge.judgements import JudgedClaim
-from replicse.judge.report import Report
-from replicse.judge.table import NOT_COMPARABLE
+from replicse.judge.report.judgements import JudgedClaim
+from replicse.judge.report.report_types import Report
+from replicse.judge.verdicts.table import NOT_COMPARABLE
 from replicse.show.content.contents import Page
 from replicse.show.content.outcomes import (
     FOR_OR_AGAINST,
@@ -22,6 +22,7 @@ from replicse.show.content.texts import paragraphs
 
 TITLE = "Claims"
 FEW_CELLS = 2
+DECIDED = (*FOR_OR_AGAINST, "supported", "contradicted")
 OURS, OTHERS = "Ours", "Others"
 
 
@@ -47,7 +48,7 @@ def claims_page(report: Report) -> Page | None:
     for row, others in ((row, contradicted(row, rows)) for row in rows):
         said = f'{row.claim}, "{row.text}" ({both_say(row)}),'
         notes[row.paper] = notes.get(row.paper, ()) + ((f"{said} {' and '.join(others)}.",) if others else ())
-    return Page(TITLE, text, sheets, lines=True, notes=notes) if sheets else None
+    return Page(TITLE, text, sheets, lines=True, notes=notes, open=_is_decided(rows)) if sheets else None
 
 
 def claims_sheet(
@@ -69,6 +70,11 @@ def claims_sheet(
         "P(weakest part holds)": lambda row: probability_text(row.probability) * (row.ours != NOT_COMPARABLE),
     }
     return Sheet.of(title, rows, columns)
+
+
+def _is_decided(rows: Iterable[JudgedClaim]) -> bool:
+    """Return whether our runs are for or against a claim, or settle it."""
+    return any(row.ours in DECIDED for row in rows)
 
 
 def _at(outcome: str, scale: str) -> str:

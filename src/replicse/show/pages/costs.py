@@ -1,6 +1,6 @@
-"""The picture of the time that a study took: training by objective, then evaluation."""
+"""Draw the time that a study took."""
 
-from replicse.judge.report import Seconds
+from replicse.judge.report.report_types import Seconds
 from replicse.printable import several
 from replicse.show.content.contents import Bar, Waterfall
 

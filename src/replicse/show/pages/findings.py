@@ -1,10 +1,13 @@
-"""Write the first sentences of a report: verdicts, claims, orders; significant differences come first."""
+"""Write the first sentences of a report: verdicts, claims, orders.
+
+Significant differences come first.
+"""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
-from replicse.judge.judgements import JudgedClaim
-from replicse.judge.report import ComparedRows, Effect, JudgedItem, Orders, Report
+from replicse.judge.report.judgements import JudgedClaim
+from replicse.judge.report.report_types import ComparedRows, Effect, JudgedItem, Orders, Report
 from replicse.printable import several
 from replicse.show.content.contents import Headline
 from replicse.show.content.numbers import effect_text, plus_minus, printed_difference
@@ -17,7 +20,10 @@ MOST_NAMED, MOST_TURNED = 3, 2
 
 
 def findings(report: Report) -> list[Headline]:
-    """Return the first sentences of a report; a sentence without content is omitted."""
+    """Return the first sentences of a report.
+
+    A sentence without content is omitted.
+    """
     study = report.study
     lines = []
     if study.get("incomplete"):
@@ -48,7 +54,7 @@ def _verdicts(report: Report) -> Iterator[Headline]:
 def claim_headlines(
     claims: Sequence[JudgedClaim], scale: str, who: str = "The runs", detail: str = ""
 ) -> Iterator[Headline]:
-    """Count the tested claims by outcome, and name the claim that is contradicted most clearly.
+    """Count the tested claims by outcome and name the clearest counterexample.
 
     Args:
         claims: The judged claims.
@@ -82,7 +88,7 @@ def _contradicted(claims: Sequence[JudgedClaim]) -> str:
 
 
 def _orders(report: Report) -> Iterator[Headline]:
-    """Name the significant differences between rows, and count the published orders that are kept."""
+    """Name significant differences, and count the orders that are kept."""
     said = [_significant(report.differences)] if report.differences else []
     if report.orders:
         said += _kept(report.orders)
@@ -137,7 +143,7 @@ def _turned(orders: Orders, items: Mapping[str, JudgedItem]) -> Iterator[str]:
 
 
 def _workflow(report: Report) -> Iterator[Headline]:
-    """Say whether the workflow ran and how long it took, for a scale that says nothing about the papers."""
+    """Say whether the workflow ran and how long it took."""
     items, counts = report.items, verdict_counts(report.items)
     lost = counts["failed"] + counts["not run"]
     numbers = sum(cell.reproduced is not None or bool(cell.text) for item in items for cell in item.cells)

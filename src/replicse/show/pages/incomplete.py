@@ -1,8 +1,8 @@
-"""The page "Incomplete": items with missing results, the reasons, and what to do."""
+"""The page "Incomplete": items with missing results."""
 
 from operator import attrgetter
 
-from replicse.judge.report import Report
+from replicse.judge.report.report_types import Report
 from replicse.show.content.cells import SYMBOLS
 from replicse.show.content.contents import Page
 from replicse.show.content.sheets import Columns, Sheet
@@ -24,7 +24,10 @@ JOBS: Columns = {
 
 
 def incomplete_page(report: Report) -> Page | None:
-    """Build the page with a sheet of items and one of failed jobs; None if the study is complete."""
+    """Build the page with a sheet of items and one of failed jobs.
+
+    None if the study is complete.
+    """
     if not report.study.get("incomplete"):
         return None
     failed = dict.fromkeys(job for one in report.incomplete for job in one.failed)

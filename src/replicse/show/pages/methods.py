@@ -1,9 +1,9 @@
-"""The page "Methods by study": a table of all methods in all committed studies."""
+"""The page "Methods by study"."""
 
 from functools import partial
 
-from replicse.judge.methods import MethodResult, Methods
-from replicse.judge.table import ColumnHead, RowHead
+from replicse.judge.report.methods import MethodResult, Methods
+from replicse.judge.verdicts.table import ColumnHead, RowHead
 from replicse.printable import several
 from replicse.registry.suites import is_percentage
 from replicse.show.content.cell_facts import cell_address, facts
@@ -16,7 +16,7 @@ TITLE = "Methods by study"
 
 
 def methods_grid(methods: Methods) -> Grid:
-    """Build the table with a line for each method, a column for each study, and the recipe."""
+    """Build the table of methods (lines) by studies (columns)."""
     every = methods.methods
     columns = [Column("", "label", tuple(GridCell(Shown(each.label)) for each in every))]
     for name, head in methods.columns.items():
@@ -29,7 +29,7 @@ def methods_grid(methods: Methods) -> Grid:
 
 
 def study_lines(methods: Methods) -> list[tuple[str, str]]:
-    """Return the name of each study with the shown column, the number of seeds and the scale."""
+    """Return the name and description of each study."""
     heads = {name: methods.columns[name].label for name in methods.studies}
     records = {name: study.record for name, study in methods.studies.items()}
     seeds = {name: several(len(record["seeds"]), "seed") for name, record in records.items()}

@@ -1,4 +1,4 @@
-"""The page "What reproduces": verdicts by item, orders of rows, differences to baseline rows."""
+"""The page "What reproduces": verdicts, orders, differences."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import partial
 from operator import attrgetter
 
-from replicse.judge.report import JudgedItem, Report
+from replicse.judge.report.report_types import JudgedItem, Report
 from replicse.printable import standing
 from replicse.show.content.cells import SYMBOLS
 from replicse.show.content.contents import Page
@@ -19,7 +19,7 @@ TITLE = "What reproduces"
 
 
 def reproduces_page(report: Report) -> Page | None:
-    """Build the page from the sheets that have rows, with the scale in their titles; None without any."""
+    """Build the page from the sheets that have rows; None without any."""
     scale, comparable = report.study["scale"], report.study["comparable"]
     orders = report.study["judges_orders"]
     sheets = (
@@ -37,7 +37,7 @@ def reproduces_page(report: Report) -> Page | None:
 
 
 def verdict_sheet(items: Sequence[JudgedItem]) -> Sheet:
-    """Create a sheet with the number of cells of each verdict by item, for verdicts that occur."""
+    """Create a sheet with the number of cells of each verdict by item."""
     counts = {item.item: verdict_counts([item]) for item in items}
     counted = [(name, count) for name, count in counts.items() if count.total()]
     columns: Columns = {"Item": lambda entry: entry[0]}
@@ -53,7 +53,7 @@ def _counted(verdict: str, entry: tuple[str, Counter[str]]) -> str:
 
 
 def difference_sheet(items: Iterable[JudgedItem]) -> Sheet:
-    """Create a sheet with the difference of each row to the baseline row of its table, by column."""
+    """Create a sheet of differences to baseline rows."""
     columns: Columns = {
         "Item": attrgetter("item"),
         "Column": attrgetter("column"),

@@ -1,9 +1,9 @@
-"""The sheet on agreement with the papers: rank correlation, best rows, signs of ablations."""
+"""The sheet on orders: rank correlation, best rows, signs."""
 
 from collections.abc import Iterable
 from operator import attrgetter
 
-from replicse.judge.report import BestRow, ColumnShape, Report, RowDifference
+from replicse.judge.report.report_types import BestRow, ColumnShape, Report, RowDifference
 from replicse.show.content.numbers import plus_minus
 from replicse.show.content.sheets import Columns, Sheet
 from replicse.show.content.texts import paragraphs
@@ -12,7 +12,10 @@ MOST_TIED = 3
 
 
 def shape_sheet(report: Report) -> Sheet:
-    """Create a sheet with one line for each column of a table; rows without a number are ignored."""
+    """Create a sheet with one line for each column of a table.
+
+    Rows without a number are ignored.
+    """
     names = {item.item: item.row_names for item in report.items}
 
     def labels(shape: ColumnShape, rows: Iterable[str]) -> str:

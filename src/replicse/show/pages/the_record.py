@@ -1,13 +1,19 @@
-"""The page "The record": published numbers that others have measured, with verdicts and sources."""
+"""The page "The record": published numbers that others have measured."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from operator import attrgetter
 
-from replicse.judge.others import RecordCount, RecordSummary, SettingEffect, SourceFacts, SourceResult
-from replicse.judge.report import JudgedItem, Report
-from replicse.judge.table import CellResult
+from replicse.judge.report.report_types import JudgedItem, Report
+from replicse.judge.verdicts.others import (
+    RecordCount,
+    RecordSummary,
+    SettingEffect,
+    SourceFacts,
+    SourceResult,
+)
+from replicse.judge.verdicts.table import CellResult
 from replicse.printable import number, several
 from replicse.show.content.cells import SYMBOLS
 from replicse.show.content.contents import Headline, Page
@@ -30,7 +36,7 @@ FOUND: dict[str, Callable[[RecordCount], int]] = {
 
 @dataclass(frozen=True)
 class _Line:
-    """A source's result for a cell in a setting, with the cell's name and published number."""
+    """A source's result for a cell, with its name and published number."""
 
     name: str
     printed: str
@@ -68,7 +74,7 @@ def record_page(report: Report) -> Page | None:
 
 
 def count_sentence(summary: RecordSummary) -> str:
-    """Say how many published numbers others have measured, and how many of them have a verdict."""
+    """Count the published numbers that others measured or have verdicts."""
     total = summary.total
     values = several(sum(source.values for source in summary.sources), "value")
     sources, papers = several(len(summary.sources), "source"), several(len(summary.papers), "paper")
@@ -79,7 +85,7 @@ def count_sentence(summary: RecordSummary) -> str:
 
 
 def record_headlines(report: Report) -> Iterator[Headline]:
-    """Yield the first sentences of the record's report: counts for released and retrained encoders."""
+    """Yield the first sentences of the record's report."""
     summary = report.record
     if summary is None:
         return
@@ -103,7 +109,7 @@ def record_headlines(report: Report) -> Iterator[Headline]:
 
 
 def _outside_alone(report: Report) -> str:
-    """Count the cells outside their intervals before and after the correction for multiple tests."""
+    """Count the cells outside their intervals, also after correction."""
     tests = report.tests
     if tests is None:
         return ""
@@ -134,7 +140,7 @@ def _count_text(get: Callable[[RecordCount], int], count: RecordCount) -> str:
 
 
 def deciding_sheet(lines: Sequence[_Line]) -> Sheet:
-    """Create a sheet of published numbers with the source that decides their verdict."""
+    """Create a sheet of published numbers with their deciding source."""
     columns: Columns = {
         "Cell": lambda line: line.name,
         "Printed": lambda line: line.printed,
@@ -149,7 +155,7 @@ def deciding_sheet(lines: Sequence[_Line]) -> Sheet:
 
 
 def effects_sheet(lines: Sequence[_Line]) -> Sheet:
-    """Create a sheet of other settings whose source also has the published setting."""
+    """Create a sheet of the effects of other settings."""
     columns: Columns = {
         "Cell": lambda line: line.name,
         "Source": lambda line: line.result.source,
@@ -191,7 +197,7 @@ def _counts(effect: SettingEffect | None) -> str:
 
 
 def _lines(item: JudgedItem) -> Iterator[_Line]:
-    """Yield other people's results for the published numbers of an item, without quoted rows."""
+    """Yield results of others for an item, without quoted rows."""
     quoted = {row.id for row in item.rows if row.quoted}
     for name, cell in item.described.items():
         if cell.metric != TEXT and cell.printed is not None and cell.row not in quoted:
@@ -199,7 +205,10 @@ def _lines(item: JudgedItem) -> Iterator[_Line]:
 
 
 def _averages(item: JudgedItem) -> Iterator[_Line]:
-    """Yield other people's results for the averages of an item, or for all numbers without averages."""
+    """Yield results of others for the averages of an item.
+
+    Without averages, yield the results for all numbers.
+    """
     averages = {column.id for column in item.columns if column.average}
     for line in _lines(item):
         if not averages or line.name.split("/")[3] in averages:

@@ -31,8 +31,8 @@
     else plain();
   }
 
-  // One cell, pinned: what its tip says, the commands, and where the log and the record of each run are.
-  function add(name, text, address) {
+  // One pinned cell: value, difference and verdict, then the facts of its tip, the commands, and the folded paths.
+  function add(name, text, address, place) {
     var line = made("div"), value = made("span", address ? "" : text);
     line.className = "fact";
     if (address) {
@@ -42,7 +42,15 @@
       value.append(" ", button("Copy", function () { copied(text, this); }));
     }
     line.append(made("b", name), value);
-    panel.appendChild(line);
+    (place || panel).appendChild(line);
+    return line;
+  }
+
+  // The numbers of a cell as the table shows them, without the verdict in words.
+  function shownIn(cell, parts) {
+    return parts.map(function (part) {
+      return all(part, cell).map(function (found) { return found.textContent.trim(); }).join(" ");
+    }).filter(Boolean).join(" ");
   }
 
   function pin(cell) {
@@ -53,23 +61,33 @@
     close.className = "close";
     panel.appendChild(close);
     var caption = cell.closest("table").caption, run = cell.closest("article").querySelector(".run");
+    var facts = all("b", tip).map(function (name) { return [name.textContent, name.nextSibling.textContent]; });
+    function first(name, text) {
+      if (text) add(name, text).classList.add("first");
+    }
+    first("value", shownIn(cell, [".reported", ".arrow", ".reproduced"]));
+    first("difference", shownIn(cell, [".delta", ".wide", ".spread"]));
+    facts.forEach(function (fact) { if (fact[0] === "verdict") first(fact[0], fact[1]); });
     if (caption) add("table", caption.textContent);
-    all("b", tip).forEach(function (name) {
-      add(name.textContent, name.nextSibling.textContent);
-      if (name.textContent === "runs") runs = name.nextSibling.textContent.replace(/ and .*/, "").split(", ");
+    facts.forEach(function (fact) {
+      if (fact[0] !== "verdict") add(fact[0], fact[1]);
+      if (fact[0] === "runs") runs = fact[1].replace(/ and .*/, "").split(", ");
     });
     if (run) add("run it", run.textContent);
+    var paths = made("details");
+    paths.appendChild(made("summary", "Links, logs and records"));
     all("a[data-fact]", main).forEach(function (link) {
       var article = link.closest("article"), address = link.getAttribute("href");
-      if (!article || article.contains(cell)) add(link.dataset.fact, link.textContent[0] === "." ? address : link.textContent, address);
+      if (!article || article.contains(cell)) add(link.dataset.fact, link.textContent[0] === "." ? address : link.textContent, address, paths);
     });
     if (main.dataset.log) runs.forEach(function (run) {
       [["log", main.dataset.log], ["record", main.dataset.record]].forEach(function (kind) {
         var path = kind[1].replace("RUN", run);
-        add(kind[0], path, root && root + "/" + path);
+        add(kind[0], path, root && root + "/" + path, paths);
       });
     });
-    if (runs.length && main.dataset.log) add("", "A record holds spec and provenance." + (root ? "" : " Logs and records are written when the study runs."));
+    if (runs.length && main.dataset.log) add("", "A record holds spec and provenance." + (root ? "" : " Logs and records are written when the study runs."), "", paths);
+    if (paths.children.length > 1) panel.appendChild(paths);
     panel.hidden = false;
     document.body.classList.add("pinned");
     panel.focus();

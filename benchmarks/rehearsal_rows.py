@@ -1,0 +1,63 @@
+"""The rows of a rehearsal: a check, the expected range, the value on this machine, and the verdict."""
+
+import textwrap
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from term_errors import NOT_FINITE
+
+from replicse.printable import columns
+
+MESSAGE = 300  # characters of an error that are shown
+
+Verdict = Literal["ok", "outside", "skipped"]
+# The rows of a check, computed one after another.
+Check = Callable[[], "Iterable[Row]"]
+
+
+@dataclass(frozen=True)
+class Row:
+    """A check, the expected range, the value, the verdict, a note, and the numbers behind them."""
+
+    what: str
+    expected: str
+    value: str
+    verdict: Verdict
+    note: str = ""
+    numbers: Mapping[str, Any] = field(default_factory=dict)
+
+
+def within(what: str, value: float, limit: float, note: str = "", **numbers: Any) -> Row:
+    """Return the row of a value that is expected to be at most a limit."""
+    text = f"{value:.2g}" if value < NOT_FINITE else "not finite"
+    return Row(what, f"≤ {limit:.3g}", text, judge(value <= limit), note, {"value": value, **numbers})
+
+
+def skipped(what: str, expected: str, reason: str) -> Row:
+    """Return the row of a check that cannot run here."""
+    return Row(what, expected, "", "skipped", reason)
+
+
+def judge(is_ok: bool) -> Verdict:
+    """Return the verdict of a check that ran."""
+    return "ok" if is_ok else "outside"
+
+
+def run_checks(checks: Mapping[str, Check]) -> Iterator[Row]:
+    """Yield the rows of some checks; a check that raises is a row outside of its range, with the error."""
+    for name, check in checks.items():
+        try:
+            yield from check()
+        except Exception as error:  # whatever a driver or a kernel raises
+            message = " ".join(f"{type(error).__name__}: {error}".split())
+            yield Row(name, "no error", "failed", "outside", message[:MESSAGE])
+
+
+def table(rows: Iterable[Row]) -> Iterator[str]:
+    """Yield the lines of a table of 80 columns; the note of a row is below it."""
+    lines: list[tuple[str, ...] | str] = [("", "check", "here", "expected")]
+    for row in rows:
+        lines.append((row.verdict, row.what, row.value, row.expected))
+        lines += textwrap.wrap(row.note, 80, initial_indent=" " * 9, subsequent_indent=" " * 9)
+    return columns(lines)

@@ -1,0 +1,185 @@
+"""A small study at a scale derived from `paper`: Table 5 with random weights in the hub's cache, without a network.
+
+The encoder is laid out as bert-base-uncased is in the cache of the hub: old parameter names, a vocabulary, and a commit
+that the workspace pins. Sentences are the embedded ones.
+"""
+
+import json
+import math
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+from record import ROOT
+from rehearsal_rows import Row, judge
+
+from replicse.data.corpora import read_corpus
+from replicse.data.tokenizer import train_tokenizer
+from replicse.files import read_json, read_rows
+from replicse.registry.artefacts import METRICS, PROVENANCE
+from replicse.world.world import write_world
+
+SCALE, ITEM, ENCODER = "rehearsal", "simcse/table5", "unsup-simcse-bert-base"
+HUB, COMMIT = "bert-base-uncased", "0123456789abcdef" * 2 + "01234567"
+# The checkpoint that the authors released of this row, which the item shows too.
+RELEASED = "princeton-nlp/unsup-simcse-bert-base-uncased"
+VOCABULARY, TOKENS = 30_522, 512
+# Names that the hub's file has of each LayerNorm.
+OLD_NAMES = {"LayerNorm.weight": "LayerNorm.gamma", "LayerNorm.bias": "LayerNorm.beta"}
+WIKI = {"format": "lines", "file": "wiki/wiki.txt", "as_written": True}
+# Variables that lead a process to a network or to data of the user.
+LEFT_OUT = re.compile("(?i).*proxy$|HF_.*|TRANSFORMERS_.*|REPLICSE_.*")
+
+
+@dataclass(frozen=True)
+class RehearsalStudy:
+    """Two seeds of unsupervised SimCSE, trained at the same time, in a workspace of their own.
+
+    Args:
+        home: an empty folder.
+        layers, hidden: the size of the encoder.
+        steps: steps of each training; the development set is read three times.
+        on_gpu: whether it runs with the profile gpu-box, in the paper's precision.
+    """
+
+    home: Path
+    layers: int
+    hidden: int
+    steps: int
+    on_gpu: bool
+
+    @property
+    def data(self) -> Path:
+        """Return the data root: the embedded sentences."""
+        return self.home / "world"
+
+    @property
+    def encoder(self) -> Path:
+        """Return the folder of the encoder in the hub's cache."""
+        return self._cached(HUB)
+
+    def _cached(self, name: str) -> Path:
+        return self.home / "hub" / "hub" / f"models--{name.replace('/', '--')}" / "snapshots" / COMMIT
+
+    def write(self) -> None:
+        """Write data, the hub's cache and the workspace."""
+        write_world(self.data)
+        self._write_encoder()
+        shutil.copytree(self.encoder, self._cached(RELEASED))
+        workspace = self.home / "study"
+        (workspace / "scales").mkdir(parents=True)
+        precision = "papers" if self.on_gpu else "fp32"
+        config: dict[str, Any] = {"scale": SCALE, "papers": {"simcse": ["table5"]}, "seeds": [0, 1]}
+        config |= {"rows": {ITEM: [ENCODER]}, "precision": precision}
+        pin = {"commit": COMMIT, "seen": "written by the rehearsal"}
+        self._write_yaml("config.yaml", config)
+        self._write_yaml("hub.lock.yaml", {"models": {HUB: pin, RELEASED: pin}})
+        self._write_yaml(f"scales/{SCALE}.yaml", self._scale())
+
+    def rows(self) -> Iterator[Row]:
+        """Yield the rows of the study: that it ends, its cells, its readings of development, the encoder it opened."""
+        ended = self.run()
+        note = "" if ended.returncode == 0 else " ".join((ended.stdout + ended.stderr).split())[-1000:]
+        what = f"{self.steps} steps of {ITEM}, two at a time: exit code"
+        yield Row(what, "0", str(ended.returncode), judge(ended.returncode == 0), note)
+        if ended.returncode:
+            return
+        results = self.home / "study" / "results" / SCALE
+        cells = read_rows(results / "tables" / f"{ITEM}.csv")
+        numbers = [float(cell["reproduced"] or "nan") for cell in cells if cell["row"] == ENCODER]
+        count = sum(map(math.isfinite, numbers))
+        yield Row("cells with a number, trained and released", "16", str(count), judge(count == 16))
+        runs = [file.parent for file in sorted(results.glob(f"runs/*/{PROVENANCE}"))]
+        steps = [[entry["step"] for entry in self._history(run)] for run in runs]
+        expected = [self._every * (place + 1) for place in range(3)]
+        is_read = steps == [expected, expected]
+        yield Row(
+            "steps at which a run reads the development set", str(expected), str(steps[0]), judge(is_read)
+        )
+        commits = {read_json(run / PROVENANCE)["job"]["run"]["init"]["revision"] for run in runs}
+        is_pinned = commits == {COMMIT}
+        yield Row(
+            "commit of the encoder from the hub's cache", COMMIT[:12], str(*commits)[:12], judge(is_pinned)
+        )
+
+    def run(self) -> subprocess.CompletedProcess[str]:
+        """Run the study with `replicse run`, with no other variables than it needs."""
+        environment = {name: value for name, value in os.environ.items() if not LEFT_OUT.fullmatch(name)}
+        environment |= {
+            "HF_HOME": str(self.home / "hub"),
+            "HF_HUB_OFFLINE": "1",
+            "PYTHONPATH": str(ROOT / "src"),
+            "OMP_NUM_THREADS": "1",
+        }
+        words = [sys.executable, "-m", "replicse", "run", ITEM]
+        words += ["--profile", "gpu-box", "--", "--resources", "gpu=2"] if self.on_gpu else ["--cores", "2"]
+        return subprocess.run(
+            words, cwd=self.home / "study", env=environment, check=False, capture_output=True, text=True
+        )
+
+    @property
+    def _every(self) -> int:
+        return self.steps // 3
+
+    def _history(self, run: Path) -> list[Mapping[str, Any]]:
+        history: list[Mapping[str, Any]] = read_json(run / METRICS)["history"]
+        return history
+
+    def _scale(self) -> dict[str, Any]:
+        """Return the scale: `paper` with other data, fewer steps, and on a CPU other needs."""
+        rows = len(read_corpus(self.data, WIKI)["text"])
+        adjust = [
+            {"path": "optimisation.steps", "set": self.steps},
+            {"path": "optimisation.epochs", "set": 1 + self.steps * 64 // rows},
+            {"path": "selection.every", "set": self._every},
+        ]
+        scale: dict[str, Any] = {"extends": "paper", "name": SCALE, "title": "A rehearsal of the scale paper"}
+        scale |= {"comparable": False, "judges_orders": False, "adjust": adjust}
+        scale |= {"data": {"source": "embedded"}}
+        scale |= {"corpora": {"wiki": WIKI | {"rows": rows}}, "downloads": {}}
+        if not self.on_gpu:
+            adjust.append({"path": "optimisation.batch_size", "set": 8})
+            scale["needs"] = {"gpu": "none", "threads": 1, "full_suites": False}
+        return scale
+
+    def _write_yaml(self, name: str, content: Mapping[str, Any]) -> None:
+        (self.home / "study" / name).write_text(yaml.safe_dump(dict(content)), encoding="utf-8")
+
+    def _write_encoder(self) -> None:
+        import torch
+        import transformers
+        from safetensors.torch import save_file
+
+        torch.manual_seed(0)
+        lines = read_corpus(self.data, WIKI)["text"]
+        tokenizer = train_tokenizer("wordpiece", lines, VOCABULARY, True)
+        config = transformers.BertConfig(
+            vocab_size=VOCABULARY,
+            hidden_size=self.hidden,
+            num_hidden_layers=self.layers,
+            num_attention_heads=max(1, self.hidden // 64),
+            intermediate_size=4 * self.hidden,
+            max_position_embeddings=TOKENS,
+            architectures=["BertForMaskedLM"],
+        )
+        weights = {}
+        for name, value in transformers.BertForPreTraining(config).state_dict().items():
+            for new, old in OLD_NAMES.items():
+                name = name.removesuffix(new) + old if name.endswith(new) else name
+            weights[name] = value.clone()
+        self.encoder.mkdir(parents=True)
+        save_file(weights, self.encoder / "model.safetensors", {"format": "pt"})
+        config.save_pretrained(self.encoder)
+        words = sorted(tokenizer.get_vocab().items(), key=lambda entry: entry[1])
+        vocabulary = "".join(f"{word}\n" for word, _ in words)
+        (self.encoder / "vocab.txt").write_text(vocabulary, encoding="utf-8")
+        (self.encoder / "tokenizer.json").write_text(tokenizer.to_str(), encoding="utf-8")
+        about = {"do_lower_case": True, "model_max_length": TOKENS}
+        (self.encoder / "tokenizer_config.json").write_text(json.dumps(about), encoding="utf-8")

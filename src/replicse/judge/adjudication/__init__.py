@@ -1,0 +1,1 @@
+"""Explain gaps between printed numbers and ours."""

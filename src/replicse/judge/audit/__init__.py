@@ -1,0 +1,1 @@
+"""Audit the arithmetic of printed numbers."""

@@ -1,0 +1,1 @@
+"""Judge the claims of papers."""

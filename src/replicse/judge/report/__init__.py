@@ -1,0 +1,1 @@
+"""Build the report of a study."""

@@ -1,0 +1,347 @@
+"""Explain one cell: its source, our number, and the gap."""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from replicse.compile.study import Cell, Study
+from replicse.errors import BadInput, nearest
+from replicse.judge.report.judgements import Explained, Finding, JudgedClaim
+from replicse.judge.report.record_story import others_facts, others_lines
+from replicse.judge.report.variant_lines import explained_variants, variant_lines
+from replicse.judge.values.measurements import Measurements
+from replicse.judge.values.record_measurements import RecordMeasurements
+from replicse.judge.verdicts.evidence import power_lines
+from replicse.judge.verdicts.others import SourceResult
+from replicse.judge.verdicts.table import CellResult, ItemResult
+from replicse.registry.suites import file_of
+from replicse.spec.cell_id import AS_DESCRIBED
+from replicse.spec.counterparts import counterparts
+from replicse.spec.papers import printed_in
+from replicse.spec.printed import Reported
+
+SHOWN_SEEDS = 5
+
+
+def item_of(name: str) -> str:
+    """Return the item `paper/item` of a cell's name.
+
+    Raises BadInput if the name has another form.
+    """
+    parts = name.partition("@")[0].split("/")
+    if len(parts) not in (4, 5):
+        raise BadInput(f'cell "{name}": expected paper/item/row/column')
+    return "/".join(parts[:2])
+
+
+def find_cell(study: Study, name: str) -> Cell:
+    """Return the cell `paper/item/row/column[/metric][@protocol]`.
+
+    Raises:
+        BadInput: if the cell does not exist; the message names the nearest one.
+    """
+    cells: dict[str, Cell] = {}
+    for cell in study.cells[study.item(item_of(name)).id]:
+        cells.setdefault(cell.id.short, cell)
+        cells[str(cell.id)] = cell
+    found = cells.get(name.removesuffix(f"@{AS_DESCRIBED}"))
+    if found is None:
+        raise BadInput(f'no cell "{name}"{nearest(name, cells)}')
+    return found
+
+
+def cell_story(
+    cell: Cell,
+    result: ItemResult,
+    measurements: Measurements,
+    claims: Sequence[JudgedClaim],
+    findings: Sequence[Finding],
+    others: Sequence[SourceResult] = (),
+) -> dict[str, list[str]]:
+    """Return the evidence for one cell as lines of text by heading.
+
+    Empty headings are left out.
+
+    Args:
+        cell: the cell.
+        result: the result of its item.
+        measurements: the measurements of the study.
+        claims: the judged claims.
+        findings: the findings of the audit.
+        others: others' measurements of the cell.
+    """
+    study, ours = measurements.study, _cell_result(cell, result)
+    is_ours = not isinstance(measurements, RecordMeasurements)
+    story = {
+        "cell": [f"{cell.item.id} · {cell.row.label} · {cell.column.label}", *_protocol(study, cell, result)],
+        "scale": [result.standing],
+        "printed": list(_printed(study, cell)),
+        "read": [*_read(cell), *_sets_read(cell, measurements)],
+        "seeds": _seeds(cell, ours),
+        "reproduced": list(_reproduced(ours, result.caveat)),
+        "verdict": [_verdict(ours)],
+        "others": list(others_lines(others)),
+        "power": power_lines(study, cell, ours) if cell.protocol == AS_DESCRIBED else [],
+        "variants": list(variant_lines(study, cell, result)),
+        "claims": list(_claim_lines(cell, claims, "our runs" if is_ours else "others")),
+        "audit": list(_finding_lines(cell, findings)),
+        "run": _runs(study, cell, ours) if is_ours else [],
+        "made": _made(ours),
+        "files": _files(cell, measurements) if is_ours else [],
+    }
+    return {heading: list(dict.fromkeys(lines)) for heading, lines in story.items() if lines}
+
+
+def _claim_lines(cell: Cell, claims: Sequence[JudgedClaim], whose: str) -> Iterator[str]:
+    for claim in claims:
+        if _has_name(claim.cells, cell):
+            yield f"{claim.claim}: paper's numbers {claim.reported}, {whose} {claim.ours}"
+
+
+def _finding_lines(cell: Cell, findings: Sequence[Finding]) -> Iterator[str]:
+    for finding in findings:
+        if _has_name(finding.cells, cell):
+            yield f"{finding.printed}; {finding.follows} ({finding.certainty})"
+
+
+def _verdict(ours: CellResult) -> str:
+    verdict = "; ".join(filter(None, [ours.verdict or "none", ours.best_of_ten]))
+    return f"{verdict}: {ours.reason}".removesuffix(": ")
+
+
+def cell_facts(
+    cell: Cell,
+    result: ItemResult,
+    measurements: Measurements,
+    claims: Sequence[JudgedClaim],
+    findings: Sequence[Finding],
+    others: Sequence[SourceResult] = (),
+) -> dict[str, Any]:
+    """Return the evidence for one cell as a dict for JSON.
+
+    The arguments are those of `cell_story`.
+    """
+    study, ours = measurements.study, _cell_result(cell, result)
+    trained = sorted(study.trained_runs([cell])) if _is_as_planned(cell, ours) else []
+    printed = []
+    for paper, reported in _printed_numbers(study, cell):
+        number = reported.number.value if reported.number else None
+        printed.append({"paper": paper, "number": number, **reported.model_dump(mode="json")})
+    named_claims = [claim.facts() for claim in claims if _has_name(claim.cells, cell)]
+    named_findings = [asdict(finding) for finding in findings if _has_name(finding.cells, cell)]
+    return {
+        "cell": str(cell.id.described),
+        "protocol": cell.protocol,
+        "scale": result.scale,
+        "comparable": result.comparable,
+        "printed": printed,
+        "result": ours.model_dump(mode="json", exclude={"reported", "subtracted"}),
+        "variants": list(map(Explained.line, explained_variants(study, cell, result))),
+        "claims": named_claims,
+        "others": others_facts(others),
+        "audit": named_findings,
+        "runs": {run: study.runs[run].canonical() for run in trained},
+        "files": _files(cell, measurements),
+    }
+
+
+def _cell_result(cell: Cell, result: ItemResult) -> CellResult:
+    cells = result.by_id
+    if cell.id not in cells:
+        raise BadInput(
+            f"{cell.id.described}: the result of {result.item} does not hold it; run the item again"
+        )
+    return cells[cell.id]
+
+
+def _files(cell: Cell, measurements: Measurements) -> list[str]:
+    """Return the evaluation files of a cell.
+
+    For a committed study it is the file of the item.
+    """
+    paths = measurements.paths
+    if paths.kept:
+        return [paths.item(cell.item.id)]
+    operands = [operand for operand in cell.operands or (cell,) if operand.encoders]
+    return [paths.evaluation(each.encoders[0], file_of(each.metric_path)) for each in operands]
+
+
+def _has_name(cells: Sequence[str], cell: Cell) -> bool:
+    """Return whether a list of ids contains a cell.
+
+    Ids may be without metric, and the protocol is ignored.
+    """
+    name = cell.id.described
+    return str(name) in cells or name.short in cells
+
+
+def _protocol(study: Study, cell: Cell, result: ItemResult) -> Iterator[str]:
+    for protocol in study.papers[cell.item.paper].protocols:
+        if protocol.id == cell.protocol:
+            yield f"under {protocol.id}: {protocol.title}. {protocol.evidence}"
+    merged = next(row.merged for row in result.rows if row.id == cell.row.id)
+    if merged:
+        yield f"at scale {result.scale} the very runs of {', '.join(merged)}"
+
+
+def _printed(study: Study, cell: Cell) -> Iterator[str]:
+    if not cell.reported:
+        yield "no number is printed"
+    for paper, reported in _printed_numbers(study, cell):
+        yield _as_printed(reported, "" if paper == cell.item.paper else paper)
+
+
+def _printed_numbers(study: Study, cell: Cell) -> Iterator[tuple[str, Reported]]:
+    """Yield the printed numbers of a cell and of its counterpart."""
+    if cell.reported:
+        yield cell.item.paper, cell.reported
+    other = counterparts(study.papers).get(cell.id.described)
+    printed = printed_in(study.papers, other) if other else None
+    if other and printed:
+        yield other.paper, printed
+
+
+def _as_printed(reported: Reported, paper: str = "") -> str:
+    """Return a printed value with its place and statistic."""
+    details = [paper, reported.source]
+    if reported.statistic != "single":
+        details.append(f"{reported.statistic} of {reported.seeds} runs")
+    if reported.sd is not None:
+        details.append(f"standard deviation {reported.sd:g} over {reported.seeds} runs")
+    return f"{reported.value}  ({', '.join(filter(None, details))})"
+
+
+def _sets_read(cell: Cell, measurements: Measurements) -> Iterator[str]:
+    """Yield the files of the user's sets that a cell was evaluated on."""
+    for each in cell.operands or (cell,):
+        suite, name, *_ = [*each.metric_path.split("/"), ""]
+        if suite == "sets" and each.encoders:
+            keys = (f"sets/{name}/{key}" for key in ("file", "n", "sha256"))
+            file, rows, digest = (measurements.at(each.encoders[0], key).value for key in keys)
+            if file:
+                yield f"{name}: {file}, {rows} rows, sha256 {digest[:12]}"
+
+
+def _read(cell: Cell) -> list[str]:
+    """Return the metric of a cell, with statistics over jobs and seeds."""
+    over = cell.column.over
+    parts = [cell.metric_path]
+    if cell.column.kind == "derived":
+        parts = [cell.column.formula]
+        for name, operand in zip(cell.column.parsed.names, cell.operands, strict=False):
+            parts.append(f"{name} is {operand.metric_path}")
+    if cell.subtracted:
+        parts.append(f"minus the printed {cell.subtracted.value}")
+    if over and over.jobs:
+        shown = f" of {over.jobs.shows}" if over.jobs.shows else ""
+        count = len(cell.jobs[0]) if cell.jobs else 0
+        parts.append(f"{over.jobs.name}{shown} over {count} jobs")
+    if over and over.seeds.statistic != "mean":
+        parts.append(f"{over.seeds.name} over seeds")
+    return [", ".join(parts)] if parts[0] else []
+
+
+def _seeds(cell: Cell, ours: CellResult) -> list[str]:
+    """Return a line for each of the first seeds, with its value and encoder."""
+    if not ours.encoders:
+        return ["quoted by the paper from elsewhere; not re-run" if cell.row.quoted else ours.reason]
+    missing = "no value" if ours.failure else "not run"
+    lines = []
+    for each in ours.values[:SHOWN_SEEDS]:
+        shown = each.value or missing
+        if isinstance(each.value, float):
+            shown = f"{each.value:{_digits(each.value)}}"
+        seed = "" if each.seed is None else f"seed {each.seed}, "
+        encoder = each.encoder or f"{seed}{len(ours.encoders)} encoders"
+        lines.append(f"{shown}  {encoder}")
+    rest = len(ours.values) - SHOWN_SEEDS
+    if rest > 0:
+        lines.append(f"and {rest} more")
+    return lines
+
+
+def _digits(value: float, decimals: int = 4) -> str:
+    """Return the format of a number.
+
+    The format has three digits if the decimals would show fewer than two.
+    """
+    return ".3g" if 0 < abs(value) < 10 ** (1 - decimals) else f".{decimals}f"
+
+
+def _reproduced(ours: CellResult, caveat: str) -> Iterator[str]:
+    """Yield our number with the printed difference and the intervals."""
+    if ours.reproduced is None:
+        yield ours.text or "nothing yet"
+        return
+    digits, bounds = _digits(ours.reproduced), _digits(ours.reproduced, 2)
+    line = f"{ours.reproduced:{digits}}"
+    if ours.delta is not None:
+        line += f", {ours.delta:+{digits}} to the printed number"
+        line += f" ({caveat})" if caveat else ""
+    yield line
+    if ours.few:
+        each = ", ".join(f"{value:{digits}}" for value in ours.few)
+        yield f"{len(ours.few)} seeds give no interval: {{{each}}}"
+    if ours.low is not None:
+        expected = f"{ours.low:{bounds}} to {ours.high:{bounds}}"
+        if not ours.seedless:
+            basis = " (a published spread)" if ours.borrowed else ""
+            yield f"95% prediction interval{_interval_of(ours.reported)}: {expected}{basis}"
+        elif ours.reported:
+            yield f"nothing is drawn: print is expected in {expected}, by its rounding"
+    if ours.pairs_low is not None:
+        yield f"other test pairs would give {ours.pairs_low:.2f} to {ours.pairs_high:.2f}"
+
+
+def _interval_of(reported: Reported | None) -> str:
+    """Return the statistic that a prediction interval is for; empty for a single run."""
+    if reported is None or reported.statistic == "single":
+        return ""
+    return f" of the {reported.statistic} of {reported.seeds} more runs"
+
+
+def _plain_text(value: Any) -> str:
+    """Return a setting of a run in words: keys before their values, without quotes and braces."""
+    if isinstance(value, dict):
+        return ", ".join(f"{key} {_plain_text(part)}" for key, part in value.items())
+    if isinstance(value, list | tuple):
+        return "; ".join(map(_plain_text, value))
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _is_as_planned(cell: Cell, ours: CellResult) -> bool:
+    """Return whether a cell has the encoders that are planned now.
+
+    A committed study may have others.
+    """
+    return set(ours.encoders) == set(cell.encoders)
+
+
+def _runs(study: Study, cell: Cell, ours: CellResult) -> list[str]:
+    """Return the run of the first seed, and the runs that it starts from."""
+    if not _is_as_planned(cell, ours):
+        runs = dict.fromkeys(each.run for each in ours.values if each.run)
+        made = ", ".join(runs) or "other encoders"
+        planned = ", ".join(cell.encoders) or "nothing"
+        return [f"{made}: made by an earlier version; this one would run {planned}"]
+    if not cell.encoders:
+        return []
+    run = study.encoders[cell.encoders[0]].source.run
+    if run is None:
+        return ["no training"]
+    spec = study.runs[run]
+    lines = [study.paths.run(run)]
+    for key, value in spec.canonical().items():
+        lines.append(f"{key}: {_plain_text(value)}")
+    while spec.init.run:
+        lines.append(f"starts from {study.paths.run(spec.init.run)}")
+        spec = study.runs[spec.init.run]
+    return lines
+
+
+def _made(ours: CellResult) -> list[str]:
+    """Return the precision and the machines of a cell."""
+    count = len(ours.machines)
+    mixed = f"on {count} machines, so its numbers mix them:" if count > 1 else ""
+    return [line for line in (ours.precision, mixed, *map(str, ours.machines)) if line]

@@ -1,0 +1,151 @@
+"""Judge a complete study from the results of its items."""
+
+import logging
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import fields
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from replicse.compile.cache import load_or_compile
+from replicse.compile.item_plan import plan_item
+from replicse.compile.paths import Paths
+from replicse.compile.selection import chosen_items
+from replicse.compile.specifications import Specifications, describe_outdated
+from replicse.compile.study import Study
+from replicse.files import read_json
+from replicse.judge.adjudication.adjudicate import adjudicate
+from replicse.judge.audit.audit_papers import audit, audit_plan
+from replicse.judge.claims.judge_claims import ClaimNumbers, judge_claims, study_claims
+from replicse.judge.claims.record_claims import RecordNumbers
+from replicse.judge.report.csv_rows import TIDY, tidy_rows
+from replicse.judge.report.judgements import Explained, Finding, JudgedClaim, Judgements
+from replicse.judge.statistics.multiplicity import adjust_verdicts
+from replicse.judge.values.measurements import Measurements
+from replicse.judge.values.record_measurements import RecordMeasurements
+from replicse.judge.verdicts.record_cells import adjusted_results, record_results
+from replicse.judge.verdicts.table import ItemResult
+from replicse.judge.verdicts.tabulate import item_result
+from replicse.spec.cell_id import CellId
+
+LOG = logging.getLogger(__name__)
+Table = tuple[Sequence[str], list[dict[str, Any]]]
+
+
+def judge_study(
+    study: Study, results: Sequence[ItemResult], numbers: ClaimNumbers | None = None
+) -> Judgements:
+    """Judge claims, adjudicated cells, and the audit, which covers all papers.
+
+    Args:
+        study: the study.
+        results: the results of its items; the cells of an item without a result are missing.
+        numbers: the numbers for testing claims; default: the numbers in the results.
+    """
+    claims = study_claims(study.names, study.studied)
+    adjudicated = chain.from_iterable(adjudicate(study.papers, result) for result in results)
+    return Judgements(
+        claims=tuple(judge_claims(study, claims, results, numbers)),
+        adjudication=tuple(adjudicated),
+        audit=tuple(audit(audit_plan(study.workflow, study=study.config))),
+    )
+
+
+def judged_tables(judgements: Judgements, results: Sequence[ItemResult]) -> dict[str, Table]:
+    """Return fields and rows of the CSV files of a study, by name."""
+    kinds = {"claims": JudgedClaim, "adjudication": Explained, "audit": Finding}
+    tables: dict[str, Table] = {}
+    for name, kind in kinds.items():
+        rows = [row.line() for row in getattr(judgements, name)]
+        tables[name] = ([field.name for field in fields(kind)], rows)
+    return {**tables, "cells": (TIDY, list(tidy_rows(results)))}
+
+
+def claim_numbers(measurements: Measurements) -> ClaimNumbers | None:
+    """Return the numbers for testing claims on the record.
+
+    Returns None for other studies, whose results contain the numbers.
+    """
+    return RecordNumbers(measurements) if isinstance(measurements, RecordMeasurements) else None
+
+
+def read_results(study: Study) -> list[ItemResult]:
+    """Load the results of a study's items that `tabulate` wrote."""
+    return [ItemResult.read(study.paths.item(item)) for item in study.items]
+
+
+def committed_item(plan: Study, paths: Paths, item: str) -> ItemResult:
+    """Load an item of a committed study.
+
+    A note is added if other encoders are planned now.
+    """
+    result = ItemResult.read(paths.item(item)).model_copy(update={"kept": paths.kept})
+    planned = set(chain.from_iterable(cell.encoders for cell in plan.cells.get(item, ())))
+    shown = set(chain.from_iterable(cell.encoders for cell in result.cells))
+    if planned == shown:
+        return result
+    study = read_json(paths.record)
+    made = f"commit {study['commit'][:12]}"
+    changed = " with uncommitted changes" if study.get("dirty") else ""
+    outdated = (
+        f"Made by {made}{changed}; this version would run something else: {len(shown & planned)} of the"
+        f" {len(shown)} encoders shown here are among its {len(planned)}."
+    )
+    return result.model_copy(update={"outdated": outdated})
+
+
+def results_of(
+    items: Iterable[str], measurements: Measurements, only: Collection[CellId] | None = None
+) -> list[ItemResult]:
+    """Compute the results of some items from the evaluations that exist now.
+
+    The results of a committed study are loaded as committed. Items that are not in the study are skipped.
+
+    Args:
+        items: the names of the items.
+        measurements: the measurements of the study.
+        only: the cells to include; default: all.
+    """
+    study = measurements.study
+    if isinstance(measurements, RecordMeasurements):
+        return record_results(measurements, items, only)
+    names = [name for name in items if name in study.items]
+    if measurements.paths.kept:
+        return [committed_item(study, measurements.paths, name) for name in names]
+    results = [item_result(plan_item(study, study.items[name]), measurements, only) for name in names]
+    specifications = Specifications(study)
+    for sentence in describe_outdated({name: specifications.changes_of_item(name) for name in names}):
+        LOG.warning("%s", sentence)
+    return results
+
+
+def adjust_item(measurements: Measurements, result: ItemResult) -> ItemResult:
+    """Adjust the verdicts of an item among the tabulated items of its paper."""
+    if isinstance(measurements, RecordMeasurements):
+        return adjusted_results(measurements, [result.item])[0]
+    study = measurements.study
+    family = [result]
+    for name in study.papers[result.paper].items:
+        item = f"{result.paper}/{name}"
+        file = Path(study.paths.item(item))
+        if item != result.item and file.is_file():
+            other = ItemResult.read(file)
+            if other.comparable == result.comparable:
+                family.append(other)
+    return adjust_verdicts(family)[0]
+
+
+def study_of_others(study: Study, items: Iterable[str]) -> Study:
+    """Return a study that contains some items of a config.
+
+    It is compiled if the given study does not contain all of them. An item that cannot be compiled is logged and left
+    out.
+    """
+    wanted = set(items)
+    names = [item.id for item in chosen_items(study.config, study.papers, "config.yaml") if item.id in wanted]
+    if study.items.keys() >= set(names):
+        return study
+    others = load_or_compile(study.config.of_items(names), study.workflow, as_far_as_possible=True)
+    for name, error in others.unplanned.items():
+        LOG.warning("%s is left out: %s", name, error)
+    return others

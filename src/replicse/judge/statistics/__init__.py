@@ -1,0 +1,1 @@
+"""Compute intervals, tests and agreement over seeds."""

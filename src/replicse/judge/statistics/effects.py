@@ -1,0 +1,48 @@
+"""Compute the difference of each row of a table to its baseline row.
+
+Differences are printed ones and ours, paired by seed.
+"""
+
+from collections.abc import Iterator
+
+from replicse.judge.report.report_types import Effect
+from replicse.judge.statistics.agreement import row_differences
+from replicse.judge.statistics.crossed import crossed_designs, crossed_difference
+from replicse.judge.statistics.intervals import mean_of_crossed, p_of_mean
+from replicse.judge.statistics.shape import column_values, shape_columns
+from replicse.judge.verdicts.table import ItemResult
+from replicse.registry.levels import FEWEST_SEEDS
+from replicse.registry.suites import is_percentage
+
+
+def effects_of(item: ItemResult) -> Iterator[Effect]:
+    """Yield the effect of every measured row, column by column.
+
+    The effect of a crossed row is averaged over all pairs of backbone and seed.
+    """
+    designs = crossed_designs(item)
+    base = _plain_label(item.row_names.get(item.baseline, ""))
+    for column in shape_columns(item):
+        for each in row_differences(*column_values(item, column, printed=False), item.baseline):
+            cell = item.id_at(each.row, column)
+            crossed = crossed_difference(designs, item.baseline, cell) or []
+            backbones = len(crossed) if len(crossed) >= FEWEST_SEEDS else 0
+            ours = mean_of_crossed(crossed) if backbones else each.ours
+            p = None if ours.low is None else p_of_mean(ours, (backbones or ours.n) - 1)
+            yield Effect(
+                row=_plain_label(item.row_names[each.row]),
+                printed=each.printed,
+                ours=ours,
+                item=item.item,
+                cell=cell,
+                base=base,
+                column=column.label,
+                points=is_percentage(item.described[cell].metric_path),
+                backbones=backbones,
+                p=p,
+            )
+
+
+def _plain_label(label: str) -> str:
+    """Return a label without the asterisk of a paper's own method."""
+    return label.lstrip("* ")

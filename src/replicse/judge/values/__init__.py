@@ -1,0 +1,1 @@
+"""Load measurements and compute the values of cells."""

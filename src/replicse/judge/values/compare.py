@@ -1,0 +1,241 @@
+"""Compare two results folders of the same runs, cell by cell.
+
+Differences are in units of the standard deviation over seeds. Another machine changes numbers: DiffCSE's first author
+could not reproduce its numbers on a second machine (methods 6, pitfall 9).
+"""
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass, replace
+from itertools import chain
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from replicse.errors import BadInput
+from replicse.judge.statistics.intervals import mean_and_spread
+from replicse.judge.values.cell_values import finite_numbers
+from replicse.judge.values.folder import results_in
+from replicse.judge.values.machines import count_machines, matching_names
+from replicse.judge.verdicts.table import CellResult, SeedValue
+from replicse.spec.cell_id import CellId
+
+State = Literal["identical", "equal to rounding", "within spread", "beyond spread", "no spread", "missing"]
+STATES: tuple[State, ...] = get_args(State)
+HALF_DIGIT = 0.005  # two decimals are shown if no number is printed
+SLACK = 1e-12  # decimal fractions are inexact in binary
+Cells = dict[CellId, CellResult]
+Pair = tuple[SeedValue, SeedValue]  # of one seed
+
+
+@dataclass(frozen=True)
+class Compared:
+    """One cell in the seeds for which both folders have the same encoders.
+
+    Numbers are None if they are not defined.
+
+    Attributes:
+        a, b: means over these seeds.
+        difference: b minus a.
+        largest: the largest absolute difference of a seed.
+        spread: the standard deviation over the seeds within the folders, or a published one.
+        borrowed: the spread is published.
+        spreads: the difference in units of the spread.
+    """
+
+    cell: str
+    metric: str
+    seeds: int
+    a: float | None
+    b: float | None
+    difference: float | None
+    largest: float | None
+    spread: float | None
+    borrowed: bool
+    spreads: float | None
+    state: State
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The cells, runs, machines and packages of two folders.
+
+    Attributes:
+        other_runs: cells of both folders without a seed of the same runs.
+        only_a, only_b: how many cells are in one folder only.
+        runs: how many runs are in both folders.
+        different: runs of both folders with a number that differs.
+    """
+
+    cells: tuple[Compared, ...]
+    other_runs: tuple[str, ...]
+    only_a: int
+    only_b: int
+    machines_a: tuple[str, ...]
+    machines_b: tuple[str, ...]
+    packages_a: tuple[str, ...]
+    packages_b: tuple[str, ...]
+    runs: int
+    different: tuple[str, ...]
+    runs_only_a: tuple[str, ...]
+    runs_only_b: tuple[str, ...]
+
+    @property
+    def counts(self) -> dict[State, int]:
+        """Return how many cells are in each state."""
+        states = Counter(cell.state for cell in self.cells)
+        return {state: states[state] for state in STATES}
+
+    def plain(self) -> dict[str, Any]:
+        """Return everything as a dict for JSON."""
+        return {"counts": self.counts, **asdict(self)}
+
+
+def compare(a: Path, b: Path) -> Comparison:
+    """Compare two results folders.
+
+    Raises:
+        MissingData: if a folder contains no items.
+        BadInput: if an item is broken, or no cell has the same runs in both folders.
+    """
+    first, second = _cells(a), _cells(b)
+    common = [key for key in first if key in second]
+    pairs = {key: _shared_values(first[key], second[key]) for key in common}
+    compared = []
+    for key in common:
+        if any(one.value is not None or two.value is not None for one, two in pairs[key]):
+            compared.append(_compare_cell(key, pairs[key], first[key], second[key]))
+    if not compared:
+        raise BadInput(f"{a} and {b} share no cell of the same runs; name two results folders of one study")
+    runs_a, runs_b = _runs(first), _runs(second)
+    different = set()
+    for one, two in chain.from_iterable(map(_complete, pairs.values())):
+        if one.value != two.value:
+            different.add(one.run)
+    return Comparison(
+        cells=tuple(compared),
+        other_runs=tuple(cell.short for cell in common if not pairs[cell]),
+        only_a=len(first) - len(common),
+        only_b=len(second) - len(common),
+        machines_a=_machines(first),
+        machines_b=_machines(second),
+        packages_a=_most_frequent(first, lambda cell: cell.packages),
+        packages_b=_most_frequent(second, lambda cell: cell.packages),
+        runs=len(runs_a & runs_b),
+        different=tuple(sorted(different - {""})),
+        runs_only_a=tuple(sorted(runs_a - runs_b)),
+        runs_only_b=tuple(sorted(runs_b - runs_a)),
+    )
+
+
+def _runs(cells: Cells) -> set[str]:
+    values = chain.from_iterable(cell.values for cell in cells.values())
+    return {each.run for each in values if each.run}
+
+
+def _cells(folder: Path) -> Cells:
+    """Return the cells of a folder that have values, by id.
+
+    Metrics are replaced by their paths.
+    """
+    cells = {}
+    for result in results_in(folder):
+        for name, cell in result.by_id.items():
+            if cell.values:
+                cells[replace(name, metric=cell.metric_path)] = cell
+    return cells
+
+
+def _most_frequent(cells: Cells, names: Callable[[CellResult], Iterable[str]]) -> tuple[str, ...]:
+    """Return the names that cells have, the name of most values first."""
+    counts: Counter[str] = Counter()
+    for cell in cells.values():
+        for name in names(cell):
+            counts[name] += len(cell.values)
+    return tuple(name for name, _ in counts.most_common())
+
+
+def _machines(cells: Cells) -> tuple[str, ...]:
+    known = count_machines(chain.from_iterable(cell.machines for cell in cells.values()))
+    return _most_frequent(cells, lambda cell: matching_names(cell.machines, known))
+
+
+def _shared_values(first: CellResult, second: CellResult) -> list[Pair]:
+    """Return the values of the seeds with the same encoders in both cells."""
+    by_seed = {each.seed: each for each in second.values}
+    pairs = []
+    for one in first.values:
+        two = by_seed.get(one.seed)
+        if two is not None and (one.encoder, one.group) == (two.encoder, two.group):
+            pairs.append((one, two))
+    return pairs
+
+
+def _complete(pairs: Sequence[Pair]) -> list[Pair]:
+    """Return the pairs without a missing value."""
+    return [(one, two) for one, two in pairs if one.value is not None and two.value is not None]
+
+
+def _compare_cell(cell: CellId, pairs: Sequence[Pair], first: CellResult, second: CellResult) -> Compared:
+    complete = _complete(pairs)
+    is_same = all(one.value == two.value for one, two in complete)
+    is_missing = len(complete) < len(pairs)
+    ours = finite_numbers([one.value for one, _ in complete])
+    theirs = finite_numbers([two.value for _, two in complete])
+    if not complete or len(ours) < len(complete) or len(theirs) < len(complete):
+        state = _state_without_numbers(is_missing, is_same)
+        return Compared(
+            cell.short, cell.metric, len(complete), None, None, None, None, None, False, None, state
+        )
+    differences = [two - one for one, two in zip(ours, theirs, strict=True)]
+    a, b = mean_and_spread(ours)[0], mean_and_spread(theirs)[0]
+    difference, largest = mean_and_spread(differences)[0], max(map(abs, differences))
+    spread, borrowed = _spread(first, second)
+    printed = first.reported.number if first.reported else None
+    rounding = (printed.half_digit if printed else HALF_DIGIT) + SLACK * max(abs(a), abs(b))
+    if is_missing or is_same:
+        state = _state_without_numbers(is_missing, is_same)
+    elif largest <= rounding:
+        state = "equal to rounding"
+    elif spread is None:
+        state = "no spread"
+    else:
+        state = "within spread" if abs(difference) <= spread else "beyond spread"
+    return Compared(
+        cell=cell.short,
+        metric=cell.metric,
+        seeds=len(complete),
+        a=a,
+        b=b,
+        difference=difference,
+        largest=largest,
+        spread=spread,
+        borrowed=borrowed,
+        spreads=difference / spread if spread else None,
+        state=state,
+    )
+
+
+def _state_without_numbers(is_missing: bool, is_same: bool) -> State:
+    """Return the state of a cell that needs no difference."""
+    if is_missing:
+        return "missing"
+    return "identical" if is_same else "no spread"
+
+
+def _spread(first: CellResult, second: CellResult) -> tuple[float | None, bool]:
+    """Return the pooled spread over the seeds of two folders.
+
+    The published spread is used if there are too few seeds. The second value is true if it is published.
+    """
+    squares, degrees = 0.0, 0
+    for side in (first, second):
+        numbers = finite_numbers([each.value for each in side.values])
+        spread = mean_and_spread(numbers)[1] if numbers else None
+        if spread is not None:
+            squares += (len(numbers) - 1) * spread**2
+            degrees += len(numbers) - 1
+    if degrees:
+        return math.sqrt(squares / degrees), False
+    published = first.published_sd or second.published_sd
+    return published, published is not None

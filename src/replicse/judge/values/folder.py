@@ -1,0 +1,101 @@
+"""Load the items of a results folder, and find the committed studies."""
+
+import logging
+import zipfile
+from contextlib import suppress
+from pathlib import Path
+
+from replicse.compile.paths import Paths
+from replicse.compile.record_study import RECORD
+from replicse.compile.specifications import changes_in_folder, describe_outdated
+from replicse.errors import BadInput, MissingData, check_known, refusing
+from replicse.files import read_json
+from replicse.judge.verdicts.table import ItemResult
+from replicse.registry.artefacts import CONFIG
+from replicse.spec.config import checked_config, use_all_plugins
+from replicse.workspace import packaged
+
+LOG = logging.getLogger(__name__)
+
+
+def record_of(folder: Path) -> Path:
+    """Return the path of the record `config.json` of a results folder.
+
+    Raises MissingData if one of them does not exist.
+    """
+    if not folder.is_dir():
+        raise MissingData(f"{folder}: no such folder; name the results of a scale, such as results/micro")
+    record = folder / CONFIG
+    if not record.is_file():
+        raise MissingData(f"{record}: no such file; run an item, or the study to its report")
+    return record
+
+
+def results_in(folder: Path) -> list[ItemResult]:
+    """Load the results of a folder's items.
+
+    An item that does not belong to the study of the folder's record is skipped. An item that is out of date is named
+    in a warning.
+
+    Args:
+        folder: the results of a scale, or of a committed study.
+
+    Raises:
+        MissingData: if the folder, its record or all items are missing.
+        BadInput: if a file is broken, or an item belongs to another scale than the record.
+    """
+    record = record_of(folder)
+    config = checked_config(read_json(record), str(record))
+    results = []
+    for file in sorted(folder.glob("items/*/*.json")):
+        if config.holds(f"{file.parent.name}/{file.stem}"):
+            result = ItemResult.read(file)
+            if result.scale != config.scale:
+                raise BadInput(
+                    f"{file}: scale is {result.scale}, in {record} {config.scale}; delete it and run the item again"
+                )
+            results.append(result)
+    if not results:
+        raise MissingData(
+            f"{folder / 'items'}: no item of {record} in it; run an item, or the study to its report"
+        )
+    with suppress(BadInput):  # if a plug-in of the config is missing, its code counts as changed
+        use_all_plugins(config.plugins)
+    for sentence in describe_outdated(changes_in_folder(folder, [result.item for result in results])):
+        LOG.warning("%s", sentence)
+    return results
+
+
+def unpack_crate(crate: Path, scratch: Path) -> Path:
+    """Unpack the committed study of a crate and return its folder; BadInput if it contains none."""
+    with refusing(f"{crate}: not a crate", "write it with replicse keep NAME --crate FILE.zip"):
+        with zipfile.ZipFile(crate) as archive:
+            archive.extractall(scratch, [name for name in archive.namelist() if name.startswith("reports/")])
+        (record,) = scratch.glob(f"reports/studies/*/{CONFIG}")
+    return record.parent
+
+
+def committed() -> dict[str, Paths]:
+    """Return the paths of the committed studies by name.
+
+    A study of the current folder replaces a study of the package with the same name. The record is not included,
+    because nothing of it was run.
+    """
+    studies: dict[str, Paths] = {}
+    for home in (f"{packaged('reports').parent}/", ""):
+        files = sorted(Path(home, "reports", "studies").glob(f"*/{CONFIG}"))
+        studies |= {file.parent.name: Paths("", file.parent.name, home=home) for file in files}
+    studies.pop(RECORD, None)
+    return studies
+
+
+def study_folder(name: str) -> Path:
+    """Return a results folder by path, or a committed study by name.
+
+    Raises BadInput with the nearest name if there is no such study.
+    """
+    if Path(name).is_dir() or Path(name).name != name:
+        return Path(name)
+    studies = committed()
+    check_known(name, studies, f'"{name}" is no results folder and no committed study')
+    return Path(studies[name].results)

@@ -1,0 +1,83 @@
+"""Collect the provenance records behind a results folder."""
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from replicse.files import read_json
+from replicse.judge.verdicts.table import ItemResult
+from replicse.registry.artefacts import PROVENANCE
+
+Records = dict[str, Mapping[str, Any]]
+# The entries of a record that describe the code and the machine.
+MADE_WITH = ("commit", "dirty", "package_sha256", "versions", "plugins", "hardware", "numerics")
+# Evaluations name runs by folder, and so do runs for frozen models; a run names the run it starts from by id.
+READ = re.compile(r'(?:results/[^/"]+/runs/|"run": ")([^/"]+)')
+
+
+def records_of(items: Iterable[ItemResult], folder: Path) -> tuple[Records, Records]:
+    """Load the provenance records behind the numbers of some items.
+
+    Missing records are empty dicts.
+
+    Returns:
+        The records of runs by name, and of evaluations by file.
+
+    Raises:
+        BadInput: if a file is broken.
+    """
+    cells = list(chain.from_iterable(item.cells for item in items))
+    encoders = sorted(set(chain.from_iterable(cell.encoders for cell in cells)))
+    evaluations = {}
+    for encoder in encoders:
+        for file in sorted((folder / "encoders" / encoder).glob("*.json")):
+            evaluations[str(file)] = record_in(file)
+    waiting = []
+    for each in chain.from_iterable(cell.values for cell in cells):
+        if each.run and each.value is not None:
+            waiting.append(each.run)
+    for evaluation in evaluations.values():
+        waiting += _runs_read(evaluation)
+    runs: Records = {}
+    while waiting:
+        run = waiting.pop()
+        if run not in runs:
+            runs[run] = record_in(folder / "runs" / run / PROVENANCE)
+            waiting += _runs_read(runs[run])
+    return runs, {file: _as_dict(evaluation.get("provenance")) for file, evaluation in evaluations.items()}
+
+
+def _runs_read(record: Mapping[str, Any]) -> list[str]:
+    """Return the names of the runs that a record mentions."""
+    return READ.findall(json.dumps([record.get("encoder"), record.get("job")]))
+
+
+def record_in(file: Path) -> Mapping[str, Any]:
+    """Return the dict in a JSON file.
+
+    Returns an empty dict if the file does not exist or contains something else.
+    """
+    return _as_dict(read_json(file)) if file.is_file() else {}
+
+
+def _as_dict(document: Any) -> Mapping[str, Any]:
+    return document if isinstance(document, Mapping) else {}
+
+
+def common_origin(*groups: Records) -> dict[str, Any]:
+    """Return the code and machine entries that all records share.
+
+    `dirty` is true if it is true in any record.
+    """
+    records = list(filter(None, chain.from_iterable(group.values() for group in groups)))
+    common = {}
+    if records:
+        for key in MADE_WITH:
+            if key in records[0] and all(each.get(key) == records[0][key] for each in records):
+                common[key] = records[0][key]
+    if any(each.get("dirty") for each in records):
+        common["dirty"] = True
+    return common

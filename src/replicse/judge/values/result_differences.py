@@ -1,0 +1,124 @@
+"""Compare two results of other tools."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from operator import itemgetter
+from typing import Literal
+
+from replicse.errors import BadInput
+from replicse.judge.values.result_files import ROUNDING, ExternalResults, other_aggregation
+from replicse.judge.values.result_scores import AVERAGED, SAME
+
+Standing = Literal["equal", "within numerics", "beyond numerics", "other data"]
+NUMERICS = 0.1  # points by which half precision or another batch size may change a correlation
+
+
+@dataclass(frozen=True)
+class ComparedScore:
+    """A score of both results.
+
+    `difference` is b minus a, None if they are of different data.
+    """
+
+    a: float
+    b: float
+    difference: float | None
+    standing: Standing
+
+
+@dataclass(frozen=True)
+class Pair:
+    """The entries of two results for the same key."""
+
+    a: str
+    b: str
+
+
+@dataclass(frozen=True)
+class Differences:
+    """Two results and their differences.
+
+    Attributes:
+        scores: scores that are in both results.
+        data: facts about the data of a score that differ, by the name of the score.
+        inputs: digests and prompts that differ.
+        settings: settings that both results state and that differ.
+        only_a, only_b: names of scores that are in one result only.
+        remarks_a, remarks_b: remarks on the files.
+    """
+
+    a: str
+    b: str
+    scores: Mapping[str, ComparedScore]
+    data: Mapping[str, Mapping[str, Pair]]
+    inputs: Mapping[str, Pair]
+    settings: Mapping[str, Pair]
+    only_a: Sequence[str]
+    only_b: Sequence[str]
+    remarks_a: Sequence[str]
+    remarks_b: Sequence[str]
+
+
+def compare_results(a: ExternalResults, b: ExternalResults) -> Differences:
+    """Compare two results.
+
+    If both have several aggregations of a task, the first is compared. Scores on other rows, files or revisions of a
+    dataset have no difference.
+
+    Raises:
+        BadInput: if they share no score.
+    """
+    both: dict[str, tuple[float, float]] = {}
+    for name, value in a.scores.items():
+        other_value = b.score(name)
+        if other_value is not None:
+            both[name] = (value, other_value)
+    if not both:
+        raise BadInput(f"no score is in both; A holds {a.scores_listed()}; B holds {b.scores_listed()}")
+    names = [name for name in both if other_aggregation(name) not in both]
+    data = {name: _differing(a.data_of(name), b.data_of(name)) for name in names}
+    of_other_data = {name for name in names if data[name]}
+    of_other_data |= {name for name in names if not of_other_data.isdisjoint(_parts(name))}
+    scores = {name: _compare(*both[name], name in of_other_data) for name in names}
+    only_a = [name for name in _main_scores(a) if name not in both]
+    only_b = [name for name in _main_scores(b) if a.score(name) is None]
+    return Differences(
+        a=str(a.place),
+        b=str(b.place),
+        scores=scores,
+        data=dict(filter(itemgetter(1), data.items())),
+        inputs=_differing(a.inputs, b.inputs),
+        settings=_differing(a.settings, b.settings),
+        only_a=only_a,
+        only_b=only_b,
+        remarks_a=a.remark_lines(),
+        remarks_b=b.remark_lines(),
+    )
+
+
+def _main_scores(results: ExternalResults) -> list[str]:
+    """Return the names of scores without other aggregations of the same task."""
+    return [name for name in results.scores if other_aggregation(name) not in results.scores]
+
+
+def _parts(name: str) -> set[str]:
+    """Return the parts of an average, by both of their names.
+
+    Returns an empty set for another score.
+    """
+    parts = set(AVERAGED.get(name, ()))
+    return parts | {SAME[part] for part in parts if part in SAME}
+
+
+def _differing(a: Mapping[str, str], b: Mapping[str, str]) -> dict[str, Pair]:
+    """Return the entries that both have and that differ."""
+    return {name: Pair(a[name], b[name]) for name in a if name in b and a[name] != b[name]}
+
+
+def _compare(a: float, b: float, is_other_data: bool) -> ComparedScore:
+    if is_other_data:
+        return ComparedScore(a, b, None, "other data")
+    size = abs(b - a)
+    if size <= ROUNDING:
+        return ComparedScore(a, b, b - a, "equal")
+    return ComparedScore(a, b, b - a, "within numerics" if size <= NUMERICS else "beyond numerics")

@@ -1,0 +1,242 @@
+"""Load results files of other tools and of RepliCSE."""
+
+import json
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from replicse.errors import BadInput, MissingData
+from replicse.files import read_text
+from replicse.judge.values.result_logs import evaluator_rows, evaluator_scores, log_scores, trainer_scores
+from replicse.judge.values.result_mteb import is_mteb, read_mteb
+from replicse.judge.values.result_scores import (
+    AVERAGED,
+    SAME,
+    Content,
+    ResultScore,
+    as_dict,
+    flatten,
+    rows_at_places,
+    scores_at_places,
+    setting_texts,
+)
+from replicse.judge.values.result_tables import table_scores
+from replicse.printable import some
+from replicse.registry.suites import AGGREGATIONS
+
+TOOLS = "mteb, SentEval, SimCSE, sentence-transformers, Weights & Biases or RepliCSE"
+KINDS, MODEL_META = (".json", ".txt", ".log", ".out", ".csv"), "model_meta.json"
+ROUNDING = 0.011
+PREFIX = 12  # digits of a sha256 that are shown
+
+
+@dataclass(frozen=True)
+class ExternalResults:
+    """The content of a results file or folder.
+
+    Attributes:
+        place: the file or folder.
+        scores: scores x 100, by name.
+        settings: settings as strings, by name.
+        remarks: names of scores and files, by remark.
+        data, inputs: as in `Content`.
+    """
+
+    place: Path
+    scores: Mapping[str, float]
+    settings: Mapping[str, str]
+    remarks: Mapping[str, Sequence[str]]
+    data: Mapping[str, Mapping[str, str]]
+    inputs: Mapping[str, str]
+
+    def score(self, metric_path: str) -> float | None:
+        """Return the score at a metric path; None if it does not exist.
+
+        The score may have another name in the file.
+        """
+        return self.scores.get(metric_path, self.scores.get(SAME.get(metric_path, "")))
+
+    def data_of(self, metric_path: str) -> dict[str, str]:
+        """Return the rows, digests and revisions of the data of a score."""
+        facts: dict[str, str] = {}
+        for path in (metric_path, SAME.get(metric_path, "")):
+            parts = path.split("/") if path in self.scores else []
+            for end in range(1, len(parts) + 1):
+                facts |= self.data.get("/".join(parts[:end]), {})
+        return facts
+
+    def scores_listed(self) -> str:
+        """Return the scores in words."""
+        names = [name for name in self.scores if other_aggregation(name) not in self.scores]
+        scores = [f"{name} {self.scores[name]:.2f}" for name in names]
+        kind = "development " if all("-dev/" in name for name in self.scores) else ""
+        return f"the {kind}scores {some(scores)}"
+
+    def remark_lines(self) -> list[str]:
+        """Return the remarks as sentences."""
+        return [f"{remark}: {some(list(dict.fromkeys(names)))}" for remark, names in self.remarks.items()]
+
+
+def read_results(place: Path) -> ExternalResults:
+    """Load a results file, or all results files of a folder.
+
+    If a folder contains no results, the only folder with results below it is used.
+
+    Args:
+        place: the file or folder; `FILE:MODEL` names one of several models in a file of mteb.
+
+    Raises:
+        MissingData: if the file or folder does not exist.
+        BadInput: if it contains no score, or several folders are below it.
+    """
+    model = ""
+    if not place.exists():
+        file, _, model = str(place).partition(".json:")
+        place = Path(f"{file}.json") if model else place
+    if not place.exists():
+        raise MissingData(f"{place}: no such file or folder")
+    inside = sorted(place.iterdir()) if place.is_dir() else [place.with_name(MODEL_META)]
+    files = [file for file in inside if file.is_file()]
+    contents = [] if place.is_dir() else [_read_file(place, model)]
+    contents += [_read_or_name(file) for file in files if file.suffix in KINDS]
+    results = _gather(place, contents)
+    if results.scores:
+        return results
+    if any(file.suffix in (".safetensors", ".bin") for file in inside):
+        raise BadInput(f"{place}: an encoder; replicse evaluate --encoder {place} --out FILE scores it")
+    below = [each for each in inside if each.is_dir() and _has_results(each)]
+    if len(below) == 1:
+        return read_results(below[0])
+    if below:
+        raise BadInput(f"{place}: several folders are below it; name one: {some(list(map(str, below)))}")
+    others = [file.name for file in files if file.suffix not in KINDS and place.is_dir()]
+    remarks = results.remark_lines()
+    if others:
+        remarks.append(f"not read: {some(others)}")
+    raise BadInput("; ".join([f"{place}: no results file of {TOOLS} with a score", *remarks]))
+
+
+def _has_results(folder: Path) -> bool:
+    return any(file.suffix in KINDS for file in folder.rglob("*"))
+
+
+def _read_or_name(file: Path) -> Content:
+    """Return the content of a file of a folder.
+
+    A file without scores gives a remark on why it is skipped.
+    """
+    try:
+        content = _read_file(file)
+    except BadInput as error:
+        problem = str(error).removeprefix(f"{file}: ")
+        return Content([ResultScore(file.name, None, f"skipped, {problem}")])
+    if content.scores or file.name == MODEL_META:
+        return content
+    return Content([ResultScore(file.name, None, "skipped, it contains no scores")])
+
+
+def _gather(place: Path, contents: Sequence[Content]) -> ExternalResults:
+    """Merge the contents of several files and compute averages.
+
+    If a name has several values, the first is used.
+    """
+    scores: dict[str, float] = {}
+    remarks: dict[str, list[str]] = defaultdict(list)
+    settings: dict[str, str] = {}
+    data: dict[str, Mapping[str, str]] = {}
+    inputs: dict[str, str] = {}
+    for content in contents:
+        settings = {**content.settings, **settings}
+        data = {**content.data, **data}
+        inputs = {**content.inputs, **inputs}
+        for score in content.scores:
+            remark = score.remark
+            if score.value is not None:
+                first = scores.setdefault(score.path, score.value)
+                if abs(first - score.value) > ROUNDING:
+                    remark = "several values, of which the first is read"
+            if remark:
+                remarks[remark].append(score.path)
+    results = ExternalResults(place, scores, settings, remarks, data, inputs)
+    for name, parts in AVERAGED.items():
+        found = map(results.score, parts)
+        values = [value for value in found if value is not None]
+        if len(values) == len(parts):
+            scores.setdefault(name, sum(values) / len(values))
+    return results
+
+
+def _read_file(place: Path, model: str = "") -> Content:
+    """Load a file of any of the tools."""
+    text = read_text(place, "save it as UTF-8")
+    try:
+        document = as_dict(json.loads(text))
+    except ValueError as error:
+        if place.suffix == ".json":
+            raise BadInput(f"{place}: not JSON ({error})") from None
+        return _read_lines(text, place.stem)
+    if place.name == MODEL_META:
+        return Content(settings=setting_texts({"model": document}))
+    if is_mteb(document):
+        return read_mteb(document, place, model)
+    if "log_history" in document:
+        return trainer_scores(document)
+    content = scores_at_places(flatten(document))
+    content.data.update({**rows_at_places(flatten(document)), **dict(_data_facts(document))})
+    content.inputs.update(_inputs(document))
+    return content
+
+
+def _read_lines(text: str, name: str) -> Content:
+    """Parse the scores in a CSV file of an evaluator, or in a log."""
+    rows = evaluator_rows(text)
+    if rows:
+        return evaluator_scores(rows, name)
+    content, tables = log_scores(text), scores_at_places(table_scores(text))
+    content.scores.extend(tables.scores)
+    content.settings.update(tables.settings)
+    return content
+
+
+def _data_facts(document: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, str]]]:
+    """Yield the facts about the dataset of a task in a file of RepliCSE.
+
+    These are the number of rows and a digest of the files.
+    """
+    digests = as_dict(as_dict(document.get("inputs")).get("data"))
+    for path, digest in digests.items():
+        yield path, {"sha256": _shorten(str(digest))}
+    for suite, tasks in as_dict(document.get("suites")).items():
+        for task, entries in as_dict(tasks).items():
+            numbers = as_dict(entries)
+            facts = {key: _shorten(str(numbers[key])) for key in numbers if key in ("n", "sha256")}
+            path = f"{suite}/{task}"
+            if facts and path in digests:
+                facts["sha256"] = _shorten(str(digests[path]))
+            if facts:
+                yield path, facts
+
+
+def _inputs(document: Mapping[str, Any]) -> dict[str, str]:
+    inputs = as_dict(document.get("inputs"))
+    return {name: _shorten(str(value)) for name, value in inputs.items() if name != "data"}
+
+
+def _shorten(text: str) -> str:
+    """Return a string with each sha256 cut to its first digits."""
+    words = []
+    for word in text.split():
+        is_sha256 = len(word) == 64 and word.isalnum()
+        words.append(word[:PREFIX] if is_sha256 else word)
+    return " ".join(words)
+
+
+def other_aggregation(name: str) -> str:
+    """Return the joint aggregation of a task, given another one.
+
+    Returns an empty string for other names.
+    """
+    above, _, last = name.rpartition("/")
+    return f"{above}/{AGGREGATIONS[0]}" if last in AGGREGATIONS[1:] else ""

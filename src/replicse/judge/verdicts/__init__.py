@@ -1,0 +1,1 @@
+"""Judge cells and items against printed numbers."""

@@ -1,0 +1,139 @@
+"""Compute which differences the seeds of a cell detect.
+
+The inverse is the number of seeds that a difference needs. The spread is computed from our seeds; if there are too few,
+a published spread is used.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+
+from replicse.compile.item_plan import explain_not_comparable, find_spread
+from replicse.compile.study import Cell, Study
+from replicse.judge.statistics.intervals import ORDERED, pool_spreads, spreads_disagree
+from replicse.judge.statistics.power import POWER, seeds_for, smallest_gap
+from replicse.judge.values.cell_values import finite_numbers
+from replicse.judge.verdicts.table import CellResult, ItemResult
+from replicse.printable import several
+from replicse.registry.suites import is_percentage
+from replicse.spec.printed import Reported, Spread
+
+
+@dataclass(frozen=True)
+class Needed:
+    """The power of the seeds of a cell with a known spread.
+
+    Attributes:
+        spread: the standard deviation over seeds.
+        source: whose seeds the spread is computed from.
+        smallest: the smallest difference from the printed number that is detected; None if there are too few seeds.
+        seeds: the fewest seeds that detect the measured difference; None if it is unknown or never detected.
+    """
+
+    spread: float
+    source: str
+    smallest: float | None
+    seeds: int | None
+
+
+def spread_behind(result: CellResult | None, published: Spread | None) -> tuple[float | None, str]:
+    """Return the spread that the verdict of a cell would use, and its source.
+
+    Returns (None, "") if it is unknown.
+    """
+    ours: list[float] = []
+    if result and not result.failure:
+        ours = finite_numbers([each.value for each in result.values])
+    if published and not ours:
+        return published.sd, "published"
+    used = pool_spreads(ours, published) if ours else None
+    if used is None or not used.sd:
+        return None, ""
+    source = f"ours, {several(len(ours), 'seed')}"
+    if published is not None and not spreads_disagree(ours, published):
+        source = f"published and {source}"
+    return used.sd, source
+
+
+def needed_of_cell(study: Study, cell: Cell, result: CellResult | None, seeds: int) -> Needed | None:
+    """Return what a number of seeds detects in a cell.
+
+    Returns None if the cell does not depend on a seed or its spread is unknown.
+    """
+    published = find_spread(study, cell)
+    spread, source = spread_behind(result, published)
+    form = printed_form(cell.reported)
+    has_seeds = cell.encoders and cell.seeds != (None,) and cell.column.kind != "text"
+    if not has_seeds or spread is None or form is None:
+        return None
+    of, share = form
+    borrowed = published.degrees if published and source.startswith("published") else 0.0
+    unit = smallest_gap(seeds, of=of, share=share, borrowed=borrowed)
+    fewest = None
+    if result and result.delta is not None:
+        fewest = seeds_for(result.delta / spread, of=of, share=share, borrowed=borrowed)
+    return Needed(spread, source, None if unit is None else unit * spread, fewest)
+
+
+def detectable_differences(study: Study) -> dict[str, float]:
+    """Return the median difference that a study detects in each item.
+
+    Spreads are those of tabulated results, else published ones; items without a known spread are left out.
+    """
+    files = {item: Path(study.paths.item(item)) for item in study.items}
+    tabulated = {item: file for item, file in files.items() if file.is_file()}
+    if not tabulated and not study.measured:
+        return {}
+    differences = {}
+    for item in study.items:
+        results = ItemResult.read(tabulated[item]).described if item in tabulated else {}
+        smallest = []
+        for cell in study.described(item):
+            if cell.encoders and cell.reported and is_percentage(cell.metric_path):
+                need = needed_of_cell(study, cell, results.get(cell.id), len(study.seeds))
+                if need and need.smallest is not None:
+                    smallest.append(need.smallest)
+        if smallest:
+            differences[item] = median(smallest)
+    return differences
+
+
+def printed_form(reported: Reported | None) -> tuple[int, float | None] | None:
+    """Return how many runs a printed number summarises, and its quantile.
+
+    Returns None for a standard deviation.
+
+    The quantile is between 0 and 1 for an order statistic, and None for a mean or a single run.
+    """
+    if reported is None or reported.statistic == "single":
+        return 1, None
+    if reported.statistic == "sd":
+        return None
+    count = reported.seeds or 1
+    if reported.statistic == "mean":
+        return count, None
+    return count, ORDERED.get(reported.statistic, reported.q or 0.0) / 100
+
+
+def power_lines(study: Study, cell: Cell, result: CellResult) -> list[str]:
+    """Describe the power of the seeds of a cell."""
+    count = len(finite_numbers([each.value for each in result.values]))
+    need = needed_of_cell(study, cell, result, count)
+    if need is None or need.smallest is None:
+        return []
+    spread = f"standard deviation {need.spread:.2f}, {need.source}"
+    smallest = f"{need.smallest:.3g}"
+    if is_percentage(cell.metric_path):
+        smallest = f"{need.smallest:.1f} points"
+    lines = [detects(count, smallest, spread)]
+    if result.delta is not None and not explain_not_comparable(study, cell):
+        seeds = f"takes {several(need.seeds, 'seed')}" if need.seeds else "is detected by no number of seeds"
+        lines.append(f"the difference of {result.delta:+.2f} {seeds}")
+    return lines
+
+
+def detects(seeds: int, difference: str, about: str = "") -> str:
+    """Return a sentence about the smallest difference that seeds detect."""
+    verb = "detects" if seeds == 1 else "detect"
+    power = ", ".join(filter(None, [f"{POWER:.0%}", about]))
+    return f"{several(seeds, 'seed')} {verb} a difference of {difference} ({power})"

@@ -1,0 +1,209 @@
+"""Judge the cells of the record by source.
+
+The effect of another setting is computed within a source.
+"""
+
+import math
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from replicse.compile.record_study import RECORD, RELEASED, SourceCell
+from replicse.judge.statistics.intervals import mean_and_spread, paired_difference
+from replicse.judge.statistics.multiplicity import adjust_verdicts
+from replicse.judge.values.measurements import Measurements
+from replicse.judge.values.record_measurements import (
+    RecordMeasurements,
+    difference_text,
+    load_record_measurements,
+)
+from replicse.judge.verdicts.cells import cell_result
+from replicse.judge.verdicts.others import Others, SettingEffect, SourceResult
+from replicse.judge.verdicts.table import CellResult, ItemResult
+from replicse.judge.verdicts.tabulate import item_result
+from replicse.registry.levels import FEWEST_SEEDS, LEVEL
+from replicse.spec.cell_id import CellId
+from replicse.spec.papers import load_papers
+
+
+def record_results(
+    measurements: RecordMeasurements, items: Iterable[str], only: Collection[CellId] | None = None
+) -> list[ItemResult]:
+    """Return the results of some items from the record.
+
+    Each cell is from the source with the most seeds in the printed setting. Rows come from different sources, so they
+    have no baseline.
+    """
+    study = measurements.study
+    known = [study.items[name] for name in items if name in study.items]
+    results = (item_result(measurements.plan_item(item), measurements, only) for item in known)
+    return [result.model_copy(update={"kept": RECORD, "baseline": ""}) for result in results]
+
+
+def adjusted_results(measurements: RecordMeasurements, items: Iterable[str]) -> list[ItemResult]:
+    """Return the results of some items with adjusted verdicts.
+
+    Verdicts are adjusted among all items of a paper.
+    """
+    wanted = list(items)
+    papers = {name.partition("/")[0] for name in wanted}
+    beside = [name for name in measurements.study.items if name.partition("/")[0] in papers]
+    every = adjust_verdicts(record_results(measurements, beside))
+    return [result for result in every if result.item in wanted]
+
+
+def others_of(measurements: RecordMeasurements, item: str, decided: ItemResult | None = None) -> Others:
+    """Return the measurements of all sources for an item, by cell id.
+
+    Ids are those of cells as described.
+
+    Args:
+        measurements: The measurements of the record.
+        item: The item, as `paper/item`.
+        decided: The adjusted result of the item, with the verdicts of the deciding sources.
+    """
+    others: Others = {}
+    verdicts = {str(name): cell for name, cell in decided.by_id.items()} if decided else {}
+    for name, found in measurements.record.sources.items():
+        if found[0].cell.item.id == item:
+            results = source_results(measurements, found, verdicts.get(name))
+            key = str(found[0].cell.id.described)
+            others[key] = (*others.get(key, ()), *results)
+    return others
+
+
+def others_in(measurements: Measurements, result: ItemResult, is_controlled: bool = False) -> Others:
+    """Return others' measurements for the cells of an item of any study.
+
+    Args:
+        measurements: The measurements of the study.
+        result: The result of the item.
+        is_controlled: Whether to adjust verdicts within the paper, which needs all of its items.
+    """
+    if isinstance(measurements, RecordMeasurements):
+        return others_of(measurements, result.item, result)
+    study = measurements.study
+    record = load_record_measurements(study.workflow, study.papers, [result.paper])
+    decided = adjusted_results(record, [result.item]) if is_controlled else []
+    return others_of(record, result.item, *decided)
+
+
+def others_by_item(workflow: Path, results: Sequence[ItemResult]) -> dict[str, Others]:
+    """Return others' measurements for some items of any study, by item.
+
+    Returns an empty dict if there is no record.
+    """
+    papers = load_papers(workflow)
+    record = load_record_measurements(workflow, papers, {result.paper for result in results})
+    decided = {result.item: result for result in adjusted_results(record, record.study.items)}
+    items = [result.item for result in results if result.item in decided]
+    return {item: others_of(record, item, decided[item]) for item in items}
+
+
+def source_results(
+    measurements: RecordMeasurements, found: Sequence[SourceCell], decided: CellResult | None = None
+) -> list[SourceResult]:
+    """Return the measurements of a cell by source, the deciding source first."""
+    results = []
+    for place, each in enumerate(found):
+        judged = cell_result(each.cell, measurements.plan_cell(each.cell), measurements)
+        decides = place == 0 and each.setting.is_printed
+        if decides and decided is not None:
+            judged = decided
+        results.append(replace(_source_result(each, judged), effect=_effect(each, found), decides=decides))
+    return results
+
+
+def _source_result(measured: SourceCell, judged: CellResult) -> SourceResult:
+    source = measured.source
+    values, seeds, links, numbers = [], [], [], []
+    for reading in measured.readings[: len(measured.cell.jobs)]:
+        values.append(reading.value)
+        seeds.append(reading.seed)
+        links.append(source.link(reading.place))
+        numbers.append(reading.number.value)
+    mean, sd = mean_and_spread(numbers)
+    return SourceResult(
+        source=measured.source_name,
+        cited=source.repository or source.thread or measured.source_name,
+        who=source.who,
+        year=source.year,
+        url=source.url,
+        code=source.code,
+        setting=measured.setting_name,
+        difference=difference_text(measured),
+        trained=measured.trained,
+        released=measured.cell.protocol == RELEASED,
+        values=tuple(values),
+        seeds=tuple(seeds),
+        links=tuple(links),
+        mean=mean,
+        sd=sd,
+        low=judged.low,
+        high=judged.high,
+        verdict=judged.verdict,
+        borrowed=judged.borrowed,
+        reason=judged.reason,
+    )
+
+
+def _effect(measured: SourceCell, found: Sequence[SourceCell]) -> SettingEffect | None:
+    """Return the effect of a setting against the printed setting.
+
+    Returns None if the source has only one of them.
+    """
+    if measured.setting.is_printed:
+        return None
+    for each in found:
+        if each.source_name == measured.source_name and each.setting.is_printed:
+            return setting_effect(each, measured)
+    return None
+
+
+def setting_effect(base: SourceCell, changed: SourceCell) -> SettingEffect:
+    """Compute the difference between two settings of one source.
+
+    Values are paired if the seeds are equal; otherwise, means are compared.
+    """
+    ours, theirs = (_by_seed(each) for each in (changed, base))
+    values, base_values = list(ours.values()), list(theirs.values())
+    if ours.keys() == theirs.keys() and None not in (*changed.cell.seeds, *base.cell.seeds):
+        paired = paired_difference(values, [theirs[seed] for seed in ours])
+        assert paired is not None
+        return SettingEffect(paired.mean, paired.low, paired.high, paired.n, paired.n, is_paired=True)
+    mean, low, high = welch_interval(values, base_values)
+    return SettingEffect(mean, low, high, len(values), len(base_values), is_paired=False)
+
+
+def _by_seed(measured: SourceCell) -> Mapping[int, float]:
+    """Return the values of a source cell by seed.
+
+    The index is used instead if seeds are not stated.
+    """
+    counted = measured.readings[: len(measured.cell.jobs)]
+    are_stated = all(reading.seed is not None for reading in counted)
+    values = {}
+    for place, reading in enumerate(counted):
+        key = reading.seed if are_stated and reading.seed is not None else place
+        values[key] = reading.number.value
+    return values
+
+
+def welch_interval(
+    values: Sequence[float], base: Sequence[float]
+) -> tuple[float, float | None, float | None]:
+    """Compute the difference of two means with Welch's 95% interval.
+
+    The bounds are None for fewer than three values on a side, or if all values of a side are equal.
+    """
+    (mean, sd), (base_mean, base_sd) = mean_and_spread(values), mean_and_spread(base)
+    difference = mean - base_mean
+    if min(len(values), len(base)) < FEWEST_SEEDS or not sd or not base_sd:
+        return difference, None, None
+    from scipy.special import stdtrit
+
+    variance, base_variance = sd**2 / len(values), base_sd**2 / len(base)
+    total = variance + base_variance
+    degrees = total**2 / (variance**2 / (len(values) - 1) + base_variance**2 / (len(base) - 1))
+    half = float(stdtrit(degrees, (1 + LEVEL) / 2)) * math.sqrt(total)
+    return difference, difference - half, difference + half

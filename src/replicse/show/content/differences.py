@@ -1,0 +1,60 @@
+"""Differences between the rows of an item and its baseline row as text, paired by seed."""
+
+from pathlib import Path
+
+from replicse.files import write_rows
+from replicse.judge.report.report_types import Effect, JudgedItem
+from replicse.show.content.numbers import effect_text
+
+FIELDS = ("row", "baseline", "column", "difference", "low", "high", "p", "n_pairs", "printed")
+
+
+def difference_notes(item: JudgedItem) -> list[str]:
+    """Return a sentence for each column: the difference of each row to the baseline row, with interval and p.
+
+    Differences of a single seed are left out.
+    """
+    columns: dict[str, list[Effect]] = {}
+    for effect in item.effects:
+        if effect.ours.n > 1:
+            columns.setdefault(effect.column, []).append(effect)
+    notes = []
+    for column, effects in columns.items():
+        pairs = {effect.backbones for effect in effects}
+        how = f" ({effects[0].over}, 95% interval)" if len(pairs) == 1 else " (95% interval)"
+        listed = "; ".join(_difference(effect, with_pairs=len(pairs) > 1) for effect in effects)
+        notes.append(f"{column}, difference to {effects[0].base}{how}: {listed}.")
+    return notes
+
+
+def _difference(effect: Effect, with_pairs: bool) -> str:
+    over = f", {effect.over}" if with_pairs else ""
+    return f"{effect.row} {effect_text(effect.ours)}{p_text(effect.p)}{over}"
+
+
+def p_text(p: float | None) -> str:
+    """Return `, p 0.012`; an empty string without an interval."""
+    if p is None:
+        return ""
+    return ", p < 0.001" if p < 0.001 else f", p {p:.2g}"
+
+
+def write_differences(item: JudgedItem, file: Path) -> None:
+    """Write the differences of an item to its baseline row as CSV; write no file if there are none."""
+    rows = []
+    for effect in item.effects:
+        rows.append(
+            {
+                "row": effect.row,
+                "baseline": effect.base,
+                "column": effect.column,
+                "difference": effect.ours.mean,
+                "low": effect.ours.low,
+                "high": effect.ours.high,
+                "p": effect.p,
+                "n_pairs": effect.ours.n,
+                "printed": effect.printed,
+            }
+        )
+    if rows:
+        write_rows(file, FIELDS, rows)
