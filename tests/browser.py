@@ -1,4 +1,4 @@
-"""Pages in Chromium: what they leave in their title, and the faults of accessibility that axe-core finds."""
+"""Pages in Chromium: their titles, and accessibility errors of axe-core."""
 
 import json
 import re

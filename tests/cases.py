@@ -1,4 +1,7 @@
-"""Cases of a test from the YAML file beside it: what it is given and what it expects, a mapping of arguments each."""
+"""Test cases from the YAML file beside a test module.
+
+A case is a dict of arguments: the inputs and the expected results.
+"""
 
 from collections.abc import Callable
 from inspect import getfile

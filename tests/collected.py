@@ -1,4 +1,7 @@
-"""Numbers that were collected of further papers, next to the folder of real data, and those of a paper's own file."""
+"""Numbers collected from further papers, and from a paper's own file.
+
+They are stored next to the folder of real data.
+"""
 
 import os
 from pathlib import Path

@@ -1,7 +1,7 @@
-"""A hub on this machine: it answers as the hub does, and fails as it is told to.
+"""A local server that imitates the hub and its failures.
 
-Repository info, the tree, `resolve` with redirects and ETags, ranges, connections that break in the middle, content
-that is not what its checksum says, gated repositories; and plain files below `/files/`.
+It serves repository info, the tree, `resolve` with redirects and ETags, ranges, connections that break in the middle,
+content that does not match its checksum, gated repositories, and plain files below `/files/`.
 """
 
 import hashlib

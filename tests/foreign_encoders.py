@@ -1,4 +1,7 @@
-"""Small random encoders of other people's kinds, as their own libraries save them."""
+"""Small random encoders in the formats of other libraries.
+
+Each is saved by its own library.
+"""
 
 import json
 import shutil

@@ -1,4 +1,4 @@
-"""Specifications of jobs for tests of what a job does, as the workflow writes them."""
+"""Job specifications for tests, as the workflow writes them."""
 
 import json
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Papers that nobody wrote, and evaluations that no encoder ever gave, where a study looks for them."""
+"""Made-up papers and evaluations, in the folders of a study."""
 
 import csv
 import json

@@ -1,4 +1,7 @@
-"""A tiny study on disk for tests: a corpus, a tokenizer, stores, an encoder and development pairs."""
+"""A tiny study on disk for tests.
+
+It has a corpus, a tokenizer, stores, an encoder and development pairs.
+"""
 
 import json
 from contextlib import suppress

@@ -1,4 +1,4 @@
-"""One mistake at a time, planted in the files that a person writes: `validate` must refuse each of them.
+"""Planted mistakes in files that users write; `validate` refuses each.
 
 The mistakes are in mistakes.yaml. `make test` plants one for each file; `make check` plants all.
 """

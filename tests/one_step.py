@@ -1,6 +1,6 @@
-"""One step of a run, to be compared with one that is written out in double precision on a model of `transformers`.
+"""One training step, for comparison with a float64 step of `transformers`.
 
-The new weights are those of the closed form of Adam's first step.
+The new weights are computed by the closed form of Adam's first step.
 """
 
 import micro

@@ -1,4 +1,7 @@
-"""Training steps of several runs, whole or in parts; as a program the processes that share them."""
+"""Training steps of several runs, whole or in parts.
+
+As a program: the processes that share the steps.
+"""
 
 import multiprocessing
 import os

@@ -1,4 +1,4 @@
-"""Where the tests find the checkout, without what studies have written into it."""
+"""The checkout for tests, without files that studies wrote into it."""
 
 import atexit
 import importlib.util

@@ -1,4 +1,7 @@
-"""SentEval's classifiers one by one, with torch's own layers and optimisers: the slow `linear_probe`."""
+"""SentEval's classifiers, trained one by one: the slow `linear_probe`.
+
+Uses torch's layers and optimisers.
+"""
 
 import copy
 

@@ -1,4 +1,7 @@
-"""Plans of the shipped papers, each made once in a test run: a test that changes one makes its own."""
+"""Plans of the shipped papers, created once in a test run.
+
+A test that changes a plan must create its own.
+"""
 
 import json
 from functools import cache

@@ -1,6 +1,7 @@
-"""Files that no reader survives, at each place of the checkout where a study would write: no test may look there.
+"""Unreadable files in the checkout's results folders.
 
-`python tests/planted.py plant` puts them beside what there is; `... remove` takes them away.
+They are at each place to which a study would write, because no test may read there. `python tests/planted.py plant`
+adds them; `... remove` removes them.
 """
 
 import contextlib

@@ -1,8 +1,8 @@
-"""A GPU that is pretended on a CPU: tensors that refuse tensors of the CPU, and a count of what a GPU would do.
+"""A simulated GPU on a CPU, which counts kernels and waits.
 
-A pretended tensor wraps one of the CPU, which computes. To Python its device is cuda:0; to torch's own code it is the
-CPU, so that autograd, autocast and the kernels are those of the CPU. What is not pretended: which kernel a GPU would
-choose, how long it takes, and its memory.
+Its tensors refuse tensors of the CPU. A simulated tensor wraps a CPU tensor, which computes. Python sees the device
+cuda:0; torch's own code sees the CPU, so that autograd, autocast and the kernels are the CPU's. Not simulated: a GPU's
+choice of kernels, their time, and its memory.
 """
 
 import traceback

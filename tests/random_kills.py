@@ -1,4 +1,7 @@
-"""SIGKILLs at random moments of every stage of a study, the next invocation behind each; for a test and a benchmark."""
+"""SIGKILLs at random moments of every stage of a study.
+
+The next invocation follows each kill. Used by a test and a benchmark.
+"""
 
 import os
 import random

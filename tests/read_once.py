@@ -1,4 +1,7 @@
-"""Papers that are read again only where a file of theirs changed: reading them is most of making a plan."""
+"""Papers, loaded again only if one of their files has changed.
+
+Loading papers takes most of the time of a plan.
+"""
 
 from collections.abc import Callable
 from pathlib import Path

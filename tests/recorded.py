@@ -1,4 +1,7 @@
-"""A small record made in memory: sources with settings, and readings of cells of the shipped papers."""
+"""A small record in memory, on cells of the shipped papers.
+
+It has sources with settings, and their readings.
+"""
 
 from functools import cache
 from pathlib import Path

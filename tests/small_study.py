@@ -1,6 +1,6 @@
-"""A study as small as one can be that has every stage, and what must be equal however it was run.
+"""A minimal study with every stage, and its results for comparison.
 
-Its encoder is pre-trained for so few steps that its numbers say nothing: they are compared with themselves.
+Its encoder is pre-trained for so few steps that its numbers mean nothing: they are only compared with each other.
 """
 
 import os

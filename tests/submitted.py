@@ -1,4 +1,4 @@
-"""A small study, at most places submitted to a scheduler, and what is seen of it from outside."""
+"""A small study, usually submitted to a scheduler, seen from outside."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""Small random encoders, ours and those of `transformers`, for the tests of everything that encodes."""
+"""Small random encoders, ours and those of `transformers`."""
 
 import micro
 import numpy as np

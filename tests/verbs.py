@@ -1,4 +1,4 @@
-"""A verb without what the command line does around it, so that a test sees its errors."""
+"""A verb without the command line around it, so that tests see errors."""
 
 from argparse import ArgumentParser
 

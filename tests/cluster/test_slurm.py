@@ -1,6 +1,7 @@
-"""A real Slurm of one node: the study through the profiles, and what a scheduler does to jobs.
+"""A study on a real Slurm with one node, through the profiles.
 
-Skipped, with the reason, where the cluster cannot be set up: it needs root and Debian's slurm-wlm and munge.
+Also tests cancelled jobs, exceeded limits and a killed controller. Skipped, with the reason, if the cluster cannot be
+set up: it needs root and Debian's slurm-wlm and munge.
 """
 
 import os

@@ -1,4 +1,7 @@
-"""The DAG by dry-run: job counts, items asked for alone, errors; what runs for minutes is in tests/e2e."""
+"""The DAG by dry runs: job counts, single items and errors.
+
+Tests that run for minutes are in tests/e2e.
+"""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Weights of a search are removed once they are evaluated, and no run is trained again because of it."""
+"""Weights of a search are removed after evaluation, without retraining."""
 
 import json
 import os

@@ -1,4 +1,7 @@
-"""The whole by a small real run: two rows of one table from nothing to the report, twice."""
+"""A small real study: two rows of one table, from nothing to the report.
+
+It runs twice; the second run has nothing to do.
+"""
 
 import csv
 import json

@@ -1,4 +1,4 @@
-"""`replicse benchmark`: what is measured, where it is stored, what `plan` makes of it."""
+"""`replicse benchmark`: measurements, their files, and use in `plan`."""
 
 import json
 

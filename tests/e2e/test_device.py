@@ -1,4 +1,7 @@
-"""The rehearsal of a device: every row at a tiny size on a CPU, and checks that fail on the mistakes they look for."""
+"""The device rehearsal: every row at a tiny size on a CPU.
+
+Each of its checks fails if the mistake that it looks for is present.
+"""
 
 import sys
 from contextlib import nullcontext

@@ -1,4 +1,4 @@
-"""The verb diagnose: text for a terminal, Markdown, plain data, and an encoder's variants."""
+"""`replicse diagnose`: terminal text, Markdown, plain data and variants."""
 
 import json
 

@@ -1,4 +1,7 @@
-"""Every command that README and documentation print runs in a bare clone, and prints what is shown below it."""
+"""Commands of README and documentation, run in a bare clone.
+
+Each prints the output that is shown below it.
+"""
 
 import doctest
 import json

@@ -1,4 +1,4 @@
-"""A study that is kept: what is refused, what is written, and that it is written again as it was."""
+"""`replicse keep`: refusals, written files, and an identical second copy."""
 
 import json
 import shutil

@@ -1,4 +1,4 @@
-"""The committed studies: commands of their pages, and what they were made from."""
+"""The committed studies: the commands on their pages, and their sources."""
 
 import html
 import json

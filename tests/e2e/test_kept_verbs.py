@@ -1,4 +1,7 @@
-"""The verbs that read, on a committed study of made-up scores: what they show, and by which config."""
+"""Read-only commands on a committed study of made-up scores.
+
+Tests their output, and the config that they use.
+"""
 
 import json
 import re

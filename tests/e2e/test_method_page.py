@@ -1,4 +1,4 @@
-"""The page "A method in twenty lines": each file and recipe that it prints is run in the way that it says."""
+"""The page "A method in twenty lines": its files and recipes are run."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,7 @@
-"""Planted mistakes that are written down, in the plan of an item where that finds them, and in `validate`."""
+"""Planted mistakes from mistakes.yaml, in `plan` and in `validate`.
+
+If the plan of an item reports the mistake, the test uses that plan.
+"""
 
 import pytest
 from mistakes import BY_HAND, refused, refused_early, study, validated

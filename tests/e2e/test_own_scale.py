@@ -1,4 +1,7 @@
-"""A scale of one's own beside the package's: all are planned, and what only one of them has is no mistake."""
+"""A user's scale beside the packaged scales.
+
+All scales are planned; a name that only one scale defines is not a mistake.
+"""
 
 import json
 import re

@@ -1,4 +1,7 @@
-"""Papers run at micro in one study: with plug-ins, on an ELECTRA of the user's, with templates for each view."""
+"""Papers of tests/papers, run at micro in one study.
+
+They have plug-ins, the user's ELECTRA, and a template for each view.
+"""
 
 import json
 import shutil

@@ -1,4 +1,7 @@
-"""A public encoder against published scores, on two sets of the real data; the study `reference` holds all."""
+"""A public encoder compared with its published scores, on two datasets.
+
+The study `reference` has all datasets.
+"""
 
 import importlib.metadata
 import json

@@ -1,6 +1,6 @@
-"""Whatever is edited, lost or interrupted, in any order, the study ends with the results of a fresh one.
+"""Random edits, losses and interruptions end with a fresh study's results.
 
-Jobs are replaced by hashes of everything that they read, so that a job that should have run again shows.
+Each job is replaced by a hash of everything that it reads, so that a job that was not run again is detected.
 REPLICSE_EDIT_ORDERS sets the number of random orders.
 """
 

@@ -1,8 +1,8 @@
-"""The rehearsal of the paper scale: from empty caches, against a hub on this machine, to verdicts in the cells.
+"""A rehearsal of the paper scale, from empty caches to verdicts.
 
-Everything is small and every step is real: the commits are looked up, what the items need is fetched (the hub dies in
-the middle once), and the study then runs without network: bf16 under autocast, three seeds, intervals, verdicts,
-claims, adjudication shares, a released checkpoint beside the retrained one.
+Everything is small and every step is real: the commits are looked up on a hub on this machine, and the files that the
+items need are fetched (the hub fails in the middle once). The study then runs without network: bf16 under autocast,
+three seeds, intervals, verdicts, claims, adjudication shares, a released checkpoint beside the retrained one.
 """
 
 import io

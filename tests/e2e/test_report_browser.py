@@ -1,4 +1,7 @@
-"""A report in a browser: a cell's panel by keyboard, its command copied, rows filtered; faults that axe-core finds."""
+"""A report in a browser: panels by keyboard, copied commands, row filters.
+
+Also tests that axe-core finds no accessibility errors.
+"""
 
 from dataclasses import replace
 from pathlib import Path

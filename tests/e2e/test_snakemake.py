@@ -1,4 +1,4 @@
-"""Snakemake as people use it: what runs again, folders of any name, kills, profiles."""
+"""Snakemake in practice: repeated runs, folder names, kills, profiles."""
 
 import importlib.util
 import json

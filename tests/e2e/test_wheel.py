@@ -1,4 +1,7 @@
-"""The wheel in an environment without the checkout: a workspace of its own runs a paper of its own."""
+"""The wheel in an environment without the checkout.
+
+A new workspace runs its own paper.
+"""
 
 import json
 import os

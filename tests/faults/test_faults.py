@@ -1,6 +1,7 @@
-"""What kills, disks and a second study do to a study: the next invocation ends with equal results, or says what to do.
+"""Kills, full disks and a second study in the same folder.
 
-The random kills here are one in each of five stages; `benchmarks/kills.py` does any number of them, in every stage.
+The next invocation ends with equal results, or explains what to do. The random kills here are one in each of five
+stages; `benchmarks/kills.py` does any number of them, in every stage.
 """
 
 import csv

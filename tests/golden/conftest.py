@@ -1,4 +1,7 @@
-"""Golden files: rendered text, byte for byte; `pytest tests/golden --update-golden` accepts what is new."""
+"""Golden files: rendered text, compared byte for byte.
+
+`pytest tests/golden --update-golden` accepts new text.
+"""
 
 from pathlib import Path
 

@@ -1,4 +1,7 @@
-"""Invented results laid over real table shapes: every reproduced number is made up, every judgement is ours."""
+"""Invented results in the shapes of real tables.
+
+Every reproduced number and every judgement is invented.
+"""
 
 import random
 from functools import cache

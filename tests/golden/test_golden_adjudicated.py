@@ -1,4 +1,4 @@
-"""What made-up variants explain of made-up gaps (adjudicated.yaml), as text."""
+"""Made-up gaps explained by made-up variants (adjudicated.yaml), as text."""
 
 from pathlib import Path
 

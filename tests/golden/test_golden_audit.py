@@ -1,4 +1,7 @@
-"""The audit's rules on two small papers: what is found where they print something else (audit.yaml), as text."""
+"""The audit's rules on two small papers (audit.yaml), as text.
+
+Each case changes published numbers and shows the findings.
+"""
 
 import shutil
 from dataclasses import replace

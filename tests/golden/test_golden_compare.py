@@ -1,4 +1,7 @@
-"""What `replicse compare` says of two results folders, of made-up cells in every state (compare.yaml)."""
+"""`replicse compare` of two results folders (compare.yaml).
+
+The cells are made up, and have every state.
+"""
 
 import json
 from itertools import chain

@@ -1,4 +1,7 @@
-"""The sentences that a report begins with: each from made-up data, with its numbers, its scale and the way to it."""
+"""The first sentences of a report, from made-up data.
+
+Each has its numbers, its scale and a link.
+"""
 
 from dataclasses import replace
 

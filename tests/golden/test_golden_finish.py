@@ -1,4 +1,7 @@
-"""A study that failed: its report is built from what there is, in folders that no rule makes."""
+"""A failed study: its report is built from the files that exist.
+
+The folders are written without any rule.
+"""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""The page of the adjudication on made-up gaps: its headline, its tables, and what its waterfalls add up."""
+"""The adjudication page on made-up gaps: headline, tables, waterfall sums."""
 
 from golden import example_report as example
 

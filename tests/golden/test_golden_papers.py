@@ -1,4 +1,7 @@
-"""What all papers plan and train, and what print says of their claims: ids of encoders move only on purpose."""
+"""The runs of all papers, and the support of their claims as published.
+
+Ids of encoders change only on purpose.
+"""
 
 import csv
 import io

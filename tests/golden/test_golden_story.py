@@ -1,4 +1,4 @@
-"""What `replicse why` tells of cells on made-up evaluations, as text and as plain data."""
+"""`replicse why` for cells of made-up evaluations, as text and data."""
 
 import json
 from pathlib import Path

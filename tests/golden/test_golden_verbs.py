@@ -1,4 +1,7 @@
-"""What verbs say in a terminal of 80 columns where nothing has run yet, and of what is no call (verbs.yaml)."""
+"""Output of commands in a terminal of 80 columns (verbs.yaml).
+
+No job has run yet; some commands are invalid.
+"""
 
 import json
 import shlex

@@ -1,4 +1,7 @@
-"""The benchmarks' own arithmetic, their records, and the tables of docs/speed.md; no test here asserts a time."""
+"""The benchmarks: arithmetic, records and the tables of docs/speed.md.
+
+No test here asserts a time.
+"""
 
 import importlib.machinery
 import importlib.util

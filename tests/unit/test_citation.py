@@ -1,4 +1,7 @@
-"""CITATION.cff is the one source of what archives read, and says what README and package say."""
+"""CITATION.cff is the source of archive metadata.
+
+README and the package agree with it.
+"""
 
 import runpy
 import tomllib

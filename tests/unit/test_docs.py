@@ -1,4 +1,4 @@
-"""README and documentation: no dead link, every page in the site, every command runs, every citation resolves."""
+"""README and documentation: links, pages, commands and citations."""
 
 import re
 import shlex

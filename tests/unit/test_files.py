@@ -1,4 +1,4 @@
-"""Files that a step loads: if one is broken or missing, the error names it."""
+"""Files that a step loads: errors name a broken or missing file."""
 
 import os
 from pathlib import Path

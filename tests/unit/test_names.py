@@ -1,4 +1,7 @@
-"""No code decides by the name of a paper or of a scale: what is special of one stands in its files."""
+"""No code depends on the name of a paper or of a scale.
+
+Special cases are in the files of the paper or scale.
+"""
 
 import ast
 import re

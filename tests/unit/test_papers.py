@@ -1,4 +1,4 @@
-"""Every paper of the workflow: its printed numbers, what its items plan at each scale, and the jobs of that."""
+"""All papers of the workflow: published numbers, plans and jobs."""
 
 import csv
 import io

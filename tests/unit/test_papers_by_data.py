@@ -1,4 +1,7 @@
-"""Papers that are written by data alone: a search, a derived column, an encoder of another family, sets."""
+"""Papers from data alone.
+
+A search, a derived column, an encoder of another family, and sets.
+"""
 
 import copy
 import shutil

@@ -1,4 +1,4 @@
-"""Papers of tests/papers that bring plug-ins along, and nothing of which the package knows."""
+"""Papers of tests/papers with plug-ins, which the package does not know."""
 
 import shutil
 from pathlib import Path

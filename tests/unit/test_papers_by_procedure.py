@@ -1,4 +1,7 @@
-"""Papers of tests/papers that bring a training procedure, each step against float64 that is written out apart."""
+"""Papers of tests/papers with a training procedure, against float64.
+
+Each step is compared with a separate implementation.
+"""
 
 import copy
 import math

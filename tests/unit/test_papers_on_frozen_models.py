@@ -1,4 +1,7 @@
-"""Terms that read a momentum encoder, frozen teachers and frozen layers: papers that touch nothing of the package."""
+"""Momentum encoders, frozen teachers and frozen layers in terms.
+
+The papers change nothing in the package.
+"""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Tests stand where what they test stands, and none sees what studies wrote into the checkout."""
+"""Tests are next to the tested code, and ignore studies in the checkout."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Planted mistakes, one for each file: the others are planted by `make check`."""
+"""Planted mistakes, one for each file; `make check` plants the others."""
 
 import pytest
 from mistakes import BY_HAND, refused_early, study

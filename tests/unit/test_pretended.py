@@ -1,4 +1,4 @@
-"""The pretended GPU refuses what a GPU refuses, and counts what the host waits for."""
+"""The simulated GPU refuses what a GPU refuses, and counts host waits."""
 
 import pytest
 import torch

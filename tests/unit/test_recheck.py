@@ -1,4 +1,4 @@
-"""workflow/recheck.py: a value of the record is looked up in its file, at its commit."""
+"""workflow/recheck.py: looks up a recorded value in its file and commit."""
 
 import runpy
 import subprocess

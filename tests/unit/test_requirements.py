@@ -1,4 +1,4 @@
-"""Requirements: each pin stands once, what is imported is declared, and environment.yml is made of the pins."""
+"""Requirements: one pin each, declared imports, and environment.yml."""
 
 import ast
 import re

@@ -1,4 +1,7 @@
-"""What `make lint` holds of rooms, files, names and environment variables, and the sizes that it prints."""
+"""Checks of `make lint` on folders, files, names and variables.
+
+Includes environment variables. Also tests the sizes that it prints.
+"""
 
 import runpy
 

@@ -1,4 +1,4 @@
-"""The guard of our English: rates of words by kind of text, first lines, names and Args of the public interface."""
+"""The check of our English: word rates, first lines, names and Args."""
 
 import runpy
 

@@ -1,4 +1,7 @@
-"""A workspace: created by init and new; its papers, scales and pins override the package's."""
+"""A workspace created by init and new, and its papers, scales and pins.
+
+They override the package's.
+"""
 
 import runpy
 import shutil

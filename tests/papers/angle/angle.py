@@ -1,4 +1,7 @@
-"""AnglE (Li and Li 2024) on pairs with a graded score; a weight that rises, and sharpness-aware minimisation."""
+"""AnglE (Li and Li 2024) on pairs with a graded score.
+
+With a weight that increases, and sharpness-aware minimisation.
+"""
 
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Literal

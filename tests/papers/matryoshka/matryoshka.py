@@ -1,4 +1,7 @@
-"""Matryoshka representations (Kusupati et al. 2022): a loss on the first numbers of vectors, and rows cut to them."""
+"""Matryoshka representations (Kusupati et al. 2022).
+
+A loss on the first dimensions of vectors, and rows that are evaluated on them.
+"""
 
 from typing import TYPE_CHECKING, Annotated, Literal
 

@@ -1,4 +1,7 @@
-"""SNCSE (Wang and Dou 2022): negations as soft negatives, by a margin loss with two bounds."""
+"""SNCSE (Wang and Dou 2022): negations as soft negatives.
+
+The loss is a margin loss with two bounds.
+"""
 
 import re
 from collections.abc import Sequence

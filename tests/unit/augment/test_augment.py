@@ -1,4 +1,4 @@
-"""Augmentations: counts, order, determinism, and that a line depends on no other line."""
+"""Augmentations: counts, order, determinism, independence of lines."""
 
 import random
 import re

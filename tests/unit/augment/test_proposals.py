@@ -1,4 +1,7 @@
-"""Word pieces that a masked-LM proposes: in the place of others, or, in DiffCSE's insertion, between them."""
+"""Word pieces proposed by a masked LM.
+
+They replace other pieces, or are inserted between them (DiffCSE).
+"""
 
 import micro
 import numpy as np

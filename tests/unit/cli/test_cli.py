@@ -1,4 +1,4 @@
-"""The command line: verbs on the study, exit codes, and evaluation outside any paper."""
+"""The command line: verbs on a study, exit codes, separate evaluation."""
 
 import json
 import os

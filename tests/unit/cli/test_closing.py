@@ -1,4 +1,4 @@
-"""The last lines of a run: a row of your own next to the paper's rows, and differences to the baseline row."""
+"""The last lines of a run: the user's row, and differences to a baseline."""
 
 import csv
 from argparse import Namespace

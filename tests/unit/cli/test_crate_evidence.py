@@ -1,4 +1,7 @@
-"""A crate contains what its numbers were computed from, and `validate` computes them again."""
+"""A crate contains the inputs of its numbers.
+
+`validate` computes the numbers again.
+"""
 
 import hashlib
 import json

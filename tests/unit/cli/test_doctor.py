@@ -1,4 +1,4 @@
-"""`replicse doctor`: what this machine has, and what a study would still need."""
+"""`replicse doctor`: this machine, and the missing parts of a study."""
 
 import json
 import re

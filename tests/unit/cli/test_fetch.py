@@ -1,4 +1,4 @@
-"""`replicse fetch` against a hub on this machine that fails in every way a hub does."""
+"""`replicse fetch` against a local hub with every kind of failure."""
 
 import hashlib
 import io

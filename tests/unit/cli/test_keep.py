@@ -1,4 +1,7 @@
-"""What is kept and packed of a study: only what its config, its runs and its evaluations give."""
+"""Kept and packed files of a study.
+
+Only files of its config, its runs and its evaluations are included.
+"""
 
 import shutil
 from pathlib import Path

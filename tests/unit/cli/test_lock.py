@@ -1,4 +1,7 @@
-"""The lock of hub artefacts: its file, and `replicse fetch --pin` against a hub that is made up."""
+"""The lock of hub artefacts: its file, and `replicse fetch --pin`.
+
+The hub is simulated.
+"""
 
 import re
 from types import SimpleNamespace

@@ -1,4 +1,4 @@
-"""`replicse help`: pages of the documentation in a terminal, without a checkout."""
+"""`replicse help`: documentation pages in a terminal, without a checkout."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""A source of the record in a workspace: what verbs show of it, and mistakes in its two files."""
+"""A record source in a workspace: its output, and mistakes in its files."""
 
 import csv
 from pathlib import Path

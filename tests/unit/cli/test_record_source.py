@@ -1,4 +1,4 @@
-"""A kept study as a source of the record: two files that the record's own checks accept."""
+"""A kept study as a record source: two files that pass the checks."""
 
 import pytest
 from places import ROOT

@@ -1,4 +1,4 @@
-"""`replicse run`: names of items, what Snakemake is told, a stale lock; and what Snakemake tells of a study."""
+"""`replicse run`: item names, Snakemake arguments, stale locks, messages."""
 
 import io
 import json

@@ -1,4 +1,7 @@
-"""The cache of compiled studies: a loaded study equals the compiled one, changed inputs are compiled again."""
+"""The cache of compiled studies.
+
+A loaded study equals the compiled one; changed inputs are compiled again.
+"""
 
 import dataclasses
 import json

@@ -1,4 +1,7 @@
-"""Compile studies: shared runs, chains, adjustments of a scale, published spreads, and mistakes in papers."""
+"""Compile studies: shared runs, chains, scale adjustments and mistakes.
+
+Also tests published spreads.
+"""
 
 import shutil
 import subprocess

@@ -1,4 +1,7 @@
-"""The jobs of a study: one writer of each file, no cycles, and the code and settings that each job depends on."""
+"""The jobs of a study: one writer for each file, and no cycles.
+
+Also tests the code and settings that each job depends on.
+"""
 
 import json
 from graphlib import TopologicalSorter

@@ -1,4 +1,4 @@
-"""Papers of a workspace: the adjustments of their runs and the limits of their searches."""
+"""Papers of a workspace: adjustments of runs, and limits of searches."""
 
 import pytest
 import yaml

@@ -1,4 +1,4 @@
-"""The resources that jobs request from a scheduler, and the sums that Snakemake requests for groups."""
+"""Resources that jobs request from a scheduler, and sums for groups."""
 
 from types import SimpleNamespace
 

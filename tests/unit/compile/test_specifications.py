@@ -1,4 +1,4 @@
-"""Specifications of jobs: their changes, the comparison with their copies, and the dates for Snakemake."""
+"""Specifications of jobs: changes, comparisons with copies, and dates."""
 
 import json
 import os

@@ -1,4 +1,7 @@
-"""Record and check evaluation datasets: truncated and replaced files never become a score."""
+"""Recorded and checked evaluation datasets.
+
+Truncated and replaced files never become a score.
+"""
 
 import gzip
 import shutil

@@ -1,4 +1,4 @@
-"""Corpora from the hub's cache, loaded with `datasets` and compared with their original files."""
+"""Corpora from the hub's cache, compared with their original files."""
 
 import gzip
 import json

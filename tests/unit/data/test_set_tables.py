@@ -1,4 +1,4 @@
-"""The user's own evaluation datasets: how tables are loaded, and errors with the line."""
+"""The user's evaluation datasets: loaded tables, and errors with the line."""
 
 import json
 import tracemalloc

@@ -1,4 +1,7 @@
-"""Decoders: read by their last token or the mean, trained, kept and read back; refused where nothing can be read."""
+"""Decoders: pooled by the last token or the mean, trained, saved, loaded.
+
+Decoders that cannot be pooled are refused.
+"""
 
 from dataclasses import replace
 

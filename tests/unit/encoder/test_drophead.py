@@ -1,4 +1,4 @@
-"""Drophead: entire heads of attention that a row loses, against a reference model of `transformers`."""
+"""Drophead: attention heads removed by row, against a reference model."""
 
 import pytest
 import torch

@@ -1,4 +1,7 @@
-"""Two engines behind one interface: equal numbers where both read a family, and training on the families of one."""
+"""Two engines behind one interface, with equal numbers.
+
+Families that only one engine supports are trained, too.
+"""
 
 import json
 

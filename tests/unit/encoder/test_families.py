@@ -1,4 +1,7 @@
-"""Families that `transformers` makes: a sentence's vector is the library's, alone and in a batch with others."""
+"""Families from `transformers`: vectors equal the library's.
+
+Alone, and in a batch with other sentences.
+"""
 
 from pathlib import Path
 

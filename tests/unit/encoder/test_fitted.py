@@ -1,4 +1,4 @@
-"""Vectors behind a fitted post-processing: what it is fitted on, and how often."""
+"""Vectors with a fitted post-processing: its data, and how often it runs."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,7 @@
-"""Encoders of other people: their vectors are those of each sentence alone, by the library that owns the format."""
+"""Encoders of other libraries: vectors equal those of each format's owner.
+
+Each sentence is encoded alone.
+"""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Encoders with random weights: of any family that transformers has, or refused in a sentence."""
+"""Encoders with random weights: any family of transformers, or an error."""
 
 import micro
 import pytest

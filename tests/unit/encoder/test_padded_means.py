@@ -1,4 +1,7 @@
-"""Means that count padding: states of a reference model over all positions, at a length that is named."""
+"""Means that include padding, against a reference model.
+
+The length is given; the states are over all positions.
+"""
 
 import micro
 import numpy as np

@@ -1,4 +1,4 @@
-"""Centring, whitening and flow: closed forms, invertibility and likelihood."""
+"""Centring, whitening and flow: closed forms, inverses and likelihoods."""
 
 import numpy as np
 import pytest

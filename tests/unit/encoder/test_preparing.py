@@ -1,4 +1,7 @@
-"""Encoders of others as a study keeps them: one layout, equal vectors, and what their own library reads beside it."""
+"""Foreign encoders in a study: one layout, and equal vectors.
+
+The files of their own library are kept beside them.
+"""
 
 import json
 

@@ -1,4 +1,7 @@
-"""The projector with batch normalisation against torch's own modules, on disk and at test time (DiffCSE)."""
+"""The projector with batch normalisation (DiffCSE) against torch modules.
+
+Also tests it on disk and at test time.
+"""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Folders of sentence-transformers: their vectors are that library's, by whatever engine."""
+"""Folders of sentence-transformers: every engine gives equal vectors."""
 
 import json
 

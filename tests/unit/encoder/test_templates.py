@@ -1,4 +1,7 @@
-"""Sentences in templates, and poolings of them, against a padded forward of `transformers` that is given everything."""
+"""Templates and their poolings, against a padded `transformers` model.
+
+The reference gets all ids, masks and positions explicitly.
+"""
 
 import itertools
 

@@ -1,4 +1,4 @@
-"""Averages of word vectors: the file format, the tokenisation choices and the mean."""
+"""Averages of word vectors: file format, tokenisation and the mean."""
 
 import gzip
 

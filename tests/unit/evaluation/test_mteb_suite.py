@@ -1,4 +1,4 @@
-"""MTEB: miniatures without the library, and tasks, result files and hub data with it."""
+"""MTEB: miniatures without the library, and its tasks, files and data."""
 
 import json
 import sys

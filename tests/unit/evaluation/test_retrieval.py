@@ -1,4 +1,4 @@
-"""Nearest neighbours compared with sorting loops, including ties and repetitions."""
+"""Nearest neighbours compared with sorting loops, ties included."""
 
 import gzip
 

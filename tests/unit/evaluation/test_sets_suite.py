@@ -1,4 +1,4 @@
-"""The user's own evaluation datasets: correlations compared with scipy, the probe, undefined scores."""
+"""The user's evaluation datasets: correlations, probe, undefined scores."""
 
 from pathlib import Path
 

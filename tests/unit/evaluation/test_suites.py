@@ -1,4 +1,4 @@
-"""Run several suites together, and compare their results with the registry's list of metrics."""
+"""Several suites together, compared with the registry's metrics."""
 
 import json
 from dataclasses import replace

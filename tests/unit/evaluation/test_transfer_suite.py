@@ -1,4 +1,4 @@
-"""Transfer tasks: batched training compared with training one by one, and the protocol."""
+"""Transfer tasks: batched training against single training; the protocol."""
 
 from pathlib import Path
 

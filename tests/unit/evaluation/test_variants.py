@@ -1,4 +1,4 @@
-"""Evaluation variants of an encoder, each compared with a plain computation."""
+"""Evaluation variants of an encoder, each against a plain computation."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,7 @@
-"""Test claims: probabilities against slow loops, sides of several cells, our numbers, contradictions."""
+"""Claims: probabilities, several cells, our numbers, contradictions.
+
+Probabilities are compared with slow loops.
+"""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Test the diagnosis of numbers, also on threads in which both sides confirmed the cause."""
+"""Diagnosis of numbers, also in threads with a confirmed cause."""
 
 import argparse
 

@@ -1,4 +1,4 @@
-"""Test which differences the seeds of generated cells detect, and how many seeds a difference needs."""
+"""Differences that seeds detect, and seeds that a difference needs."""
 
 import json
 from pathlib import Path

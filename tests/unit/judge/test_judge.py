@@ -1,4 +1,4 @@
-"""Test judging a complete study: four CSV files, a missing item, and the same output of verbs."""
+"""A complete judged study: four CSV files, a missing item, verb output."""
 
 import json
 import shutil

@@ -1,4 +1,4 @@
-"""Test that records contain the machine, and that results from two machines are marked."""
+"""Records contain the machine; results from two machines are marked."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Test methods across studies: one line for each method, and effects against the shared method."""
+"""Methods across studies: one line each, and effects."""
 
 from places import ROOT
 

@@ -1,4 +1,7 @@
-"""Test rows of the user: in any item, at every scale, by folder or hub id, without running printed rows."""
+"""The user's rows: in any item, at every scale, by folder or hub id.
+
+Published rows are not run.
+"""
 
 from argparse import Namespace
 from pathlib import Path

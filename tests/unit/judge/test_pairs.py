@@ -1,4 +1,4 @@
-"""Test pairs in an evaluation file: how they are encoded, and which scores they refute."""
+"""Pairs in an evaluation file: their encoding, and the scores they refute."""
 
 import base64
 

@@ -1,4 +1,4 @@
-"""Test the published numbers of a cell: settings, seeds, others' reruns, and the prediction interval."""
+"""Published numbers of a cell: settings, seeds, reruns, intervals."""
 
 import math
 from dataclasses import replace

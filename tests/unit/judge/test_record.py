@@ -1,4 +1,7 @@
-"""Test verdicts by source: closed forms, rounding, borrowed spreads, effects, shared readings, false alarms."""
+"""Verdicts by source: closed forms, rounding, borrowed spreads, effects.
+
+Also tests shared readings and false alarms.
+"""
 
 import math
 import statistics

@@ -1,4 +1,4 @@
-"""Test loading and comparing results files of mteb, SentEval, SimCSE and RepliCSE."""
+"""Results files of mteb, SentEval, SimCSE and RepliCSE."""
 
 import json
 import shutil

@@ -1,4 +1,4 @@
-"""Test the shape of columns against the paper's, and the sheet that shows it."""
+"""The shape of columns against the paper's, and its sheet."""
 
 import pytest
 from golden import example_report as example

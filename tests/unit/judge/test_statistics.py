@@ -1,4 +1,4 @@
-"""Test intervals against slow loops, scipy and closed forms, and their coverage."""
+"""Intervals against slow loops, scipy and closed forms; their coverage."""
 
 import math
 import statistics

@@ -1,4 +1,4 @@
-"""Test how a cell is found, and which claims and findings are shown with it."""
+"""How a cell is found, and the claims and findings shown with it."""
 
 import pytest
 from planned import shipped_plan

@@ -1,4 +1,4 @@
-"""Test verdicts: every branch, properties of the decision, and the coverage of the prediction interval."""
+"""Verdicts: every branch, properties of the decision, and coverage."""
 
 import math
 import statistics

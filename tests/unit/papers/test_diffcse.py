@@ -1,4 +1,4 @@
-"""Replaced-token detection and its kin against slow loops written from methods 4.1 (DiffCSE)."""
+"""Replaced-token detection and variants against loops (methods 4.1)."""
 
 import itertools
 import math

@@ -1,4 +1,4 @@
-"""Recall of paraphrases against a sorting loop, ties and repetitions included."""
+"""Recall of paraphrases against a sorting loop, ties included."""
 
 import numpy as np
 import pytest

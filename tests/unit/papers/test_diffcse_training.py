@@ -1,4 +1,4 @@
-"""Whole training runs of DiffCSE: the terms, the views they read, resuming, and what is saved."""
+"""Whole runs of DiffCSE: terms, their views, resuming, saved files."""
 
 import os
 import signal

@@ -1,4 +1,7 @@
-"""The loss of ESimCSE against loops and closed forms in float64: what is classified, and what the queue holds."""
+"""The loss of ESimCSE against loops and closed forms in float64.
+
+Tests the classes of the loss, and the content of the queue.
+"""
 
 import math
 

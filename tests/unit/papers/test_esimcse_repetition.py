@@ -1,4 +1,7 @@
-"""Repetition as ESimCSE's code draws it: how many tokens or words, which, and that the rest stays in order."""
+"""Repetition as in ESimCSE's code: how many tokens or words, and which.
+
+The other tokens keep their order.
+"""
 
 from collections import Counter
 

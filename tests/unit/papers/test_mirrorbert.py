@@ -1,4 +1,4 @@
-"""Mirror-BERT: NT-Xent against a loop in double precision, a whole step, and masked spans."""
+"""Mirror-BERT: NT-Xent in double precision, a whole step, masked spans."""
 
 from collections import Counter
 

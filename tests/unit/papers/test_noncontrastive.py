@@ -1,4 +1,7 @@
-"""Barlow Twins and VICReg against the direct form of their papers, with gradients; shuffled tokens."""
+"""Barlow Twins and VICReg against the direct form of their papers.
+
+Includes gradients, and shuffled tokens.
+"""
 
 from collections import Counter
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The averages over tasks that the paper on Barlow Twins and VICReg prints."""
+"""Averages over tasks in the paper on Barlow Twins and VICReg."""
 
 from statistics import fmean
 

@@ -1,4 +1,4 @@
-"""RankCSE's losses against loops from the formulas in double precision, and a whole step."""
+"""RankCSE's losses against loops in double precision; a whole step."""
 
 import math
 from types import SimpleNamespace

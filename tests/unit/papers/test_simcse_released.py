@@ -1,4 +1,4 @@
-"""Unsupervised BERT-large as the paper describes it, and as the weights that its authors released were trained."""
+"""Unsupervised BERT-large as described in the paper, and as released."""
 
 from planned import shipped_plan
 

@@ -1,4 +1,4 @@
-"""Provenance: digests of code that change only with used code, and facts collected without torch."""
+"""Provenance: digests of used code, and facts collected without torch."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""Devices of jobs: each job uses the least used GPU, which is free when its process ends."""
+"""Devices of jobs: the least used GPU, free when the process ends."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""The job server, which forks the jobs of a small study with the same results as plain processes."""
+"""The job server, which forks jobs with the results of plain processes."""
 
 import os
 import socket

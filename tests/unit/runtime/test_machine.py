@@ -1,4 +1,4 @@
-"""Facts of a processor, and the library that they choose for matrix products."""
+"""Facts about a processor, and the library for matrix products."""
 
 import pytest
 

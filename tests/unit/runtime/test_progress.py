@@ -1,4 +1,4 @@
-"""Progress of a job: a line on a terminal, log lines, and a heartbeat that ends with the job."""
+"""Progress of a job: terminal line, log lines, and a heartbeat."""
 
 import io
 import os

@@ -1,4 +1,4 @@
-"""Jobs that a killed study left with Slurm, which scripts in this file simulate."""
+"""Jobs that a killed study left in a simulated Slurm."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""The page of causes: what it says of each, that the committed one is current, and its two drawings."""
+"""The page of causes: its text, its two figures, and the committed copy."""
 
 import pytest
 from golden import example_report as example

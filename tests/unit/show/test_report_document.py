@@ -1,4 +1,4 @@
-"""The whole report: what it says and links to, and that its LaTeX compiles."""
+"""The whole report: its text and links, and LaTeX that compiles."""
 
 import logging
 import re

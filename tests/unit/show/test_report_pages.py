@@ -1,4 +1,7 @@
-"""Pages drawn from all items: what reproduces, claims, audit, adjudication; and a page as text for a terminal."""
+"""Pages rendered from all items, and a page as text for a terminal.
+
+Reproductions, claims, audit and adjudication.
+"""
 
 from dataclasses import replace
 from pathlib import Path

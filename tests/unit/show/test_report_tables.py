@@ -1,4 +1,4 @@
-"""Grids: order, groups, rules, protocols, panels, and the counts on the front page."""
+"""Grids: order, groups, rules, protocols, panels and front-page counts."""
 
 import re
 

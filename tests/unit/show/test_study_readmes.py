@@ -1,4 +1,7 @@
-"""What people wrote of the committed studies: each interval, spread and list of seeds is one of the study's."""
+"""READMEs of the committed studies, compared with the studies.
+
+Each interval, spread and list of seeds must be in the study.
+"""
 
 import itertools
 import re

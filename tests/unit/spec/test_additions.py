@@ -1,4 +1,7 @@
-"""The user's corpora and evaluation sets in a config and in the folder of a paper: names, sizes and users."""
+"""The user's corpora and evaluation datasets, in configs and papers.
+
+Names, sizes and users.
+"""
 
 import pytest
 from cases import cases

@@ -1,4 +1,4 @@
-"""causes.yaml: its names exist, its numbers give differences, and its mistakes are reported."""
+"""causes.yaml: existing names, computed differences, reported mistakes."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Random searches: a low-discrepancy sequence in domains, known when a study is compiled."""
+"""Random searches: a low-discrepancy sequence, fixed when compiled."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The record of measurements by others: loading, and mistakes in its files."""
+"""The record of others' measurements: loading, and mistakes in files."""
 
 from statistics import fmean, stdev
 

@@ -1,4 +1,4 @@
-"""Gradient accumulation, numbers that follow a schedule, and starts that are an average of runs."""
+"""Gradient accumulation, scheduled numbers, and averaged starts."""
 
 import math
 

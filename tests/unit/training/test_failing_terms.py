@@ -1,4 +1,7 @@
-"""What goes wrong in a loss is one sentence with the term, the step and the plug-in's file, and is not tried again."""
+"""Errors in a loss: one sentence, without a retry.
+
+The sentence names the term, the step and the plug-in's file.
+"""
 
 import micro
 import pytest

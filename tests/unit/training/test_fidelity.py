@@ -1,4 +1,7 @@
-"""Our training against plain ones, step by step, at a small size; benchmarks/fidelity.py does the same at BERT-base."""
+"""Our training against plain training, step by step, at a small size.
+
+benchmarks/fidelity.py does the same at BERT-base.
+"""
 
 import random
 import sys

@@ -1,4 +1,4 @@
-"""Labelled tasks: reading and storing labels, their losses and heads, dropout schedules, sources that take turns."""
+"""Labelled tasks: labels, losses, heads, dropout schedules, alternation."""
 
 import math
 

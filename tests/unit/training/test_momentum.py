@@ -1,4 +1,7 @@
-"""The momentum encoder, and a whole step of ESimCSE against one written out in float64 on another implementation."""
+"""The momentum encoder, and a whole step of ESimCSE.
+
+The step is compared with another implementation in float64.
+"""
 
 import micro
 import pytest

@@ -1,4 +1,4 @@
-"""Orders of rows, mined negatives, labels in a table of one's own, and a run that patience ends."""
+"""Orders of rows, mined negatives, label tables and early stopping."""
 
 from pathlib import Path
 

@@ -1,4 +1,7 @@
-"""Batches in parts: several processes, or chunks of rows, give the losses, gradients and weights of one whole batch."""
+"""Batches in parts: the same losses, gradients and weights.
+
+The parts are processes, or chunks of rows.
+"""
 
 import json
 import os

@@ -1,4 +1,7 @@
-"""Views that are read through templates of their own: loss and gradient by a slow loop, selection, evaluation."""
+"""Views with their own templates: loss, gradient, selection, evaluation.
+
+Loss and gradient are compared with a slow loop.
+"""
 
 import json
 from dataclasses import replace

@@ -1,4 +1,7 @@
-"""PromptBERT's vectors and steps, written out in float64 on the BERT of `transformers`, its positions given by hand."""
+"""PromptBERT's vectors and steps in float64, on `transformers`.
+
+Its positions are given explicitly.
+"""
 
 import micro
 import pytest

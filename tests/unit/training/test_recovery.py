@@ -1,4 +1,7 @@
-"""What a kill, a full disk or a lost file leaves behind: the next start ends with equal results, or says what to do."""
+"""Recovery after a kill, a full disk or a lost file.
+
+The next start ends with equal results, or explains what to do.
+"""
 
 import logging
 import os

@@ -1,4 +1,7 @@
-"""A step that runs out of memory: computed again in half the chunk, with the same result, and recorded."""
+"""A step that runs out of memory is repeated with half the chunk.
+
+The result is the same, and the chunk is recorded.
+"""
 
 import logging
 

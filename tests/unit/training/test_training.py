@@ -1,4 +1,7 @@
-"""The training loop: determinism, resuming, selection, trajectories, chains, two encoders."""
+"""The training loop: determinism, resuming, selection and trajectories.
+
+Also tests chains, and runs with two encoders.
+"""
 
 import itertools
 import os

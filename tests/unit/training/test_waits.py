@@ -1,4 +1,4 @@
-"""What a step asks of a GPU, counted on one that is pretended on a CPU: kernels, and waits of the host for it."""
+"""Kernels and host waits of a step, counted on a simulated GPU."""
 
 import micro
 import pytest

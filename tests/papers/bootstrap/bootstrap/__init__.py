@@ -1,4 +1,7 @@
-"""BYOL for sentences as a plug-in: doubled words, and a target of the momentum encoder."""
+"""BYOL for sentences as a plug-in.
+
+Words are doubled, and the momentum encoder gives the target.
+"""
 
 from collections.abc import Iterable, Sequence
 from random import Random

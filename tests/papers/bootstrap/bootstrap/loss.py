@@ -1,4 +1,4 @@
-"""The loss of the bootstrap: the running mean of its targets is a buffer of the term."""
+"""The bootstrap loss: the running mean of its targets is a buffer."""
 
 import torch
 import torch.nn.functional as F

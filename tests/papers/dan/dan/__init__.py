@@ -1,3 +1,3 @@
-"""Deep averaging networks as a plug-in: a family of encoders that `transformers` does not have."""
+"""Deep averaging networks as a plug-in: a family not in `transformers`."""
 
 FAMILIES = {"dan": "dan.model:register"}

@@ -1,4 +1,7 @@
-"""A deep averaging network (Iyyer et al. 2015): an MLP on the mean of a row's token embeddings."""
+"""A deep averaging network (Iyyer et al. 2015).
+
+An MLP on the mean of a row's token embeddings.
+"""
 
 from typing import Any
 

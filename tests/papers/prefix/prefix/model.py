@@ -1,4 +1,4 @@
-"""BERT whose layers attend to keys and values of their own in front of each row."""
+"""BERT with trained keys and values in front of each row."""
 
 from typing import Any
 

@@ -1,4 +1,7 @@
-"""A sentence vector helps to predict masked tokens (after Wu et al. 2022, InfoCSE), and a head beside its input."""
+"""Masked tokens predicted from a sentence vector, as in InfoCSE.
+
+After Wu et al. (2022). A second term has a head beside its input.
+"""
 
 from collections.abc import Sequence
 from typing import ClassVar, Literal
