@@ -76,6 +76,13 @@ def on_a_screen(
     if not arguments.all and sum(map(len, blocks)) > room:
         fits = (count for count in range(shown) if sum(map(len, blocks[:count])) < room + short)
         shown = max(fits, default=0)
+    if blocks and not shown:
+        # The first part alone is longer than the screen: show its beginning.
+        lines = list(chain.from_iterable(blocks))
+        beginning = lines[: max(0, room - 1)]
+        yield from chain(above, beginning, below)
+        yield f"{several(len(lines) - len(beginning), 'more line')}: {command(arguments, '--all')}"
+        return
     yield from chain(above, *blocks[:shown], below)
     if shown < len(blocks):
         yield f"{several(len(blocks) - shown, f'more {what}')}: {command(arguments, '--all')}"

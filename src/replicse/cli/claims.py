@@ -51,7 +51,7 @@ def run(arguments: Namespace) -> None:
     counts = count_lines(rows, repeated, "others" if others else "our runs")
     head = [f"{where}: {several(len(rows), 'claim')}", *counts]
     whole = arguments.all or len(rows) <= FEW_CLAIMS
-    parts = claim_lines(rows, repeated, whole, cell_numbers(results))
+    parts = claim_lines(rows, repeated, whole, cell_numbers(results, "others" if others else "ours"))
     lines = on_a_screen(arguments, head, parts, "claim", short=not whole)
     answer(arguments.json, document, lines, probability="1", n_seeds="count")
 
@@ -71,14 +71,19 @@ def count_lines(
         yield f"{view}: {', '.join(counted)}"
 
 
-def cell_numbers(results: Iterable[ItemResult]) -> dict[str, str]:
-    """Return the printed number and ours of each cell as text, by the names of the cell with and without metric."""
+def cell_numbers(results: Iterable[ItemResult], whose: str = "ours") -> dict[str, str]:
+    """Format both numbers of each cell, by the names of the cell with and without metric.
+
+    Args:
+        results: The results of the items.
+        whose: Who reproduced the numbers: ours or others.
+    """
     numbers: dict[str, str] = {}
     for result in results:
         for name, cell in result.described.items():
             printed = cell.reported.value if cell.reported else "nothing printed"
-            ours = "no number of ours" if cell.reproduced is None else f"ours {cell.reproduced:.2f}"
-            numbers[str(name)] = f"{printed}, {ours}"
+            number = "no number" if cell.reproduced is None else f"{cell.reproduced:.2f}"
+            numbers[str(name)] = f"{printed}, {whose} {number}"
             numbers.setdefault(name.short, numbers[str(name)])
     return numbers
 

@@ -4,6 +4,7 @@ import shlex
 from collections.abc import Sequence
 
 from replicse.compile.paths import Paths
+from replicse.compile.record_study import RECORD
 from replicse.judge.verdicts.table import QUOTED, CellResult, ColumnHead, ItemResult
 from replicse.show.content.cells import Shown
 from replicse.spec.cell_id import AS_DESCRIBED
@@ -64,9 +65,13 @@ def _some(names: Sequence[str]) -> str:
 
 
 def run_command(item: ItemResult) -> str:
-    """Return the command that runs an item again with the config that made it; blank where its runs would be others."""
-    config = Paths(item.scale, item.kept).config
-    return "" if item.outdated else f"replicse run {item.item} --config {config}"
+    """Return the command that runs an item again with its config.
+
+    It is empty if the item is outdated, or if others measured it, because the command would not repeat the numbers.
+    """
+    if item.outdated or item.kept == RECORD:
+        return ""
+    return f"replicse run {item.item} --config {Paths(item.scale, item.kept).config}"
 
 
 def why_command(item: ItemResult, cell: CellResult) -> str:
