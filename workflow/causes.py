@@ -1,8 +1,9 @@
 """Write docs/causes.md and its pictures: `python workflow/causes.py`.
 
 With `--study FOLDER` (a committed study of config/causes.yaml) causes-measured.csv is written first: effects in
-training from its adjudication, effects at test from its table of variants, and those of causes-minilm.csv. With
-`--minilm FOLDER --data DIR` that file is written: the scores of the public all-MiniLM-L6-v2 under each variant.
+training from the adjudication of the study, effects at test from the table of variants, and the effects in
+causes-minilm.csv. With `--minilm FOLDER --data DIR` causes-minilm.csv is written: the scores of the public
+all-MiniLM-L6-v2 under each variant.
 """
 
 import argparse

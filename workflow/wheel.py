@@ -6,7 +6,7 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 BESIDE = ("Snakefile", "environment.yml", "workflow", "reports/studies")
-DOCS = "docs/*.md"  # what `replicse help` prints
+DOCS = "docs/*.md"  # the pages that `replicse help` prints
 PAGES = (".html", ".pdf", ".tex", ".md")
 
 

@@ -170,7 +170,7 @@ def training_memory_mb(size: tuple[int, int] | None, needs: ScaleNeeds, attempt:
     Args:
         size: layers and width of the encoder, None if they are not known.
         needs: the needs of jobs in the scale: `train_memory_mb` is the maximum of a first attempt.
-        attempt: 1, and one more at each retry.
+        attempt: the number of the attempt, from 1.
     """
     if needs.gpu != "required" or size is None:
         return needs.train_memory_mb * attempt

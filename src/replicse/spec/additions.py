@@ -28,7 +28,7 @@ def with_additions(
         scales: the names of all scales, for which a corpus may state rows.
 
     Raises:
-        BadInput: if a corpus of the config has the name of a corpus of the scale, or two sets have one name.
+        BadInput: if a corpus of the config has the name of a corpus of the scale, or two sets have the same name.
     """
     for name in (config.corpora or {}).keys() & scale.corpora.keys():
         raise BadInput(f'{file}: corpora: "{name}" is a corpus of {scale.file}; rename yours')

@@ -82,7 +82,7 @@ class CellNames:
             location: the place that errors name.
 
         Raises:
-            BadInput: if no cell has the name; names the most similar one.
+            BadInput: if no cell has the name; names the most similar cell.
         """
         first = name.partition("/")[0]
         own = home in self.papers and first in self.papers[home].items

@@ -1,6 +1,6 @@
 """Claims: sentences of a paper as relations between cells.
 
-The slack of a relation is computed for given numbers.
+The slack of a relation is computed from numbers.
 """
 
 import itertools
@@ -45,8 +45,8 @@ class Relation(Checked):
 
     `>` needs a difference of more than `margin`, `within` a difference of at most `margin` in either direction. A side
     is an expression, or several, and the relation must hold for each. `up to` means "by up to 14%": no number on the
-    left exceeds the number on the right, and the largest reaches it, both within the rounding of the reported number,
-    which is the margin.
+    left exceeds the number on the right, and the largest number reaches it, both within the rounding of the reported
+    number, which is the margin.
     """
 
     left: Side
@@ -137,7 +137,7 @@ class Claim(Checked):
     relations; the sentence counts as supported if it is true under one reading. `untested` is the part of the sentence
     that no cell measures, so the sentence is never fully supported; `against` is another contradiction in the paper,
     such as another sentence or a missing number. `contradicts` names claims of other papers, as `paper/id`, that state
-    the opposite; only one of two such claims names the other.
+    the opposite; it is enough if one of the two claims names the other.
     """
 
     id: Id

@@ -1,4 +1,4 @@
-"""The config of a study: what to reproduce, merged from one or more files."""
+"""The config of a study, merged from one or more files."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -92,12 +92,13 @@ class OwnRow(Checked):
 
 
 class Config(Plugins):
-    """What to reproduce.
+    """The config of a study.
 
-    `adjudicate` names items whose protocols are all run. `rows` selects rows of an item, or adds the user's rows: then
-    only these are run, next to the reported numbers. `crossed` names rows of items that are also run with every seed on
-    the backbone of every seed. `precision` replaces the scale's precision of training. `corpora` and `sets` are added
-    to those of papers. `folders` maps encoders of the hub to folders, absolute or relative to the workspace.
+    `adjudicate` names items of which all protocols are run. `rows` selects rows of an item, or adds the user's rows:
+    then only the user's rows are run, next to the reported numbers. `crossed` names rows of items that are also run
+    with every seed on the backbone of every seed. `precision` replaces the scale's precision of training. `corpora` and
+    `sets` are added to the corpora and sets of papers. `folders` maps encoders of the hub to folders,
+    absolute or relative to the workspace.
     """
 
     scale: Id

@@ -46,7 +46,7 @@ PathPattern = Annotated[Text, AfterValidator(_pattern)]
 
 
 def _several(value: object) -> object:
-    """Return a list of patterns for one pattern."""
+    """Return a list of patterns if the value is a single pattern."""
     return [value] if isinstance(value, str) else value
 
 

@@ -94,7 +94,7 @@ class Expression:
         text: the expression.
 
     Raises:
-        ValueError: if it is not an expression; says what is expected.
+        ValueError: if it is not an expression; the error names the expected form.
     """
 
     def __init__(self, text: str) -> None:
@@ -122,7 +122,7 @@ class Expression:
 
     @property
     def single(self) -> bool:
-        """Return whether it consists of one name."""
+        """Return whether the expression is a single name."""
         return isinstance(self._tree, ast.Name)
 
     @property

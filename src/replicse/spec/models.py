@@ -26,7 +26,7 @@ from replicse.registry.run_options import (
 from replicse.registry.run_specs import RunSpec
 from replicse.registry.terms import TermParameters
 
-# The sources of an encoder: a layer that names one of them removes the sources of lower layers.
+# The sources of an encoder. A layer that names a source removes the sources of lower layers.
 SOURCES = ("use", "backbone", "released", "vectors", "folder", "hub")
 PRIMES = (2, 3, 5, 7, 11, 13)  # bases of the Halton sequence, one for each domain
 
@@ -209,7 +209,7 @@ class EncoderRequest(Checked):
 
     The source is a recipe whose runs are trained (`use`), a backbone, a released checkpoint, word vectors, or a user's
     encoder at every scale: a `folder`, absolute or relative to the workspace, or a `hub` id (`name/model[@revision]`).
-    A user's encoder has the pooling of its library unless `pooling` is given. The request is resolved to an
+    A user's encoder has the default pooling of the library unless `pooling` is specified. The request is resolved to an
     `Encoder` for each seed, and for each job of a search.
 
     `grid` trains a run for every combination of values, `draw` for each job of a random search; their keys are paths

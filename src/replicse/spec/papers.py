@@ -33,7 +33,7 @@ from replicse.workspace import is_own, looked_up
 PAPER_KEY, ITEM_NAME = re.compile(r"[a-z0-9]+"), re.compile(r"[A-Za-z0-9-]+")
 # Next to tables, reported.csv and deviations.md.
 FILES = [f"{name}.yaml" for name in ("paper", "recipes", "protocols", "claims", "text", "corpora", "sets")]
-# A folder that contains one of these is meant as a paper.
+# A folder that contains one of these files is meant as a paper.
 PARTS = {*FILES[1:], "paper.yml", "tables", "reported.csv", "deviations.md", "method.py"}
 OTHERS = ("general", "text")  # headings of deviations.md that are not items
 

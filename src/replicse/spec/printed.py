@@ -62,7 +62,7 @@ class Rounded:
         return _exact(self.half_digit)
 
     def text(self, value: Fraction) -> str:
-        """Format another number with as many decimals as this one."""
+        """Format another number with as many decimals as this number."""
         unit = 2 * self.half
         decimals = max(0, round(-math.log10(unit)))
         return f"{float(round(value / unit) * unit):.{decimals}f}"

@@ -39,7 +39,7 @@ class Protocol(Checked):
 
     `cells` names the rows that it may explain, by item, or single cells as `row/column`. `evidence` is the place of the
     difference. `stages` names recipes: their runs in a chain of training are changed; by default the last run, which is
-    evaluated. `as_run` means that the released code runs the variant; the protocol `as-run` combines all of these.
+    evaluated. `as_run` means that the released code runs the variant; the protocol `as-run` combines all such variants.
     `in_table` names items that show the variant below their rows; other items run it only if they are adjudicated.
     """
 

@@ -259,7 +259,7 @@ def _read_readings(source: Source) -> Iterator[SourceReading]:
             header = ",".join(row)
             raise BadInput(f'{file}:1: the header is "{header}"; write {",".join(READING_FIELDS)}')
         reading = _read_reading(source, row, line, location)
-        # Without a seed, two runs of one setting are two readings unless all else is equal.
+        # Without a seed, two runs of a setting are two readings unless everything else is equal.
         key = [reading.cell, reading.setting, row["seed"] or f"{reading.value} {reading.place}"]
         earlier = first_line.setdefault(tuple(key), line)
         if earlier != line:

@@ -30,7 +30,7 @@ class NumberInText(Checked):
 
     `is` is a formula of reported numbers and counted sizes, both in braces; `claim` is the claim that contains the
     number and is judged as a whole; `searched` is a path of a run whose values in a search are the numbers; `alone`
-    says why no other number is related. `unless` is a possible reason for a difference to the formula.
+    explains why no other number is related. `unless` is a possible reason for a difference to the formula.
     """
 
     numbers: tuple[Text, ...] = Field(min_length=1)

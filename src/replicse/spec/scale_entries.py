@@ -123,9 +123,9 @@ class ReferenceDevice(Checked):
 class ScaleNeeds(Checked):
     """The resources that jobs of a scale need, and a machine for a study.
 
-    The machine has memory and disk. `gpu`: jobs use no GPU, use one if the machine has one, or require one. With
-    `full_suites` an evaluation needs the memory and hours of the suites, otherwise the defaults of any suite. No job
-    requests more than `longest_hours`: a training that ends there is resumed.
+    The machine has memory and disk. `gpu` is whether jobs use no GPU, use a GPU if the machine has it, or require it.
+    With `full_suites` an evaluation needs the memory and hours of the suites, otherwise the defaults of any suite. No
+    job requests more than `longest_hours`: a training that ends there is resumed.
     Without `keeps_searches`, a complete study removes the weights of each run that only a search uses, after all
     evaluations of the run exist.
     """

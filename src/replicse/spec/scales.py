@@ -219,7 +219,7 @@ class Scale(Checked):
 
         Raises:
             OfAnotherScale: if only scales of the workspace have the entry.
-            BadInput: if no scale has it; names the most similar one.
+            BadInput: if no scale has the entry; names the most similar entry.
         """
         entries = getattr(self, kind)
         if name in entries:
@@ -279,7 +279,7 @@ def _document(path: Path, files: Mapping[str, Path], above: tuple[str, ...]) -> 
     Args:
         path: the file.
         files: the files of all scales by name.
-        above: the scales that extend this one.
+        above: the scales that extend this scale.
     """
     document = read_yaml(path)
     is_own = isinstance(document, dict) and path.parent == WORKSPACE

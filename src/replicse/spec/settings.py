@@ -9,8 +9,9 @@ from replicse.spec.tables import Setting
 def setting_difference(setting: Setting, metric_path: str, pooling: Pooling | None = None) -> str:
     """Return a clause on the first difference between the settings.
 
-    Papers differ in aggregation, split and pooling by many points, without saying so (methods 6, pitfalls 1, 3 and 7).
-    A key that the reported setting does not state is not compared. Returns an empty string if the settings agree.
+    Papers differ in aggregation, split and pooling, without stating it; the difference is many points (methods 6,
+    pitfalls 1, 3 and 7). A key that the reported setting does not state is not compared. Returns an empty
+    string if the settings agree.
 
     Args:
         setting: the reported setting.
