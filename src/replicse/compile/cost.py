@@ -185,7 +185,7 @@ def operations_of(run: Run, rows: int | None, sources: Sources) -> float | None:
 def estimates_of(study: Study) -> Mapping[str, Any]:
     """Return the inputs of cost estimates.
 
-    Callers need not load every run.
+    Callers use them instead of loading every run.
 
     Returns:
         `operations`, `precisions`, `gpu_bytes` and `saved_bytes` by run, and the `sizes` of each encoder (layers and

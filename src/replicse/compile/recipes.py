@@ -50,7 +50,7 @@ class Written(NamedTuple):
 
 
 class Recipes:
-    """The recipes of papers at a scale; each is merged once."""
+    """The recipes of papers at a scale; each recipe is merged once."""
 
     def __init__(self, papers: Mapping[str, Paper], scale: Scale, record: Record) -> None:
         self.papers, self.scale = papers, scale

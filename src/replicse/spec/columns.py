@@ -20,7 +20,7 @@ MetricPath = Annotated[str, Field(strict=True)]
 
 
 class Reducer(Checked):
-    """How values over jobs or seeds are aggregated.
+    """The aggregation of values over jobs or seeds.
 
     `argmax` shows the value at a path of the run of the best job (`shows`) instead of the score. `best_by` shows the
     score of the job that is best in another column (`by`): the test score of the job with the best development score.

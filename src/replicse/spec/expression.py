@@ -62,7 +62,7 @@ def _head(column: Sequence[str]) -> str:
 
 
 def _wins_words(one: Sequence[str], other: Sequence[str]) -> str:
-    """Describe `wins`: it counts rows of two columns, or columns of two rows."""
+    """Describe `wins`: it counts rows for two columns, columns for two rows."""
     if _head(one) != _head(other):
         return f"% of rows of {_item(one)} where {_head(one)} is above {_head(other)}"
     first, second = (column[0].split("/")[2] for column in (one, other))

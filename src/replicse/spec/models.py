@@ -209,7 +209,7 @@ class EncoderRequest(Checked):
 
     The source is a recipe whose runs are trained (`use`), a backbone, a released checkpoint, word vectors, or a user's
     encoder at every scale: a `folder`, absolute or relative to the workspace, or a `hub` id (`name/model[@revision]`).
-    A user's encoder has the default pooling of the library unless `pooling` is specified. The request is resolved to an
+    A user's encoder has the pooling that its library uses unless `pooling` is specified. The request is resolved to an
     `Encoder` for each seed, and for each job of a search.
 
     `grid` trains a run for every combination of values, `draw` for each job of a random search; their keys are paths

@@ -208,7 +208,7 @@ def _recipes(file: Path) -> dict[str, Recipe]:
 
 
 def _reserved(paper: Paper) -> Iterator[str]:
-    """Yield the further encoders of rows that have the name of a protocol."""
+    """Yield a sentence for each encoder in `also` with a protocol's name."""
     names = (AS_DESCRIBED, AS_RUN, *(protocol.id for protocol in paper.protocols))
     for item in paper.items.values():
         for row in item.rows:

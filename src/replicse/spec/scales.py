@@ -35,7 +35,7 @@ WORKSPACE = Path("scales")  # the folder of the workspace's own scales
 
 
 class OfAnotherScale(BadInput):
-    """Raised for a name that only a scale of the workspace defines.
+    """The error for a name that only a scale of the workspace defines.
 
     The item with the name belongs to that scale.
     """
@@ -143,7 +143,7 @@ class Scale(Checked):
 
     @model_validator(mode="after")
     def _is_comparable(self) -> Self:
-        """A smaller scale never gets a verdict on a paper."""
+        """Check that a comparable scale uses the papers' encoders and data."""
         trained = next((name for name, backbone in self.backbones.items() if backbone.run), None)
         if self.comparable and (self.data.source == "embedded" or trained):
             reason = "data.source is embedded"
