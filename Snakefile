@@ -49,7 +49,7 @@ for name, items in targets.list_targets(STUDY, workflow.is_rule).items():
 onstart:
     interrupt_once()
     note_holder(Path.cwd())
-    # Private attribute: with the limit of 100 job starts per second, Snakemake wakes its scheduler for each finished
+    # A private attribute: with a limit of 100 job starts per second, Snakemake wakes its scheduler for each finished
     # job, which had used a fifth of all CPU time after 270 of 839 jobs. Measured with Snakemake 9.27.
     limit = getattr(workflow.scheduler, "job_rate_limiter", None)
     if limit is not None and (limit.max_jobs, limit.timespan) == (100, 1):
@@ -60,5 +60,5 @@ onstart:
 
 # The report of an unfinished study is not an output of a rule, so Snakemake never considers it finished.
 onerror:
-    # Not by a shell, which a second Ctrl-C would end with an error of the workflow.
+    # Not through a shell: a second Ctrl-C would end the shell with an error of the workflow.
     subprocess.run(["python", "-m", "replicse", "report", "--scale", SCALE])

@@ -1,8 +1,9 @@
 """Write docs/causes.md and its pictures: `python workflow/causes.py`.
 
 With `--study FOLDER` (a committed study of config/causes.yaml) causes-measured.csv is written first: effects in
-training from its adjudication, effects at test from its table of variants, and those of causes-minilm.csv. With
-`--minilm FOLDER --data DIR` that file is written: the scores of the public all-MiniLM-L6-v2 under each variant.
+training from the adjudication of the study, effects at test from the table of variants, and the effects in
+causes-minilm.csv. With `--minilm FOLDER --data DIR` causes-minilm.csv is written: the scores of the public
+all-MiniLM-L6-v2 under each variant.
 """
 
 import argparse
@@ -55,7 +56,10 @@ ENCODERS = {"unsup-simcse": ("compact", "trained"), "untrained": ("compact, untr
 
 
 def checked_threads() -> list[dict[str, Any]]:
-    """Return each thread of the check: whether its author agreed, and the stated facts that list its cause."""
+    """Return each thread of the check.
+
+    A thread contains whether its author agreed, and the stated facts that list the cause of the thread.
+    """
     threads = {cause.id: cause.threads for cause in load_causes(WORKFLOW)}
     parser = argparse.ArgumentParser()
     verb.add_arguments(parser)
@@ -75,7 +79,10 @@ def page() -> str:
 
 
 def effect_records(measured: Sequence[Measured]) -> list[dict[str, Any]]:
-    """Return the records of the picture of effects, which has a panel for each encoder."""
+    """Return the records of the picture of effects.
+
+    The picture has a panel for each encoder.
+    """
     return [
         {"group": each.encoder, "row": each.variant, "value": each.effect, "low": each.low, "high": each.high}
         for each in measured
@@ -88,7 +95,10 @@ def markdown(
     checked: Sequence[Mapping[str, Any]],
     pictures: Mapping[str, str],
 ) -> str:
-    """Return the page as Markdown; `checked` are threads with the facts that list their confirmed cause."""
+    """Return the page as Markdown.
+
+    `checked` are threads with the facts that list their confirmed cause.
+    """
     return "\n".join(_lines(causes, measured, checked, pictures)) + "\n"
 
 
@@ -155,7 +165,7 @@ def _thread(thread: str, cause: Cause) -> str:
 
 
 def _measured(measured: Sequence[Measured]) -> Iterator[str]:
-    """Yield a table of effects, a line for each variant and a column for each encoder."""
+    """Yield a table of effects with variants as rows, encoders as columns."""
     encoders = list(dict.fromkeys(each.encoder for each in measured))
     found = {(each.variant, each.encoder): effect_text(each) for each in measured}
     if found:
@@ -167,7 +177,7 @@ def _measured(measured: Sequence[Measured]) -> Iterator[str]:
 
 
 def _note(report: Observation) -> str:
-    """Describe a report of a thread: reported and obtained numbers, quantity and model."""
+    """Describe a thread's report: numbers, quantity and model."""
     got = ", ".join(f"{value:g}" for value in report.got)
     differs = ", ".join(f"{number(value, '+g')} from the paper" for value in report.delta)
     printed = "" if report.printed is None else f"{report.printed:g} → "
@@ -191,7 +201,9 @@ def _hits(checked: Sequence[Mapping[str, Any]]) -> str:
 
 
 def measured_rows(study: Path) -> Iterator[dict[str, Any]]:
-    """Yield the measured effects: on MiniLM, and on the chains of a study, in training and at test.
+    """Yield the measured effects.
+
+    Effects are on MiniLM, and on the chains of a study, in training and at test.
 
     Skips causes that an encoder cannot have (a template reduces the score of an encoder trained without it), and
     variants that equal the default evaluation of the encoder.
@@ -223,14 +235,17 @@ def measured_rows(study: Path) -> Iterator[dict[str, Any]]:
 def _rows(
     causes: Sequence[Cause], variant: str, encoder: str, kind: str, *effect: Any
 ) -> Iterator[dict[str, Any]]:
-    """Yield the effect of a variant for each of its causes that the encoder can have."""
+    """Yield the effect of a variant for each possible cause of the variant."""
     for cause in causes:
         if variant in cause.checks and not cause.excluded(kind, METRIC, encoder):
             yield _row(cause.id, variant, encoder, kind, *effect)
 
 
 def minilm_rows(encoder: str, data: Path) -> list[dict[str, Any]]:
-    """Return the scores of the public encoder by task, a row per variant; empty for missing tasks."""
+    """Return the scores of the public encoder by task, a row per variant.
+
+    Scores of missing tasks are empty.
+    """
     from replicse.data.sets import data_folder
     from replicse.encoder.sentence import SentenceEncoder
     from replicse.evaluation.variants import evaluate
@@ -264,7 +279,10 @@ def _row(
 
 
 def strip_of(workflow: Path) -> list[Mapping[str, Any]]:
-    """Return the records of the strip: all values of the record for two averages, a line for each kind."""
+    """Return the records of the strip.
+
+    The records contain all values of the record for two averages, a line for each kind.
+    """
     papers = load_papers(workflow)
     measurements = load_record_measurements(workflow, papers, STRIPS)
     records: list[Mapping[str, Any]] = []
@@ -282,7 +300,10 @@ def strip_of(workflow: Path) -> list[Mapping[str, Any]]:
 
 
 def strip_line(result: SourceResult) -> tuple[str, str]:
-    """Return the style of a source and setting in the strip, and the name of its line."""
+    """Return the style and the name of a line of the strip.
+
+    A line is for a source and setting.
+    """
     if not result.trained:
         return ("released", "released checkpoint") if result.is_printed else ("other", OTHER_SETTINGS)
     if result.decides:
@@ -294,7 +315,10 @@ def strip_line(result: SourceResult) -> tuple[str, str]:
 
 
 def main() -> None:
-    """Write the measured effects if a study is given, then the page and its pictures."""
+    """Write the page and its pictures.
+
+    If a study is given, the measured effects are written first.
+    """
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--study", type=Path)
     parser.add_argument("--minilm", help="the folder of all-MiniLM-L6-v2")

@@ -1,4 +1,7 @@
-"""Write codemeta.json and .zenodo.json from CITATION.cff: `python workflow/citation.py`."""
+"""Write codemeta.json and .zenodo.json from CITATION.cff.
+
+Run it as `python workflow/citation.py`.
+"""
 
 import json
 from pathlib import Path

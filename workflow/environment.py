@@ -1,4 +1,7 @@
-"""Write environment.yml from the pins in requirements/: `python workflow/environment.py`."""
+"""Write environment.yml from the pins in requirements/.
+
+Run it as `python workflow/environment.py`.
+"""
 
 from pathlib import Path
 
@@ -16,7 +19,10 @@ dependencies:
 
 
 def environment(requirements: Path) -> str:
-    """Return a conda environment with the pins for studies at any scale, from a folder of requirements."""
+    """Return a conda environment with the pins of a requirements folder.
+
+    The environment is for studies at any scale.
+    """
     pins = []
     for name in ("run.txt", "mteb.txt"):
         for line in (requirements / name).read_text(encoding="utf-8").splitlines():

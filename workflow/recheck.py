@@ -1,8 +1,9 @@
-"""Read values of the record again: `python workflow/recheck.py FOLDER [--count 100] [--seed 0]`.
+"""Read values of the record again.
 
-FOLDER contains clones named `owner+name`, or folders named so with the git directory in `repo`. A reading is found if a
-number in its file, at its commit, rounds to its value; a fraction counts as a score x 100. Readings of threads, of
-repositories that are not in FOLDER, and of files without text (a sheet with pictures) are printed as not read.
+Run it as `python workflow/recheck.py FOLDER [--count 100] [--seed 0]`. FOLDER contains clones with the name
+`owner+name`, or folders of this name with the git directory in `repo`. A reading is found if a number in its file, at
+its commit, rounds to its value; a fraction counts as a score x 100. Readings of threads, of repositories that are not
+in FOLDER, and of files without text (a sheet with pictures) are printed as not read.
 """
 
 import argparse
@@ -22,7 +23,10 @@ NUMBER = re.compile(r"-?\d+\.?\d*(?:[eE][-+]?\d+)?")
 
 @cache
 def read_numbers(folder: Path, repository: str, commit: str, path: str) -> frozenset[Decimal] | None:
-    """Return all numbers in a file of a repository at a commit; None if it cannot be read as text."""
+    """Return all numbers in a file of a repository at a commit.
+
+    Returns None if the file cannot be read as text.
+    """
     place = folder / repository.replace("/", "+")
     git = place / "repo" if (place / "repo").exists() else place
     shown = subprocess.run(["git", "-C", str(git), "show", f"{commit}:{path}"], capture_output=True)

@@ -1,4 +1,4 @@
-"""Add the workflow, the documentation and the numbers of committed studies to a wheel."""
+"""Add workflow, documentation and numbers of committed studies to a wheel."""
 
 from pathlib import Path
 from typing import Any
@@ -6,15 +6,21 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 BESIDE = ("Snakefile", "environment.yml", "workflow", "reports/studies")
-DOCS = "docs/*.md"  # what `replicse help` prints
+DOCS = "docs/*.md"  # the pages that `replicse help` prints
 PAGES = (".html", ".pdf", ".tex", ".md")
 
 
 class Beside(BuildHookInterface):
-    """Puts files that are next to the package in a checkout into the package; see `replicse.workspace.packaged`."""
+    """A build hook that puts files next to the package into the package.
+
+    The files are next to the package in a checkout; see `replicse.workspace.packaged`.
+    """
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Name each file and its target; an editable installation uses the files of the checkout."""
+        """Name each file and its target.
+
+        An editable installation uses the files of the checkout.
+        """
         if version == "editable":
             return
         root = Path(self.root)

@@ -23,7 +23,7 @@ def adjust_run(scale: Scale, run: RunSpec, own: RunSpec, location: str) -> RunSp
     for rule in scale.adjust:
         section, _, key = rule.path.partition(".")
         if getattr(run, section) is None:
-            continue  # a run without momentum gets none
+            continue  # e.g. a run without momentum does not get any
         if _sets(own, section, key) and "adjust" not in scale.workspace_keys:
             continue
         part = getattr(run, section) if section in run.model_fields_set else None
@@ -48,7 +48,7 @@ def _sets(run: RunSpec, section: str, key: str) -> bool:
 
 
 def _adjust_value(rule: Adjust, old: Any) -> Any:
-    """Return the value that a rule gives for an old one, or `_UNCHANGED`."""
+    """Return the adjusted value, or `_UNCHANGED` if the rule does not apply."""
     if rule.factor is not None and old is not None:
         return float(format(old * rule.factor, ".12g"))
     if rule.at_most is not None:

@@ -3,7 +3,7 @@
 The hours are operations divided by the speed of a device.
 
 A token takes six operations per parameter of the layers (forward and backward), as is usual for transformers. The
-speed, in operations per second, is a published one of the scale's file, or measured by `replicse benchmark` on this
+speed, in operations per second, is published in the scale's file, or measured by `replicse benchmark` on this
 machine; it depends on the precision of a run.
 """
 
@@ -41,7 +41,7 @@ class TimeEstimate:
 
     Args:
         count: how many runs or encoders.
-        hours: their hours; None if the size of an encoder is not known.
+        hours: the total hours; None if the size of an encoder is not known.
         unknown: how many encoders of unknown size are not counted.
         not_counted: the suites that are not counted.
     """
@@ -185,7 +185,7 @@ def operations_of(run: Run, rows: int | None, sources: Sources) -> float | None:
 def estimates_of(study: Study) -> Mapping[str, Any]:
     """Return the inputs of cost estimates.
 
-    Callers need not load every run.
+    Callers use them instead of loading every run.
 
     Returns:
         `operations`, `precisions`, `gpu_bytes` and `saved_bytes` by run, and the `sizes` of each encoder (layers and
@@ -228,7 +228,7 @@ class Cost:
         self.operations: Mapping[str, float | None] = self.estimates["operations"]
 
     def hours(self, runs: Iterable[str]) -> Interval | None:
-        """Return the estimated hours of runs; None if one cannot be estimated."""
+        """Return the hours of runs; None if a run cannot be estimated."""
         precisions: Mapping[str, Precision] = self.estimates["precisions"]
         hours = []
         for run in runs:

@@ -14,7 +14,7 @@ def list_discarded(study: Study) -> Mapping[str, tuple[str, ...]]:
     Each run is returned with the evaluations that must exist before the removal.
 
     A search is decided by scores on a development set, which evaluations contain. Weights that another run starts from,
-    or reads, are kept. Nothing is removed at a scale that keeps the weights of searches.
+    or reads, are kept. A scale that keeps the weights of searches does not remove weights.
     """
     discarded: Mapping[str, tuple[str, ...]] = study.remember("discarded", _list_discarded)
     return discarded

@@ -46,7 +46,7 @@ class ItemPlan:
         item: the item, without requests for encoders.
         scale: the name of the scale.
         is_comparable: whether the scale is the papers' own.
-        is_embedded: whether the data are the generated ones.
+        is_embedded: whether the data are generated.
         planned: the cells in the order of the study.
         facts: the facts about each cell, by id.
         searched: the hyper-parameters of searches by their path in a run and by encoder.

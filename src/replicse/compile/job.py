@@ -24,14 +24,14 @@ from replicse.registry.encoders import CHECKPOINTS
 JUDGED = ("claims", "adjudication", "audit")
 DRAWINGS = ("svg", "png", "pdf")
 TAIL, LONGEST = 4, 400
-# Stages whose jobs write a folder of their own, which contains nothing else.
+# Stages whose jobs write a separate folder without other files.
 FOLDERS = ("backbone", "store", "train")
 AGAIN = "then give the same command again: finished jobs are kept"
 
 
 @dataclass(frozen=True, eq=False)
 class Job:
-    """One job of the workflow.
+    """A job of the workflow.
 
     Args:
         stage: the stage, for example `train`.
@@ -41,10 +41,10 @@ class Job:
         log: the log file.
         text: the JSON of `payload`, the data for the code of the stage, and of `settings`, the checked data with every
             default.
-        code: the modules that the outputs depend on; a plug-in is one unit.
+        code: the modules that the outputs depend on; a plug-in is a single unit.
         files: plain data that names the files below the data root that it reads.
         reads_sets: whether it reads the evaluation sets of the data root.
-        texts: the files of the workflow that it reads: `papers` for all papers, or the name of one file.
+        texts: the files of the workflow that it reads: `papers` for all papers, or the name of a file.
     """
 
     stage: str

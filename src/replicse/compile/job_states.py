@@ -42,7 +42,7 @@ class JobStates:
     def begun(self) -> dict[Job, dict[str, Any] | None]:
         """Return the jobs that run or failed.
 
-        A running job has a heartbeat, a failed job None.
+        The value is the heartbeat of a running job, and None for a failed job.
         """
         return {job: self.running(job) for job in dict.fromkeys(self._maker.values()) if self.began(job)}
 

@@ -200,7 +200,7 @@ class _JobBuilder:
         return self._make("train", (name,), payload, modules, (run,), needs, files=files, reads_sets=True)
 
     def _evaluations(self, name: str, encoder: Encoder) -> Iterator[Job]:
-        """Yield a job for each group of suites, and one for the trajectory."""
+        """Yield a job for each group of suites, and a job for the trajectory."""
         weights = () if encoder.source.vectors else (f"{self.study.encoder_folder(encoder)}/{ENCODER[0]}",)
         families = self._families(encoder.source.run or "")
         for group, suites in self.study.groups(name).items():

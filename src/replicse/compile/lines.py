@@ -22,14 +22,14 @@ Layers = tuple[EncoderRequest, ...]
 
 @dataclass(frozen=True)
 class Line:
-    """A row under one protocol.
+    """A row under a protocol.
 
     Args:
         item: the item.
         row: the row.
         protocol: the name of the protocol.
         layers: the layers of requests by column: the request of the row, and the changes of protocols.
-        about: the ids of the columns that the protocol changes; all columns if the row has its own cells.
+        about: the ids of the columns that the protocol changes; all columns if the row has separate cells.
         file: the file of the protocols of a variant.
         quoted: whether it is printed and not run.
     """
@@ -78,7 +78,7 @@ class Line:
         return location
 
     def _is_special(self, column: AnyColumn) -> bool:
-        """Return whether a column or cell has a request besides the row's."""
+        """Return whether a column or cell adds a request to the row's request."""
         return column.id in self.row.cells or bool(column.encoder.model_fields_set)
 
 

@@ -24,7 +24,7 @@ Kind = Literal["artefact", "part", "encoder", "file", "suite"]
 
 @dataclass(frozen=True)
 class Need:
-    """Something that a study needs from outside.
+    """External data that a study needs.
 
     Args:
         kind: the kind.

@@ -108,7 +108,7 @@ class Paths:
     def run(self, run_id: str, *parts: str) -> str:
         """Return the folder of a run or checkpoint, or a file in the folder.
 
-        The checkpoint is the best or the last one.
+        The checkpoint is the best or the last checkpoint.
         """
         return "/".join([self.results, "runs", run_id, *parts])
 
@@ -151,7 +151,7 @@ class Paths:
         return f"{self.reports}/report.{kind}"
 
     def paper(self, key: str) -> str:
-        """Return the HTML page of one paper of the report."""
+        """Return the HTML page of a paper in the report."""
         return f"{self.reports}/{key}.html"
 
     @property

@@ -13,7 +13,7 @@ from replicse.files import atomic_write
 
 
 def read_only(mapping: dict[Any, Any]) -> Mapping[Any, Any]:
-    """Return a mapping that refuses changes."""
+    """Return a read-only view of a dict."""
     return MappingProxyType(mapping)
 
 

@@ -50,7 +50,7 @@ class Written(NamedTuple):
 
 
 class Recipes:
-    """The recipes of papers at a scale; each is merged once."""
+    """The recipes of papers at a scale; each recipe is merged once."""
 
     def __init__(self, papers: Mapping[str, Paper], scale: Scale, record: Record) -> None:
         self.papers, self.scale = papers, scale
@@ -99,7 +99,7 @@ class Recipes:
 
     @cached_property
     def _published(self) -> list[tuple[RunSpec, dict[str, Spread]]]:
-        # A paper's own spread replaces the one of the record.
+        # A spread in the paper replaces the spread in the record.
         return [*self._recorded_spreads(), *self._printed_spreads()] if self.scale.comparable else []
 
     def _recorded_spreads(self) -> Iterator[tuple[RunSpec, dict[str, Spread]]]:
@@ -151,7 +151,7 @@ def merge_recipe(papers: Mapping[str, Paper], paper: str, name: str, location: s
 
     Args:
         papers: the papers by key.
-        paper: the key of the paper whose recipe it is, unless the name contains one.
+        paper: the key of the paper with the recipe, unless the name contains a paper.
         name: `recipe` or `other-paper/recipe`.
         location: the place that errors name.
 
@@ -162,7 +162,7 @@ def merge_recipe(papers: Mapping[str, Paper], paper: str, name: str, location: s
 
 
 def _merge_runs(layers: Iterable[RunSpec]) -> RunSpec:
-    """Merge layers of a run, each over the one before."""
+    """Merge layers of a run, each over the previous layer."""
     return reduce(merge_layers, layers, RunSpec())
 
 

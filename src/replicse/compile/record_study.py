@@ -33,7 +33,7 @@ class SourceCell:
         source: the source.
         source_name: the name of the source.
         setting_name: the name of the setting.
-        readings: the readings, counted ones first.
+        readings: the readings, counted readings first.
         trained: whether the values depend on a training seed, stated or not.
     """
 
@@ -73,7 +73,7 @@ class SourceCell:
 class RecordStudy:
     """The study of the record, and the source cells by cell name.
 
-    The first source cell of a name is the one in use.
+    The first source cell of a name is used.
     """
 
     study: Study
@@ -85,7 +85,7 @@ def record_study(
 ) -> RecordStudy:
     """Create the study of the items whose cells others measured.
 
-    A cell has the readings of one source: the one with most seeds in the printed setting. If the paper trains the
+    A cell has the readings of one source: the source with most seeds in the printed setting. If the paper trains the
     encoder, readings of a checkpoint that the authors released are separate cells. Cells with the same encoder and
     metric share their readings, also between tables.
 

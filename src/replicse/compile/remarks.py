@@ -76,9 +76,9 @@ def adjusted_text(study: Study, items: Iterable[Item]) -> str:
 
 
 def shortened_runs(study: Study) -> Iterator[str]:
-    """Yield the workspace runs whose epochs end before their steps.
+    """Yield a sentence for each run whose epochs end before its steps.
 
-    The number of steps in an epoch follows from the rows of the corpus.
+    The runs are from papers of the workspace. The number of steps in an epoch follows from the rows of the corpus.
     """
     seen = set()
     for written, location in _list_written_runs(study, _own_items(study)):

@@ -84,7 +84,7 @@ class JobResources:
     def is_long(self, group: str) -> bool:
         """Return whether an evaluation has a separate allocation.
 
-        It has if a suite may take hours.
+        Groups with a suite that may take hours have a separate allocation.
         """
         return self.needs.full_suites and is_long(group)
 
@@ -165,12 +165,12 @@ def store_minutes(rows: int | None, needs: ScaleNeeds, attempt: int = 1) -> int:
 def training_memory_mb(size: tuple[int, int] | None, needs: ScaleNeeds, attempt: int = 1) -> int:
     """Return the memory that a training requests, in MB.
 
-    Without a GPU it is the value of the scale.
+    Without a GPU, the value of the scale is used.
 
     Args:
         size: layers and width of the encoder, None if they are not known.
         needs: the needs of jobs in the scale: `train_memory_mb` is the maximum of a first attempt.
-        attempt: 1, and one more at each retry.
+        attempt: the number of the attempt, from 1.
     """
     if needs.gpu != "required" or size is None:
         return needs.train_memory_mb * attempt

@@ -40,7 +40,7 @@ def list_search_values(scale: Scale, request: EncoderRequest, location: str) -> 
         A dict for each job; a single empty dict if the request is not a search.
 
     Raises:
-        BadInput: if the request is a grid and a draw, or the scale leaves no value of a grid.
+        BadInput: if the request is a grid and a draw, or the scale removes all values of a grid.
     """
     grid, draw = request.grid or {}, request.draw
     if grid and draw:
@@ -90,7 +90,7 @@ def get_setting(run: Run | None, path: str) -> Any:
 
 
 def search_change(values: Mapping[str, Any], location: str) -> EncoderRequest:
-    """Return the change that a job of a search makes in a request.
+    """Return the change of a request by a job of a search.
 
     Args:
         values: values by `section.key` of the run, as in {"optimisation.batch_size": 64}, or by `terms.TERM.key`.

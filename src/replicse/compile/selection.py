@@ -106,7 +106,7 @@ def largest_search(item: Item, scale: Scale) -> int:
 
     Returns 1 without searches.
     """
-    # A search in another column raises when it is compiled.
+    # A search in another column raises an error when it is compiled.
     columns = [column for column in item.columns if column.over and column.over.jobs]
     limited = limit_searches(scale, is_own(item.file))
     largest = 1

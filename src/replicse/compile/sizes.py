@@ -55,7 +55,7 @@ def saved_bytes(run: Run, sources: Sources) -> float | None:
 
     Returns None if the size of the encoder is not known.
 
-    Without selection `best` and `last` are one file. Each step of a trajectory is a file.
+    Without selection `best` and `last` are the same file. Each step of a trajectory is a file.
     """
     size = sizes_of(run.init, sources)
     if size is None:

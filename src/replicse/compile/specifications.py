@@ -87,7 +87,7 @@ class Specifications:
 
         Returns an empty set if the result is right.
 
-        A job whose copy does not exist has not finished; all of it counts as changed.
+        A job whose copy does not exist has not finished; all `PARTS` count as changed.
         """
         return find_changes(read_copy(job.copy), json.loads(self.text(job)))
 

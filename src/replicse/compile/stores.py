@@ -12,7 +12,7 @@ from replicse.registry.runs import Run
 
 
 class Stores:
-    """Adds the stores of runs to a study; equal stores are shared."""
+    """A builder of the stores of runs in a study; equal stores are shared."""
 
     def __init__(self, study: Study) -> None:
         self.study = study

@@ -39,7 +39,7 @@ class Cell:
         column: the column.
         metric_path: the path of the metric in evaluations; empty for derived and quoted cells.
         jobs: the encoders of each seed; several in a search.
-        seeds: the seeds; (None,) if the encoder does not depend on one.
+        seeds: the seeds; (None,) if the encoder does not depend on a seed.
         reported: the reported number.
         subtracted: the reported number that a difference subtracts.
         protocol: the protocol.
@@ -112,7 +112,7 @@ class Study:
         runs: the runs by id.
         encoders: the encoders by id.
         suites: the suites, and `trajectory`, that are evaluated of each encoder.
-        read: the paths below a suite that cells need, by encoder and suite, if the suite can compute only those.
+        read: the paths below a suite that cells need, by encoder and suite, if the suite can compute only these paths.
         backbones: the sources of released encoders and of folders, by id.
         tokenizers: the recipes of tokenizers by id.
         stores: the specifications of stores by id.

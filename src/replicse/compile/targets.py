@@ -16,9 +16,10 @@ from replicse.world.files import FILES
 class Inputs:
     """The files that each job reads, apart from the specification.
 
-    Every job comes after the data job, but new data make a job run again only if the specification changes. So the
-    record of the data is an ancient input. Snakemake follows no ancient input from a job that runs to its readers, and
-    then takes no other reason of theirs into account; so it is an ordinary input of jobs that must run again.
+    Every job runs after the data job, but new data cause a job to run again only if the specification changes. So the
+    record of the data is an ancient input. If the data job runs, Snakemake does not consider ancient inputs as a reason
+    to run the readers, and then ignores any other reason to run them. So the record is an ordinary input of jobs that
+    must run again.
 
     Args:
         specifications: the specifications of the jobs, which the main process has written.
@@ -30,7 +31,7 @@ class Inputs:
         self.data = specifications.study.paths.data
 
     def of(self, stage: str) -> Callable[[Sequence[str]], list[str]]:
-        """Return the function of wildcards that lists what a job of a stage reads.
+        """Return the function of wildcards that lists the inputs of a stage's job.
 
         The first wildcard is the scale, the others are the parts of the job's id.
         """
@@ -45,7 +46,7 @@ class Inputs:
     def _data_of(self, job: Job) -> list[str]:
         if job in self.specifications.outdated:
             return [self.data]
-        # Snakemake runs the readers of a lost file again, even of an ancient one.
+        # Snakemake runs the readers of a missing file again, even if it is an ancient input.
         is_lost = job in self.specifications.finished and not Path(self.data).exists()
         return [] if is_lost else [self.ancient(self.data)]
 

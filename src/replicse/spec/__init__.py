@@ -1,1 +1,1 @@
-"""Papers, tables, recipes, protocols, claims and scales as data; names of cells."""
+"""Papers, tables, recipes, claims and scales as data; names of cells."""

@@ -15,7 +15,7 @@ from replicse.spec.scales import Scale
 def with_additions(
     scale: Scale, papers: Mapping[str, Paper], config: Config, file: str, scales: Collection[str]
 ) -> Scale:
-    """Return a scale with the corpora and evaluation sets of papers and of a config.
+    """Return a scale with the corpora and sets of papers and a config.
 
     A corpus of the scale replaces a paper's corpus of the same name. A corpus that several papers define is named
     `paper/name`.
@@ -28,7 +28,7 @@ def with_additions(
         scales: the names of all scales, for which a corpus may state rows.
 
     Raises:
-        BadInput: if a corpus of the config has the name of a corpus of the scale, or two sets have one name.
+        BadInput: if a corpus of the config has the name of a corpus of the scale, or two sets have the same name.
     """
     for name in (config.corpora or {}).keys() & scale.corpora.keys():
         raise BadInput(f'{file}: corpora: "{name}" is a corpus of {scale.file}; rename yours')
@@ -48,13 +48,13 @@ def with_additions(
 def _join_entries(
     kind: str, papers: Mapping[str, Paper], config: Config, file: str
 ) -> dict[str, tuple[Any, str]]:
-    """Return the corpora or sets of papers and of a config by name, each with the file."""
+    """Return corpora or sets of papers and config by name, with their files."""
     homes = {f"{paper.folder / kind}.yaml": getattr(paper, kind) for paper in papers.values()}
     shared = shared_corpora(papers) if kind == "corpora" else set()
     joined: dict[str, tuple[Any, str]] = {}
     for home, entries in {**homes, file: getattr(config, kind) or {}}.items():
         for name, entry in entries.items():
-            # Two papers may define corpora of one name; their recipes mean their own.
+            # Two papers may define corpora of the same name; each paper's recipes mean its own corpus.
             key = f"{Path(home).parent.name}/{name}" if name in shared and home != file else name
             if key in joined:
                 raise BadInput(f'{home}: {kind}: "{name}" is in {joined[key][1]} too; rename one')

@@ -1,4 +1,7 @@
-"""Causes as data: why a number may not reproduce, with the threads that report each, and measured effects."""
+"""Causes as data: why a number may not reproduce.
+
+A cause has the threads that report it, and measured effects.
+"""
 
 from pathlib import Path
 from typing import Annotated, Literal, Self
@@ -22,7 +25,10 @@ def address(thread: str) -> str:
 
 
 class Observation(Checked):
-    """A report of a thread, x 100: numbers with the reported one, or only the difference to it."""
+    """A report of a thread, with numbers multiplied by 100.
+
+    The numbers are given with the reported number, or as the difference to the reported number.
+    """
 
     thread: Thread
     model: Text
@@ -44,7 +50,10 @@ class Observation(Checked):
 
 
 class Measured(Checked):
-    """The effect of a variant with the cause, in points: exact for one encoder, else a mean over seeds."""
+    """The effect of a variant with the cause, in points.
+
+    The effect is exact for a single encoder, else a mean over seeds.
+    """
 
     cause: Id
     variant: Id
@@ -58,18 +67,21 @@ class Measured(Checked):
 
     @property
     def text(self) -> str:
-        """Return the effect and, if known, the interval, as `-1.20 [-1.50, -0.90]`."""
+        """Return the effect and, if known, the interval.
+
+        The format is `-1.20 [-1.50, -0.90]`.
+        """
         interval = "" if self.low is None or self.high is None else f" [{self.low:+.2f}, {self.high:+.2f}]"
         return f"{self.effect:+.2f}{interval}"
 
 
 class Cause(Checked):
-    """A cause: description, symptoms, fix and test, and the threads that report it.
+    """A cause: description, symptoms, fix, test, and threads that report it.
 
-    `kinds`, `metrics` (suites) and `models` (parts of a model's name) are the encoders that can have it; `facts` are
-    the facts of a user that concern it. `threads` maps each thread to who confirmed the cause there; numbers of threads
-    in which it was only suspected are not effects of it. `checks` are variants of an evaluation, `protocols` variants
-    of a training that have the cause.
+    `kinds`, `metrics` (suites) and `models` (parts of a model's name) are the encoders that can have the cause; `facts`
+    are the facts of a user that concern it. `threads` maps each thread to who confirmed the cause there; numbers of
+    threads in which the cause was only suspected are not effects of it. `checks` are variants of an evaluation,
+    `protocols` variants of a training that have the cause.
     """
 
     id: Id
@@ -98,7 +110,7 @@ class Cause(Checked):
 
     @property
     def deltas(self) -> tuple[tuple[str, float], ...]:
-        """Return the thread and the difference in points of each number of confirmed reports."""
+        """Return each number of confirmed reports: thread, difference in points."""
         deltas = []
         for report in self.confirmed:
             deltas += [(report.thread, delta) for delta in report.deltas]
@@ -110,7 +122,10 @@ class Cause(Checked):
         return [report for report in self.reports if self.threads[report.thread] != "suspected"]
 
     def excluded(self, kind: str | None, metric_path: str, model: str) -> str:
-        """Return why an encoder cannot have the cause; empty if it can or if it is not known."""
+        """Return why an encoder cannot have the cause.
+
+        Returns an empty string if the encoder can have the cause, or if it is not known.
+        """
         if kind and kind not in self.kinds:
             return f"the encoder is {kind}"
         suite = metric_path.partition("/")[0]
@@ -122,7 +137,10 @@ class Cause(Checked):
 
 
 class CausesPage(Checked):
-    """The page of causes: title, papers with the page, paragraphs, and the text above the measured effects."""
+    """The page of causes.
+
+    It has a title, papers with the page, paragraphs, and the text above the measured effects.
+    """
 
     title: Text
     papers: tuple[Id, ...]

@@ -8,9 +8,10 @@ TEXT_ITEM = "text"  # the pseudo-item of numbers in the running text
 
 @dataclass(frozen=True)
 class CellId:
-    """A cell of a table or figure under a protocol, or a number of the running text.
+    """A cell of a table or figure, or a number of the running text.
 
-    `item` is `paper/item`. In the string the protocol follows an `@`; `as-described` is omitted.
+    A cell is under a protocol. `item` is `paper/item`. In the string the protocol follows an `@`; `as-described` is
+    omitted.
     """
 
     item: str

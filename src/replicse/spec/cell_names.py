@@ -1,4 +1,7 @@
-"""The names of cells: `paper/item/row/column/metric`, without the metric if a column has only one."""
+"""The names of cells: `paper/item/row/column/metric`.
+
+The metric is omitted if a column has only one metric.
+"""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -13,13 +16,18 @@ ROWS = "/*/"
 
 
 def is_measured(column: AnyColumn) -> bool:
-    """Return whether a column has numbers per seed; a selected hyper-parameter and a text do not."""
+    """Return whether a column has numbers per seed.
+
+    A selected hyper-parameter and a text do not have numbers per seed.
+    """
     jobs = column.over.jobs if column.over else None
     return column.kind != "text" and not (jobs and jobs.statistic == "argmax")
 
 
 class CellNames:
-    """The cells of all papers by name: of tables, figures and the running text.
+    """The cells of all papers by name.
+
+    The cells are in tables, figures and the running text.
 
     Args:
         papers: the papers by key.
@@ -74,7 +82,7 @@ class CellNames:
             location: the place that errors name.
 
         Raises:
-            BadInput: if no cell has the name; names the most similar one.
+            BadInput: if no cell has the name; names the most similar cell.
         """
         first = name.partition("/")[0]
         own = home in self.papers and first in self.papers[home].items
@@ -97,14 +105,17 @@ class CellNames:
         return reported is not None and reported.number is not None
 
     def _nearest(self, name: str) -> str:
-        """Return the suggestion for an unknown name: a cell of the item, or else an item."""
+        """Suggest a cell of the item, or else an item, for an unknown name."""
         item = "/".join(name.split("/")[:2])
         cells = [cell for cell in self._cells if cell.startswith(f"{item}/")]
         return nearest(name, cells) if cells else nearest(item, {cell.item for cell in self._names})
 
 
 def words(papers: Mapping[str, Paper], cell: CellId, home: str = "") -> str:
-    """Describe a cell for readers: paper unless it is `home`, place, row and column."""
+    """Describe a cell for readers by place, row and column.
+
+    The paper is named unless it is `home`.
+    """
     item, printed = papers[cell.paper].items.get(cell.item_name), printed_in(papers, cell)
     parts = [] if cell.paper == home else [papers[cell.paper].about.cited]
     place = item.place_of(cell) if item else None

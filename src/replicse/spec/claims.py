@@ -1,4 +1,7 @@
-"""Claims: sentences of a paper as relations between cells, and the slack of a relation for given numbers."""
+"""Claims: sentences of a paper as relations between cells.
+
+The slack of a relation is computed from numbers.
+"""
 
 import itertools
 import math
@@ -42,8 +45,8 @@ class Relation(Checked):
 
     `>` needs a difference of more than `margin`, `within` a difference of at most `margin` in either direction. A side
     is an expression, or several, and the relation must hold for each. `up to` means "by up to 14%": no number on the
-    left exceeds the number on the right, and the largest reaches it, both within the rounding of the reported number,
-    which is the margin.
+    left exceeds the number on the right, and the largest number reaches it, both within the rounding of the reported
+    number, which is the margin.
     """
 
     left: Side
@@ -68,13 +71,16 @@ class Relation(Checked):
         return tuple(name for side in (*self.left, *self.right) for name in side.names)
 
     def replace_expressions(self, change: Callable[[Expression], Iterable[Expression]]) -> "Relation":
-        """Return the relation with each expression replaced by the expressions that `change` returns."""
+        """Replace each expression by the expressions that `change` returns."""
         left = tuple(itertools.chain.from_iterable(map(change, self.left)))
         right = tuple(itertools.chain.from_iterable(map(change, self.right)))
         return self.model_copy(update={"left": left, "right": right})
 
     def each(self) -> Iterator["Relation"]:
-        """Yield the relation for each word of `over`, which replaces `{}`; `up to` is one relation with all words."""
+        """Yield the relation for each word of `over`, which replaces `{}`.
+
+        `up to` is a single relation with all words.
+        """
         words = self.over or ("",)
         groups = [words] if self.op == "up to" else [(word,) for word in words]
         for some in groups:
@@ -94,7 +100,10 @@ class Relation(Checked):
             yield self.model_copy(update={"left": (left,), "right": (right,)})
 
     def numbers(self, values: Mapping[str, float]) -> tuple[float, float]:
-        """Compute both sides from values by cell, on the left the extreme of several; NaN after a division by zero."""
+        """Compute both sides from values by cell.
+
+        The left side is the extreme of several expressions. Both sides are NaN after a division by zero.
+        """
         try:
             lefts, right = [side(values) for side in self.left], self.right[0](values)
         except ZeroDivisionError:
@@ -102,7 +111,10 @@ class Relation(Checked):
         return (max if right >= 0 else min)(lefts), right
 
     def slack(self, left: float, right: float) -> float:
-        """Return by how much the relation holds, negative if it fails, rounded to remove binary noise."""
+        """Return by how much the relation holds, negative if it fails.
+
+        The result is rounded to remove binary noise.
+        """
         gap = {">": left - right, "<": right - left}.get(self.op[0], -abs(left - right))
         return round(gap - self.margin if self.op[0] in STRICT else gap + self.margin, 10)
 
@@ -122,10 +134,10 @@ class Claim(Checked):
     """A sentence of a paper with relations, all of which must hold.
 
     An ambiguous sentence ("%" means percent or points) has `readings`, each with relations in addition to the common
-    ones; it counts as supported if it is true under one reading. `untested` is the part of the sentence that no cell
-    measures, so the sentence is never fully supported; `against` is another contradiction in the paper, such as another
-    sentence or a missing number. `contradicts` names claims of other papers, as `paper/id`, that state the opposite;
-    one of the two names the other.
+    relations; the sentence counts as supported if it is true under one reading. `untested` is the part of the sentence
+    that no cell measures, so the sentence is never fully supported; `against` is another contradiction in the paper,
+    such as another sentence or a missing number. `contradicts` names claims of other papers, as `paper/id`, that state
+    the opposite; it is enough if one of the two claims names the other.
     """
 
     id: Id
@@ -170,7 +182,10 @@ class Claim(Checked):
         return tuple(dict.fromkeys(itertools.chain.from_iterable(each.cells for each in relations)))
 
     def parts(self) -> dict[str, tuple[Relation, ...]]:
-        """Return the relations between single expressions by reading; the reading is "" if there is only one."""
+        """Return the relations between single expressions by reading.
+
+        The name of the reading is "" if there is only one.
+        """
         parts = {}
         for name, reading in (self.readings or {"": ()}).items():
             relations = (*self.relations, *reading)
@@ -178,7 +193,7 @@ class Claim(Checked):
         return parts
 
     def replace_relations(self, change: Callable[[Relation], Iterable[Relation]]) -> "Claim":
-        """Return the claim with each relation replaced by the relations that `change` returns."""
+        """Replace each relation by the relations that `change` returns."""
 
         def new(relations: Iterable[Relation]) -> tuple[Relation, ...]:
             return tuple(itertools.chain.from_iterable(map(change, relations)))
@@ -188,7 +203,10 @@ class Claim(Checked):
 
 
 def load_claims(file: Path) -> tuple[Claim, ...]:
-    """Load the claims of `papers/<paper>/claims.yaml` with names as written; empty if the file does not exist."""
+    """Load the claims of `papers/<paper>/claims.yaml`.
+
+    The names are as written. Returns an empty tuple if the file does not exist.
+    """
     claims = tuple(claim.replace_relations(Relation.each) for claim in checked_entries(file, Claim))
     for claim in claims:
         claim._file = file
@@ -196,10 +214,12 @@ def load_claims(file: Path) -> tuple[Claim, ...]:
 
 
 def contradictions(claims: Iterable[Claim]) -> dict[str, tuple[str, ...]]:
-    """Return the claims that each claim contradicts, by name, in both directions.
+    """Return the claims that each claim contradicts, in both directions.
+
+    The keys and values are names of claims.
 
     Raises:
-        BadInput: if a claim names one that does not exist or is of the same paper.
+        BadInput: if a claim names a claim that does not exist or is of the same paper.
     """
     by_name = {claim.name: claim for claim in claims}
     found: dict[str, dict[str, None]] = {}

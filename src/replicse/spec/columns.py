@@ -20,7 +20,7 @@ MetricPath = Annotated[str, Field(strict=True)]
 
 
 class Reducer(Checked):
-    """How values over jobs or seeds are aggregated.
+    """The aggregation of values over jobs or seeds.
 
     `argmax` shows the value at a path of the run of the best job (`shows`) instead of the score. `best_by` shows the
     score of the job that is best in another column (`by`): the test score of the job with the best development score.
@@ -52,7 +52,7 @@ class Reducer(Checked):
 
 
 def _reducer(value: object) -> object:
-    """Expand the short forms `max`, `{percentile: 75}`, `{argmax: PATH}` and `{best_by: COLUMN}`."""
+    """Expand `max`, `{percentile: 75}`, `{argmax: PATH}`, `{best_by: COLUMN}`."""
     if isinstance(value, str):
         return {"statistic": value}
     if isinstance(value, Mapping) and len(value) == 1:
@@ -69,7 +69,10 @@ SHORT = BeforeValidator(_reducer, json_schema_input_type=Text | dict[Text, Any])
 
 
 class Over(Checked):
-    """The statistic over the jobs of a search, then over seeds; a search needs `jobs`."""
+    """The statistic over the jobs of a search, then over seeds.
+
+    A search needs `jobs`.
+    """
 
     jobs: Annotated[Reducer, SHORT] | None = None
     seeds: Annotated[Reducer, SHORT] = Reducer()
@@ -83,7 +86,10 @@ class Over(Checked):
 
 
 class Subtrahend(Checked):
-    """A reported number of another item; the row is the row of the cell unless another one is given."""
+    """A reported number of another item.
+
+    The default row is the row of the cell.
+    """
 
     item: Text
     column: Text
@@ -110,7 +116,10 @@ def _kind_may_be_left_out(schema: dict[str, Any]) -> None:
 
 
 class Score(_Column):
-    """A number of an evaluation; rows may give the path if the column does not."""
+    """A number of an evaluation.
+
+    Rows may specify the path if the column does not.
+    """
 
     model_config = ConfigDict(json_schema_extra=_kind_may_be_left_out)
 
@@ -160,7 +169,10 @@ class Derived(_Column):
 
     @cached_property
     def reads(self) -> dict[str, tuple[str, str]]:
-        """Return the row and column of each name in the formula; the row is empty for the row of the cell."""
+        """Return the row and column of each name in the formula.
+
+        The row is empty if it is the row of the cell.
+        """
         parts = {name: name.rpartition("/") for name in self.parsed.names}
         return {name: (row, column) for name, (row, _, column) in parts.items()}
 
@@ -177,7 +189,10 @@ AnyColumn = Score | Difference | TextColumn | Derived
 
 
 def selection_column(column: AnyColumn) -> str | None:
-    """Return the id of the column by which a job of a search is selected; None without `best_by`."""
+    """Return the id of the column by which a job of a search is selected.
+
+    Returns None without `best_by`.
+    """
     return column.over.jobs.by if column.over and column.over.jobs else None
 
 

@@ -1,4 +1,4 @@
-"""The config of a study: what to reproduce, merged from one or more files."""
+"""The config of a study, merged from one or more files."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -22,7 +22,7 @@ Names = Literal["all"] | tuple[Text, ...]
 
 
 def _seed(value: object) -> object:
-    """Parse a seed; Snakemake passes the numbers of `--config seeds=[0,1]` as strings."""
+    """Parse a seed, a string if it is from Snakemake's `--config seeds=[0,1]`."""
     return int(value) if isinstance(value, str) and value.isdecimal() else value
 
 
@@ -31,7 +31,10 @@ Seed = Annotated[Whole, BeforeValidator(_seed), Field(ge=0, lt=2**64)]
 
 
 def by_paper(items: Iterable[str]) -> dict[str, str | list[str]]:
-    """Return the `papers` of a config for items `paper/item` or `paper_item`, and for complete papers."""
+    """Return the `papers` of a config for items and complete papers.
+
+    An item is `paper/item` or `paper_item`.
+    """
     papers: dict[str, str | list[str]] = {}
     for item in items:
         paper, mark, name = item.partition("/" if "/" in item else "_")
@@ -43,7 +46,7 @@ def by_paper(items: Iterable[str]) -> dict[str, str | list[str]]:
 
 
 def _papers(value: Any) -> Any:
-    """Expand a list of papers, or the key of one, to all items of these papers."""
+    """Expand the key of a paper, or a list of keys, to all of their items."""
     names = [value] if isinstance(value, str) and value != "all" else value
     short = isinstance(names, list | tuple) and all(isinstance(name, str) for name in names)
     return by_paper(names) if short else value
@@ -56,20 +59,29 @@ Papers = Annotated[
 
 
 class DataChoice(Checked):
-    """The source of data; by default the scale's source, and REPLICSE_DATA as local root."""
+    """The source of data.
+
+    The default is the source of the scale, with REPLICSE_DATA as local root.
+    """
 
     source: Literal["embedded", "local", "hub"] | None = None
     root: Text | None = None
 
 
 class Plugins(Checked):
-    """Files or folders of the workspace that register entries (`replicse.registry.plugins`)."""
+    """Files or folders of the workspace that register entries.
+
+    `replicse.registry.plugins` loads them.
+    """
 
     plugins: tuple[Text, ...] = ()
 
 
 class OwnRow(Checked):
-    """A user's row: an encoder, by folder (absolute or relative to the workspace) or hub id, and the pooling."""
+    """A user's row: an encoder and the pooling.
+
+    The encoder is a hub id, or a folder that is absolute or relative to the workspace.
+    """
 
     folder: Text | None = None
     hub: Text | None = None
@@ -80,12 +92,13 @@ class OwnRow(Checked):
 
 
 class Config(Plugins):
-    """What to reproduce.
+    """The config of a study.
 
-    `adjudicate` names items whose protocols are all run. `rows` selects rows of an item, or adds the user's rows: then
-    only these are run, next to the reported numbers. `crossed` names rows of items that are also run with every seed on
-    the backbone of every seed. `precision` replaces the scale's precision of training. `corpora` and `sets` are added
-    to those of papers. `folders` maps encoders of the hub to folders, absolute or relative to the workspace.
+    `adjudicate` names items of which all protocols are run. `rows` selects rows of an item, or adds the user's rows:
+    then only the user's rows are run, next to the reported numbers. `crossed` names rows of items that are also run
+    with every seed on the backbone of every seed. `precision` replaces the scale's precision of training. `corpora` and
+    `sets` are added to the corpora and sets of papers. `folders` maps encoders of the hub to folders,
+    absolute or relative to the workspace.
     """
 
     scale: Id
@@ -101,7 +114,10 @@ class Config(Plugins):
     folders: dict[Text, Text] | None = None
 
     def whole(self) -> dict[str, Any]:
-        """Return plain data with every key, so that it replaces all of config.yaml when merged over it."""
+        """Return plain data with every key.
+
+        The data replace all of config.yaml when merged over it.
+        """
         return self.model_dump(mode="json", by_alias=True)
 
     def adjudicates(self, item: str) -> bool:
@@ -207,9 +223,10 @@ def _plugins(values: object, file: str) -> tuple[str, ...]:
 
 
 def use_all_plugins(plugins: Iterable[str] = (), workflow: Path | None = None) -> None:
-    """Load all plug-ins: of installed packages, of config.yaml in this folder, and `plugins`.
+    """Load all plug-ins, and the methods of papers.
 
-    Also loads the methods of papers, of the workflow and of the workspace.
+    Plug-ins are from installed packages, from config.yaml in this folder, and from `plugins`. Papers are from the
+    workflow and from the workspace.
     """
     workspace = _plugins(read_config([SHIPPED]), str(SHIPPED)) if SHIPPED.is_file() else ()
     use_plugins([*installed_plugins(), *workspace, *plugins], workflow)

@@ -1,4 +1,7 @@
-"""Corresponding cells of two papers, from the tables that report differences."""
+"""Corresponding cells of two papers.
+
+They are found in the tables that report differences.
+"""
 
 from collections.abc import Iterator, Mapping
 
@@ -9,7 +12,10 @@ from replicse.spec.tables import Item, Row
 
 
 def counterparts(papers: Mapping[str, Paper]) -> dict[CellId, CellId]:
-    """Return the cell of the other paper for each cell that a paper compares with it, by cell."""
+    """Return the corresponding cell of the other paper, by cell.
+
+    Contains each cell that a paper compares with another paper.
+    """
     return {cell: other for _, cell, other in differences(papers)}
 
 

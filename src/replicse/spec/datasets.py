@@ -1,4 +1,7 @@
-"""The meaning of numbers in tables: dataset sizes, parts of averages, bases of percentages, equal metric paths."""
+"""The meaning of numbers in tables.
+
+Contains dataset sizes, parts of averages, bases of percentages, and equal metric paths.
+"""
 
 from fnmatch import fnmatchcase
 from functools import cache, cached_property
@@ -43,12 +46,15 @@ PathPattern = Annotated[Text, AfterValidator(_pattern)]
 
 
 def _several(value: object) -> object:
-    """Return a list of patterns for one pattern."""
+    """Return a list of patterns if the value is a single pattern."""
     return [value] if isinstance(value, str) else value
 
 
 class TaskAverage(Checked):
-    """The parts of an average, as one or more patterns of metric paths, and their number."""
+    """The parts of an average, and their number.
+
+    The parts are one or more patterns of metric paths.
+    """
 
     patterns: Annotated[
         tuple[PathPattern, ...],
@@ -95,13 +101,19 @@ class Datasets(Checked):
     percentages: dict[PathPattern, Annotated[tuple[ShareOf, ...], Field(min_length=1)]]
 
     def parts(self, path: str) -> dict[str, int]:
-        """Return the sizes of a dataset by file; the file is "" if the dataset has one file."""
+        """Return the sizes of a dataset by file.
+
+        The name of the file is "" if the dataset has only one file.
+        """
         size = self.sizes.get(path, {})
         return {"": size} if isinstance(size, int) else size
 
     @cached_property
     def sentences(self) -> dict[str, int]:
-        """Return how many sentences a group of suites encodes, if the suites define it."""
+        """Return the number of sentences that each group of suites encodes.
+
+        The number is 0 if the suites do not define it.
+        """
 
         counts = {}
         for name, suites in groups().items():
@@ -116,11 +128,17 @@ class Datasets(Checked):
         return sum(sum(self.parts(path).values()) for path in paths)
 
     def readings(self, path: str) -> tuple[ShareOf, ...]:
-        """Return the possible bases of a percentage at a path; empty if it is not a percentage."""
+        """Return the possible bases of a percentage at a path.
+
+        Returns an empty tuple if the path is not a percentage.
+        """
         return next((entry for name, entry in self.percentages.items() if fnmatchcase(path, name)), ())
 
     def related(self, path: str) -> set[str]:
-        """Return the paths of the same number, of averages that contain it, and of their other parts."""
+        """Return the paths that are related to a path.
+
+        The related paths have the same number, are averages that contain it, or are the other parts of the averages.
+        """
         groups = [{average, *wanted.paths} for average, wanted in self.averages.items()]
         linked = {path}.union(*(group for group in groups if path in group))
         return {self.one_name(name) for name in linked}

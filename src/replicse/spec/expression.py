@@ -1,4 +1,7 @@
-"""Expressions over numbers: derived columns, numbers of the running text, and the sides of claims."""
+"""Expressions over numbers.
+
+They compute derived columns, numbers of the running text, and the sides of claims.
+"""
 
 import ast
 import itertools
@@ -46,7 +49,7 @@ def _dominance(alignments: Sequence[float], uniformities: Sequence[float], score
 
 
 def _dominates(one: Sequence[float], other: Sequence[float]) -> bool:
-    """Return whether a row is at least as good in alignment and uniformity, and better in one; lower is better."""
+    """Return whether a row dominates another row; lower numbers are better."""
     return one[:2] != other[:2] and one[0] <= other[0] and one[1] <= other[1]
 
 
@@ -59,7 +62,7 @@ def _head(column: Sequence[str]) -> str:
 
 
 def _wins_words(one: Sequence[str], other: Sequence[str]) -> str:
-    """Describe `wins`: it counts rows for two columns, or columns for two rows."""
+    """Describe `wins`: it counts rows for two columns, columns for two rows."""
     if _head(one) != _head(other):
         return f"% of rows of {_item(one)} where {_head(one)} is above {_head(other)}"
     first, second = (column[0].split("/")[2] for column in (one, other))
@@ -78,7 +81,9 @@ ROWS: dict[str, tuple[Callable[..., float], Callable[..., str]]] = {
 
 
 class Expression:
-    """Arithmetic on numbers and on names in braces, and functions of columns, each a `{name}` or a list of them.
+    """Arithmetic on numbers and names, and functions of columns.
+
+    A name is in braces, and a column is a `{name}` or a list of names.
 
     `mean(...)` is the mean of all arguments; `wins(one, other)` the percentage of rows with a larger number in the
     first column, or of positions in two lists; `pareto(alignments, uniformities)` the number of rows that no other row
@@ -89,7 +94,7 @@ class Expression:
         text: the expression.
 
     Raises:
-        ValueError: if it is not an expression; says what is expected.
+        ValueError: if it is not an expression; the error names the expected form.
     """
 
     def __init__(self, text: str) -> None:
@@ -117,7 +122,7 @@ class Expression:
 
     @property
     def single(self) -> bool:
-        """Return whether it consists of one name."""
+        """Return whether the expression is a single name."""
         return isinstance(self._tree, ast.Name)
 
     @property
@@ -128,12 +133,18 @@ class Expression:
 
     @property
     def compares_rows(self) -> bool:
-        """Return whether it compares rows, which must have the same order in each column."""
+        """Return whether it compares rows.
+
+        The rows must have the same order in each column.
+        """
         return self._function in ROWS
 
     @property
     def linear(self) -> bool:
-        """Return whether it is linear: names are not multiplied by each other and are not divisors."""
+        """Return whether the expression is linear.
+
+        In a linear expression names are not multiplied by each other and are not divisors.
+        """
         if self.compares_rows:
             return False
         for node in ast.walk(self._tree):
@@ -144,11 +155,16 @@ class Expression:
         return True
 
     def replace_names(self, change: Callable[[str], str]) -> "Expression":
-        """Return the expression with each name, including braces, replaced by `change(name)`."""
+        """Return the expression with each name replaced by `change(name)`.
+
+        The braces are replaced as well.
+        """
         return Expression(NAME.sub(lambda match: change(match[1]), self.text))
 
     def rounding_error(self, values: Mapping[str, float], halves: Mapping[str, float]) -> float:
-        """Return the largest error of the result from rounding the numbers by at most `halves`.
+        """Return the largest error of the result from rounding the numbers.
+
+        Each number is rounded by at most its entry in `halves`.
 
         The result is assumed to be monotonic in each number within the rounding. Comparisons of rows have no error.
         """
@@ -164,7 +180,10 @@ class Expression:
         return max(abs(self(highest) - result), abs(self(lowest) - result))
 
     def operands(self) -> Iterator[tuple[list[str], list[str]]]:
-        """Yield the names on either side of each sum, difference, product and quotient."""
+        """Yield the names on either side of each binary operation.
+
+        The operations are sums, differences, products and quotients.
+        """
         for node in ast.walk(self._tree):
             if isinstance(node, ast.BinOp):
                 yield self._below(node.left), self._below(node.right)

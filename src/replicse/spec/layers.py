@@ -1,4 +1,7 @@
-"""Merge layers of data, as of a row and a table; find the files that plain data name."""
+"""Merge layers of data, and find the files that plain data name.
+
+For example, the layer of a row is merged over the layer of a table.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, TypeVar
@@ -13,7 +16,10 @@ WHOLE = ("init", "head")
 
 
 def merge_layers(base: Layer, override: Any) -> Layer:
-    """Merge the keys that `override` sets into `base`: dicts and models are merged, other values replaced."""
+    """Merge the keys that `override` sets into `base`.
+
+    Dicts and models are merged, other values are replaced.
+    """
     old, new = _entries(base), _entries(override)
     changed = {key: _merge_value(key, old.get(key), value) for key, value in new.items()}
     layer: Any = base.replace(**changed) if isinstance(base, Checked) else {**old, **changed}
@@ -42,7 +48,10 @@ def mappings(value: Any) -> Iterator[Mapping[str, Any]]:
 
 
 def named_files(values: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Return the files of the data root that dicts name, sorted, without parts of datasets of the hub."""
+    """Return the files of the data root that dicts name, sorted.
+
+    Parts of datasets of the hub are not included.
+    """
     files: set[str] = set()
     for recipe in values:
         if "path" in recipe or _is_in_workspace(recipe):
@@ -54,10 +63,13 @@ def named_files(values: Iterable[Mapping[str, Any]]) -> list[str]:
 
 
 def workspace_files(values: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Return the files of the working directory that corpora among dicts name, sorted."""
+    """Return the files of the working directory that dicts name, sorted.
+
+    Only dicts that describe a corpus are used.
+    """
     return sorted({recipe["file"] for recipe in values if _is_in_workspace(recipe)})
 
 
 def _is_in_workspace(recipe: Mapping[str, Any]) -> bool:
-    """Return whether plain data are a corpus in a file of the working directory."""
+    """Return whether plain data describe a corpus of the working directory."""
     return getattr(CorpusFormat.known().get(str(recipe.get("format"))), "in_workspace", False)

@@ -1,4 +1,4 @@
-"""The lock file `workflow/hub.lock.yaml`: the commits of artefacts of the hub."""
+"""The lock file `workflow/hub.lock.yaml`: commits of hub artefacts."""
 
 import re
 from collections.abc import Iterable
@@ -20,7 +20,9 @@ def _commit(commit: str) -> str:
 
 
 class Pin(Checked):
-    """The commit of an artefact, None if it is not known yet, and the place where the commit is documented.
+    """The commit of an artefact, and the place that documents the commit.
+
+    The commit is None if it is not known yet.
 
     An abbreviated commit cannot be downloaded: `replicse fetch --pin` completes it.
     """
@@ -41,7 +43,10 @@ class Lock(Checked):
     datasets: dict[str, Pin] = Field(default_factory=dict)
 
     def revision(self, hub_id: str) -> str | None:
-        """Return the commit of a model or a dataset; None if the full commit is not known."""
+        """Return the commit of a model or a dataset.
+
+        Returns None if the full commit is not known.
+        """
         pin = self.models.get(hub_id) or self.datasets.get(hub_id)
         return pin.commit if pin and pin.complete else None
 

@@ -1,4 +1,4 @@
-"""Recipes of runs, requests for encoders, and searches over the settings of runs."""
+"""Recipes of runs, requests for encoders, and searches over settings."""
 
 import operator
 import random
@@ -26,19 +26,25 @@ from replicse.registry.run_options import (
 from replicse.registry.run_specs import RunSpec
 from replicse.registry.terms import TermParameters
 
-# The sources of an encoder: a layer that names one of them removes the sources of lower layers.
+# The sources of an encoder. A layer that names a source removes the sources of lower layers.
 SOURCES = ("use", "backbone", "released", "vectors", "folder", "hub")
 PRIMES = (2, 3, 5, 7, 11, 13)  # bases of the Halton sequence, one for each domain
 
 
 class Recipe(RunSpec):
-    """A named template of runs; `like` names the recipe that it extends, as `recipe` or `paper/recipe`."""
+    """A named template of runs.
+
+    `like` names the recipe that it extends, as `recipe` or `paper/recipe`.
+    """
 
     like: Text | None = None
 
 
 class Vary(Checked):
-    """Changes of all views and terms of a run: parameters, or augmentation of both sides."""
+    """Changes of all views and terms of a run.
+
+    Parameters are changed, or both sides are augmented.
+    """
 
     augment: dict[str, Any] = {}
     terms: Annotated[dict[str, dict[str, Any]], TermParameters.check_changes("term")] = {}
@@ -74,7 +80,10 @@ SECTIONS: dict[str, type[Checked]] = {
 
 
 def run_path_problem(path: str) -> str:
-    """Return the problem of a path into a run, `section.key` or `terms.TERM.key`; empty if it is valid."""
+    """Return the problem of a path into a run.
+
+    A path is `section.key` or `terms.TERM.key`. Returns an empty string if the path is valid.
+    """
     section, *rest = path.split(".")
     if section == "terms" and len(rest) == 2:
         name, key = rest
@@ -88,7 +97,10 @@ def run_path_problem(path: str) -> str:
 
 
 def run_value_problem(path: str, value: Any) -> str:
-    """Return the problem of a path into a run or of a value; empty if both are valid."""
+    """Return the problem of a path into a run or of a value.
+
+    Returns an empty string if both are valid.
+    """
     wrong = run_path_problem(path)
     if wrong:
         return f"expected {wrong}"
@@ -111,7 +123,10 @@ Grid = Annotated[dict[str, Annotated[tuple[Any, ...], Field(min_length=1)]], Aft
 
 
 class Domain(Checked):
-    """The domain of a random number: uniform or log-uniform between two bounds, or a choice of values."""
+    """The domain of a random number.
+
+    The domain is uniform or log-uniform between two bounds, or a choice of values.
+    """
 
     uniform: tuple[Number, Number] | None = None
     log_uniform: tuple[Positive, Positive] | None = Field(None, alias="log-uniform")
@@ -131,7 +146,10 @@ class Domain(Checked):
         return self.uniform or self.log_uniform or self.choice or ()
 
     def at(self, place: float) -> Any:
-        """Return the value at a position in [0, 1); numbers are rounded to three digits, for readable names of runs."""
+        """Return the value at a position in [0, 1).
+
+        Numbers are rounded to three digits, so that names of runs are readable.
+        """
         if self.choice:
             return self.choice[int(place * len(self.choice))]
         low, high = self.ends
@@ -145,7 +163,9 @@ def _fit_a_run(domains: dict[str, Domain]) -> dict[str, Domain]:
 
 
 class Draw(Checked):
-    """A random search: a rotated Halton sequence in the domains, whose keys are paths into the run.
+    """A random search: a rotated Halton sequence in the domains.
+
+    The keys of the domains are paths into the run.
 
     It equals scipy.stats.qmc.Halton without scrambling. It is computed here because importing scipy.stats takes as long
     as compiling a study, and because the name of a run must not change with a library.
@@ -175,7 +195,7 @@ class Draw(Checked):
 
 
 def _radical_inverse(number: int, base: int) -> float:
-    """Return the radical inverse of an integer in a base: 6 is 110 in base 2, so the inverse is 0.011."""
+    """Return the radical inverse: 6 is 110 in base 2, the inverse is 0.011."""
     mirrored, scale = 0.0, 1.0
     while number:
         number, digit = divmod(number, base)
@@ -189,7 +209,7 @@ class EncoderRequest(Checked):
 
     The source is a recipe whose runs are trained (`use`), a backbone, a released checkpoint, word vectors, or a user's
     encoder at every scale: a `folder`, absolute or relative to the workspace, or a `hub` id (`name/model[@revision]`).
-    A user's encoder has the pooling of its library unless `pooling` is given. The request is resolved to an
+    A user's encoder has the pooling that its library uses unless `pooling` is specified. The request is resolved to an
     `Encoder` for each seed, and for each job of a search.
 
     `grid` trains a run for every combination of values, `draw` for each job of a random search; their keys are paths
@@ -227,7 +247,7 @@ class PlannedRequest(EncoderRequest):
     """A request with the fields that the compiler sets.
 
     `stages` contains the changes of a protocol in the runs of a chain, by recipe; `backbone_seed` is the seed of the
-    backbone if it is another one than the seed of the run.
+    backbone if it differs from the seed of the run.
     """
 
     stages: dict[str, EncoderRequest] = {}
@@ -235,7 +255,9 @@ class PlannedRequest(EncoderRequest):
 
 
 class EncoderSource(Checked):
-    """The source of an encoder: a run, a released artefact, a folder, word vectors, or counts of the data.
+    """The source of an encoder.
+
+    A source is a run, a released artefact, a folder, word vectors, or counts of the data.
 
     `vectors` is the name of word vectors in the scale, `words` their definition; `data: counts` means numbers that need
     no encoder.
@@ -258,7 +280,7 @@ class EncoderSource(Checked):
 
 
 class Encoder(Checked):
-    """An encoder to evaluate: a source, a test-time pooling and a post-processing.
+    """An encoder to evaluate: source, test-time pooling, post-processing.
 
     `postprocess.fit` is the recipe of a corpus, or "target": each task's own sentences.
     """
@@ -270,12 +292,18 @@ class Encoder(Checked):
     engine: Engine = "auto"
 
     def corpora(self) -> tuple[Checked, ...]:
-        """Return the parts that may name files: the corpus of a post-processing, and word vectors."""
+        """Return the parts that may name files.
+
+        The parts are the corpus of a post-processing, and word vectors.
+        """
         return tuple(part for part in (self.postprocess, self.source.words) if part)
 
     @cached_property
     def encoder_id(self) -> str:
-        """Return the name of the run or backbone, the pooling, and 8 hexadecimal digits; `data` for counts."""
+        """Return the id of the encoder.
+
+        The id is the name of the run or backbone, the pooling, and 8 hexadecimal digits; for counts it is `data`.
+        """
         if self.source.data:
             return "data"
         stem = re.sub(r"[^A-Za-z0-9]+", "-", self.source.name.rsplit("/", 1)[-1]).strip("-")

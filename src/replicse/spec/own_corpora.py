@@ -22,7 +22,10 @@ def shared_corpora(papers: Mapping[str, "Paper"]) -> set[str]:
 
 
 def name_corpus(name: str, paper: "Paper", papers: Mapping[str, "Paper"]) -> str:
-    """Return the name of a paper's corpus in a scale: with the paper if several papers define the name."""
+    """Return the name of a paper's corpus in a scale.
+
+    The name contains the paper if several papers define it.
+    """
     return f"{paper.key}/{name}" if name in shared_corpora(papers) & paper.corpora.keys() else name
 
 

@@ -1,4 +1,7 @@
-"""Papers as data: tables and figures, recipes of runs, claims, protocols, and reported numbers."""
+"""Papers as data.
+
+A paper has tables and figures, recipes of runs, claims, protocols, and reported numbers.
+"""
 
 import itertools
 import re
@@ -30,7 +33,7 @@ from replicse.workspace import is_own, looked_up
 PAPER_KEY, ITEM_NAME = re.compile(r"[a-z0-9]+"), re.compile(r"[A-Za-z0-9-]+")
 # Next to tables, reported.csv and deviations.md.
 FILES = [f"{name}.yaml" for name in ("paper", "recipes", "protocols", "claims", "text", "corpora", "sets")]
-# A folder that contains one of these is meant as a paper.
+# A folder that contains one of these files is meant as a paper.
 PARTS = {*FILES[1:], "paper.yml", "tables", "reported.csv", "deviations.md", "method.py"}
 OTHERS = ("general", "text")  # headings of deviations.md that are not items
 
@@ -58,7 +61,10 @@ class About(Checked):
 
     @property
     def cited(self) -> str:
-        """Return authors and year as in a citation: `Gao et al. (2021)`; a single author with the full name."""
+        """Return authors and year as in a citation: `Gao et al. (2021)`.
+
+        A single author has the full name.
+        """
         names = [name.strip() for name in self.authors.split(",")]
         surnames = [name.split()[-1] for name in names]
         who = {1: names[0], 2: " and ".join(surnames)}.get(len(names), f"{surnames[0]} et al.")
@@ -66,7 +72,10 @@ class About(Checked):
 
 
 class Corpora(Checked):
-    """The corpora of a paper; a corpus of the scale with the same name replaces one."""
+    """The corpora of a paper.
+
+    A corpus of the scale replaces a paper's corpus of the same name.
+    """
 
     corpora: dict[Id, Corpus]
 
@@ -162,13 +171,13 @@ def load_paper(folder: Path) -> Paper:
 
 
 def load_papers(workflow: Path, plugins: Iterable[str] = ()) -> dict[str, Paper]:
-    """Load every paper; a paper of the workspace replaces the workflow's paper of the same key.
+    """Load every paper, the papers' methods, and all plug-ins.
 
-    Also loads the papers' methods and all plug-ins.
+    A paper of the workspace replaces the workflow's paper of the same key.
 
     Args:
         workflow: the folder of papers and scales.
-        plugins: plug-ins of the config, in addition to installed ones and those of the workspace.
+        plugins: plug-ins of the config, in addition to the plug-ins that are installed or in the workspace.
 
     Returns:
         The papers by key, sorted.
@@ -199,7 +208,7 @@ def _recipes(file: Path) -> dict[str, Recipe]:
 
 
 def _reserved(paper: Paper) -> Iterator[str]:
-    """Yield a sentence for each further encoder of a row that has the name of a protocol."""
+    """Yield a sentence for each encoder in `also` with a protocol's name."""
     names = (AS_DESCRIBED, AS_RUN, *(protocol.id for protocol in paper.protocols))
     for item in paper.items.values():
         for row in item.rows:
@@ -209,7 +218,7 @@ def _reserved(paper: Paper) -> Iterator[str]:
 
 
 def _misplaced(paper: Paper) -> Iterator[str]:
-    """Yield a sentence for each reported number without a cell: the item, row or column id is misspelt."""
+    """Yield a sentence for each reported number without a cell of an item."""
     file = paper.folder / "reported.csv"
     others = (TEXT_ITEM, *paper.about.elsewhere)
     named = {cell.item_name for cell in paper.reported}
@@ -235,7 +244,7 @@ def _misplaced(paper: Paper) -> Iterator[str]:
 
 
 def _describe_misplaced(file: Path, cell: CellId, item: Item) -> str:
-    """Return a sentence on a reported number whose row, column or metric the item does not have."""
+    """Describe a reported number without a row, column or metric of the item."""
     cells = {item.cell_id(row, column) for row in item.rows for column in item.columns}
     problem = f'{file}: {item.name} has a number for "{cell.place}", but {item.file}'
     metrics = sorted(each.metric for each in cells if each.short == cell.short)
@@ -247,7 +256,7 @@ def _describe_misplaced(file: Path, cell: CellId, item: Item) -> str:
 
 
 def _check_statistic(printed: Reported, column: AnyColumn, location: str) -> Iterator[str]:
-    """Yield a sentence if a reported statistic differs from the statistic of the column over seeds."""
+    """Yield a sentence if the reported and the column's statistic differ."""
     over = Reducer() if column.kind == "text" else column.over.seeds
     if printed.statistic != "single" and (printed.statistic, printed.q) != (over.statistic, over.q):
         q = "" if printed.q is None else f" {printed.q:g}"
@@ -255,7 +264,7 @@ def _check_statistic(printed: Reported, column: AnyColumn, location: str) -> Ite
 
 
 def _check_range(printed: Reported, column: AnyColumn, path: str, location: str) -> Iterator[str]:
-    """Yield a sentence if a reported number is outside of the metric's range, e.g. without the decimal point."""
+    """Yield a sentence if a reported number is outside of the metric's range."""
     shows_score = column.kind == "score" and (column.over.jobs or Reducer()).statistic != "argmax"
     limits = range_of(path) if shows_score else None
     if limits and printed.number and not limits.holds(printed.number.value):
@@ -263,7 +272,10 @@ def _check_range(printed: Reported, column: AnyColumn, path: str, location: str)
 
 
 def printed_in(papers: Mapping[str, Paper], cell: CellId) -> Reported | None:
-    """Return the reported number of a cell of a table, a figure or the running text; None if there is none."""
+    """Return the reported number of a cell.
+
+    The cell is in a table, a figure or the running text. Returns None if it has no reported number.
+    """
     item = papers[cell.paper].items.get(cell.item_name)
     place = item.place_of(cell) if item else None
     return papers[cell.paper].reported.get(item.printed_at(*place) if item and place else cell)
@@ -279,7 +291,7 @@ def printed_of(papers: Mapping[str, Paper], item: Item, row: Row, column: AnyCol
         column: the column.
 
     Returns:
-        The reported number; None if there is none.
+        The reported number; None if the cell has no reported number.
 
     Raises:
         BadInput: if the row names a number of the running text that does not exist.
@@ -293,7 +305,10 @@ def printed_of(papers: Mapping[str, Paper], item: Item, row: Row, column: AnyCol
 
 
 def subtracted_of(papers: Mapping[str, Paper], item: Item, row: Row, column: AnyColumn) -> Reported | None:
-    """Return the reported number that a difference subtracts; None for other columns."""
+    """Return the reported number that a difference subtracts.
+
+    Returns None for other columns.
+    """
     if column.kind != "difference":
         return None
     wanted, location = column.subtract, f"{item.file}: column {column.id}: subtract"

@@ -1,4 +1,4 @@
-"""Reported numbers: the string that a paper prints in a cell, and the parsed number."""
+"""Reported numbers: the string in a cell, and the parsed number."""
 
 import math
 import re
@@ -28,7 +28,10 @@ Statistic = Literal["single", "mean", "max", "min", "median", "percentile", "sd"
 
 
 class Rounding(NamedTuple):
-    """The format of a reported number: decimals in units of `unit` (k, M, B), or in powers of ten."""
+    """The format of a reported number.
+
+    The number has `decimals` in units of `unit` (k, M, B), or in powers of ten.
+    """
 
     decimals: int
     unit: str = ""
@@ -59,7 +62,7 @@ class Rounded:
         return _exact(self.half_digit)
 
     def text(self, value: Fraction) -> str:
-        """Format another number with as many decimals as this one."""
+        """Format another number with as many decimals as this number."""
         unit = 2 * self.half
         decimals = max(0, round(-math.log10(unit)))
         return f"{float(round(value / unit) * unit):.{decimals}f}"
@@ -76,7 +79,10 @@ class Rounded:
 
 @dataclass(frozen=True)
 class PrintedNumber(Rounded):
-    """A number as a paper prints it; `sd` is the standard deviation after `±` as a string, or empty."""
+    """A number as a paper prints it.
+
+    `sd` is the standard deviation after `±` as a string, or empty.
+    """
 
     rounding: Rounding
     sd: str = ""
@@ -88,17 +94,20 @@ def _exact(number: float) -> Fraction:
 
 
 class Spread(NamedTuple):
-    """A standard deviation with degrees of freedom: runs minus one, infinity if it is not estimated."""
+    """A standard deviation with degrees of freedom.
+
+    The degrees are the number of runs minus one, or infinity if the standard deviation is not estimated.
+    """
 
     sd: float
     degrees: float = math.inf
 
 
 class Reported(Checked):
-    """A reported cell: value as a string, place, note, and statistic over runs.
+    """A reported cell: value as a string, place, note, statistic over runs.
 
     `statistic` is `single` for one run, the default. `sd` is the published standard deviation over `seeds` runs of one
-    laboratory; only such a spread is borrowed.
+    laboratory; only such a spread is used for other cells.
     """
 
     value: str
@@ -122,7 +131,10 @@ class Reported(Checked):
 
 @cache
 def parse_number(text: str) -> PrintedNumber | None:
-    """Parse a reported number: 82.5, 3e-5, 110M, 1,500, 75.1 ± 0.8; None for other strings."""
+    """Parse a reported number: 82.5, 3e-5, 110M, 1,500, 75.1 ± 0.8.
+
+    Returns None for other strings.
+    """
     match = PRINTED.fullmatch(text.strip())
     if not match or not (match["whole"] or match["fraction"]):
         return None

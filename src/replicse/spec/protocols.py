@@ -1,4 +1,7 @@
-"""Protocols: named variants of a paper that differ from the text, as changes of a row's request."""
+"""Protocols: named variants of a paper that differ from the text.
+
+A variant is a change of a row's request.
+"""
 
 from collections.abc import Collection, Mapping
 from pathlib import Path
@@ -16,12 +19,15 @@ from replicse.spec.models import Vary
 from replicse.spec.tables import Item
 
 AS_RUN = "as-run"
-# The prefix of protocols that run every seed of a row on the backbone of one seed, which follows it.
+# The prefix of a protocol that runs every seed of a row on the backbone of one seed. The seed follows the prefix.
 ON_BACKBONE = "on-backbone-"
 
 
 class Change(Vary):
-    """The change of a protocol: in the run, in views and terms, or in checkpoint and pooling."""
+    """The change of a protocol.
+
+    The change is in the run, in views and terms, or in checkpoint and pooling.
+    """
 
     run: RunSpec | None = None
     checkpoint: Checkpoint | None = None
@@ -33,7 +39,7 @@ class Protocol(Checked):
 
     `cells` names the rows that it may explain, by item, or single cells as `row/column`. `evidence` is the place of the
     difference. `stages` names recipes: their runs in a chain of training are changed; by default the last run, which is
-    evaluated. `as_run` means that the released code runs the variant; the protocol `as-run` combines all of these.
+    evaluated. `as_run` means that the released code runs the variant; the protocol `as-run` combines all such variants.
     `in_table` names items that show the variant below their rows; other items run it only if they are adjudicated.
     """
 
@@ -53,7 +59,10 @@ class Protocol(Checked):
         return self
 
     def applies(self, item: str, row: str, column: str = "") -> bool:
-        """Return whether the variant may explain a cell of an item; without a column, any cell of the row."""
+        """Return whether the variant may explain a cell of an item.
+
+        Without a column, returns whether it may explain any cell of the row.
+        """
         named = self.cells.get(item, ())
         if named == "all" or row in named or f"{row}/{column}" in named:
             return True
@@ -63,7 +72,9 @@ class Protocol(Checked):
 def load_protocols(
     file: Path, items: Mapping[str, Item], recipes: Collection[str] = ()
 ) -> tuple[Protocol, ...]:
-    """Load the protocols of a paper; an empty tuple if the file does not exist.
+    """Load the protocols of a paper.
+
+    Returns an empty tuple if the file does not exist.
 
     Args:
         file: `protocols.yaml`.

@@ -1,4 +1,7 @@
-"""The record: measurements by others of the reported numbers; a source is a repository or a thread."""
+"""The record: measurements of the reported numbers by others.
+
+A source is a repository or a thread.
+"""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -32,7 +35,10 @@ OTHER_COMMIT = re.compile(r"(?P<commit>[0-9a-f]{40}):(?P<path>.+)")
 
 
 class Facts(Checked):
-    """Differences to the reported setting, by the facts of `replicse diagnose`, with the values in the source."""
+    """Differences to the reported setting, with the values in the source.
+
+    The names are the facts of `replicse diagnose`.
+    """
 
     model_config = ConfigDict(alias_generator=lambda name: name.replace("_", "-"))
 
@@ -76,7 +82,10 @@ class SourceSetting(Checked):
 
     @property
     def facts(self) -> dict[str, Any]:
-        """Return the facts that differ from the reported setting, by their names in `replicse diagnose`."""
+        """Return the facts that differ from the reported setting.
+
+        The names are the facts of `replicse diagnose`.
+        """
         return self.differs.plain()
 
     @model_validator(mode="after")
@@ -87,7 +96,10 @@ class SourceSetting(Checked):
 
 
 class Source(Checked):
-    """A repository or thread with values that the authors measured; `code` is the code that they ran."""
+    """A repository or thread with values that the authors measured.
+
+    `code` is the code that they ran.
+    """
 
     who: Text
     repository: Repository | None = None
@@ -167,7 +179,10 @@ class Record(Checked):
     readings: tuple[SourceReading, ...] = ()
 
     def of_cell(self, cell: CellId) -> tuple[SourceReading, ...]:
-        """Return the readings of a cell for any protocol; readings may omit the metric."""
+        """Return the readings of a cell for any protocol.
+
+        Readings may omit the metric.
+        """
         described = cell.described
         return (*self._by_cell.get(described.short, ()), *self._by_cell.get(str(described), ()))
 
@@ -192,7 +207,9 @@ class Record(Checked):
 
 
 def load_record(workflow: Path) -> Record:
-    """Load every source of the record; a source of the workspace replaces the workflow's of the same name.
+    """Load every source of the record.
+
+    A source of the workspace replaces the workflow's source of the same name.
 
     Returns:
         The record; empty without sources.
@@ -215,7 +232,9 @@ def load_record(workflow: Path) -> Record:
 
 
 def check_record(record: Record, papers: Mapping[str, Paper]) -> None:
-    """Check that each reading has a cell of a paper, and a value in the range of the metric.
+    """Check that each reading has a cell of a paper and a possible value.
+
+    A possible value is in the range of the metric.
 
     Raises:
         BadInput: if a cell does not exist, a value is outside of its metric's range, or a setting names an unknown
@@ -240,7 +259,7 @@ def _read_readings(source: Source) -> Iterator[SourceReading]:
             header = ",".join(row)
             raise BadInput(f'{file}:1: the header is "{header}"; write {",".join(READING_FIELDS)}')
         reading = _read_reading(source, row, line, location)
-        # Without a seed, two runs of one setting are two readings unless all else is equal.
+        # Without a seed, two runs of a setting are two readings unless everything else is equal.
         key = [reading.cell, reading.setting, row["seed"] or f"{reading.value} {reading.place}"]
         earlier = first_line.setdefault(tuple(key), line)
         if earlier != line:
@@ -275,7 +294,7 @@ def _check_poolings(source: Source) -> None:
 
 
 def _check_cell(reading: SourceReading, names: CellNames, location: str) -> None:
-    """Raise BadInput for a reading without a cell, or a value outside of the metric's range."""
+    """Check the cell of a reading, and the value by the metric's range."""
     if "*" in reading.cell:
         raise BadInput(f'{location}: cell is "{reading.cell}"; write a line for each cell, without *')
     (name,) = names.full_names(reading.cell, "", location)
@@ -294,7 +313,7 @@ def _check_cell(reading: SourceReading, names: CellNames, location: str) -> None
 def _check_protocol(
     reading: SourceReading, setting: SourceSetting, papers: Mapping[str, Paper], location: str
 ) -> None:
-    """Raise BadInput for a setting that names a protocol which the paper of the cell does not have."""
+    """Check that the paper of a cell has the protocol of a setting."""
     paper = papers[reading.cell.partition("/")[0]]
     protocols = [PRINTED, AS_DESCRIBED, AS_RUN, *(protocol.id for protocol in paper.protocols)]
     if setting.as_ is not None:

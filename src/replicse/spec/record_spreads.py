@@ -1,4 +1,7 @@
-"""Spreads over seeds of the record for cells of the same recipe, from the source with most runs."""
+"""Spreads over seeds in the record, for cells of the same recipe.
+
+The source with most runs is used.
+"""
 
 import math
 from collections.abc import Iterator
@@ -12,12 +15,18 @@ ALIKE = frozenset(("precision", "versions"))
 
 
 def has_printed_hyperparameters(setting: SourceSetting) -> bool:
-    """Return whether a setting has the reported hyper-parameters; code, precision and versions may differ."""
+    """Return whether a setting has the reported hyper-parameters.
+
+    Code, precision and versions may differ.
+    """
     return setting.is_printed or (setting.as_ is None and setting.facts.keys() <= ALIKE)
 
 
 def lent_spreads(record: Record) -> Iterator[tuple[SourceReading, Spread]]:
-    """Yield a reading and the spread of each cell that a source trained with enough seeds; most runs win."""
+    """Yield a reading and the spread of each cell with enough seeds.
+
+    If several sources trained enough seeds, the source with most runs is used.
+    """
     readings: dict[str, dict[tuple[str, str], list[SourceReading]]] = {}
     for reading in record.readings:
         setting = record.setting(reading)
@@ -32,7 +41,10 @@ def lent_spreads(record: Record) -> Iterator[tuple[SourceReading, Spread]]:
 
 
 def spread_of_runs(values: list[float]) -> Spread | None:
-    """Return the sample standard deviation of at least three runs; None for fewer or for equal values."""
+    """Return the sample standard deviation of at least three runs.
+
+    Returns None for fewer runs or for equal values.
+    """
     if len(values) < FEWEST_SEEDS:
         return None
     mean = math.fsum(values) / len(values)

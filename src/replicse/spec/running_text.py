@@ -1,4 +1,7 @@
-"""Numbers of the running text, each with an explanation: a formula, a claim, a search, or none."""
+"""Numbers of the running text, each with an explanation.
+
+An explanation is a formula, a claim, a search, or a sentence on why no other number is related.
+"""
 
 import re
 from collections.abc import Iterator
@@ -21,11 +24,13 @@ COUNTED = "data/"  # prefix of sizes in datasets.yaml
 
 
 class NumberInText(Checked):
-    """Numbers of the running text, `row/column[/metric]`, with one explanation.
+    """Numbers of the running text with a common explanation.
+
+    A number is `row/column[/metric]`.
 
     `is` is a formula of reported numbers and counted sizes, both in braces; `claim` is the claim that contains the
     number and is judged as a whole; `searched` is a path of a run whose values in a search are the numbers; `alone`
-    says why no other number is related. `unless` is a possible reason for a difference to the formula.
+    explains why no other number is related. `unless` is a possible reason for a difference to the formula.
     """
 
     numbers: tuple[Text, ...] = Field(min_length=1)
@@ -49,7 +54,9 @@ class NumberInText(Checked):
 
 
 def numbers_in_text(names: CellNames, datasets: Datasets) -> dict[CellId, NumberInText]:
-    """Return the explanation of each number of the running texts, with full names in formulas.
+    """Return the explanation of each number of the running texts.
+
+    Names in formulas are full names.
 
     Raises:
         BadInput: if a number has no entry or two, or an entry names a number, cell, size or claim that does not exist.

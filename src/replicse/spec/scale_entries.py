@@ -1,4 +1,7 @@
-"""Entries of a scale's file: backbones, tokenizers, data, adjustments of runs, and needs of jobs."""
+"""Entries of a scale's file.
+
+They are backbones, tokenizers, data, adjustments of runs, and needs of jobs.
+"""
 
 from typing import Annotated, Any, Literal, Self
 
@@ -17,17 +20,21 @@ from replicse.spec.models import (
 
 
 class Pretraining(RunSpec):
-    """A run of the scale that pre-trains a backbone, with one seed, or with each seed of a study (`each`).
+    """A run of the scale that pre-trains a backbone.
 
-    A backbone that is pre-trained here varies by seed about as much as fine-tuning on it does. With `each`, a seed is a
-    complete chain, and two rows of one seed share their backbone.
+    The run has one seed, or each seed of a study (`each`). A backbone that is pre-trained here varies by seed about as
+    much as fine-tuning on it does. With `each`, a seed is a complete chain, and two rows with the same seed share their
+    backbone.
     """
 
     seed: Annotated[Whole, Field(ge=0)] | Literal["each"] = 0
 
 
 class BackboneSource(Checked):
-    """A backbone: an artefact of the hub, a folder of the data root, or the run that pre-trains it."""
+    """A backbone.
+
+    It is an artefact of the hub, a folder of the data root, or the result of a run that pre-trains it.
+    """
 
     hub: Text | None = None
     folder: DataFile | None = None
@@ -38,7 +45,7 @@ class BackboneSource(Checked):
 
 
 class Released(Checked):
-    """A released checkpoint with pooling, or the replacement at a smaller scale."""
+    """A released checkpoint with pooling, or a stand-in at a smaller scale."""
 
     hub: Text | None = None
     pooling: Pooling = Cls(pooling="cls")
@@ -48,7 +55,10 @@ class Released(Checked):
 
 
 class TokenizerRecipe(Checked):
-    """A tokenizer: trained on a corpus of the scale, or created from a vocabulary file of the data root."""
+    """A tokenizer.
+
+    It is trained on a corpus of the scale, or created from a vocabulary file of the data root.
+    """
 
     train: Literal["wordpiece", "byte-bpe"] | None = None
     size: Count | None = None
@@ -68,7 +78,9 @@ HEAD_WIDTHS = ("head.width", "head.output")
 
 
 class Adjust(Checked):
-    """A rule that adjusts runs to the scale: a factor, an upper bound, or a fixed value of a path.
+    """A rule that adjusts runs to the scale.
+
+    The rule has a factor, an upper bound, or a fixed value of a path.
 
     Widths of a head are bounded only if a run sets them; by default they follow the width of the encoder.
     """
@@ -99,20 +111,23 @@ class DataSource(Checked):
 
 
 class ReferenceDevice(Checked):
-    """A device for estimates of hours, with sustained operations per second by precision."""
+    """A device for estimates of hours.
+
+    It has sustained operations per second by precision.
+    """
 
     device: Text
     flops: Flops
 
 
 class ScaleNeeds(Checked):
-    """The resources that jobs of a scale need, and the memory and disk of a machine for a study.
+    """The resources that jobs of a scale need, and a machine for a study.
 
-    `gpu`: jobs use no GPU, use one if the machine has one, or require one. With `full_suites` an evaluation needs the
-    memory and hours of the suites, otherwise the defaults of any suite. No job requests more than `longest_hours`: a
-    training that ends there is resumed.
-    Without `keeps_searches`, a complete study removes the weights of each run that only a search uses, once all
-    its evaluations exist.
+    The machine has memory and disk. `gpu` is whether jobs use no GPU, use a GPU if the machine has it, or require it.
+    With `full_suites` an evaluation needs the memory and hours of the suites, otherwise the defaults of any suite. No
+    job requests more than `longest_hours`: a training that ends there is resumed.
+    Without `keeps_searches`, a complete study removes the weights of each run that only a search uses, after all
+    evaluations of the run exist.
     """
 
     gpu: Literal["none", "optional", "required"] = "optional"

@@ -1,4 +1,7 @@
-"""Scales: the definitions of the papers' symbolic names (bert-base, wiki, one epoch)."""
+"""Scales: the definitions of the papers' symbolic names.
+
+Symbolic names are bert-base, wiki or one epoch, for example.
+"""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -32,7 +35,10 @@ WORKSPACE = Path("scales")  # the folder of the workspace's own scales
 
 
 class OfAnotherScale(BadInput):
-    """Raised for a name that only a scale of the workspace defines: the item belongs to that scale."""
+    """The error for a name that only a scale of the workspace defines.
+
+    The item with the name belongs to that scale.
+    """
 
 
 def _as_list(value: object) -> object:
@@ -40,15 +46,15 @@ def _as_list(value: object) -> object:
 
 
 class Scale(Checked):
-    """A scale: backbones, tokenizers, corpora, and the adjustments of runs to the size.
+    """A scale: backbones, tokenizers, corpora, and adjustments of runs.
 
-    `adjust` does not change values that a paper of the workspace writes, and `grids` and `draws` do not limit the
-    searches, unless a scale of the workspace sets these keys.
+    The adjustments fit runs to the size of the scale. `adjust` does not change values that a paper of the workspace
+    writes, and `grids` and `draws` do not limit the searches, unless a scale of the workspace sets these keys.
 
     `cost` is a device or several, the default first. `weights` is the size in bytes of encoders of the hub whose size
     does not follow from their name. `precision: papers` trains the runs of each paper in the precision of the paper, by
-    default fp32. A grid tries the values in `grids` only; of a random search the first `draws` jobs are run. An item
-    with a search of more jobs than `largest_search` is left out of a study that does not name it.
+    default fp32. A grid tries only the values in `grids`; only the first `draws` jobs of a random search are run. An
+    item with a search of more jobs than `largest_search` is left out of a study that does not name it.
     """
 
     name: Id
@@ -87,7 +93,10 @@ class Scale(Checked):
 
     @property
     def workspace_keys(self) -> frozenset[str]:
-        """Return the keys that a file of the workspace sets, in this scale or in one that it extends."""
+        """Return the keys that a file of the workspace sets.
+
+        The file is this scale or a scale that it extends.
+        """
         return self._own
 
     def suite_options(self, name: str) -> SuiteOptions:
@@ -99,7 +108,9 @@ class Scale(Checked):
         return current().suites[name].options.of(self.options.get(name, {}), f"{self.file}: options.{name}")
 
     def check_name(self, location: str, suite: str, name: str, metric: str) -> None:
-        """Check that the options of a suite contain a name, and that an evaluation set has the metric.
+        """Check that the options of a suite contain a name.
+
+        An evaluation set must also have the metric of the cell.
 
         Args:
             location: the place that errors name.
@@ -108,7 +119,7 @@ class Scale(Checked):
             metric: the metric of the cell.
 
         Raises:
-            BadInput: if it does not.
+            BadInput: if the name is unknown or the set does not have the metric.
         """
         entry = current().suites[suite]
         names = self.options.get(suite, {}).get(entry.named_by, {})
@@ -132,7 +143,7 @@ class Scale(Checked):
 
     @model_validator(mode="after")
     def _is_comparable(self) -> Self:
-        """A smaller scale never gets a verdict on a paper."""
+        """Check that a comparable scale uses the papers' encoders and data."""
         trained = next((name for name, backbone in self.backbones.items() if backbone.run), None)
         if self.comparable and (self.data.source == "embedded" or trained):
             reason = "data.source is embedded"
@@ -160,13 +171,19 @@ class Scale(Checked):
         return self
 
     def corpus(self, name: str, location: str) -> dict[str, Any]:
-        """Return the recipe of a corpus under the symbolic name, without expected rows."""
+        """Return the recipe of a corpus under the symbolic name.
+
+        Expected rows are not included.
+        """
         recipe = self.named("corpora", name, location).plain()
         kept = {key: entry for key, entry in recipe.items() if key not in ("rows", "about")}
         return {"name": name.rpartition("/")[2], **kept}
 
     def expected(self, recipe: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the recipe of a corpus with expected rows, which are not part of the id of a run."""
+        """Return the recipe of a corpus with expected rows.
+
+        Expected rows are not part of the id of a run.
+        """
         keys = [key for key in self.corpora if key.rpartition("/")[2] == recipe["name"]]
         if len(keys) > 1:  # corpora of several papers
             keys = [key for key in keys if self.corpus(key, "corpora") == recipe]
@@ -179,7 +196,10 @@ class Scale(Checked):
         )
 
     def rows(self, name: str) -> int | None:
-        """Return the expected number of rows of a corpus; None if the scale does not state it."""
+        """Return the expected number of rows of a corpus.
+
+        Returns None if the scale does not state it.
+        """
         return self.corpora[name].rows if name in self.corpora else None
 
     def tokenizer(self, name: str, location: str) -> dict[str, Any]:
@@ -199,7 +219,7 @@ class Scale(Checked):
 
         Raises:
             OfAnotherScale: if only scales of the workspace have the entry.
-            BadInput: if no scale has it; names the most similar one.
+            BadInput: if no scale has the entry; names the most similar entry.
         """
         entries = getattr(self, kind)
         if name in entries:
@@ -212,12 +232,15 @@ class Scale(Checked):
         raise BadInput(f"{missing}{nearest(name, entries)}")
 
     def recipe(self, paper: str, name: str) -> str:
-        """Return the name of the recipe that replaces a paper's recipe at this scale, by default the same name."""
+        """Return the name of the recipe that replaces a paper's recipe.
+
+        The default is the same name.
+        """
         return self.recipes.get(name if "/" in name else f"{paper}/{name}", name)
 
 
 def _pinned(value: Any, lock: Lock) -> Any:
-    """Return corpora, or plain data that may contain corpora, with datasets of the hub at the commits of a lock."""
+    """Return corpora, or plain data with corpora, at the commits of a lock."""
     if isinstance(value, Corpus):
         return value.pinned(lock.revision)
     if not isinstance(value, Mapping):
@@ -249,12 +272,14 @@ def load_scale(path: Path, files: Mapping[str, Path] | None = None) -> Scale:
 
 
 def _document(path: Path, files: Mapping[str, Path], above: tuple[str, ...]) -> tuple[Any, frozenset[str]]:
-    """Return a scale's document merged over the one that it extends, and the keys that files of the workspace set.
+    """Return a scale's merged document, and keys that the workspace sets.
+
+    The document is merged over the scale that it extends.
 
     Args:
         path: the file.
         files: the files of all scales by name.
-        above: the scales that extend this one.
+        above: the scales that extend this scale.
     """
     document = read_yaml(path)
     is_own = isinstance(document, dict) and path.parent == WORKSPACE

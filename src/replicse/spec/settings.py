@@ -1,4 +1,4 @@
-"""Compare the setting of an evaluation with the setting of the reported number."""
+"""Compare the setting of an evaluation with the reported setting."""
 
 from replicse.registry.poolings import Pooling
 from replicse.registry.registry import current
@@ -7,10 +7,11 @@ from replicse.spec.tables import Setting
 
 
 def setting_difference(setting: Setting, metric_path: str, pooling: Pooling | None = None) -> str:
-    """Return a clause on the first difference between the settings; empty if they agree.
+    """Return a clause on the first difference between the settings.
 
-    Papers differ in aggregation, split and pooling without saying so, by many points (methods 6, pitfalls 1, 3 and 7).
-    A key that the reported setting does not state is not compared.
+    Papers differ in aggregation, split and pooling, without stating it; the difference is many points (methods 6,
+    pitfalls 1, 3 and 7). A key that the reported setting does not state is not compared. Returns an empty
+    string if the settings agree.
 
     Args:
         setting: the reported setting.

@@ -1,4 +1,4 @@
-"""Tables and figures as data: rows, columns, and the setting of the reported numbers."""
+"""Tables and figures as data: rows, columns and reported setting."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -52,7 +52,10 @@ class Row(Checked):
 
 
 class TrajectoryFigure(Trajectory):
-    """The steps of a figure of checkpoints during training; steps before `from` are not shown."""
+    """The steps of a figure of checkpoints during training.
+
+    Steps before `from` are not shown.
+    """
 
     start: Annotated[Whole, Field(ge=0)] = Field(0, alias="from")
     every: Count
@@ -60,7 +63,10 @@ class TrajectoryFigure(Trajectory):
 
 
 class Setting(Checked):
-    """The setting of the reported numbers; a missing key is not stated by the paper."""
+    """The setting of the reported numbers.
+
+    The paper does not state a missing key.
+    """
 
     metric: Text | None = None
     aggregation: Literal["all", "mean", "wmean"] | None = None
@@ -119,7 +125,10 @@ class Item(Checked):
 
     @cached_property
     def columns(self) -> tuple[AnyColumn, ...]:
-        """Return the columns with their metrics, in order; the columns of a trajectory are the steps and the end."""
+        """Return the columns with their metrics, in order.
+
+        The columns of a trajectory are the steps and the end.
+        """
         if self.trajectory is not None:
             return tuple(_steps(self.trajectory))
         columns = []
@@ -136,7 +145,10 @@ class Item(Checked):
         return CellId(self.id, row.id, column.id, column.metric or "", protocol)
 
     def place_of(self, cell: CellId) -> tuple[Row, AnyColumn] | None:
-        """Return the row and column of a cell; None if the item does not have the cell."""
+        """Return the row and column of a cell.
+
+        Returns None if the item does not have the cell.
+        """
         row = next((row for row in self.rows if row.id == cell.row), None)
         column = next(
             (each for each in self.columns if (each.id, each.metric) == (cell.column, cell.metric)), None
@@ -149,7 +161,10 @@ class Item(Checked):
         return "" if row.final_only and path.startswith("trajectory/") else path
 
     def printed_at(self, row: Row, column: AnyColumn) -> CellId:
-        """Return the cell of the reported number: itself, or a number of the running text that the row names."""
+        """Return the cell of the reported number.
+
+        It is the cell itself, or a number of the running text that the row names.
+        """
         cell = self.cell_id(row, column)
         if column.id not in row.printed:
             return cell
@@ -191,7 +206,10 @@ class Item(Checked):
         return self
 
     def selecting_column(self, column: AnyColumn) -> Score | None:
-        """Return the column by which another column selects a job of a search; None if it does not select."""
+        """Return the column by which another column selects a job of a search.
+
+        Returns None if the other column does not select a job.
+        """
         by = selection_column(column)
         named = (each for each in self.columns if each.id == by and isinstance(each, Score))
         return next(named, None) if by is not None else None
@@ -217,7 +235,10 @@ class Item(Checked):
         return self.model_copy(update={"rows": rows, "baseline": baseline, "notes": (*self.notes, note)})
 
     def with_own(self, rows: Iterable[Row]) -> "Item":
-        """Return the item with further rows to run and a note; the rows of the paper are quoted, not run."""
+        """Return the item with further rows to run and a note.
+
+        The rows of the paper are quoted, not run.
+        """
         printed = tuple(row.model_copy(update={"quoted": True, "also": {}}) for row in self.rows)
         own = tuple(rows)
         names = " and ".join(row.id for row in own)
@@ -227,7 +248,7 @@ class Item(Checked):
 
 
 def _steps(wanted: TrajectoryFigure) -> Iterator[StepScore]:
-    """Yield alignment and uniformity columns for each step and for the final encoder."""
+    """Yield alignment and uniformity columns for each step and the end."""
     steps = (step for step in wanted.steps() if step >= wanted.start)
     places = ((f"step {step}", f"trajectory/{step}", step) for step in steps)
     for name, path, step in (*places, ("final", "geometry", None)):
@@ -275,10 +296,12 @@ def _paths(item: Item) -> Iterator[tuple[str, str]]:
 
 
 def expand_blocks(entries: Sequence[Any], key: str, names: Mapping[str, Any], location: str) -> Iterator[Any]:
-    """Yield rows or columns, with every block `{for_each: [{name: value}, ...], rows: [...]}` expanded.
+    """Yield rows or columns, with every block expanded.
+
+    A block is `{for_each: [{name: value}, ...], rows: [...]}`.
 
     Args:
-        entries: rows or columns, and blocks of them, which may be nested.
+        entries: rows or columns, and blocks, which may be nested.
         key: `rows` or `columns`, the key of the entries of a block.
         names: the values of the names that are in braces in the entries.
         location: the file that errors name.
@@ -299,7 +322,9 @@ def expand_blocks(entries: Sequence[Any], key: str, names: Mapping[str, Any], lo
 
 
 def fill_names(value: Any, names: Mapping[str, Any]) -> Any:
-    """Replace `{name}` in the strings of plain data; other braces are not changed.
+    """Replace `{name}` in the strings of plain data.
+
+    Other braces are not changed.
 
     A string that consists of one `{name}` becomes the value itself, so a number stays a number.
     """
