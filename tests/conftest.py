@@ -38,7 +38,7 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put the files that last longest first; the order of the others, and within a file, stays."""
+    """Run the slowest files first; keep the order of all other tests."""
     places = {name: place for place, name in enumerate(FIRST)}
     items.sort(key=lambda item: places.get(item.path.stem, len(FIRST)))
 
@@ -58,7 +58,7 @@ def of_all_processes(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -
 
 @pytest.fixture(scope="session")
 def studies(of_all_processes: Path) -> Path:
-    """The folder in which all processes of a test run keep the studies that they compile."""
+    """Return the folder of compiled studies, shared by all test processes."""
     folder = of_all_processes / "studies"
     folder.mkdir(exist_ok=True)
     return folder
@@ -68,7 +68,7 @@ def studies(of_all_processes: Path) -> Path:
 def _own_folder(
     tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch, studies: Path
 ) -> None:
-    """Each test works in a folder of its own, which has no results, whatever was run in the checkout."""
+    """Run each test in its own folder, without results of the checkout."""
     monkeypatch.chdir(linked(tmp_path_factory.mktemp("checkout"), studies=studies))
 
 
@@ -83,7 +83,10 @@ def real_data() -> Path:
 
 @pytest.fixture(scope="session")
 def whole(of_all_processes: Path) -> Path:
-    """The folder of the small study without any fault, which one process of a test run makes for all; to be read."""
+    """Return the folder of the finished small study, shared and read-only.
+
+    One process of a test run creates it, without any fault.
+    """
     folder = of_all_processes / "whole"
     small_study.undisturbed(folder)
     return folder

@@ -15,7 +15,7 @@ LARGE = 64  # bytes from which a file is kept apart, as LFS does
 
 
 class FakeHub:
-    """What the server holds and how it fails; `asked` lists the requests as (method, path)."""
+    """Server content and failures; `asked` lists requests as (method, path)."""
 
     def __init__(self):
         self.repositories = {}  # (kind, name): (commit, {file: content})
@@ -73,7 +73,10 @@ class Handler(BaseHTTPRequestHandler):
         return self.repository(path)
 
     def repository(self, path):
-        """Answer for `/api/datasets/a/b/tree/REVISION` and `/datasets/a/b/resolve/REVISION/FILE`."""
+        """Answer requests for the tree and the files of a dataset's revision.
+
+        `/api/datasets/a/b/tree/REVISION` and `/datasets/a/b/resolve/REVISION/FILE`.
+        """
         cells = path.strip("/").split("/")
         api = cells[0] == "api"
         cells = cells[api:]

@@ -48,7 +48,10 @@ KINDS = {
 
 
 def write_transformer(folder, kind, dtype=torch.float32, sizes=None, **settings):
-    """Write a transformer and its tokenizer, of other sizes or settings if they are given; return its model in fp32."""
+    """Write a transformer and its tokenizer; return its model in fp32.
+
+    Sizes and settings may be given.
+    """
     import transformers
 
     folder.mkdir(parents=True, exist_ok=True)
@@ -91,7 +94,10 @@ def write_modules(folder, pooling="mean", more=()):
 
 
 def write_static(folder, dtype=torch.float32):
-    """Write a folder of static embeddings and return its tokenizer and its table, (tokens, 16) in fp32."""
+    """Write static embeddings; return tokenizer and table, (tokens, 16).
+
+    The table is in fp32.
+    """
     place = folder / "0_StaticEmbedding"
     place.mkdir(parents=True)
     tokenizer, table = _static_parts(place, dtype)
@@ -103,7 +109,10 @@ def write_static(folder, dtype=torch.float32):
 
 
 def write_model2vec(folder, dtype=torch.float32):
-    """Write a folder as model2vec saved it before it listed modules; return its tokenizer and its table in fp32."""
+    """Write a folder of an older model2vec; return tokenizer and fp32 table.
+
+    These versions did not list modules.
+    """
     folder.mkdir(parents=True)
     tokenizer, table = _static_parts(folder, dtype)
     save_file({"embeddings": table}, folder / "model.safetensors")
@@ -120,7 +129,10 @@ def _static_parts(place, dtype):
 
 
 def write_router(folder):
-    """Write a folder whose Router has a route for queries and another, the default one, for documents."""
+    """Write a folder with a Router: a query route, and a document route.
+
+    The document route is the default.
+    """
     from sentence_transformers import SentenceTransformer
     from sentence_transformers.sentence_transformer.modules import Pooling, Router, Transformer
 

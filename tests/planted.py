@@ -21,7 +21,7 @@ TEXT = "{planted: a test that reads this reads what a study wrote\n"
 
 
 def places() -> Iterator[str]:
-    """Yield what studies of all papers write at each scale, and their logs, for two seeds."""
+    """Yield outputs and logs of all papers' studies, for two seeds a scale."""
     for scale in load_scales(CHECKOUT / "workflow"):
         config = {"scale": scale, "papers": "all", "seeds": [0, 1], "adjudicate": "all"}
         plan = compile_study(config, CHECKOUT / "workflow")

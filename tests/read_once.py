@@ -14,7 +14,10 @@ from replicse.spec import papers
 
 
 def once_per_content(load: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a reader of a file or folder that reads again only where its bytes changed; mistakes are not kept."""
+    """Return a reader that loads a file or folder again only if it changed.
+
+    Errors are not cached.
+    """
     known: dict[Path, tuple] = {}
 
     def read(path: Path, *more: str) -> Any:

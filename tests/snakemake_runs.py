@@ -21,7 +21,10 @@ def ran(*words, **options):
 
 
 def snakemake(folder, *words, env=None, cores="2"):
-    """Run Snakemake in a folder, with an `env` as a process of its own; return what it printed, and its exit code."""
+    """Run Snakemake in a folder; return its output and exit code.
+
+    With an `env`, or without -n, it is a separate process.
+    """
     words = [*(["--cores", cores] if cores else []), *words]
     if "-n" in words and env is None:
         return planned(folder, words)
@@ -29,7 +32,10 @@ def snakemake(folder, *words, env=None, cores="2"):
 
 
 def planned(folder, words):
-    """Do as `ran` does with a dry run, in a fork: more than half of it would be importing Snakemake once more."""
+    """Dry-run Snakemake in a fork, with the result of `ran`.
+
+    Importing Snakemake would take more than half of the time.
+    """
     with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
         child = os.fork()
         if not child:
@@ -58,7 +64,7 @@ def planned(folder, words):
 
 
 def copied(folder):
-    """Copy into a folder what a study reads of the checkout, what is compiled of it too, and return the folder."""
+    """Copy the files that a study reads to a folder, caches included."""
     # Python writes what it compiles under another name first, which may be gone when it is copied.
     being_written = shutil.ignore_patterns("*.pyc.*")
     for name in ("workflow", "src"):

@@ -16,7 +16,7 @@ PATIENCE = 1800
 
 
 class Submitted:
-    """The small study in a folder, started by some words; left with all of its processes ended."""
+    """The small study in a folder; all its processes are ended at exit."""
 
     def __init__(self, folder: Path, environment: dict[str, str], *words: str) -> None:
         self.folder = folder
@@ -37,11 +37,11 @@ class Submitted:
         psutil.wait_procs(started)
 
     def jobs(self) -> Any:
-        """Return what a scheduler has of the study, as a failure tells it; nothing where there is none."""
+        """Return the scheduler's jobs of the study for error messages, or None."""
         return None
 
     def wait(self, wanted: Callable[[], Any], what: str, seconds: float = PATIENCE) -> Any:
-        """Return the first value of a function that is true, while the study goes on."""
+        """Return the first true value of a function while the study runs."""
         end = time.monotonic() + seconds
         while time.monotonic() < end and self.process.poll() is None:
             if found := wanted():

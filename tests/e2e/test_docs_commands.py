@@ -29,7 +29,10 @@ LACKING = {"doctor": 1, "run --study reference": 2, "run simcse/table3 --scale p
 
 
 def commands():
-    """Return the words of every command that README and documentation print, each once, without settings before it."""
+    """Return the commands of README and documentation, each once.
+
+    Commands are lists of words, without environment settings.
+    """
     texts = [(ROOT / "README.md").read_text(encoding="utf-8")]
     texts += [file.read_text(encoding="utf-8") for file in sorted((ROOT / "docs").glob("*.md"))]
     found = (block or inline for text in texts for block, inline in COMMAND.findall(text))
@@ -40,12 +43,18 @@ def commands():
 
 
 def runs_here(words):
-    """Return whether a command needs nothing but the checkout: `run` does, with Snakemake left out."""
+    """Return whether a command only needs the checkout.
+
+    `run` does, if it stops before Snakemake.
+    """
     return words[0] not in NOT_HERE and not any(PLACEHOLDER.fullmatch(word) for word in words)
 
 
 def lacking(words):
-    """Return the exit code of a command that names what a bare clone lacks; None where it lacks nothing."""
+    """Return the exit code of a command that a bare clone cannot run, or None.
+
+    None means that the clone has everything that the command names.
+    """
     return LACKING.get(words[0], LACKING.get(" ".join(words)))
 
 
@@ -61,7 +70,10 @@ def clone(tmp_path_factory):
 
 @pytest.mark.parametrize("words", list(filter(runs_here, commands())), ids=" ".join)
 def test_every_printed_command_runs_in_a_bare_clone(clone, monkeypatch, words):
-    """`replicse why CELL --scale compact` once ended in "reproduced nothing yet" there."""
+    """Run every documented command in a bare clone.
+
+    `replicse why CELL --scale compact` once ended in "reproduced nothing yet" there.
+    """
     monkeypatch.chdir(clone)
     monkeypatch.delenv("REPLICSE_WORKFLOW", raising=False)
     monkeypatch.setattr(run, "exit_code", lambda *_: 0)

@@ -10,7 +10,10 @@ NOTEBOOK = ROOT / "examples" / "results.ipynb"
 
 @pytest.fixture
 def execute(monkeypatch, tmp_path_factory):
-    """A function that runs the example notebook, on a folder or on its own, and returns it with what it shows."""
+    """Return a function that runs the example notebook, and returns it.
+
+    It runs on a folder or by itself; the returned notebook has its outputs.
+    """
     monkeypatch.setenv("PYTHONPATH", str(ROOT / "src"))
     for name in ("IPYTHONDIR", "JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR"):
         monkeypatch.setenv(name, str(tmp_path_factory.mktemp("jupyter")))

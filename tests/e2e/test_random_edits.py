@@ -184,7 +184,7 @@ class Workspace:
         snakemake(self.folder, "--keep-going", "--rerun-incomplete", *WORDS, env=environment)
 
     def results(self) -> dict[str, str]:
-        """Return the content of all results, without specifications and their copies."""
+        """Return the content of all results, except specifications and copies."""
         found = {}
         for name in ("results", "figures", "reports"):
             for file in (self.folder / name).rglob("*.*"):

@@ -62,7 +62,10 @@ def world(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def hub(world, tmp_path_factory):
-    """A hub that holds the world under the names of the real data sets, and two tiny encoders."""
+    """Start a hub with the generated data, and two tiny encoders.
+
+    The datasets have the names of the real ones.
+    """
     fake, folder = FakeHub(), tmp_path_factory.mktemp("hub")
     archive = io.BytesIO()
     with tarfile.open(fileobj=archive, mode="w") as tar:
@@ -98,7 +101,10 @@ def parquet(rows, folder):
 
 
 def encoder(world, folder, seed):
-    """Return the files of a tiny BERT: the first with safetensors and tokenizer.json, the second as in older days."""
+    """Return the files of a tiny BERT, in the current or an older format.
+
+    The first encoder has safetensors and tokenizer.json, the second has not.
+    """
     import torch
     import transformers
 
@@ -172,7 +178,10 @@ def run(folder, *words, **environment):
 
 @pytest.fixture(scope="module")
 def fetched(study, hub):
-    """The study after `fetch --pin` and `fetch`, which was called again after the hub had died in the middle."""
+    """Fetch the study with `fetch --pin` and `fetch`, after the hub failed.
+
+    The hub fails in the middle; then `fetch` is called again.
+    """
     replicse = (sys.executable, "-m", "replicse")
     (study / "workflow" / "hub.lock.yaml").write_text("models: {}\n")
     with hub.served() as address:

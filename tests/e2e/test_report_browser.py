@@ -72,7 +72,10 @@ def shown_pages():
 @with_browser
 @pytest.mark.parametrize("name", ["report", "effects", "audit", "simcse"])
 def test_no_page_scrolls_sideways_on_a_telephone(name, tmp_path):
-    """Chromium opens no window narrower than 500 pixels, so that the page is shown in a frame of 390 and a bar."""
+    """Check pages in a frame of 390 pixels and a scroll bar.
+
+    Chromium opens no window narrower than 500 pixels.
+    """
     inner = tmp_path / "inner.html"
     inner.write_text(shown_pages()[name], encoding="utf-8")
     file = tmp_path / "outer.html"

@@ -112,7 +112,7 @@ def test_the_wheel_is_whole(tmp_path):
 
 
 def write_paper(folder):
-    """Make of the skeleton's table one with what the workspace brings along; return its corpus."""
+    """Add the workspace's parts to the skeleton's table; return its corpus."""
     table = folder / "own.csv"
     lines = (f"The {word} of line {n}.\n" for n in range(99) for word in ("end", "cat"))
     table.write_text("".join(["sentence\n", *lines]))
@@ -133,7 +133,7 @@ def write_paper(folder):
 
 
 def assert_reported(workspace, replicse):
-    """Hold the item, its story, the claims and the provenance to what was asked for."""
+    """Check the item, its story, the claims and the provenance."""
     assert "76.25 → " in replicse("show", "mine/table1")
     cells = json.loads(replicse("show", "mine/table1", "--json"))["item"]["cells"]
     # At the papers' scale the recipe that it is like lends it the spread that another paper prints.

@@ -39,7 +39,10 @@ def test_kills_at_random_moments_of_a_study_change_no_number(undisturbed, tmp_pa
 def test_snakemake_that_is_told_to_end_with_all_it_started_waits_until_a_training_has_saved_its_state(
     tmp_path,
 ):
-    """As Slurm tells a job whose time is over; the training is held for longer than a shell around it would live."""
+    """Terminate Snakemake and all its jobs; a training saves its state first.
+
+    Slurm does so at the time limit. The training is paused for longer than a shell around it would live.
+    """
     folder = small_study.checkout(tmp_path, pretraining=4000)
     log, state = (folder / place for place in ("logs/micro/train", "results/micro/state"))
     # Without hooks no process serves the jobs, as in a job of a scheduler.

@@ -32,7 +32,7 @@ def papers(tmp_path_factory):
 
 
 def findings_where(papers, changes, **fields):
-    """Return as text what is found where `made` prints other numbers, and has other fields."""
+    """Return as text the findings if `made` has other numbers and fields."""
     workflow, loaded = papers
     made = loaded["made"]
     reported = dict(made.reported)

@@ -21,7 +21,10 @@ PATH = "sts-dev/STS-B/all"
 
 
 def ablation(rows, crossed=(), name="simcse/table3", scale="compact", path=PATH):
-    """Return a table from (id, label, printed, values); the first row is the baseline."""
+    """Return a table from (id, label, reported, values).
+
+    The first row is the baseline.
+    """
     cells = []
     for row, _, printed, values in rows:
         cells.append(example.judged(row, "dev", printed, values, scale=scale, metric_path=path))

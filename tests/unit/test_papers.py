@@ -46,7 +46,10 @@ def papers():
 
 @cache
 def plan_at(scale):
-    """Return the plan of all items with all protocols, by name: `all` leaves out what only searches ask for."""
+    """Return the plan of all items with all protocols by name.
+
+    `all` would omit protocols that only searches use.
+    """
     wanted = {key: list(paper.items) for key, paper in papers().items()}
     return compile_study({"scale": scale, "papers": wanted, "adjudicate": "all", "seeds": [0]}, WORKFLOW)
 

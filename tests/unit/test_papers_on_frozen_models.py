@@ -41,7 +41,10 @@ def _one_thread_and_nothing_in_use_after():
 
 
 def workspace(key):
-    """Make the test's folder a workspace of a paper, put its plug-ins to use, and return its config."""
+    """Turn the test's folder into a paper's workspace; return its config.
+
+    The paper's plug-ins are registered.
+    """
     config = write_workspace(Path(), key)
     use_plugins(config["plugins"])
     return config
@@ -58,7 +61,10 @@ def run_of(plan, key, row, seed=0):
 
 
 def with_momentum(folder, **changes):
-    """Return a job with a term of the package and one of a plug-in that read a momentum encoder."""
+    """Return a job with two terms that use a momentum encoder.
+
+    One term is in the package, the other in a plug-in.
+    """
     values = {"objective": TERMS, "optimisation": STEPS, "momentum": {"decay": 0.9, "start": "random"}}
     return micro.job(folder, count=44, **{**values, "selection": {"every": 0}, **changes})
 

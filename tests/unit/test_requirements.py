@@ -46,7 +46,10 @@ def declared(extra=None):
 
 
 def imported():
-    """Return the distributions that the package imports, the standard library's and its own modules apart."""
+    """Return the distributions that the package imports.
+
+    Without the standard library and its own modules.
+    """
     found = set()
     for path in (ROOT / "src").rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
@@ -100,7 +103,10 @@ def test_the_hooks_of_a_commit_are_commands_of_make_lint():
 
 
 def private_names(text):
-    """Return the private attributes of torch and Snakemake that a module of Python reads, or imports."""
+    """Return private attributes of torch and Snakemake in a Python module.
+
+    They may be used or imported.
+    """
     tree, owners = ast.parse(text), set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Import | ast.ImportFrom):
@@ -119,7 +125,10 @@ def private_names(text):
 
 
 def test_nothing_private_of_torch_or_snakemake_is_used():
-    """Another version of them may not have it: a user's own build of torch is to be good enough."""
+    """Use nothing private of torch or Snakemake.
+
+    Other versions may lack it, and users may have their own build of torch.
+    """
     modules = [path for home in ("src", "workflow", "benchmarks") for path in (ROOT / home).rglob("*.py")]
     assert {path.name: found for path in modules if (found := list(private_names(path.read_text())))} == {}
     rules = "".join(path.read_text() for path in (ROOT / "workflow").rglob("*.smk"))

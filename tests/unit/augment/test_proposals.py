@@ -75,7 +75,7 @@ def test_one_insertion_is_the_likeliest_piece_at_its_place(folder):
 
 
 def test_one_piece_is_replaced_by_the_likeliest_other_one(folder):
-    """In lines of several lengths, which are computed in an order of their own."""
+    """Replace a piece in lines of several lengths, which are reordered."""
     lines = ["bal kon mit bal", "bal kon", *micro.sentences(10)]
     spec = {"name": "masked-lm", "ratio": 0.01, "encoder": str(folder / "with"), "seed": 3}
     found = augment(lines, spec)

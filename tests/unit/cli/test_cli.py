@@ -92,7 +92,10 @@ def test_no_line_of_a_plan_is_wider_than_80_columns(capsys, tmp_path, monkeypatc
 
 
 def test_a_reader_that_has_enough_ends_the_output_and_nothing_is_said_of_it(monkeypatch):
-    """`replicse plan | head` ended with a complaint of Python's about its last buffer."""
+    """End quietly if the reader closes the pipe.
+
+    `replicse plan | head` once ended with Python's error about the last buffer.
+    """
     reader, writer = os.pipe()
     os.close(reader)
     monkeypatch.setattr("sys.stdout", os.fdopen(writer, "w", encoding="utf-8"))
@@ -101,7 +104,10 @@ def test_a_reader_that_has_enough_ends_the_output_and_nothing_is_said_of_it(monk
 
 
 def test_config_files_are_laid_over_each_other_as_snakemake_lays_them(capsys, tmp_path, monkeypatch):
-    """`--config` once stood instead of config.yaml, and `--configfile` over it."""
+    """Merge several config files like Snakemake.
+
+    `--config` once replaced config.yaml, and `--configfile` was merged into it.
+    """
     monkeypatch.chdir(tmp_path)
     (tmp_path / "config.yaml").write_text("scale: micro\npapers: {simcse: [table3]}\nseeds: [0]\n")
     (tmp_path / "more.yaml").write_text("papers: {repro: [table5]}\n")

@@ -99,7 +99,10 @@ def test_a_table_is_checked_row_by_row(tmp_path, kind):
 @settings(max_examples=30)
 @given(st.lists(st.lists(st.text(max_size=6), min_size=3, max_size=3), min_size=1, max_size=6))
 def test_a_table_is_read_whole_or_refused(tmp_path_factory, rows):
-    """Whatever the cells of JSON lines contain, no row is skipped and no empty text is kept."""
+    """Load a table completely or refuse it.
+
+    Whatever the cells of JSON lines contain, no row is skipped and no empty text is kept.
+    """
     file = tmp_path_factory.mktemp("set") / "mine.jsonl"
     file.write_text("".join(f"{json.dumps(dict(zip('abc', row, strict=True)))}\n" for row in rows))
     empty = [line for line, row in enumerate(rows, 1) if not all(cell.split() for cell in row[:2])]

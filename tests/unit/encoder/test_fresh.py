@@ -69,7 +69,10 @@ def test_what_cannot_be_made_is_refused(tmp_path, family, options, problem):
 
 @pytest.mark.parametrize("family", ["bert", "modernbert", "deberta-v2", "qwen2"])
 def test_embeddings_and_layers_are_told_apart(tmp_path, family):
-    """Of the encoder without its token head, all but what comes after the layers is one or the other."""
+    """Distinguish embeddings and layers.
+
+    Of the encoder without its token head, everything before the end of the layers is one of them.
+    """
     backbone = made(tmp_path, family)
     parts = [backbone.embedding_parameters(), *(backbone.layer_parameters(number) for number in (0, 1))]
     ids = [{id(parameter) for parameter in part} for part in parts]

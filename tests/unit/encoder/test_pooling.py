@@ -11,7 +11,7 @@ POOLINGS = [name for name in PoolingParameters.known() if name not in ("mask", "
 
 
 def pool(encoder, batch, name, head):
-    """Return the vectors of a batch, behind the head where the pooling has one."""
+    """Return the vectors of a batch, after the pooling's head if it has one."""
     pooling = pooled_by(name, encoder)
     vectors = pooling(encoder, batch)
     return head(vectors) if pooling.params.head else vectors

@@ -63,7 +63,10 @@ def flow():
 
 
 def test_flow_density_is_that_of_the_change_of_variables(flow):
-    """log p(x) = log N(f(x)) + log |det f'(x)|, with the Jacobian of automatic differentiation."""
+    """Compare the density of the flow with the change of variables.
+
+    log p(x) = log N(f(x)) + log |det f'(x)|, with the Jacobian by automatic differentiation.
+    """
     vectors = curved(5, seed=3)
     for vector, density in zip(vectors, flow.log_density(vectors), strict=True):
         jacobian = torch.autograd.functional.jacobian(flow.model().transform, torch.from_numpy(vector))

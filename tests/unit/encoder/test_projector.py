@@ -21,7 +21,7 @@ TWO = [{"column": "text"}, {"column": "other"}]
 
 
 def reference(projector, hidden=32):
-    """The layers as the paper's appendix lists them, with the projector's weights."""
+    """Return the layers of the paper's appendix with the projector's weights."""
     layers = nn.Sequential(
         nn.Linear(hidden, 2 * hidden, bias=False),
         nn.BatchNorm1d(2 * hidden),

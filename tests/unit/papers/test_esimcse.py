@@ -50,7 +50,10 @@ def cosine(one, other):
 
 
 def test_the_loss_is_the_loop_over_second_views_and_queue():
-    """Batches of 3, the last of 2, and a queue of 7: it has 0, 3, 6, then 7 keys, the newest, of any length."""
+    """Compare the loss with a loop over second views and queue.
+
+    Batches of 3, the last of 2, and a queue of 7: it has 0, 3, 6, then the newest 7 keys, of any length.
+    """
     generator = torch.Generator().manual_seed(0)
     term, model = term_of(7)
     queue, lengths = [], []

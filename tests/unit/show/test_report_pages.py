@@ -67,7 +67,10 @@ FINDING = Finding("simcse", "x", "x", ("x",), "x", "x", "x")
 
 @pytest.fixture
 def study(tmp_path, monkeypatch):
-    """A study as its jobs leave it: record, items, claims, audit, adjudication; and what `record.json` holds."""
+    """Write a study as its jobs leave it; return it and its record.
+
+    Record, items, claims, audit and adjudication.
+    """
     monkeypatch.chdir(tmp_path)
     items = [example.item("dropout"), example.item("adjudicated")]
     for item in items:

@@ -54,7 +54,10 @@ def step(vectors, labels, **heads):
 
 
 def test_labels_that_the_corpus_does_not_have_are_told_of():
-    """A term that does not say that it reads labels would else end in a NoneType."""
+    """Report labels that the corpus does not have.
+
+    A term that does not declare that it uses labels would otherwise fail with a NoneType.
+    """
     with pytest.raises(BadInput, match="a loss term reads labels, but the corpus has none"):
         _ = step([], None).labels
 
@@ -167,7 +170,10 @@ def test_adaptive_dropout_keeps_units_as_their_own_input_says():
 
 
 def labelled_job(folder, **changes):
-    """Return a job on rated pairs with sentiment beside it, and the data root of its development sets."""
+    """Return a job on rated pairs and sentiment, and its data root.
+
+    The data root has the development sets.
+    """
     folder.mkdir(exist_ok=True)
     base = micro.job(folder)
     sentences, mixed, rated = map(list, zip(*micro.rated_pairs(64), strict=True))
@@ -200,7 +206,7 @@ def labelled_job(folder, **changes):
 
 @pytest.fixture(scope="module")
 def learned(tmp_path_factory):
-    """A job on two sources, the folder of its data, and what it was trained to."""
+    """Train a job on two sources; return job, data folder and result."""
     folder = tmp_path_factory.mktemp("learned")
     job = labelled_job(folder / "data")
     micro.trainer_of(job, folder, folder / "data").run()

@@ -45,7 +45,10 @@ def heads_vector(encoder, weight, bias, row):
 
 
 class ByHand:
-    """ESimCSE as its code runs it: momentum update, loss, queue update, clipped AdamW with linear decay."""
+    """ESimCSE as in its code: momentum, loss, queue and clipped AdamW.
+
+    The learning rate decays linearly.
+    """
 
     def __init__(self, trainer, folder):
         self.encoder = opened(folder / "trained", trainer.model.backbone)
@@ -84,7 +87,10 @@ class ByHand:
 
 
 def test_steps_of_esimcse_are_those_written_out(tmp_path, double):
-    """Four steps in float64: the queue grows to its end, and the momentum encoder moves before each update."""
+    """Compare steps of ESimCSE with a separate implementation.
+
+    Four steps in float64: the queue grows to its end, and the momentum encoder moves before each update.
+    """
     trainer = esimcse(
         tmp_path,
         dropout={"hidden": 0, "attention": 0},

@@ -38,13 +38,13 @@ class Template:
         self.before, self.after = [self.cls, *before], [*after, self.sep]
 
     def row(self, sentence):
-        """Return the ids of a sentence in the template, its own special tokens taken off."""
+        """Return a sentence's ids in the template, without its special tokens."""
         return [*self.before, *sentence[1:-1], *self.after]
 
     def denoised(self, bert, sentence, free):
-        """Return the last state of the mask around a sentence, less that of the mask of the template alone.
+        """Return the last mask state of a sentence minus the template's.
 
-        The template alone is where it is around the sentence; `free` is whether it has a gradient.
+        The template alone is at the same place as around the sentence; `free` decides whether it has a gradient.
         """
         row, alone = self.row(sentence), [*self.before, *self.after]
         first = len(self.before) + len(sentence) - 2
@@ -62,7 +62,10 @@ def sentences_of(column):
 
 
 def loss_by_hand(bert, weight, bias, sentences, templates, free):
-    """Return InfoNCE at temperature 0.05 of both views, one direction, each sentence and each logit by itself."""
+    """Return InfoNCE at temperature 0.05 in one direction, logit by logit.
+
+    Each sentence is computed separately.
+    """
     first, second = (
         [torch.tanh(weight @ template.denoised(bert, each, free) + bias) for each in sentences]
         for template in templates

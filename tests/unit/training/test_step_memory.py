@@ -25,7 +25,7 @@ CHANGED_BY_A_PASS = {
 
 
 class Memory:
-    """Memory that a step fills up after its forward pass where its chunks have more than so many rows."""
+    """Memory that is full after the forward pass of chunks above some rows."""
 
     def __init__(self, trainer, rows):
         self.trainer, self.rows, self.scale = trainer, rows, trainer.scaler.scale
