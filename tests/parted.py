@@ -39,7 +39,7 @@ def steps(job, folder: Path, parts: Parts, count: int = 3, kind: torch.dtype = t
 def write_found(folder: Path, chunk: int, rank: int) -> None:
     """Run the jobs of a folder as one process of a group; write the results.
 
-    Environment variables name the processes.
+    `rank` is its place in the group; the environment has the group's size and address.
     """
     os.environ |= {"RANK": str(rank), "LOCAL_RANK": str(rank)}
     torch.set_num_threads(1)

@@ -178,9 +178,9 @@ def run(folder, *words, **environment):
 
 @pytest.fixture(scope="module")
 def fetched(study, hub):
-    """Fetch the study with `fetch --pin` and `fetch`, after the hub failed.
+    """Run `fetch --pin` and `fetch`; the hub fails once in the middle.
 
-    The hub fails in the middle; then `fetch` is called again.
+    Returns the failed and the repeated `fetch`.
     """
     replicse = (sys.executable, "-m", "replicse")
     (study / "workflow" / "hub.lock.yaml").write_text("models: {}\n")

@@ -118,7 +118,7 @@ def angle_loss(first, second, labels):
 def gradients(bert, rows, labels, step):
     """Compute the gradients of the recipe's objective; return its loss.
 
-    The objective has sixteen steps.
+    Its weights follow schedules over sixteen steps.
     """
     bert.zero_grad()
     first, second = (means(bert, each) for each in rows)

@@ -213,7 +213,7 @@ def test_put_back_pieces_restore_any_text(line, seed):
 def write_wordnet(folder: Path) -> None:
     """Write a small database in WordNet's format, without optional files.
 
-    Debian does not ship these files.
+    Debian's package lacks the optional files, too.
     """
     synsets = {
         "noun": [("n", ["chef"]), ("n", ["soup", "pottage_stew"]), ("n", ["physician", "doctor", "medic"])],

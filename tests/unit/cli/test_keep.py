@@ -68,7 +68,7 @@ def test_a_study_is_kept_at_the_commit_of_its_runs(study):
 def test_changes_that_were_in_no_commit_stay_marked(study):
     """Keep the mark of uncommitted changes.
 
-    If the tree was clean when the study was packed, the study once claimed a clean tree.
+    A study once claimed a clean tree if the tree was clean again when the study was packed.
     """
     run = next(iter(study.runs))
     file = study.paths.run(run, PROVENANCE)

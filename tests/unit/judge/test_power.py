@@ -16,7 +16,7 @@ DRAWS = 20_000
 def drawn(seeds, of, gap, reduce):
     """Return mean and deviation of our seeds, and a published number.
 
-    One row for each simulated study; the published number is of other runs.
+    Each is an array with a value for every simulated study; the published number is of other runs.
     """
     random = np.random.default_rng(seeds + of)
     ours, theirs = random.normal(size=(DRAWS, seeds)), random.normal(size=(DRAWS, of)) + gap

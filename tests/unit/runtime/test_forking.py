@@ -43,9 +43,9 @@ server.serve(int(sys.argv[1]), int(sys.argv[2]), sys.argv[3])
 
 @contextmanager
 def served(home):
-    """Start a server of test jobs; return its address and process.
+    """Start a server of test jobs; return address, process and parent.
 
-    Its parent is another process that tests can end.
+    The parent is another process, which tests can end.
     """
     parent = subprocess.Popen(["sleep", "60"])
     folder = home / "server"
