@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import unquote
 
-LARGE = 64  # bytes from which a file is kept apart, as LFS does
+LARGE = 64  # files from this size are stored separately, like LFS
 
 
 class FakeHub:
@@ -111,7 +111,7 @@ class Handler(BaseHTTPRequestHandler):
         if len(content) < LARGE:
             return self.content(f"/{file}", content, {"X-Repo-Commit": commit, "ETag": f'"{blob}"'})
         linked = {"X-Linked-Etag": f'"{sha256}"', "X-Linked-Size": str(len(content)), "X-Repo-Commit": commit}
-        # As on the hub, content lies on another host.
+        # Like the hub, another host serves the content.
         elsewhere = f"http://localhost:{self.server.server_port}/cdn/{sha256}"
         return self.send(302, b"", {**linked, "ETag": f'"{blob}"', "Location": elsewhere})
 

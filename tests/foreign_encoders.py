@@ -64,7 +64,7 @@ def write_transformer(folder, kind, dtype=torch.float32, sizes=None, **settings)
     torch.manual_seed(0)
     model = made(made.config_class(**{**keys, **ids, **size, **(sizes or {})})).eval()
     for weight in model.parameters():
-        # Rounded to what the precision can store, so that the same weights are computed in fp32.
+        # Rounded to a value that the precision can store, so that fp32 computes with the same weights.
         weight.data = (weight.data * (4 if weight.dim() > 1 else 1)).to(dtype).float()
     model.to(dtype).save_pretrained(folder)
     change_json(folder / "tokenizer_config.json", **settings)
@@ -74,7 +74,7 @@ def write_transformer(folder, kind, dtype=torch.float32, sizes=None, **settings)
 def write_modules(folder, pooling="mean", more=()):
     """Add the modules of sentence-transformers to a transformer's folder.
 
-    `more` are further ones behind the pooling, each as its name, its settings and its weights.
+    `more` lists further modules after the pooling as (name, settings, weights).
     """
     settings = {"word_embedding_dimension": 32, "pooling_mode": pooling}
     listed = []

@@ -97,7 +97,7 @@ def _cell_result(cell):
     }
 
 
-# Unsupervised SimCSE, as the papers' recipes say it.
+# Unsupervised SimCSE, as in the papers' recipes.
 RECIPE = {
     "init": {"backbone": "bert-base"},
     "corpus": "wiki",

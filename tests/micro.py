@@ -100,7 +100,7 @@ def trainer_of(job: TrainJob, folder: Path, root: Path | None = None, **options)
 
 
 class Killed(BaseException):
-    """The end of a process that is not asked."""
+    """The simulated end of a killed process."""
 
 
 def run_until_killed(trainer: Trainer, step: int) -> None:

@@ -52,7 +52,7 @@ rows:
   - {id: first, encoder: ENCODER}
   - {id: second, encoder: {use: unsup}}
 """
-# What no file of YAML may be, whatever it says.
+# Contents that are invalid for every YAML file.
 NO_DOCUMENTS = {
     "not UTF-8": b"title: \xff\xfe\n",
     "a tag that makes objects": b"!!python/object/apply:os.system [echo]",
@@ -124,7 +124,7 @@ def study(tmp_path_factory) -> Path:
 
 @contextlib.contextmanager
 def planted(study: Path, mistake: Mistake) -> Iterator[None]:
-    """Write a mistake's files into the copy, and bring it back to what it was."""
+    """Write a mistake's files into the copy, and restore it afterwards."""
     paths = {name: study / name for name in mistake.files}
     before = {name: path.read_bytes() if path.exists() else None for name, path in paths.items()}
     try:

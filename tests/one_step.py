@@ -65,7 +65,7 @@ def check_weights(folder, model):
             assert torch.equal(after[name], before), name
             continue
         expected = before * (1 - LEARNING_RATE * DECAY) - LEARNING_RATE * gradient / (gradient.abs() + 1e-8)
-        # Adam takes a full step of the sign of a gradient that is 0 but for rounding (biases of keys).
+        # Adam takes a full step for a gradient that is 0 except for rounding (biases of keys).
         sure = gradient.abs() > 1e-5
         seen += int(sure.sum())
         torch.testing.assert_close(after[name][sure], expected[sure], rtol=0, atol=2e-6)

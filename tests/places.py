@@ -10,7 +10,7 @@ from types import ModuleType
 from replicse.compile.cache import FOLDER
 
 CHECKOUT = Path(__file__).resolve().parents[1]
-# What studies write; of figures and reports the kept studies are part of the checkout.
+# Folders that studies write to; the kept studies in figures and reports belong to the checkout.
 WRITTEN = ("results", "logs", "figures", "reports")
 
 

@@ -23,7 +23,7 @@ from torch.utils import _foreach_utils
 from torch.utils._pytree import tree_leaves, tree_map
 
 CUDA, CPU = torch.device("cuda:0"), torch.device("cpu")
-# Kernels whose outputs have a size that only the data tell, and reads of a value: the host waits for the device.
+# Kernels with outputs whose size depends on the data, and reads of a value: the host waits for the device.
 READING = {
     "aten::_local_scalar_dense", "aten::item", "aten::nonzero", "aten::masked_select", "aten::is_nonzero",
     "aten::equal", "aten::_unique2", "aten::unique_dim", "aten::unique_consecutive", "aten::repeat_interleave.Tensor",
@@ -31,7 +31,7 @@ READING = {
 
 
 class MixedDevices(AssertionError):
-    """An operation was given tensors of the pretended GPU and of the CPU."""
+    """An operation got tensors of the simulated GPU and of the CPU."""
 
 
 @dataclass
@@ -216,7 +216,7 @@ def pretended_gpu(count: int = 1) -> Iterator[Work]:
     """Simulate CUDA GPUs in a block; yield the work of the first."""
     global _work
     _work, before = Work(), _work
-    # Of each GPU the state of its generator: a number that tests can tell apart.
+    # The state of each GPU's generator: a number that tests can recognise.
     states = {place: torch.full((16,), place, dtype=torch.uint8) for place in range(count)}
 
     def place_of(device: Any = None) -> int:
@@ -271,7 +271,7 @@ def pretended_gpu(count: int = 1) -> Iterator[Work]:
             _foreach_utils, "_foreach_supported_types", [*_foreach_utils._foreach_supported_types, Pretended]
         ),
     ]
-    # Parameters are replaced by pretended ones, not filled with their data.
+    # Parameters are replaced by simulated ones, not filled with their data.
     overwrites = torch.__future__.get_overwrite_module_params_on_conversion()
     torch.__future__.set_overwrite_module_params_on_conversion(True)
     try:

@@ -33,7 +33,7 @@ STAGES = {
 # A job alone; Snakemake alone, whose jobs go on; Snakemake's whole process group, its jobs in it.
 VICTIMS = ("job", "main", "group")
 REFUSED, REMEDY = 2, "wait for it or end it, then start again"
-# What of Snakemake or Python nobody should have to read behind a kill.
+# Output of Snakemake or Python that users should not see after a kill.
 UNTOLD = ("Traceback", "LockException", "IncompleteFilesException")
 PATIENCE = 600.0
 

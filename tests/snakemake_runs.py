@@ -16,7 +16,7 @@ SNAKEMAKE = Path(sys.executable).with_name("snakemake")
 
 
 def ran(*words, **options):
-    """Run a command; return what it printed, and its exit code."""
+    """Run a command; return its output and exit code."""
     return subprocess.run(words, capture_output=True, text=True, check=False, **options)
 
 
@@ -45,7 +45,7 @@ def planned(folder, words):
                 for stream, number in ((out, 1), (err, 2)):
                     os.dup2(stream.fileno(), number)
                 sys.stdout, sys.stderr = os.fdopen(1, "w"), os.fdopen(2, "w")
-                # The folder has code of its own.
+                # The folder has its own code.
                 for name in [name for name in sys.modules if name.split(".")[0] in ("replicse", "papers")]:
                     del sys.modules[name]
                 snakemake_cli.main(words)
@@ -65,7 +65,7 @@ def planned(folder, words):
 
 def copied(folder):
     """Copy the files that a study reads to a folder, caches included."""
-    # Python writes what it compiles under another name first, which may be gone when it is copied.
+    # Python first writes bytecode under another name, which may be gone when it is copied.
     being_written = shutil.ignore_patterns("*.pyc.*")
     for name in ("workflow", "src"):
         shutil.copytree(ROOT / name, folder / name, ignore=being_written)

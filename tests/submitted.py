@@ -25,12 +25,12 @@ class Submitted:
         self.start(*words)
 
     def start(self, *words: str) -> None:
-        """Start the study; again, where it was killed."""
+        """Start the study, or restart it after a kill."""
         where = {"cwd": self.folder, "env": self.environment, "start_new_session": True}
         self.process = subprocess.Popen(words, stdout=self.log, stderr=subprocess.STDOUT, **where)
 
     def kill(self) -> None:
-        """Kill what was started, and leave what it submitted."""
+        """Kill the started processes, and leave the submitted jobs."""
         started = psutil.Process(self.process.pid).children(recursive=True)
         os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
@@ -61,7 +61,7 @@ class Submitted:
         return found
 
     def said(self) -> str:
-        """Return what the study printed until now."""
+        """Return the study's output until now."""
         self.log.flush()
         return Path(self.log.name).read_text(encoding="utf-8")
 
@@ -78,7 +78,7 @@ class Submitted:
             self.process.terminate()
             self.process.wait(timeout=60)
         self.log.close()
-        # What a test that failed left at work.
+        # Processes that a failed test left running.
         for process in psutil.process_iter():
             with suppress(psutil.Error):
                 if process.cwd() == str(self.folder):

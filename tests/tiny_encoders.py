@@ -54,7 +54,7 @@ def written(folder, head=False):
 
 
 def mlp(hidden, generator=None):
-    """Return a freshly drawn dense head."""
+    """Return a randomly initialised dense head."""
     return make_head(MlpHead(kind="mlp"), hidden, generator)
 
 
@@ -81,7 +81,7 @@ def batch_of(lengths=LENGTHS, seed=0):
 
 
 def padded(batch, family="bert"):
-    """Return what a model of `transformers` is called with for a batch."""
+    """Return the arguments of a `transformers` model for a batch."""
     tokens = torch.full((batch.rows, batch.longest), PAD[family])
     tokens[batch.padded_mask] = batch.tokens
     return {"input_ids": tokens, "attention_mask": batch.padded_mask.long()}

@@ -16,17 +16,17 @@ from snakemake_runs import ran
 from submitted import Submitted
 
 SCRIPT = Path(__file__).with_name("one-node-slurm.sh")
-# A cluster without an accounting database; jobs of seconds are asked after often.
+# The cluster has no accounting database; jobs take seconds, so the checks are frequent.
 ASKING = ("--slurm-status-command", "squeue", "--slurm-init-seconds-before-status-checks", "1")
 ASKING += ("--seconds-between-status-checks", "1", "--latency-wait", "10")
-# The executor waits ten seconds longer whenever no job has ended since it asked.
+# After a check without an ended job, the executor waits ten seconds longer.
 OFTEN = "import asyncio\nasyncio.sleep = lambda seconds, sleep=asyncio.sleep: sleep(min(seconds, 1))\n"
 FINISHED = "COMPLETED"
 
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory):
-    """The folder of a cluster that runs as long as the tests of this file."""
+    """Start a cluster for all tests of this file; return its folder."""
     if not find_spec("snakemake_executor_plugin_slurm"):
         pytest.skip("snakemake-executor-plugin-slurm is missing (requirements/dev.txt)")
     folder = tmp_path_factory.mktemp("slurm")
@@ -102,7 +102,7 @@ class OfSlurm(Submitted):
         return {int(row[0]): tuple(row[1:]) for row in rows if int(row[0]) > self.before}
 
     def running(self, word):
-        """Return the number of a job that runs, whose comment holds a word."""
+        """Return the number of a running job whose comment contains a word."""
         found = [number for number, job in self.jobs().items() if job[0] == "RUNNING" and word in job[1]]
         return found[0] if found else None
 
@@ -152,7 +152,7 @@ def test_a_study_ends_with_equal_results_behind_all_that_a_scheduler_and_a_kill_
     assert f"ended the Slurm jobs {', '.join(map(str, left))} of a study that no longer runs" in said
     assert left and {jobs[number][0] for number in left} == {"CANCELLED"}
     assert states["tokenizer"] == ["CANCELLED", FINISHED]
-    # Slurm says OUT_OF_MEMORY only where control groups count memory.
+    # Slurm reports OUT_OF_MEMORY only if control groups count memory.
     assert states["store"] == ["FAILED", FINISHED] and "exceeded memory limit" in said
     assert states["mlm-"] == ["TIMEOUT", FINISHED]
     whole = [job for job in jobs.values() if job[0] == FINISHED]

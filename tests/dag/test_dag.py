@@ -25,7 +25,7 @@ def checkout(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def reduced(tmp_path_factory):
-    """What a dry-run of the reduced study prints."""
+    """Return the output of a dry run of the reduced study."""
     folder = copied(tmp_path_factory.mktemp("reduced"))
     done = snakemake(folder, "-n", "--configfile", str(ROOT / "tests/e2e/reduced.yaml"))
     assert done.returncode == 0, done.stderr
@@ -92,7 +92,10 @@ def test_jobs_and_rules_name_the_same_files(reduced):
 
 
 def test_nothing_of_snakemake_is_private_but_one_guarded_place():
-    """What is not documented may change with any release."""
+    """Use no private part of Snakemake outside one guarded place.
+
+    Undocumented parts may change with any release.
+    """
     private = re.compile(
         r"workflow\.(?!is_main_process|is_rule|local_exec|current_basedir)\w+|snakemake\.(?!utils|exceptions)\w+|sys\.argv"
     )

@@ -19,12 +19,12 @@ pytestmark = pytest.mark.usefixtures("papers_read_once")
 __all__ = ["papers_read_once"]
 
 COMMAND = re.compile(r"^    (.*\breplicse [a-z].*)$|`(replicse [a-z][^`]*)`", re.MULTILINE)
-# Words that stand for something of the reader's own, such as NAME, FILE.yaml, mine/table5 or ./profile.
+# Placeholders for something of the reader, such as NAME, FILE.yaml, mine/table5 or ./profile.
 PLACEHOLDER = re.compile(r"[A-Z][A-Z_]*(\.yaml|\.zip)?|<.*>|(mine|my-|\./).*")
-# Verbs that need a network, a GPU, an encoder, results of one's own or an empty folder; `validate` and `report` take
-# seconds and are told by tests of their own.
+# Verbs that need a network, a GPU, an encoder, the user's results or an empty folder; `validate` and `report` take
+# seconds and have tests of their own.
 NOT_HERE = {"fetch", "benchmark", "keep", "compare", "train", "init", "validate", "report"}
-# What a bare clone lacks is what these say, and their exit code.
+# Commands that fail in a bare clone because files are missing, and their exit codes.
 LACKING = {"doctor": 1, "run --study reference": 2, "run simcse/table3 --scale paper --profile gpu-box": 2}
 
 
@@ -60,7 +60,7 @@ def lacking(words):
 
 @pytest.fixture(scope="module")
 def clone(tmp_path_factory):
-    """What a clone of the checkout holds, as far as a verb reads it."""
+    """Link a folder to the parts of a clone that verbs read."""
     folder = tmp_path_factory.mktemp("clone")
     for name in ("config", "workflow", "reports/studies", "figures/studies"):
         shutil.copytree(ROOT / name, folder / name)

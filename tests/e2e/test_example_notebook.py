@@ -33,7 +33,7 @@ def execute(monkeypatch, tmp_path_factory):
 
 
 def shown(notebook):
-    """Return what a notebook shows as text, and how many pictures."""
+    """Return the text output of a notebook, and its number of pictures."""
     outputs = [
         output["data"] for cell in notebook.cells for output in cell.get("outputs", []) if "data" in output
     ]

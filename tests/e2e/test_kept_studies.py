@@ -24,7 +24,7 @@ from replicse.spec import papers
 
 WORKFLOW = ROOT / "workflow"
 FOLDERS = sorted(folder.name for folder in (ROOT / "reports/studies").iterdir() if folder.is_dir())
-# Nothing of the record was run here: its pages print no command.
+# The record has no runs here, so its pages have no commands.
 STUDIES = [name for name in FOLDERS if name != RECORD]
 COMMAND = re.compile(r'<code class="run">(.*?)</code>')
 STORY = re.compile(r"<b>why</b><span>(.*?)</span>")
@@ -65,7 +65,7 @@ def printed(pages, pattern):
 
 
 def runs_shown(name):
-    """Return the runs behind the cells of each item, as cells.csv names them."""
+    """Return the runs of the cells of each item, according to cells.csv."""
     shown = {item: set() for item in read_json(f"reports/studies/{name}/record.json")["items"]}
     for row in read_rows(Path(f"reports/studies/{name}/cells.csv")):
         shown[f"{row['paper']}/{row['item']}"] |= set(filter(None, [row["run"]]))

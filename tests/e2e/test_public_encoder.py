@@ -37,7 +37,7 @@ def test_the_published_scores_of_a_public_encoder(real_data, tmp_path):
     assert main(["evaluate", *words, "--data", str(real_data / "SentEval"), "--out", str(out)]) == 0
     found = json.loads(out.read_text())["suites"]
     assert {task: round(found["sts"][task]["all"], 2) for task in published} == published
-    # Counts of the data, whatever the vectors.
+    # Counts of the data do not depend on the vectors.
     counted = geometry.evaluate(real_data / "SentEval", RandomVectors(3))
     assert (counted["n_positive"], counted["n_sentences"]) == (1491, 17256)
 

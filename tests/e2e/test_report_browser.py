@@ -94,7 +94,7 @@ def test_no_page_scrolls_sideways_on_a_telephone(name, tmp_path):
 @pytest.mark.parametrize("name", ["report", "effects", "audit", "simcse", "table3"])
 def test_no_page_has_a_serious_fault_of_accessibility(name, dark, tmp_path):
     text = shown_pages()[name]
-    # What the browser prefers depends on the desktop around it.
+    # The browser's preference depends on the desktop.
     text = text.replace("@media (prefers-color-scheme: dark)", "@media all" if dark else "@media not all")
     text = text.replace('content="light dark"', f'content="{"dark" if dark else "light"}"')
     file = tmp_path / f"{name}.html"

@@ -63,7 +63,7 @@ def test_snakemake_that_is_told_to_end_with_all_it_started_waits_until_a_trainin
 
 @contextmanager
 def disk(folder, size):
-    """A file system of its own as a folder's results."""
+    """Mount a small file system as a folder's results."""
     home = folder / "results"
     home.mkdir()
     mounted = ran("mount", "-t", "tmpfs", "-o", f"size={size}", "none", home)
@@ -138,7 +138,7 @@ def test_a_broken_checkpoint_leaves_a_report_of_the_rest_and_the_next_run_is_who
     cells = json.loads((partly / "items/simcse/table3.json").read_text())["cells"]
     assert any("evaluate" in cell.get("reason", "") and told in cell["reason"] for cell in cells)
     weights.unlink()
-    # Of a whole report Snakemake asks for nothing behind it; without it and the table it goes back to the weights.
+    # With a complete report, Snakemake checks no earlier files; without it and the table it needs the weights again.
     table.unlink()
     (study / "reports/micro/report.html").unlink()
     assert snakemake(study).returncode == 0

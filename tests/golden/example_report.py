@@ -20,16 +20,16 @@ from replicse.spec.printed import Reported, Spread
 
 FOLDER = Path(__file__).with_name("example")
 STUDY = read_yaml(Path(__file__).with_name("study.yaml"))
-# Those of a report, in the papers' order.
+# The items of a report, in the papers' order.
 REPORTED = ("trajectory", "dropout", "sts", "scatter", "temperature", "retrieval", "augmentation")
 
 
 def judged(
     row, column, printed, values, *, metric="spearman", protocol="as-described", scale="paper", **facts
 ):
-    """Return a cell as plain data, judged as production judges it.
+    """Return a cell as plain data, judged like in production.
 
-    Of `facts`, those that `judge` knows are its own; `reported` adds to what is printed, the others to the cell.
+    `facts` contains arguments of `judge`, then fields of the cell; `reported` extends the published number.
     """
     asked = {name: facts.pop(name) for name in ("failures", "why_not") if name in facts}
     if "prior" in facts:
@@ -156,5 +156,5 @@ def adjudication(scale="paper"):
 
 
 def document(study, items, *drawn, **around):
-    """Return a document from a record, items, and what else is drawn."""
+    """Return a document from a record, items, and other rendered parts."""
     return make_document(report(study, items), *drawn, around=Surroundings(**around))

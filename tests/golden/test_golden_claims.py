@@ -1,4 +1,4 @@
-"""What made-up cells say of made-up claims (claims.yaml), as text."""
+"""Made-up claims, judged by made-up cells (claims.yaml), as text."""
 
 from pathlib import Path
 

@@ -54,7 +54,7 @@ def study(tmp_path, monkeypatch):
 
 
 def drawn(item, out):
-    """Write what a report links to; the drawings have tests of their own."""
+    """Write the files that a report links to; figures have their own tests."""
     make((out.with_suffix(f".{kind}") for kind in ("svg", "png", "pdf")), "<svg></svg>")
 
 
@@ -128,7 +128,7 @@ def test_what_nobody_tried_is_not_run_and_an_old_log_is_no_failure(study, capsys
     os.utime(job.log, (1, 1))
     assert main(["report", *STUDY]) == 1
     assert "memory or time" in capsys.readouterr().out
-    # Deleted since, or interrupted: `status` showed such lines as those of a failure.
+    # Deleted since, or interrupted: `status` once showed such lines as a failure.
     ended = (
         f"12:00:00 INFO wrote={files[0]} seconds=1.0",
         "replicse job: interrupted; start it again",
@@ -187,7 +187,7 @@ def ended_process():
 def test_a_whole_study_has_nothing_incomplete(study, capsys, caplog, monkeypatch):
     assert main(["report", *STUDY]) == 0
     assert "no evaluation of the 2 items is missing" in capsys.readouterr().out
-    # A figure of which nothing has run is in no log; its item is listed as incomplete.
+    # No log names a figure without any run; its item is listed as incomplete.
     item = ItemResult.read("results/micro/partial/items/repro/figure1.json")
     monkeypatch.setattr("replicse.cli.report.draw_item", draw_item)
     draw_if_possible(item.model_copy(update={"cells": ()}), Path("nothing.svg"))

@@ -80,7 +80,7 @@ def reached(start):
 
 
 def test_every_page_is_in_the_site_and_is_reached_from_the_readme():
-    # The configuration names a function of Python for mkdocs; only its navigation is read here.
+    # The configuration names a Python function for mkdocs; only its navigation is loaded here.
     listed = pages_of(yaml.safe_load((ROOT / "mkdocs.yml").read_text())["nav"])
     pages = sorted((ROOT / "docs").glob("*.md"))
     assert [page.name for page in pages if page.name not in listed] == []
@@ -93,7 +93,7 @@ def test_the_readme_is_read_in_a_minute():
     assert len(text.splitlines()) <= 110 and len(text.split()) <= 1600
 
 
-# What a page tells to write does not exist yet.
+# Files that a page tells the reader to write do not exist yet.
 TO_WRITE = {"hinge.py", "anisotropy.py"}
 
 
@@ -134,7 +134,7 @@ def test_every_citation_of_a_method_or_a_pitfall_resolves():
     assert found == {}
 
 
-# A verb that is printed anywhere, with what follows it to the end of the line or of its quotation.
+# A verb anywhere in a text, up to the end of the line or of its quotation.
 PRINTED = re.compile(r"(?<![\w./-])replicse (?!import\b|where\b|already\b)([a-z][a-z-]*)([^`\"'\n#|;()]*)")
 
 

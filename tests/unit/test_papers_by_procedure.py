@@ -30,7 +30,7 @@ from replicse.registry.runs import Run
 
 @pytest.fixture(autouse=True)
 def _in_float64_and_nothing_in_use_after(monkeypatch):
-    """What the loop makes float32 stays float64."""
+    """Keep float64 for values that the loop converts to float32."""
     torch.set_num_threads(1)
     monkeypatch.setattr(torch.Tensor, "float", torch.Tensor.double)
     yield

@@ -13,7 +13,7 @@ from places import CHECKOUT, ROOT
 from replicse.provenance.record import PACKAGES
 
 FILES = {name: ROOT / "requirements" / f"{name}.txt" for name in ("run", "mteb", "bench", "dev")}
-# Import name -> distribution, where they differ.
+# Import name -> distribution, if they differ.
 DISTRIBUTIONS = {
     "sklearn": "scikit-learn",
     "markdown_it": "markdown-it-py",
@@ -21,12 +21,12 @@ DISTRIBUTIONS = {
     "pydantic_core": "pydantic",
     "yaml": "pyyaml",
 }
-# What turns numbers into documents, and what tells of a run: no number depends on it.
+# Libraries for documents and for the output of a run: no number depends on them.
 PRESENTATION = {
     "jinja2", "markdown-it-py", "matplotlib", "psutil", "pylatexenc", "rich",
     "rocrate", "snakemake-interface-logger-plugins",
 }  # fmt: skip
-# What is run by its own command, and what is there for the corpora of the hub.
+# A program with its own command, and a library for the corpora of the hub.
 NOT_IMPORTED = {"snakemake", "datasets"}
 
 

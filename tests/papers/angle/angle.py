@@ -70,7 +70,7 @@ class SamParameters(OptimiserParameters):
 
 
 def sam(groups: Sequence[dict[str, Any]], parameters: SamParameters) -> "Optimizer":
-    """Return torch's AdamW, whose step asks for the gradients once more."""
+    """Return torch's AdamW, with a step that computes the gradients twice."""
     import torch
 
     class Sam(torch.optim.AdamW):

@@ -54,7 +54,7 @@ class SoftNegativesParameters(TermParameters):
 
 
 def soft_negatives(step: "Step", parameters: SoftNegativesParameters) -> "Tensor":
-    """Return the mean over the batch of what is beyond the bounds."""
+    """Return the mean of the bounds' violations over the batch."""
     import torch
 
     anchor, positive, negative = step.vectors_of((0, 1, 2))

@@ -1,4 +1,4 @@
-"""Studies as crates: what goes in."""
+"""Studies as crates: their content."""
 
 import json
 import zipfile

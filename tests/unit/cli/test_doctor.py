@@ -104,7 +104,10 @@ def test_a_card_that_is_smaller_than_the_largest_training_is_noted_with_what_hap
     ],
 )
 def test_what_is_done_about_a_gpu_that_torch_does_not_see(found, monkeypatch, cuda, command, said):
-    """pip install torch==2.13.0 does nothing where 2.13.0+cpu is installed."""
+    """Suggest a command for a GPU that torch does not see.
+
+    pip install torch==2.13.0 does nothing if 2.13.0+cpu is installed.
+    """
     monkeypatch.setattr("torch.version.cuda", cuda)
     monkeypatch.setattr("shutil.which", lambda name: command)
     gpu = found(PAPER)[1]["GPU"][0]

@@ -78,7 +78,7 @@ def hub(tmp_path, monkeypatch):
 
 
 def bodies(hub):
-    """Return the names of the files whose content was asked for."""
+    """Return the names of the files whose content was requested."""
     return [path.rpartition("/")[2] for method, path in hub.asked if method == "GET" and "/api/" not in path]
 
 

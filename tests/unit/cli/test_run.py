@@ -48,7 +48,10 @@ def test_an_item_may_be_written_in_several_ways(items, words, found):
 
 
 def test_a_profile_whose_executor_is_not_installed_is_refused_in_one_sentence(monkeypatch, capsys):
-    """Snakemake printed a hundred lines of options and an invalid choice."""
+    """Refuse a profile whose executor is missing, in one sentence.
+
+    Snakemake once printed a hundred lines of options and an invalid choice.
+    """
     monkeypatch.setattr(profiles, "find_spec", lambda name: None)
     assert main(["run", "--scale", "micro", "--profile", "slurm", "-n"]) == 2
     said = capsys.readouterr().err
@@ -275,7 +278,7 @@ def test_a_stale_lock_is_removed_and_a_live_one_is_not(tmp_path, monkeypatch):
 
 
 def told(events, terminal=False):
-    """Return what the handler prints of (event, fields)."""
+    """Return the handler's output for (event, fields)."""
     handler = LogHandler(SimpleNamespace(dryrun=False), None)
     handler.console = Console(
         file=io.StringIO(), force_terminal=terminal, width=100, soft_wrap=True, color_system=None

@@ -77,7 +77,10 @@ def test_broken_labels_are_refused_in_a_sentence(tmp_path, content, problem):
 
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
 def test_a_table_is_checked_row_by_row(tmp_path, kind):
-    """Two million pairs took 0.9 GB to validate; the rows here take 20 MB."""
+    """Check a table row by row.
+
+    Validating two million pairs once took 0.9 GB; the rows here take 20 MB.
+    """
     file, rows = tmp_path / f"a.{kind}", range(60_000)
     columns = {
         "a": [f"first {i}" for i in rows],

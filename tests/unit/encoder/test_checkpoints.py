@@ -68,7 +68,7 @@ def test_folders_of_transformers_are_read_with_their_pooler(family, tmp_path):
     theirs = huggingface(family).base_model
     theirs.save_pretrained(tmp_path)
     assert not open_backbone(tmp_path).predicts_tokens
-    # The base model of a masked-LM model has no pooler, as in SimCSE; DistilBERT has none at all.
+    # The base model of a masked-LM model has no pooler, as in SimCSE; DistilBERT never has a pooler.
     assert load_head(tmp_path) is None
     if family == "distilbert":
         return
@@ -144,7 +144,7 @@ def test_of_a_file_that_holds_several_models_only_the_encoder_is_taken(
 
 
 def config(**changes):
-    """Return what changes keys of a folder's config.json."""
+    """Return a function that changes keys of a folder's config.json."""
 
     def change(folder):
         file = folder / "config.json"
@@ -154,7 +154,7 @@ def config(**changes):
 
 
 def weights(change):
-    """Return what changes the token embeddings of a folder."""
+    """Return a function that changes the token embeddings of a folder."""
 
     def rewrite(folder):
         rewritten(folder, change=lambda value: change(value) if value.shape == (97, 32) else value)

@@ -1,4 +1,4 @@
-"""What stands beside an encoder's weights: recorded and checked."""
+"""Files beside an encoder's weights: recorded and checked."""
 
 import shutil
 from itertools import product
@@ -32,7 +32,7 @@ def test_what_is_not_as_it_was_recorded_is_refused(tmp_path, change, run, proble
     with pytest.raises((BadInput, MissingData), match=problem):
         check_folder(tmp_path, run)
     (tmp_path / "checkpoint.json").unlink()
-    check_folder(tmp_path, run)  # without a record it is taken as it is
+    check_folder(tmp_path, run)  # without a record it is accepted
 
 
 @pytest.fixture

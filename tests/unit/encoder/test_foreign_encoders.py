@@ -52,7 +52,7 @@ def test_an_encoder_that_is_stored_in_half_precision_is_computed_in_fp32(tmp_pat
     encoder = SentenceEncoder.open(tmp_path, device="cpu")
     assert encoder.dtype == torch.float32
     assert encoder.engine == "sentence-transformers" if more else encoder.backbone.engine == "packed"
-    # The Dense layer has tanh behind it.
+    # The Dense layer is followed by tanh.
     read = (lambda states: states.mean(0)[:8].tanh()) if more else (lambda states: states.mean(0))
     check_vectors(encoder, model, tmp_path, read)
 

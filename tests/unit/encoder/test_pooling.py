@@ -18,7 +18,7 @@ def pool(encoder, batch, name, head):
 
 
 def slow_pool(encoder, batch, pooling, head):
-    """Pool one row at a time from all hidden states, as the definitions say."""
+    """Pool one row at a time from all hidden states, by definition."""
     vectors = []
     for row in range(batch.rows):
         states = encoder(batch.slice(row, row + 1), NeededStates((0, 1, 2, 3))).states

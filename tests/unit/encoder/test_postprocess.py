@@ -41,7 +41,7 @@ def test_whitening_is_the_formula_however_many_vectors_are_read_at_once(monkeypa
     covariance = np.zeros((5, 5))
     for vector in vectors:
         covariance += np.outer(vector - mean, vector - mean) / len(vectors)
-    # W W^T is the inverse covariance, so inner products of whitened vectors are those of Mahalanobis.
+    # W W^T is the inverse covariance, so inner products of whitened vectors are Mahalanobis products.
     expected = (others - mean) @ np.linalg.inv(covariance) @ (others - mean).T
     assert found @ found.T == pytest.approx(expected, rel=1e-3, abs=1e-3)
     assert found.dtype == np.float32

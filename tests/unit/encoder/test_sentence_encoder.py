@@ -78,7 +78,7 @@ def test_forgetting_drops_vectors_but_not_tokens(folder):
         encoder.backbone.layers[0].output.weight.mul_(2)
     assert np.array_equal(encoder(SENTENCES), before)
     encoder.forget()
-    encoder.tokenizer = None  # whatever needs it now would fail
+    encoder.tokenizer = None  # any use would now fail
     seen = counted(encoder)
     encoder(["rel"])
     assert [len(batch) for batch in seen] == [1]

@@ -15,7 +15,7 @@ WIDTH, TEMPERATURE = 6, 0.05
 
 
 class Keys:
-    """A model whose momentum encoder gives what the test says."""
+    """A model whose momentum encoder returns given vectors."""
 
     width = WIDTH
 
@@ -89,7 +89,7 @@ def test_only_first_views_are_classified_and_keys_have_no_gradient():
     loss.backward()
     assert anchors.grad.abs().sum() > 0 and positives.grad.abs().sum() > 0
     assert not term.keys.requires_grad
-    # The other direction would be another number: second views alike, told apart by nothing.
+    # The other direction would give another number, because the second views are equal.
     assert expected != pytest.approx((math.log(math.e + 1 + 2) * 2 - 1) / 2)
 
 

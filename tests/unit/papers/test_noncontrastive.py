@@ -17,7 +17,7 @@ from replicse.objective import Step
 from replicse.objective.terms import make_term
 from replicse.registry.terms import Term
 
-# Wider than the batch and narrower: the sums are taken in two ways.
+# Wider than the batch and narrower: the sums are computed in two ways.
 SHAPES = ((6, 9), (9, 4), (7, 7))
 
 
@@ -98,7 +98,7 @@ def test_the_sums_stay_in_single_precision_under_autocast():
         assert found.dtype == torch.float32 and float(found) == float(expected)
 
 
-# Shuffle: of tokens, behind the tokenizer
+# Token shuffle, after the tokenizer
 
 
 def shuffled(ids, fraction, row=0, seed=42):

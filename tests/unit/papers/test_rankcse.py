@@ -76,7 +76,7 @@ RANKINGS = {"listmle": listmle, "listnet": listnet}
 
 
 class Teacher:
-    """A teacher with vectors of its own, whatever it is given."""
+    """A teacher with fixed vectors, whatever its input."""
 
     def __init__(self, vectors):
         self.own, self.asked = vectors, 0

@@ -161,7 +161,7 @@ ENGINE = next(filter(None, map(shutil.which, ("pdflatex", "xelatex", "lualatex")
 
 
 def compiled(source):
-    """Compile a LaTeX file where it is and return what the engine says."""
+    """Compile a LaTeX file in its folder and return the engine's output."""
     words = [ENGINE, "-interaction=nonstopmode", "-halt-on-error", "-file-line-error", source.name]
     done = subprocess.run(words, cwd=source.parent, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout[-2000:]

@@ -17,7 +17,7 @@ from replicse.show.content.records import as_csv, records_of
 from replicse.show.figures import draw, frame
 from replicse.show.looks import BLACK, method_looks
 
-# By kind of figure, the example that is drawn so.
+# An example for each kind of figure.
 DRAWN = {
     "trajectory": "trajectory",
     "scatter": "scatter",
@@ -193,7 +193,7 @@ def test_labels_of_people_are_text_and_no_formulas(label, tmp_path):
 
 
 def boxes_of(texts):
-    """Return the extents of texts as they are drawn."""
+    """Return the extents of texts in a figure."""
     return [text.get_window_extent() for text in texts if text.get_text()]
 
 

@@ -98,7 +98,7 @@ def test_a_readme_prints_what_the_cells_of_its_study_give(name):
     assert wrong(name, text_of(name)) == []
 
 
-# Findings: what is significant among all that a study tests
+# Findings: the significant differences among all that a study tests
 
 AMONG = re.compile(r"(Not )?significant among (\d+)", re.IGNORECASE)
 BOLD = re.compile(r"\*\*(.*?)\*\*", re.DOTALL)
@@ -125,7 +125,7 @@ def families(name):
             row for row in read_rows(ROOT / "reports/studies/compact/adjudication.csv") if row["low"]
         ]
         effects = [effect for item in judged_items(name) for effect in item.effects]
-        # No dropout on STS-B is crossed with backbones in one table, and on three of those runs in the other.
+        # "No dropout" on STS-B is crossed with backbones in one table, and with three of those runs in the other.
         once = {
             effect.ours.mean: effect
             for effect in effects

@@ -1,4 +1,4 @@
-"""What the tests of training share."""
+"""Shared fixtures for tests of training."""
 
 import pytest
 import torch

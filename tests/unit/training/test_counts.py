@@ -1,4 +1,4 @@
-"""Counting what needs no weights."""
+"""Counts that need no weights."""
 
 from functools import reduce
 from operator import getitem
@@ -21,7 +21,7 @@ CORPORA = {
 
 
 def test_sizes_rows_and_overlap_are_counted(world):
-    # Every path of the registry but those that are counted below: these sets share nothing, and are no architectures.
+    # Every path of the registry except those counted below: these datasets share nothing, and are not architectures.
     below = ("shared/", "parameters/")
     wanted = [f"data/{path.replace('*', 'nli')}" for path in COUNTED if not path.startswith(below)]
     gone, unknown, single = "data/corpus/gone/rows", "data/overlap/nil", "data/overlap/wiki"

@@ -43,7 +43,7 @@ def term(**values):
 
 
 class Heads:
-    """A model that has nothing but task heads."""
+    """A model that only has task heads."""
 
     def __init__(self, **heads):
         self.task_heads = torch.nn.ModuleDict(heads)
@@ -122,7 +122,7 @@ def test_squared_error_of_each_scaling_in_closed_form(scaling, at):
 
 
 class Recorder(torch.nn.Module):
-    """A backbone that only notes which rates it is given."""
+    """A backbone that only records the dropout rates it gets."""
 
     def __init__(self):
         super().__init__()

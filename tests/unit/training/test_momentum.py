@@ -32,7 +32,7 @@ def updates(trainer, count):
         yield columns, float(loss)
 
 
-# One step, written out: what the encoder computes is left to the BERT of `transformers`, row by row.
+# One step, written out: the BERT of `transformers` computes the encoder, row by row.
 
 
 def rows_of(column):
@@ -108,7 +108,7 @@ def test_steps_of_esimcse_are_those_written_out(tmp_path, double):
         kept = term.keys[len(term.keys) - int(term.filled) :]
         torch.testing.assert_close(kept, torch.stack(by_hand.queue), rtol=1e-7, atol=1e-9)
     assert sizes == [0, 8, 16, 20]
-    # What moves without a gradient but that of rounding (biases of attention keys) is left out of the vectors.
+    # Parameters whose gradient is only rounding (biases of attention keys) are left out of the vectors.
     column = columns[0]
     (pooling, _) = trainer.sources[0].poolings
     trainer.model.eval()

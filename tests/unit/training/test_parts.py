@@ -53,7 +53,7 @@ def jobs_of(folder: Path) -> dict:
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory):
-    """The jobs, and what one process finds with whole batches."""
+    """Return the jobs, and the results of one process with whole batches."""
     folder = tmp_path_factory.mktemp("runs")
     torch.set_num_threads(1)
     jobs = jobs_of(folder)

@@ -26,7 +26,7 @@ def promptbert(folder):
 
 
 class Template:
-    """Token ids before and after a sentence, the special ones at the ends."""
+    """Token ids before and after a sentence, with special tokens at the ends."""
 
     def __init__(self, parts, file):
         tokenizer = load_tokenizer(file, None)
@@ -78,7 +78,10 @@ def loss_by_hand(bert, weight, bias, sentences, templates, free):
 
 
 def test_a_step_of_promptbert_is_that_written_out(tmp_path, double):
-    """Loss and gradients, also those through the template alone."""
+    """Compare a step of PromptBERT with a separate implementation.
+
+    Loss and gradient, including the gradient through the template alone.
+    """
     trainer = promptbert(tmp_path)
     (source,), dense = trainer.sources, trainer.model.head.dense
     bert = opened(tmp_path / "start", trainer.model.backbone)
@@ -94,7 +97,7 @@ def test_a_step_of_promptbert_is_that_written_out(tmp_path, double):
     loss, norm = trainer._update(0, source, columns, labels)
     assert float(loss) == pytest.approx(float(expected.detach()), rel=1e-7)
     assert float(norm) == pytest.approx(norms[True], rel=1e-7)
-    # A bias that were held still would give the same loss and other gradients.
+    # A constant bias would give the same loss and other gradients.
     assert norms[False] != pytest.approx(norms[True], rel=1e-3)
     for ours, place in ((trainer.model.backbone.input_embeddings, 0), (dense.weight, -2), (dense.bias, -1)):
         clipped = gradients[True][place] * min(1, 1 / norms[True])

@@ -115,9 +115,9 @@ def test_a_damaged_state_is_never_gone_on_from(study, tmp_path, caplog, damage, 
 
 @contextmanager
 def files_of_at_most(size):
-    """Let no file grow beyond a number of bytes, as on a full disk.
+    """Limit the size of files, as on a full disk.
 
-    Python before 3.12 would leave cut bytecode of what is imported meanwhile, and read it ever after.
+    Python before 3.12 would leave truncated bytecode of modules imported meanwhile, and load it ever after.
     """
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     before, sys.dont_write_bytecode = sys.dont_write_bytecode, True
@@ -156,7 +156,7 @@ SCORES = {"suites": {"sts": "8" * 20_000}, "pairs": {"sts": [1]}}
 WRITERS = {
     "tokens.npy": lambda folder, tokenizer: write_store(folder, ["word"] * 2000, tokenizer, 16, {}),
     "table.csv": lambda folder, _: write_rows(folder / "table.csv", ["a"], [{"a": "8" * 20_000}]),
-    "tmp.*": save_electra,  # `transformers` writes to a folder of its own first
+    "tmp.*": save_electra,  # `transformers` first writes to a separate folder
     "copy.json": lambda folder, tokenizer: copy_file(tokenizer, folder / "copy.json"),
     "scores.json": lambda folder, _: write_scores(folder / "scores.json", {**SCORES}),
 }
@@ -197,7 +197,10 @@ def locked(tmp_path):
     ],
 )
 def test_a_lock_is_removed_once_its_holder_has_ended(locked, change, told):
-    """Also where another process has got its number since."""
+    """Remove a lock once its holder has ended.
+
+    Also if another process has the same number since.
+    """
     locks.note_holder(locked)
     write_json(locked / locks.HOLDER, {**read_json(locked / locks.HOLDER), **change})
     if told:

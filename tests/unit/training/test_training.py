@@ -110,7 +110,10 @@ def test_a_killed_run_resumes_to_the_same_weights(tmp_path, root, monkeypatch):
 
 @pytest.mark.parametrize(("keeps", "taken"), [("highest", np.argmax), ("lowest", np.argmin)])
 def test_best_is_the_best_development_score_and_last_the_last(tmp_path, root, keeps, taken):
-    """Or the worst one, where a run says so."""
+    """Keep the best checkpoint by development score, and the last.
+
+    Or the worst checkpoint, if the run says so.
+    """
     out = trained(micro.job(tmp_path, selection={"every": 5, "keeps": keeps}), root, tmp_path / "run")
     found = micro.metrics(out)
     assert [entry["step"] for entry in found["history"]] == [5, 10, 15, 20]
@@ -301,7 +304,7 @@ def test_tf32_is_a_precision_of_the_products_of_a_step_but_not_of_similarities(
         columns, labels = next(source.data.batches(0, 1))
         with Noting():
             trainer._update(0, source, columns, labels)
-    # Of the forward products only that of the two views is a similarity.
+    # Only the product of the two views in the forward pass is a similarity.
     similarities = seen.count("highest") if precision == "tf32" else 0
     assert similarities == (precision == "tf32") and set(seen) <= {expected, "highest"} and len(seen) > 20
     assert torch.get_float32_matmul_precision() == "highest"

@@ -8,7 +8,7 @@ from transformers import AutoConfig, AutoModel, BertConfig, BertModel, DynamicCa
 
 
 class PrefixBertConfig(BertConfig):
-    """A BERT with so many positions in front of each row."""
+    """A BERT with a number of trained positions in front of each row."""
 
     model_type = "prefix-bert"
     prefix_length: int = 8
