@@ -81,10 +81,7 @@ def test_embeddings_and_layers_are_told_apart(tmp_path, family):
     ids = [{id(parameter) for parameter in part} for part in parts]
     assert all(ids) and len(set.union(*ids)) == sum(map(len, ids))
     assert id(backbone.input_embeddings) in ids[0]
-    assert [len(part) for part in parts][1] in (
-        len(parts[2]),
-        len(parts[2]) - 1,
-    )  # ModernBERT: one norm fewer
+    assert [len(part) for part in parts][1] in (len(parts[2]), len(parts[2]) - 1)  # ModernBERT: one fewer
     head = {id(parameter) for parameter in backbone.token_head_parameters()}
     rest = [name for name, one in backbone.named_parameters() if id(one) not in set.union(head, *ids)]
     assert all("norm" in name.lower() for name in rest), rest
