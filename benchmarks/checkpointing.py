@@ -24,7 +24,7 @@ from replicse.training.state import SAVE_EVERY_SECONDS, pause_between_saves
 SIZES = {
     "micro": {"layers": 2, "hidden": 64, "heads": 2, "intermediate": 256, "positions": 64},
     "compact": {"layers": 2, "hidden": 128, "heads": 2, "intermediate": 512, "positions": 512},
-    # 40 more rows of positions replace every 40 of the 30,522 words of BERT's vocabulary.
+    # 30,400 more positions replace the words of BERT's vocabulary that the tokenizer lacks.
     "bert-base": {"layers": 12, "hidden": 768, "heads": 12, "intermediate": 3072, "positions": 512 + 30_400},
 }
 SAVES = 5

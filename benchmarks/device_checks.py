@@ -33,9 +33,9 @@ from replicse.training.processes import start_processes
 ERRORS = {"fp32": 1e-5, "tf32": 2e-3, "bf16": 2e-3, "fp16": 2e-3}
 # The bound for a term with its own layers, whose products are rounded to the precision: about twice the error on CPUs.
 ERRORS_OF_LAYERS = ERRORS | {"bf16": 4e-2}
-# Of two computations that differ in the order of their sums: CPUs have a few 1e-6.
+# The bound for two computations with sums in another order: CPUs have a few 1e-6.
 EQUAL = 1e-4
-# Of a step in fp16 from one in fp32; skipped steps until the scale of the loss fits, which halves at each.
+# The bound for a step in fp16 against fp32; skipped steps until the loss scale fits, which is halved at each.
 SCALED, SKIPPED = 2e-2, 12
 # The bound for losses of a run that resumed on another device: Adam takes full steps on gradients near 0.
 RESUMED = 1e-2

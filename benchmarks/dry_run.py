@@ -1,7 +1,7 @@
 """CPU time of dry runs of the paper scale through each profile.
 
 `replicse run -n` plans, and lets Snakemake build the whole DAG and count its jobs; every job is resolved, but not
-listed. The goal is less than 10 s for 5,000 jobs, in CPU time, so that other processes matter less. `limit` is Snakemake
+listed. The goal is 10 s of CPU time for 5,000 jobs; CPU time depends less on other processes. `limit` is Snakemake
 alone on a workflow of the same shape, measured in the same run: as many jobs of each stage and as many files for each
 job, below one folder with a wildcard, with equal dependencies, with a file that exists for each job, and nothing else:
 no parameters, resources, logs or environments. All are measured in turn, `--rounds` times, and the smallest time of

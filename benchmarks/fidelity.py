@@ -86,7 +86,7 @@ class Plain(nn.Module):
     def second_loss(
         self, tokens: torch.Tensor, mask: torch.Tensor, vectors: torch.Tensor
     ) -> torch.Tensor | float:
-        """Return the second loss: None."""
+        """Return the loss that is added to the contrastive loss: 0."""
         return 0.0
 
 

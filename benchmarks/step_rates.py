@@ -39,7 +39,7 @@ from replicse.training.parts import Parts
 from replicse.training.precision import check_precision
 
 WAITING, UTILISATION = 0.05, 0.2
-# Launches of a layer in a step, and of the rest of the step. A layer in bf16 launches 99 on a pretended GPU
+# Launches of a layer in a step, and of the rest of the step. A layer in bf16 launches 99 on a simulated GPU
 # (tests/unit/training/test_waits.py).
 LAYER_KERNELS, OTHER_KERNELS = 110, 250
 LAUNCHES = ("cudaLaunchKernel", "cuLaunchKernel", "hipLaunchKernel")
