@@ -1,9 +1,9 @@
-"""What it costs to save the state of a training, and to go on from it (goal: saving takes less than 3 % of the time).
+"""Cost of saving a training's state and resuming (goal: under 3%).
 
-A state (weights, AdamW's moments, random generators; checksummed) is saved every two minutes, less often where that
+A state (weights, AdamW's moments, random generators; checksummed) is saved every two minutes, or less often if saving
 would take more than a fiftieth of the time; the best weights are saved beside it whenever the development score
-improves. Both are timed in real trainings of encoders of three sizes, and so is the reading of the state by a process
-that goes on, which repeats what was done since the last save.
+improves. Both are timed in real trainings of encoders of three sizes. So is loading the state in a process that
+resumes, and repeats the steps since the last save.
 """
 
 import argparse
@@ -20,11 +20,11 @@ from record import row, timed, write_record
 from replicse.training.loop import Trainer
 from replicse.training.state import SAVE_EVERY_SECONDS, pause_between_saves
 
-# Of the scales micro, compact and paper. The size of the vocabulary is that of the test's tokenizer, except where said.
+# The scales micro, compact and paper. The vocabulary size is usually that of the test's tokenizer.
 SIZES = {
     "micro": {"layers": 2, "hidden": 64, "heads": 2, "intermediate": 256, "positions": 64},
     "compact": {"layers": 2, "hidden": 128, "heads": 2, "intermediate": 512, "positions": 512},
-    # 40 rows of positions more stand in for each 40 of the 30,522 words of BERT's vocabulary.
+    # 30,400 more positions replace the words of BERT's vocabulary that the tokenizer lacks.
     "bert-base": {"layers": 12, "hidden": 768, "heads": 12, "intermediate": 3072, "positions": 512 + 30_400},
 }
 SAVES = 5
@@ -35,7 +35,7 @@ class Stopped(Exception):
 
 
 class Measured(Trainer):
-    """A training that saves behind each step, says how long that took, and ends behind so many."""
+    """A training that times the saves after each step, and stops early."""
 
     def _visit(self, step: int, loss: torch.Tensor | None) -> None:
         self.seconds = getattr(self, "seconds", {"state": [], "best": []})
@@ -51,7 +51,7 @@ class Measured(Trainer):
 
 def measure(architecture: dict[str, int], folder: Path) -> dict[str, float]:
     """Return the costs for an encoder of an architecture."""
-    import micro  # one of the tests' files, which `record` lets be found
+    import micro  # a file of the tests, which `record` puts on the path
 
     init = {"fresh": {"architecture": {"family": "bert", **architecture}, "tokenizer": {"name": "test"}}}
     job = micro.job(folder, init=init)

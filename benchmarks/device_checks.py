@@ -1,4 +1,6 @@
-"""Checks of a device, each with its expected range: terms, encoder, attention, chunks, resuming, processes.
+"""Checks of a device, each with its expected range.
+
+Terms, encoder, attention, chunks, resuming and processes.
 
 All of them run on any device; a check that needs a GPU is skipped on a CPU, with the reason.
 """
@@ -29,13 +31,13 @@ from replicse.training.processes import start_processes
 
 # Largest relative error of a term's loss and gradients. Similarities are computed in fp32 in every precision.
 ERRORS = {"fp32": 1e-5, "tf32": 2e-3, "bf16": 2e-3, "fp16": 2e-3}
-# That of a term with layers of its own, whose products round as the precision does: about twice what CPUs have.
+# The bound for a term with its own layers, whose products are rounded to the precision: about twice the error on CPUs.
 ERRORS_OF_LAYERS = ERRORS | {"bf16": 4e-2}
-# Of two computations that differ in the order of their sums: CPUs have a few 1e-6.
+# The bound for two computations with sums in another order: CPUs have a few 1e-6.
 EQUAL = 1e-4
-# Of a step in fp16 from one in fp32; skipped steps until the scale of the loss fits, which halves at each.
+# The bound for a step in fp16 against fp32; skipped steps until the loss scale fits, which is halved at each.
 SCALED, SKIPPED = 2e-2, 12
-# Of the losses of a run that resumed on another device: Adam makes steps of full length of gradients near 0.
+# The bound for losses of a run that resumed on another device: Adam takes full steps on gradients near 0.
 RESUMED = 1e-2
 TWICE, STOPPED = 20, 7
 KERNELS = {
@@ -66,7 +68,7 @@ class DeviceChecks(RandomRuns):
         }
 
     def terms(self, precision: str) -> Row:
-        """Compare loss and gradients of every registered term with fp64 on the CPU."""
+        """Compare loss and gradients of every term with fp64 on the CPU."""
         what = f"{len(Term.known())} loss terms in {precision} against fp64"
         if precision == "tf32":
             try:
@@ -96,14 +98,17 @@ class DeviceChecks(RandomRuns):
         return TermErrors(self.work / "terms")
 
     def chunks(self) -> Row:
-        """Compare a step that encodes chunks of rows with a step that encodes the whole batch."""
+        """Compare a step that encodes chunks with a step that encodes the batch."""
         whole, parts = (self.train_small(Parts(chunk=chunk)) for chunk in (0, 5))
         return within(
             "gradient caching against one pass", _difference(parts, whole), EQUAL, "chunks of 5 rows"
         )
 
     def loss_scaling(self) -> Iterator[Row]:
-        """Compare a step in fp16 with one in fp32, and count the steps that loss scaling skips at first."""
+        """Compare an fp16 step with fp32, and count skipped steps at the start.
+
+        Loss scaling skips them.
+        """
         gradient, skips = "a step in fp16 with loss scaling against fp32", f"{TWICE} steps in fp16: skipped"
         if not self.on_gpu:
             why = "fp16 is trained on GPUs alone: it needs --device cuda"
@@ -120,7 +125,10 @@ class DeviceChecks(RandomRuns):
         yield within(skips, usual.guard.skipped, SKIPPED, note)
 
     def encoder(self) -> Iterator[Row]:
-        """Compare the packed encoder, in training and at test, with the padded encoder of `transformers`."""
+        """Compare the packed encoder with the padded one of `transformers`.
+
+        In training and at test.
+        """
         from transformers import AutoModel, logging
 
         logging.set_verbosity_error()
@@ -152,7 +160,10 @@ class DeviceChecks(RandomRuns):
         yield within("encoder against transformers, at test", error, EQUAL)
 
     def kernels(self) -> Iterator[Row]:
-        """Yield the attention kernel that torch chooses, for rows of one length and of several, and why not flash."""
+        """Yield torch's attention kernels, and the reason if flash is not chosen.
+
+        For rows of one length, and of several.
+        """
         even, uneven = self.tokens([LENGTH] * 8), self.tokens([LENGTH, 9] * 4)
         model = self.open(SMALL)
         for training, precision in ((True, self.precision), (False, "fp32")):
@@ -164,7 +175,10 @@ class DeviceChecks(RandomRuns):
             yield Row(what, "not math", "/".join(dict.fromkeys(chosen)), verdict, note, {"kernels": chosen})
 
     def _reason(self, training: bool, precision: str, chosen: list[str]) -> str:
-        """Return why torch's flash kernel was not chosen for rows of one length and of several."""
+        """Return why torch's flash kernel was not chosen.
+
+        For rows of one length, and of several.
+        """
         if "packed" in chosen:
             return "a CPU trains with the packed attention of this package: with dropout faster than torch's"
         if chosen == ["flash", "flash"]:
@@ -189,7 +203,10 @@ class DeviceChecks(RandomRuns):
         return DeviceChecks(self.work / "cpu", torch.device("cpu")).train_small(Parts())
 
     def resumed(self) -> Row:
-        """Send SIGTERM to a run and resume it; its weights are the weights of a run without an interruption."""
+        """Send SIGTERM to a run and resume it.
+
+        Its weights equal those of a run without an interruption.
+        """
         with deterministic(self.on_gpu):
             whole = self.train_small(Parts(), TWICE, 0.1, self.precision)
             with self.interrupted_run(0.1, self.precision):
@@ -199,7 +216,10 @@ class DeviceChecks(RandomRuns):
         return within(what, differing, 0, self.precision)
 
     def resumed_elsewhere(self) -> Row:
-        """Resume without a GPU a run that a GPU began: its state has the generator of an absent device."""
+        """Resume a GPU run without a GPU.
+
+        Its state has the generator of an absent device.
+        """
         what = f"SIGTERM on a GPU after {STOPPED} of {TWICE} steps, then resumed without one: losses"
         if not self.on_gpu:
             return skipped(what, f"≤ {RESUMED:.3g}", "it needs --device cuda")
@@ -214,7 +234,10 @@ class DeviceChecks(RandomRuns):
 
     @contextmanager
     def interrupted_run(self, dropout: float, precision: str) -> Iterator[None]:
-        """Train until SIGTERM after some steps; the saved state exists as long as the block."""
+        """Train until SIGTERM after some steps.
+
+        The saved state exists as long as the block.
+        """
         trainer = self.small_trainer(Parts(), TWICE, dropout, precision)
         trainer.on_step = _send_sigterm
         try:
@@ -234,7 +257,10 @@ class DeviceChecks(RandomRuns):
         return within(f"{TWICE} steps twice: tensors that differ", differing, 0, note)
 
     def processes(self) -> Row:
-        """Compare the steps of two processes, which share hard negatives, with the steps of one."""
+        """Compare steps of two processes with steps of one.
+
+        The two share hard negatives.
+        """
         device = self.device.type
         several = self.on_gpu and torch.cuda.device_count() > 1
         how = "nccl, a GPU each" if several else f"gloo, {'one GPU' if self.on_gpu else 'the CPU'} for both"
@@ -257,7 +283,10 @@ class DeviceChecks(RandomRuns):
 
 
 def refusal(backend: SDPBackend, values: Tensor, mask: Tensor | None, dropout: float) -> str:
-    """Return why a backend of torch's attention refuses such query, key and value; an empty string if it does not."""
+    """Return why a backend of attention refuses given inputs, or "".
+
+    The inputs are query, key and value; the backend is one of torch.
+    """
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
@@ -272,8 +301,11 @@ def refusal(backend: SDPBackend, values: Tensor, mask: Tensor | None, dropout: f
 
 
 def _kernel(model: Backbone, batch: TokenBatch, precision: str) -> str:
-    """Return the kernel of torch's attention that an encoder uses; `packed` if it uses its own attention."""
-    os.environ.setdefault("KINETO_LOG_LEVEL", "99")  # else the profiler says on stderr that it starts
+    """Return the attention kernel of torch that an encoder uses.
+
+    `packed` if it uses its own attention.
+    """
+    os.environ.setdefault("KINETO_LOG_LEVEL", "99")  # otherwise the profiler writes to stderr that it starts
     with (
         torch.profiler.profile() as profile,
         torch.set_grad_enabled(model.training),
@@ -285,9 +317,10 @@ def _kernel(model: Backbone, batch: TokenBatch, precision: str) -> str:
 
 
 def _difference(found: RecordingTrainer, whole: RecordingTrainer) -> float:
-    """Return the larger of the relative differences of loss and gradients of the first step.
+    """Return the relative difference of loss and gradients in step 1.
 
-    Later steps tell less: Adam makes steps of full length of gradients that are 0 but for rounding.
+    The larger one counts. Later steps show less: Adam takes steps of full length on gradients that are 0 except for
+    rounding.
     """
     losses = (torch.tensor(each.losses[:1], dtype=torch.float64) for each in (found, whole))
     return max(relative_error(*losses), relative_error(found.gradients, whole.gradients))
@@ -300,7 +333,10 @@ def _send_sigterm(entry: dict[str, Any]) -> None:
 
 @contextmanager
 def deterministic(on_gpu: bool) -> Iterator[None]:
-    """Use deterministic kernels on a GPU: kernels that sum in any order are fast, and correct."""
+    """Use deterministic kernels on a GPU.
+
+    Kernels that sum in any order are fast, and correct, too.
+    """
     torch.use_deterministic_algorithms(on_gpu, warn_only=True)
     try:
         with warnings.catch_warnings():

@@ -1,10 +1,10 @@
-"""Time and peak memory of one step of Barlow Twins and VICReg against the textbook forms, which make the matrices.
+"""Time and memory of Barlow Twins and VICReg against their direct forms.
 
     python benchmarks/dimension_contrast.py [--rows 256] [--width 8192] [--repeats 9]
 
 A step is the loss of two projected views and its gradients. The direct forms follow the formulas: a (width, width)
-matrix, its diagonal, and the squares of all that is beside it. Both forms see the same vectors in turn, and their
-losses and gradients must agree. Peak memory is what a step needs beyond the vectors: of the GPU's allocator, or of the
+matrix, its diagonal, and the squares of its other elements. Both forms use the same vectors in turn, and their losses
+and gradients must agree. Peak memory is the memory of a step beyond the vectors: of the GPU's allocator, or of the
 process (Linux). Prints medians and ratios and writes benchmarks/results/dimension_contrast.json.
 """
 
@@ -50,7 +50,7 @@ def direct_vicreg(views):
 
 def ours(name):
     term = make_term(TypeAdapter(Term).validate_python({"term": name}))
-    model: Any = None  # which neither term asks for
+    model: Any = None  # neither term needs them
     return lambda views: term(Step(vectors=views, columns=[], model=model, generator=torch.Generator()))
 
 
@@ -58,7 +58,7 @@ DIRECT = {"barlow-twins": direct_barlow_twins, "vicreg": direct_vicreg}
 
 
 class PeakMemory:
-    """MiB that were in use at most within the block, beyond those in use at its start."""
+    """Peak memory within the block, in MiB beyond the start's."""
 
     def __init__(self, device):
         self.gpu = device.type == "cuda"

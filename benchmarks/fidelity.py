@@ -1,16 +1,16 @@
-"""One training step by step: our loop against the plain `transformers` Trainer, set up as the official scripts are.
+"""Our training loop against the plain Trainer of `transformers`, by step.
 
-Same random weights, same tokens, same order of batches; AdamW, linear decay, clip 1.0, fp32, no dropout (methods 1.4).
-Unsupervised SimCSE, hard negatives, the MLM auxiliary and DiffCSE are written here once more from docs/methods.md, on
-padded batches and `transformers` models. What is drawn at random, the masks, is taken over from our loop; what the
-generator of DiffCSE makes of them is not.
+The Trainer is set up like the official scripts. Both have the same random weights, the same tokens, and the same order
+of batches; AdamW, linear decay, clip 1.0, fp32, no dropout (methods 1.4). Unsupervised SimCSE, hard negatives, the MLM
+auxiliary and DiffCSE are implemented a second time here from docs/methods.md, on padded batches and `transformers`
+models. The random masks are copied from our loop; the tokens that the generator of DiffCSE predicts for them are not.
 
-In fp32 two right ways to train DiffCSE part by rounding. At 12 x 768 (an AMD EPYC) vectors that differ by 5e-7
-in the first step differ by 1e-5 after the batch normalisations of the projector, and by 1.3 times as much in each step
-after it. In step 10 the first discrete choice falls otherwise: the ReLU of unit 1311 of the projector, in row 4, reads
--1.4e-4 in ours and 1e-7 in the Trainer's. The generator's tokens are the same in all 50 steps (its best two logits are
-5e-5 apart at least). So this case is compared in float64, and in fp32 the Trainer is compared with itself as well,
-after its first weights were moved by one rounding.
+In fp32, two correct ways to train DiffCSE diverge by rounding. At 12 x 768 (an AMD EPYC) vectors that differ by 5e-7 in
+the first step differ by 1e-5 after the batch normalisations of the projector, and by 1.3 times as much in each step
+after it. In step 10 the first discrete choice differs: the ReLU of unit 1311 of the projector, in row 4, gets -1.4e-4
+in ours and 1e-7 in the Trainer's. The generator's tokens are the same in all 50 steps (its best two logits are 5e-5
+apart at least). So this case is compared in float64, and in fp32 the Trainer is also compared with itself, after its
+first weights were changed by one rounding.
 """
 
 import argparse
@@ -42,14 +42,14 @@ from replicse.training.job import TrainJob
 from replicse.training.loop import Trainer
 
 SEED, TEMPERATURE = 0, 0.05
-# A weight of the second loss at which it matters beside the first; the papers' are 0.1 and 0.005.
+# A weight of the second loss that makes it matter; the papers' weights are 0.1 and 0.005.
 MLM_WEIGHT, RTD_WEIGHT = 0.5, 0.5
 BASE = {"num_hidden_layers": 12, "hidden_size": 768, "num_attention_heads": 12, "intermediate_size": 3072}
 
 
 @dataclass(frozen=True)
 class Size:
-    """The sizes of an encoder by their keys in config.json, its vocabulary, and those of a training."""
+    """Sizes of an encoder (keys of config.json), vocabulary and training."""
 
     encoder: dict[str, int]
     vocabulary: int
@@ -60,7 +60,7 @@ class Size:
 
 
 class Plain(nn.Module):
-    """SimCSE on padded batches: rows of the first view, then those of the second, then hard negatives."""
+    """SimCSE on padded batches: first views, second views, hard negatives."""
 
     def __init__(self, folder: Path, head: nn.Module) -> None:
         super().__init__()
@@ -86,12 +86,15 @@ class Plain(nn.Module):
     def second_loss(
         self, tokens: torch.Tensor, mask: torch.Tensor, vectors: torch.Tensor
     ) -> torch.Tensor | float:
-        """Return what stands beside the contrastive loss: nothing."""
+        """Return the loss that is added to the contrastive loss: 0."""
         return 0.0
 
 
 class WithHardNegatives(Plain):
-    """Supervised SimCSE: a third view, whose rows are negatives of all anchors (methods 1.3)."""
+    """Supervised SimCSE with a third view.
+
+    Its rows are negatives of all anchors (methods 1.3).
+    """
 
     def __init__(self, folder: Path, head: nn.Module) -> None:
         super().__init__(folder, head)
@@ -99,7 +102,7 @@ class WithHardNegatives(Plain):
 
 
 class WithMaskedLM(Plain):
-    """The auxiliary loss: one more pass over masked copies of all views (methods 1.6)."""
+    """The auxiliary loss: another pass over masked views (methods 1.6)."""
 
     def second_loss(self, tokens: torch.Tensor, mask: torch.Tensor, vectors: torch.Tensor) -> torch.Tensor:
         """Return the weighted mean cross-entropy at the masked positions."""
@@ -110,10 +113,16 @@ class WithMaskedLM(Plain):
 
 
 class DiffCSE(Plain):
-    """The difference loss as coded: argmax generator, discriminator on h, mean over padding too (methods 4.1)."""
+    """The difference loss as in DiffCSE's code (methods 4.1).
+
+    Argmax generator, discriminator on h, mean over padding too.
+    """
 
     def attach(self, generator: Path, classifier: nn.Linear) -> None:
-        """Take the frozen generator, a copy of the untrained encoder, and the first weights of the classifier."""
+        """Attach generator, untrained discriminator and initial classifier.
+
+        The generator is frozen; the discriminator is a copy of the untrained encoder.
+        """
         self.generator = transformers.DistilBertForMaskedLM.from_pretrained(generator).requires_grad_(False)
         self.discriminator = copy.deepcopy(self.encoder.bert)
         self.classifier = nn.Linear(self.encoder.config.hidden_size, 2)
@@ -122,7 +131,10 @@ class DiffCSE(Plain):
             self.classifier.bias.copy_(classifier.bias)
 
     def second_loss(self, tokens: torch.Tensor, mask: torch.Tensor, vectors: torch.Tensor) -> torch.Tensor:
-        """Return the weighted cross-entropy of original against replaced, padding counted as original."""
+        """Return the weighted cross-entropy of original against replaced tokens.
+
+        Padding counts as original.
+        """
         masked, _ = self.drawn[len(self.losses)]
         with torch.no_grad():
             edited = self.generator(input_ids=masked, attention_mask=mask).logits.argmax(dim=-1)
@@ -146,7 +158,10 @@ class Head(nn.Sequential):
 
 
 class Projector(nn.Sequential):
-    """The head of DiffCSE: two linear layers without bias and batch normalisation (methods 4.1)."""
+    """The head of DiffCSE: two linear layers and batch norm (methods 4.1).
+
+    The linear layers have no bias.
+    """
 
     def __init__(self, width: int) -> None:
         super().__init__(
@@ -159,7 +174,7 @@ class Projector(nn.Sequential):
 
 
 INFONCE = {"term": "infonce", "temperature": TEMPERATURE}
-# name -> the plain model, its head, and what our run is told besides
+# name -> the plain model, its head, and further settings of our run
 CASES = {
     "unsupervised": (Plain, Head, {}),
     "hard negatives": (WithHardNegatives, Head, {"views": [{"column": name} for name in ("text", "more", "other")]}),
@@ -170,7 +185,7 @@ CASES = {
     ),
 }  # fmt: skip
 
-# What cannot be compared in fp32, for the reason above.
+# Cases that cannot be compared in fp32, for the reason above.
 AMPLIFIED = {"DiffCSE"}
 
 
@@ -178,7 +193,7 @@ class Noting(Trainer):
     """Our loop, which notes the loss of each step."""
 
     def run(self) -> None:
-        """Train; `losses` holds one number per step."""
+        """Train; `losses` is a list with one number per step."""
         self.losses: list[float] = []
         super().run()
 
@@ -189,7 +204,7 @@ class Noting(Trainer):
 
 
 class InOrder(transformers.Trainer):
-    """The Trainer on rows that stand in the order of their training already."""
+    """The Trainer on rows that are already in the order of training."""
 
     def _get_train_sampler(self, *_: object) -> torch.utils.data.Sampler:
         return torch.utils.data.SequentialSampler(self.train_dataset)
@@ -197,14 +212,20 @@ class InOrder(transformers.Trainer):
 
 @contextlib.contextmanager
 def no_casts_to_fp32() -> Iterator[None]:
-    """Let a float64 training stay in float64: our loop casts vectors and logits to fp32, as autocast needs it."""
+    """Keep a float64 training in float64.
+
+    Our loop casts vectors and logits to fp32, because autocast needs it.
+    """
     with mock.patch.object(torch.Tensor, "float", lambda tensor, *_, **__: tensor):
         yield
 
 
 @contextlib.contextmanager
 def noted_masks() -> Iterator[list[tuple[torch.Tensor, ...]]]:
-    """Yield the list to which each masked copy that our loop draws is added: padded ids, and where it was masked."""
+    """Yield a list to which our loop's masked copies are added.
+
+    Each is padded ids, and their masked places.
+    """
     drawn: list[tuple[torch.Tensor, ...]] = []
     original = replicse.objective.mlm.masked_copy
 
@@ -224,7 +245,7 @@ def noted_masks() -> Iterator[list[tuple[torch.Tensor, ...]]]:
 
 
 def padded(rows: list[torch.Tensor]) -> torch.Tensor:
-    """Return rows of one length, zeros behind the shorter ones."""
+    """Return rows of one length, padded with zeros."""
     return nn.utils.rnn.pad_sequence(rows, batch_first=True)
 
 
@@ -246,9 +267,9 @@ def compared(
     dtype: torch.dtype = torch.float32,
     with_itself: bool = False,
 ) -> dict[str, Any]:
-    """Return how far the losses and the final weights of one case are apart.
+    """Return the differences of losses and final weights of a case.
 
-    `rounding` is the same of the plain way and itself, after its first weights were moved by one rounding of fp32.
+    `rounding` compares the plain training with itself, after its first weights were moved by one rounding of fp32.
     """
     kind, head, told = CASES[name]
     folder, generator = models(size, lines, work / "models")
@@ -312,7 +333,7 @@ def compared(
 
 
 def apart(losses: list[float], weights: torch.Tensor, plain: Plain, before: torch.Tensor) -> dict[str, float]:
-    """Return how far a training is from the plain one, which began with the weights `before`."""
+    """Return how far a training is from the plain training from `before`."""
     theirs = flat(plain)
     difference = torch.linalg.vector_norm(theirs - weights)
     return {
@@ -323,7 +344,10 @@ def apart(losses: list[float], weights: torch.Tensor, plain: Plain, before: torc
 
 
 def moved_by_a_rounding(plain: Plain) -> Plain:
-    """Return a copy whose weights are one unit in the last place of fp32 larger or smaller, at random."""
+    """Return a copy with trainable weights moved by one unit of rounding.
+
+    The unit is that of fp32; the sign is random.
+    """
     moved, drawn = copy.deepcopy(plain), torch.Generator().manual_seed(SEED)
     unit = torch.finfo(torch.float32).eps / 2
     with torch.no_grad():
@@ -334,7 +358,7 @@ def moved_by_a_rounding(plain: Plain) -> Plain:
 
 
 def models(size: Size, lines: list[str], folder: Path) -> tuple[Path, Path]:
-    """Return the folders of a random BERT and of a random DistilBERT, without dropout, made once."""
+    """Return folders of a random BERT and DistilBERT without dropout, cached."""
     encoder, generator = folder / "encoder", folder / "generator"
     if not encoder.exists():
         torch.manual_seed(SEED)
@@ -355,7 +379,7 @@ def models(size: Size, lines: list[str], folder: Path) -> tuple[Path, Path]:
 
 
 def train_plain(model: Plain, size: Size, columns: list[list[str]], folder: Path) -> None:
-    """Train with the Trainer of `transformers` on the same rows in the same order."""
+    """Train with the Trainer of `transformers` on the same rows in order."""
     tokenizer = transformers.PreTrainedTokenizerFast(tokenizer_file=str(folder / "tokenizer.json"))
     encoded = [tokenizer(texts, truncation=True, max_length=size.length)["input_ids"] for texts in columns]
     order = np.random.default_rng([SEED, 0]).permutation(len(columns[0]))
@@ -375,7 +399,7 @@ def train_plain(model: Plain, size: Size, columns: list[list[str]], folder: Path
 
 
 def loaded(head: nn.Module, other: nn.Module) -> nn.Module:
-    """Return a head with the weights of another, taken in their order."""
+    """Return a head with the weights of another head, in its order."""
     with torch.no_grad():
         for own, theirs in zip(head.parameters(), other.parameters(), strict=True):
             own.copy_(theirs)
@@ -383,7 +407,7 @@ def loaded(head: nn.Module, other: nn.Module) -> nn.Module:
 
 
 def flat(model: Any, head: nn.Module | None = None) -> torch.Tensor:
-    """Return the weights of encoder, masked-LM head and sentence head as one vector."""
+    """Return the weights of encoder, LM head and sentence head as one vector."""
     encoder, head = getattr(model, "encoder", model), head or model.head
     parameters = [*(value for _, value in sorted(encoder.named_parameters())), *head.parameters()]
     return torch.cat([value.detach().flatten() for value in parameters])

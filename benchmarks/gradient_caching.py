@@ -1,8 +1,8 @@
-"""Peak memory and time of steps of batch 512: encoded whole, in chunks of 64 rows, and by two processes.
+"""Peak memory and time of steps of batch 512, in three ways.
 
-Every case is a process of its own on the same real sentences and the same random encoder (6 layers x 384, length 32,
-dropout 0.1, one thread a process). `beyond_start_mib` is what the steps need beyond encoder, stores and libraries;
-of two processes it is the first's.
+Encoded at once, in chunks of 64 rows, and by two processes. Every case is a separate process on the same real sentences
+and the same random encoder (6 layers x 384, length 32, dropout 0.1, one thread a process). `beyond_start_mib` is the
+memory of the steps beyond encoder, stores and libraries; for two processes it is the first's.
 """
 
 import argparse
@@ -52,7 +52,7 @@ def prepare(data: Path, work: Path) -> dict:
 
 
 def measure(specification: str, work: Path, more: list[str]) -> None:
-    """Train, and write peak memory before and behind the steps and their seconds."""
+    """Train, and write the steps' time and peak memory before and after."""
     from replicse.cli import main
     from replicse.training.loop import Trainer
 

@@ -1,14 +1,15 @@
-"""How cost grows: planning, Snakemake's graph and the report against cells; tokenising and evaluating against rows.
+"""Growth of cost: planning, graph and report by cells; other work by rows.
 
     python benchmarks/growth.py [--quick] [--only plan dag report tokenise evaluate] [--most dag=3 tokenise=300000]
     python benchmarks/growth.py --figure
 
-Studies of up to 30 times today's cells are made up (`made_study.py`); the largest graph has 50,000 jobs. Sentences are
-real, over again beyond 240,000. Planning, graph, report and tokenising on one core are seconds of the processor, the
-rest of the clock. Tokenising takes turns over its sizes, and the least of each counts: what else the machine does only
-adds to it.
-`power` is the slope of the last two points on log-log axes: 1 is linear. Draws benchmarks/results/growth.png from the
-record; `--figure` draws it again and measures nothing.
+Tokenising and evaluating depend on rows. Studies of up to 30 times today's cells are generated (`made_study.py`); the
+largest graph has 50,000 jobs. Sentences are real, and repeated beyond 240,000. Planning, graph, report and tokenising
+on one core are CPU seconds, the others wall-clock time. Tokenising alternates between its sizes, and the minimum of
+each counts, because other processes only add to it.
+
+`power` is the slope of the last two points on log-log axes: 1 is linear. Writes the figure
+benchmarks/results/growth.png from the record; `--figure` only draws it again.
 """
 
 import argparse
@@ -49,7 +50,10 @@ UNITS = {
 
 
 def of_studies(what: str, most: float) -> dict[str, list[list[float]]]:
-    """Return points (size, cost) of planning, of the graph and its memory, or of the report and its pages."""
+    """Return points (size, cost) of planning, the graph, or the report.
+
+    The graph includes its memory, the report its pages.
+    """
     found: dict[str, list[list[float]]] = {}
     for factor in FACTORS[what]:
         if factor > most:
@@ -66,7 +70,10 @@ def of_studies(what: str, most: float) -> dict[str, list[list[float]]]:
 
 
 def tokenised(most: float) -> dict[str, Any]:
-    """Return points of tokenising into a store, on one core and on two, and the most memory that took."""
+    """Return points of tokenising into a store, and peak memory.
+
+    On one core and on two.
+    """
     sizes = [rows for rows in TOKENISED if rows <= most]
     taken: dict[tuple[str, int], list[dict[str, float]]] = {}
     for rows in sizes * TURNS:
@@ -103,7 +110,10 @@ def tokenise(rows: int) -> None:
 
 
 def evaluated(most: float) -> dict[str, list[list[float]]]:
-    """Return points of evaluating more and more of the STS sets with an encoder of 2x128 on one thread."""
+    """Return points of evaluating more and more of the STS datasets.
+
+    The encoder is 2x128, on one thread.
+    """
     import torch
     from evaluation import part_of
 
@@ -153,7 +163,7 @@ def lines_of(found: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def draw(points: dict[str, list[list[float]]], out: Path) -> None:
-    """Draw each cost against its size on log-log axes, with a line of what would be linear."""
+    """Draw each cost by size on log-log axes, with a linear reference."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -192,7 +202,10 @@ def draw(points: dict[str, list[list[float]]], out: Path) -> None:
 
 
 def bound(text: str) -> tuple[str, float]:
-    """Return a kind and its largest size, of `kind=size`. Raises ValueError for any other text or kind."""
+    """Return kind and largest size from `kind=size`, or raise ValueError.
+
+    For any other text or kind.
+    """
     what, most = text.split("=")
     if what not in MOST:
         raise ValueError(what)

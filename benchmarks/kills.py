@@ -1,11 +1,11 @@
-"""The long fault test: SIGKILLs at random moments of all stages of a small study, every table compared byte for byte.
+"""The long fault test: SIGKILLs at random moments of a small study.
 
     python benchmarks/kills.py --kills 1000
     python benchmarks/kills.py --kills 1000 --minutes 15    # ends after the round in which the time is over
 
-A round is one study from nothing: a kill in each stage, then to its end, then a comparison with an undisturbed one.
-`--side-by-side` studies are killed at a time, each in a folder of its own, for a start waits more than it works. The
-record says how many kills there were.
+A round is one study from nothing: a kill in each stage, then to its end, then a comparison with an undisturbed study,
+byte for byte. `--side-by-side` sets how many studies run at a time, each in a separate folder, because a start waits
+more than it works. The record contains the number of kills.
 """
 
 import argparse
@@ -32,7 +32,7 @@ def lines_of(found: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def main() -> int:
-    """Kill, write the record, and return 1 where a table differed."""
+    """Kill, write the record, and return 1 if a table differs."""
     import small_study  # of the tests, which `record` lets be found
     from random_kills import STAGES, VICTIMS, Kills, side_by_side
 

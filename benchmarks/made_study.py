@@ -1,10 +1,10 @@
-"""Studies of any size from papers that nobody wrote: what planning, Snakemake's graph and the report cost.
+"""Generated studies of any size: cost of planning, graph and report.
 
     python benchmarks/made_study.py FOLDER FACTOR plan|dag|judge|report
 
-A factor of 1 has about as many cells as the shipped papers (4,000): seven papers of five tables of 20 rows, each a run
-of its own under three seeds, and 6 columns. Prints seconds of the processor, peak memory and sizes as JSON. The PDF is
-left out: it is TeX's.
+A factor of 1 has about as many cells as the shipped papers (4,000): seven papers of five tables of 20 rows, each with a
+separate run under three seeds, and 6 columns. Prints CPU seconds, peak memory and sizes as JSON. The PDF is left out,
+because TeX creates it.
 """
 
 import json
@@ -33,7 +33,7 @@ def write_study(folder: Path, factor: int) -> None:
     workflow = folder / "workflow"
     workflow.mkdir(parents=True)
     for path in (ROOT / "workflow").iterdir():
-        # The record holds cells of the papers.
+        # The record contains cells of the papers.
         if path.name not in ("papers", "record"):
             (workflow / path.name).symlink_to(path)
     for name in ("Snakefile", "src"):
@@ -50,7 +50,7 @@ def _table(paper: int, table: int) -> dict[str, Any]:
     columns = [{"id": name.lower(), "label": name, "metric_path": f"sts/{name}/all"} for name in COLUMNS]
     rows = []
     for row in range(ROWS):
-        # A rate of its own, so that no two rows share a run.
+        # Different rates, so that no two rows share a run.
         rate = 1e-5 + 1e-9 * (row + ROWS * (table + TABLES * paper))
         rows.append(
             {
@@ -89,7 +89,10 @@ def plan() -> dict[str, Any]:
 
 
 def dag() -> dict[str, Any]:
-    """Let Snakemake build the graph of the study and say what it would run; return jobs and peak memory."""
+    """Build the graph of the study with Snakemake; return jobs and memory.
+
+    The memory is the peak.
+    """
     done = subprocess.run(
         [sys.executable, "-m", "replicse", "run", "-n", "--cores", "2"],
         env={**os.environ, "PYTHONPATH": str(ROOT / "src")}, capture_output=True, text=True, check=True,
@@ -100,7 +103,7 @@ def dag() -> dict[str, Any]:
 
 
 def judge() -> dict[str, Any]:
-    """Tabulate and judge invented evaluations, and write what the report reads."""
+    """Tabulate and judge invented evaluations, and write the report's inputs."""
     from made_up import write_scores
 
     from replicse.compile.study_record import describe_study
@@ -129,7 +132,7 @@ def judge() -> dict[str, Any]:
 
 
 def report() -> dict[str, Any]:
-    """Write the report of what `judge` wrote; return the sizes of the pages."""
+    """Write the report from the results of `judge`; return its page sizes."""
     from replicse.cli.render import study_facts, write_all
     from replicse.compile.paths import Paths
     from replicse.files import read_json
@@ -151,19 +154,22 @@ def report() -> dict[str, Any]:
 
 
 def processor_seconds() -> float:
-    """Return the processor time of this process and of those it waited for."""
+    """Return CPU seconds of this process and its finished children."""
     children = resource.getrusage(resource.RUSAGE_CHILDREN)
     return time.process_time() + children.ru_utime + children.ru_stime
 
 
 def peak_mib() -> float:
-    """Return the most memory that this process held at a time, in MiB (Linux)."""
+    """Return the peak memory of this process, in MiB (Linux)."""
     lines = Path("/proc/self/status").read_text().splitlines()
     return int(next(line for line in lines if line.startswith("VmHWM")).split()[1]) / 1024
 
 
 def measured(folder: Path, factor: int, what: str) -> dict[str, Any]:
-    """Return what one part of a study costs, in a process of its own; a report stands on what was judged before."""
+    """Return the cost of one part of a study, in a separate process.
+
+    A report needs earlier results of judging.
+    """
     if what == "report":
         measured(folder, factor, "judge")
     words = [sys.executable, __file__, str(folder), str(factor), what]
@@ -173,7 +179,7 @@ def measured(folder: Path, factor: int, what: str) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Do one part in this process, and print what it cost."""
+    """Run one part in this process, and print its cost."""
     folder, factor, what = Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
     if not (folder / "config.yaml").exists():
         write_study(folder, factor)

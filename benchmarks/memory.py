@@ -1,9 +1,9 @@
-"""Peak resident memory of what a study does, each in a process of its own, held to a bound (Linux).
+"""Peak resident memory of the parts of a study, with bounds (Linux).
 
     python benchmarks/memory.py [--quick] [--only NAME ...]
 
-A bound is what the case may take on any machine, libraries included (torch and `transformers` take 250 to 400 MiB). The
-record says what went over it, and the exit code is 1 then. Times are of no matter here.
+Each part runs in a separate process. A bound holds on any machine, libraries included (torch and `transformers` take
+250 to 400 MiB). The record lists exceeded bounds, and the exit code is 1 then. Times do not matter here.
 """
 
 import argparse
@@ -31,7 +31,7 @@ def train(work: Path, size: str, precision: str) -> None:
 
 
 def evaluate(work: Path, share: float) -> None:
-    """Evaluate the seven STS sets with an encoder of 6x384, every sentence and vector held."""
+    """Evaluate the STS datasets with a 6x384 encoder, keeping every vector."""
     import torch
     from evaluation import part_of
 
@@ -70,9 +70,10 @@ def tokenise(work: Path, rows: int) -> None:
 
 @dataclass(frozen=True)
 class Case:
-    """What is done, its bound in MiB and where that comes from; `quick` is what a quick run does instead.
+    """A measured action, and its bound in MiB with the reason.
 
-    The encoder of a size is written by another process before: making it takes more memory than opening it.
+    `quick` is the action of a quick run. Another process writes the encoder of a size before, because creating it takes
+    more memory than opening it.
     """
 
     what: str
@@ -116,7 +117,7 @@ CASES = {
     "plan": Case("plan of ten times today's cells", 500, "10 kB a cell", study="plan"),
     "report": Case("all pages of ten times today's cells", 1000, "24 kB a cell", study="report"),
 }  # fmt: skip
-# What a quick run leaves out: minutes, or more memory than many machines have.
+# Cases that a quick run omits: they take minutes, or more memory than many machines have.
 LONG = ("train-12x768", "report")
 SLOW = () if HAS_BF16 else ("train-6x384-bf16",)
 
@@ -149,7 +150,10 @@ def lines_of(found: dict[str, dict[str, Any]]) -> Iterator[dict[str, Any]]:
 
 
 def main() -> int:
-    """Measure the cases one after the other and write the record; return 1 where a bound is broken."""
+    """Measure the cases in turn and write the record; return 1 on failure.
+
+    A failure is an exceeded bound.
+    """
     if sys.argv[1:2] == ["--encoder"]:
         size, work = sys.argv[2:]
         write_encoder(Path(work) / size, *SIZES[size])

@@ -1,4 +1,7 @@
-"""The trainer of sentence-transformers on the same encoder and sentences, to compare with."""
+"""The trainer of sentence-transformers, for comparison.
+
+It uses the same encoder and sentences.
+"""
 
 import contextlib
 import sys
@@ -18,7 +21,10 @@ ROLES = ("anchor", "positive", "negative")
 
 @dataclass(frozen=True)
 class SentenceTransformersPeer:
-    """SentenceTransformerTrainer on the encoder of a folder: InfoNCE at temperature 0.05 on position 0, AdamW."""
+    """SentenceTransformerTrainer on an encoder's folder.
+
+    InfoNCE at temperature 0.05 on position 0, AdamW.
+    """
 
     folder: Path
     device: torch.device
@@ -30,11 +36,10 @@ class SentenceTransformersPeer:
     def times(
         self, columns: Sequence[Sequence[str]], rows: int, steps: int, seconds: float = float("inf")
     ) -> list[float]:
-        """Return when each step ended; it stops where they took more than so many seconds.
+        """Return when each step ended; stop after a number of seconds.
 
-        The clock is that of the wall unless another was given.
-
-        Raises ImportError where sentence-transformers or its `datasets` is not installed.
+        The default clock is the wall clock. Raises ImportError if sentence-transformers or its `datasets` is not
+        installed.
         """
         from datasets import Dataset
         from sentence_transformers import (
@@ -78,6 +83,6 @@ class SentenceTransformersPeer:
             loss=losses.MultipleNegativesRankingLoss(model, scale=20.0),
             callbacks=[Noting()],
         )
-        with contextlib.redirect_stdout(sys.stderr):  # it prints how long it took
+        with contextlib.redirect_stdout(sys.stderr):  # it prints its time
             trainer.train()
         return times

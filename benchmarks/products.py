@@ -1,7 +1,8 @@
-"""The limit of an encoder on a machine: how fast it multiplies matrices of the encoder's shapes, and how many it must.
+"""The limit of an encoder on a machine: the rate and number of products.
 
-A limit is the time of the products alone, those of attention counted at the rate of the linear layers; copies,
-element-wise work, tokenising and the optimiser take none of it.
+The rate is that of matrix products of the encoder's shapes. A limit is the time of the products alone, with products of
+attention counted at the rate of the linear layers; copies, element-wise work, tokenising and the optimiser count as
+free.
 """
 
 from collections.abc import Callable, Sequence
@@ -23,10 +24,10 @@ def products(hidden: int) -> list[tuple[int, int]]:
 
 
 def operations(lengths: Sequence[int], layers: int, hidden: int, first_only: bool) -> float:
-    """Return the floating-point operations of the products of one forward pass over rows of these lengths.
+    """Return the floating-point operations of a forward pass' products.
 
-    `first_only` leaves out what nobody reads of the last layer where only position 0 is read: all but its keys and
-    values.
+    The rows have the given lengths. `first_only` omits unused products of the last layer if only position 0 is used:
+    all except its keys and values.
     """
     tokens, squares, rows = sum(lengths), sum(length**2 for length in lengths), len(lengths)
     whole = 24 * hidden**2 * tokens + 4 * hidden * squares
@@ -35,10 +36,10 @@ def operations(lengths: Sequence[int], layers: int, hidden: int, first_only: boo
 
 
 def libraries(left: Tensor, right: Tensor) -> dict[str, Callable[[], object]]:
-    """Return functions that compute left @ right, by library; on a CPU fp32 matrices have three.
+    """Return functions for left @ right by library; fp32 on a CPU has three.
 
-    torch's own product is computed by the BLAS it was built with (MKL), `F.linear` of an mkldnn tensor by oneDNN, and
-    numpy's by OpenBLAS. oneDNN's copies in and out of its layout are counted.
+    torch uses the BLAS it was built with (MKL), `F.linear` of an mkldnn tensor uses oneDNN, and numpy uses OpenBLAS.
+    oneDNN's copies in and out of its layout are counted.
     """
     found: dict[str, Callable[[], object]] = {"torch": partial(torch.mm, left, right)}
     if left.device.type == "cpu" and left.dtype == torch.float32:
@@ -49,12 +50,11 @@ def libraries(left: Tensor, right: Tensor) -> dict[str, Callable[[], object]]:
 
 
 class Rates:
-    """The best rate that was seen of a machine's products, in operations a second, by precision.
+    """The best measured rate of a machine's products, by precision.
 
-    The rate of fp32 is that of the fastest of `libraries` for each product.
-
-    `measure` is called again and again between what is compared with it, so that both see the same machine. `clock`
-    is that of what is compared: of the wall unless another is given, such as the CPU time of this process.
+    In operations a second. The rate of fp32 is that of the fastest of `libraries` for each product. `measure` is called
+    repeatedly between the compared measurements, so that both see the same machine. `clock` is the clock of those
+    measurements: by default the wall clock, or for example the CPU time of this process.
     """
 
     KINDS = {
@@ -104,7 +104,7 @@ class Rates:
                 self.seconds_by_library[of_library] = min(spent, best)
 
     def rates_by_library(self) -> dict[str, float]:
-        """Return the rate of each library over all fp32 products of a layer, in GFLOP/s."""
+        """Return each library's rate over a layer's fp32 products, in GFLOP/s."""
         spent: dict[str, float] = {}
         for (kind, _, _, library), seconds in self.seconds_by_library.items():
             if kind == "fp32":

@@ -1,4 +1,7 @@
-"""Trainings of random encoders on random sentences: what checks and rates of the rehearsal run."""
+"""Trainings of random encoders on random sentences, for the rehearsal.
+
+Its checks and rates use them.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -25,7 +28,7 @@ VIEWS = ("anchor", "positive", "negative")
 
 
 class RecordingTrainer(Timed):
-    """A trainer that keeps the loss of each step and the gradients of the first one."""
+    """A trainer that keeps the losses, and the gradients of the first step."""
 
     losses: list[float]
     gradients: torch.Tensor
@@ -64,7 +67,10 @@ class RandomRuns:
 
     @property
     def precision(self) -> str:
-        """Return the precision to train in: fp32 on a CPU, bf16 on a GPU, fp16 on a GPU without bf16."""
+        """Return the precision for training on a device.
+
+        fp32 on a CPU, bf16 on a GPU, fp16 on a GPU without bf16.
+        """
         if not self.on_gpu:
             return "fp32"
         return "bf16" if torch.cuda.is_bf16_supported(including_emulation=False) else "fp16"
@@ -72,7 +78,7 @@ class RandomRuns:
     def train_small(
         self, parts: Parts, steps: int = 2, dropout: float = 0.0, precision: str = "fp32"
     ) -> RecordingTrainer:
-        """Return the trainer of a small run with hard negatives, after its last step."""
+        """Return the trainer of a finished small run with hard negatives."""
         trainer = self.small_trainer(parts, steps, dropout, precision)
         trainer.run()
         return trainer
@@ -80,7 +86,7 @@ class RandomRuns:
     def small_trainer(
         self, parts: Parts, steps: int = 2, dropout: float = 0.0, precision: str = "fp32"
     ) -> RecordingTrainer:
-        """Return the trainer of a small run with hard negatives, before its first step."""
+        """Return the trainer of a small run with hard negatives, at its start."""
         run = self.small_run(steps, dropout, precision)
         trainer: RecordingTrainer = self.trainer(
             RecordingTrainer, run, self.texts_of(run), float("inf"), parts
@@ -88,7 +94,7 @@ class RandomRuns:
         return trainer
 
     def small_run(self, steps: int = 2, dropout: float = 0.0, precision: str = "fp32") -> Run:
-        """Return a run of a small encoder on anchors, positives and hard negatives."""
+        """Return a run of a small encoder on triples with hard negatives."""
         rates = {"dropout": {"hidden": dropout, "attention": dropout}}
         return self.run(SMALL, 16, steps, VIEWS, precision=precision, **rates)
 
@@ -99,7 +105,10 @@ class RandomRuns:
         return {column: self.bench.texts(LENGTH, count, place) for place, column in enumerate(columns)}
 
     def run(self, size: tuple[int, int], rows: int, steps: int, columns: tuple[str, ...], **more: Any) -> Run:
-        """Return a run of InfoNCE on some columns, of an encoder of some layers and width."""
+        """Return a run of InfoNCE on some columns.
+
+        The encoder has the given layers and width.
+        """
         return Run.of(
             {
                 "init": {"folder": str(self.folder(*size))},

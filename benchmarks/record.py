@@ -1,6 +1,6 @@
-"""What all benchmarks share: the machine beside its numbers, times taken in turn, real sentences, and their records.
+"""Shared parts of the benchmarks: machine, timing, sentences and records.
 
-A record holds `machine`, what was measured, and `rows`: what the README's table and `benchmarks/run` show of it.
+A record contains `machine`, the measurements, and `rows`, which the README's table and `benchmarks/run` show.
 """
 
 import csv
@@ -30,27 +30,30 @@ if TYPE_CHECKING:
 
 
 def kind(facts: Mapping[str, Any]) -> str:
-    """Return the kind of a processor as the name of a folder: its maker's name for it, "amx" or "avx2" at the end.
+    """Return the kind of a processor, as a folder's name.
 
-    The one says that it has AMX, the other that it has nothing beyond AVX2.
+    The vendor's name for it, then "amx" if it has AMX, or "avx2" if it has nothing beyond AVX2.
     """
     name, flags = re.sub(r"\(\w+\)| processor", "", facts["processor"].lower()), facts["kernel_flags"].split()
     most = ["amx"] * ("amx_bf16" in flags) + ["avx2"] * ("avx2" in flags and "avx512f" not in flags)
     return "-".join([*re.findall("[a-z0-9]+", name), *most])
 
 
-# A folder for each kind of processor: a record of one replaces none of another.
+# One folder for each kind of processor, so that their records are separate.
 RECORDS = ROOT / "benchmarks" / "results"
 RESULTS = RECORDS / kind(hardware())
 # Whether the processor multiplies in bf16: without, products take ten times as long and more.
 HAS_BF16 = bool({"amx_bf16", "avx512_bf16"} & set(hardware()["kernel_flags"].split()))
 
-# Taken before anything is measured: what else runs, not the benchmark itself.
+# Measured first: the load of other processes, not of the benchmark itself.
 _LOAD = round(os.getloadavg()[0] / (os.cpu_count() or 1), 1)
 
 
 def machine() -> dict[str, Any]:
-    """Return processor, cores, torch, commit, whether the tree was dirty, load at the start, and the date."""
+    """Return facts about machine, torch and commit.
+
+    Processor, cores, torch, commit, uncommitted changes, load at the start, and date.
+    """
     facts, (revision, dirty) = hardware(), commit()
     return {
         "processor": facts["processor"],
@@ -74,7 +77,7 @@ def row(
     goal: str = "",
     met: bool | None = None,
 ) -> dict[str, Any]:
-    """Return a line of the table; `met` is None where there is no goal."""
+    """Return a row of the table; `met` is None if there is no goal."""
     return {
         "what": what, "ours": ours, "peer": peer, "limit": limit, "ratio": ratio, "goal": goal, "met": met,
     }  # fmt: skip
@@ -83,7 +86,10 @@ def row(
 def write_record(
     out: Path | str, content: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], device: str = ""
 ) -> None:
-    """Write a record aside and rename it; a bare name is that of a file of this kind of processor."""
+    """Write a record atomically.
+
+    A bare name is a file of this kind of processor.
+    """
     if clash := {"machine", "rows"} & set(content):
         raise ValueError(f"{out}: {', '.join(clash)} of the content would be lost; call it otherwise")
     path = out if isinstance(out, Path) else RESULTS / f"{out}.json"
@@ -95,7 +101,7 @@ Clock = Callable[[], float]
 
 
 def timed(action: Callable[[], Any], clock: Clock = time.perf_counter) -> tuple[float, Any]:
-    """Return the seconds of an action, and what it returns."""
+    """Return the seconds of an action, and its result."""
     start = clock()
     found = action()
     return clock() - start, found
@@ -107,7 +113,10 @@ def in_turn(
     warm_ups: int = 1,
     clock: Clock = time.perf_counter,
 ) -> dict[str, list[float]]:
-    """Return the seconds of each action, one after the other in each repeat, so that a busy machine slows all."""
+    """Return the seconds of each action; actions take turns.
+
+    In each repeat they run one after the other, so that a busy machine slows all.
+    """
     seconds: dict[str, list[float]] = {name: [] for name in actions}
     for repeat in range(warm_ups + repeats):
         for name, action in actions.items():
@@ -124,7 +133,7 @@ def medians(seconds: Mapping[str, Sequence[float]]) -> dict[str, float]:
 
 @functools.cache
 def data_root() -> Path:
-    """Return REPLICSE_DATA, or a folder of the embedded world where that is not set."""
+    """Return REPLICSE_DATA, or a folder of the embedded world if unset."""
     if os.environ.get("REPLICSE_DATA"):
         return Path(os.environ["REPLICSE_DATA"])
     from replicse.world.world import write_world
@@ -135,12 +144,15 @@ def data_root() -> Path:
 
 
 def data_name() -> str:
-    """Return what the sentences are."""
+    """Return the source of the sentences."""
     return "real" if os.environ.get("REPLICSE_DATA") else "embedded world"
 
 
 def sentences(count: int) -> list[str]:
-    """Return sentences of 8 to 60 words from Wikipedia, or from the embedded world, over again where they are few."""
+    """Return sentences of 8 to 60 words from Wikipedia or the embedded world.
+
+    They repeat if there are too few.
+    """
     real = data_root() / "wiki" / "enwiki_sentences.txt.gz"
     if real.exists():
         with gzip.open(real, "rt", encoding="utf-8") as stream:
@@ -161,7 +173,10 @@ def opened(folder: Path, pooling: str) -> "SentenceEncoder":
 
 
 def triples(count: int) -> list[tuple[str, str, str]]:
-    """Return premise, entailment and contradiction of NLI, over again where they are few."""
+    """Return premise, entailment and contradiction of NLI.
+
+    They repeat if there are too few.
+    """
     return list(itertools.islice(itertools.cycle(_triples()), count))
 
 
@@ -173,7 +188,10 @@ def _triples() -> list[tuple[str, str, str]]:
 
 
 def write_encoder(folder: Path, layers: int, hidden: int, heads: int) -> Path:
-    """Write a BERT of random weights and a vocabulary of 30,522 as `transformers` does; return its folder."""
+    """Write a random BERT like `transformers`; return its folder.
+
+    The vocabulary has 30,522 tokens.
+    """
     import torch
     import transformers
 
@@ -199,5 +217,5 @@ def write_encoder(folder: Path, layers: int, hidden: int, heads: int) -> Path:
     return folder
 
 
-# The encoders that speed is told of: layers, width, heads.
+# The encoders in the tables of speed: layers, width, heads.
 SIZES = {"2x128": (2, 128, 2), "6x384": (6, 384, 6), "12x768": (12, 768, 12)}

@@ -1,12 +1,12 @@
-"""Rehearse the scale `paper` on this machine: ten minutes on a GPU, without a network, before anything of days starts.
+"""Rehearse the scale `paper` on this machine, before a study of days.
 
     python benchmarks/rehearsal.py [--device cuda] [--name NAME] [--threads 1] [--out FILE]
 
-It checks the device (terms in each precision, the encoder, attention, chunks, resuming, processes), runs a small study
-through the workflow, and measures rates and memory next to the estimates of `replicse plan` and `doctor`. On a CPU all
-of it is smaller, and a row that needs a GPU is skipped with the reason. The JSON is build/rehearsal/<device>.json; the
-exit code is 1 if a row is out of its range. The rates of a GPU are also written where `replicse plan` reads them,
-results/paper/throughput.
+It takes ten minutes on a GPU, without a network. It checks the device (terms in each precision, the encoder, attention,
+chunks, resuming, processes), runs a small study through the workflow, and measures rates and memory next to the
+estimates of `replicse plan` and `doctor`. On a CPU everything is smaller, and a row that needs a GPU is skipped with
+the reason. The JSON is build/rehearsal/<device>.json; the exit code is 1 if a row is out of its range. The rates of a
+GPU are also written to results/paper/throughput, where `replicse plan` reads them.
 """
 
 import argparse
@@ -80,7 +80,7 @@ class Rehearsal:
         self.rates = StepRates(self.work / "rates", self.device, self.extent, published, self.device_name)
 
     def rows(self) -> Iterator[Row]:
-        """Yield the rows: checks of the device, the study, rates and memory, suites."""
+        """Yield the rows: device checks, the study, rates and memory, suites."""
         shape, on_gpu = self.extent.study, self.device.type == "cuda"
         study = RehearsalStudy(
             self.work / "study", shape.layers, shape.hidden, self.extent.study_steps, on_gpu
@@ -92,7 +92,10 @@ class Rehearsal:
         yield from run_checks({"suites": lambda: suite_rates(study.encoder, study.data, self.device, suites)})
 
     def speed(self, machine: Mapping[str, Any]) -> Speed:
-        """Return the measured operations per second, as `replicse benchmark` writes them."""
+        """Return the measured rate in the format of `replicse benchmark`.
+
+        In operations a second.
+        """
         return Speed(
             device=self.device_name,
             flops={
@@ -105,7 +108,10 @@ class Rehearsal:
 
 
 def main(words: list[str] | None = None) -> int:
-    """Rehearse row by row, write the JSON, and return 1 if a row is out of its range."""
+    """Rehearse row by row and write the JSON; return 1 if a row fails.
+
+    A row fails if its value is out of its range.
+    """
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -1,4 +1,4 @@
-"""The rows of a rehearsal: a check, the expected range, the value on this machine, and the verdict."""
+"""The rows of a rehearsal: check, expected range, value and verdict."""
 
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -18,7 +18,7 @@ Check = Callable[[], "Iterable[Row]"]
 
 @dataclass(frozen=True)
 class Row:
-    """A check, the expected range, the value, the verdict, a note, and the numbers behind them."""
+    """Check, expected range, value, verdict, note and raw numbers."""
 
     what: str
     expected: str
@@ -45,11 +45,14 @@ def judge(is_ok: bool) -> Verdict:
 
 
 def run_checks(checks: Mapping[str, Check]) -> Iterator[Row]:
-    """Yield the rows of some checks; a check that raises is a row outside of its range, with the error."""
+    """Yield the rows of some checks; a check that raises fails.
+
+    Its row contains the error.
+    """
     for name, check in checks.items():
         try:
             yield from check()
-        except Exception as error:  # whatever a driver or a kernel raises
+        except Exception as error:  # any error of a driver or a kernel
             message = " ".join(f"{type(error).__name__}: {error}".split())
             yield Row(name, "no error", "failed", "outside", message[:MESSAGE])
 

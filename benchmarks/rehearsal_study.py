@@ -1,7 +1,7 @@
-"""A small study at a scale derived from `paper`: Table 5 with random weights in the hub's cache, without a network.
+"""A small study at a scale derived from `paper`: Table 5, without network.
 
-The encoder is laid out as bert-base-uncased is in the cache of the hub: old parameter names, a vocabulary, and a commit
-that the workspace pins. Sentences are the embedded ones.
+The encoder has random weights, and is in the hub's cache in the layout of bert-base-uncased: old parameter names, a
+vocabulary, and a commit that the workspace pins. Sentences are the embedded ones.
 """
 
 import json
@@ -40,7 +40,7 @@ LEFT_OUT = re.compile("(?i).*proxy$|HF_.*|TRANSFORMERS_.*|REPLICSE_.*")
 
 @dataclass(frozen=True)
 class RehearsalStudy:
-    """Two seeds of unsupervised SimCSE, trained at the same time, in a workspace of their own.
+    """Two seeds of unsupervised SimCSE, trained in parallel in a workspace.
 
     Args:
         home: an empty folder.
@@ -84,7 +84,7 @@ class RehearsalStudy:
         self._write_yaml(f"scales/{SCALE}.yaml", self._scale())
 
     def rows(self) -> Iterator[Row]:
-        """Yield the rows of the study: that it ends, its cells, its readings of development, the encoder it opened."""
+        """Yield the study's rows: success, cells, dev evaluations, encoder."""
         ended = self.run()
         note = "" if ended.returncode == 0 else " ".join((ended.stdout + ended.stderr).split())[-1000:]
         what = f"{self.steps} steps of {ITEM}, two at a time: exit code"
@@ -110,7 +110,7 @@ class RehearsalStudy:
         )
 
     def run(self) -> subprocess.CompletedProcess[str]:
-        """Run the study with `replicse run`, with no other variables than it needs."""
+        """Run the study with `replicse run`, with only the variables it needs."""
         environment = {name: value for name, value in os.environ.items() if not LEFT_OUT.fullmatch(name)}
         environment |= {
             "HF_HOME": str(self.home / "hub"),
@@ -133,7 +133,10 @@ class RehearsalStudy:
         return history
 
     def _scale(self) -> dict[str, Any]:
-        """Return the scale: `paper` with other data, fewer steps, and on a CPU other needs."""
+        """Return a scale: `paper` with other data and fewer steps.
+
+        On a CPU, batches and needs are smaller, too.
+        """
         rows = len(read_corpus(self.data, WIKI)["text"])
         adjust = [
             {"path": "optimisation.steps", "set": self.steps},

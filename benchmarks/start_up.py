@@ -1,4 +1,7 @@
-"""Start-up of one training job before its own work: interpreter, imports and command line, against an empty Python."""
+"""Start-up time of a training job, against an empty Python.
+
+Interpreter, imports and command line, before the job's own work.
+"""
 
 import os
 import subprocess
@@ -9,7 +12,7 @@ from typing import Any
 
 from record import ROOT, in_turn, medians, row, write_record
 
-# What the train verb does before it opens its first file.
+# The train verb does this before it opens its first file.
 JOB = (
     "import replicse.cli, replicse.cli.stages.train, torch; import replicse.cli.stages.store,"
     " replicse.provenance.record, replicse.training.loop, replicse.training.model"
@@ -19,7 +22,7 @@ ROUNDS, GOAL = 5, 2.5
 
 
 def interpreter(code: str) -> None:
-    """Run `code` in an interpreter of its own."""
+    """Run `code` in a separate interpreter."""
     words = [sys.executable, "-c", code]
     subprocess.run(words, check=True, env={**os.environ, "PYTHONPATH": str(ROOT / "src")})
 

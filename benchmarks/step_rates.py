@@ -1,4 +1,7 @@
-"""Rates and memory of a device: training steps, kernels and synchronisations of a step, and suites of evaluation."""
+"""Rates and memory of a device: steps, kernels, waits and suites.
+
+Training steps, kernels and synchronisations of a step, and suites of evaluation.
+"""
 
 import contextlib
 import time
@@ -36,7 +39,7 @@ from replicse.training.parts import Parts
 from replicse.training.precision import check_precision
 
 WAITING, UTILISATION = 0.05, 0.2
-# Launches of a layer in a step, and of the rest of the step. A layer in bf16 launches 99 on a pretended GPU
+# Launches of a layer in a step, and of the rest of the step. A layer in bf16 launches 99 on a simulated GPU
 # (tests/unit/training/test_waits.py).
 LAYER_KERNELS, OTHER_KERNELS = 110, 250
 LAUNCHES = ("cudaLaunchKernel", "cuLaunchKernel", "hipLaunchKernel")
@@ -44,7 +47,10 @@ LAUNCHES = ("cudaLaunchKernel", "cuLaunchKernel", "hipLaunchKernel")
 
 @dataclass(frozen=True)
 class Shape:
-    """Training steps that are measured: layers, width, rows of a batch, and rows of a chunk (0: the whole batch)."""
+    """Measured training steps: layers, width, batch and chunk (0: none).
+
+    Batch and chunk are in rows.
+    """
 
     layers: int
     hidden: int
@@ -80,7 +86,10 @@ class Extent:
 
 @dataclass
 class StepRates(RandomRuns):
-    """The rates of a device. `speeds` are the estimates of `replicse plan`, by a part of the device's name."""
+    """The rates of a device.
+
+    `speeds` are the estimates of `replicse plan`, by a part of the device's name.
+    """
 
     extent: Extent
     speeds: tuple[Speed, ...] = ()
@@ -102,7 +111,10 @@ class StepRates(RandomRuns):
         }
 
     def rates(self) -> Iterator[Row]:
-        """Yield rows a second and peak memory of each shape in each precision, next to the estimates of `plan`."""
+        """Yield rate and peak memory of each shape and precision.
+
+        In rows a second, next to the estimates of `plan`.
+        """
         for shape in self.extent.shapes:
             for precision in self.extent.precisions:
                 try:
@@ -136,7 +148,10 @@ class StepRates(RandomRuns):
     def _rate_row(
         self, what: str, rate: float, flops: float, precision: Precision, numbers: Mapping[str, Any]
     ) -> Row:
-        """Return the row of a rate: within the interval of the estimate if there is one of this device."""
+        """Return a rate's row: in range if it is near the device's estimate.
+
+        Without an estimate the verdict is skipped.
+        """
         known = [speed for speed in self.speeds if _is_named(speed.device, self.device_name)]
         if not known:
             note = (
@@ -158,7 +173,10 @@ class StepRates(RandomRuns):
         return run.replace(init=Init.of({"fresh": fresh}, "rehearsal"))
 
     def launches(self) -> Iterator[Row]:
-        """Yield kernels and synchronisations of a step; without a GPU they are counted on a pretended one."""
+        """Yield kernels and synchronisations of a step.
+
+        Without a GPU they are counted on a simulated one.
+        """
         shape, precision = self.extent.shapes[0], self.precision if self.on_gpu else "bf16"
         count, waits = self._count_on_gpu(shape, precision) if self.on_gpu else self._count_pretended(shape)
         note = f"{shape.text}, {precision}" + ("" if self.on_gpu else ", on a pretended GPU")
@@ -199,7 +217,10 @@ class StepRates(RandomRuns):
         return trainer
 
     def _third_step(self, trainer: Timed) -> Any:
-        """Do two steps, in which torch chooses kernels and allocates; return a function that does another."""
+        """Run two steps, and return a function that runs the third.
+
+        torch chooses kernels and allocates memory in the first steps.
+        """
         source = trainer.sources[0]
         batches = [columns for columns, _ in islice(source.data.batches(0, 4), 4)]
 
@@ -212,7 +233,10 @@ class StepRates(RandomRuns):
         return step
 
     def training(self) -> Iterator[Row]:
-        """Train next to sentence-transformers: throughput, memory, share of the products' rate, waiting for batches."""
+        """Compare training with sentence-transformers.
+
+        Throughput, memory, share of the products' rate, and waits for batches.
+        """
         shape, precision = self.extent.peer, self.precision
         texts = self.bench.texts(LENGTH, shape.rows * min(self.extent.steps, 64))
         products = Rates(shape.hidden, shape.rows * 2 * LENGTH * 3 // 4, backward=True, device=self.device)
@@ -282,7 +306,10 @@ class StepRates(RandomRuns):
             torch.cuda.reset_peak_memory_stats(self.device)
 
     def _measures(self, times: list[float]) -> dict[str, Any]:
-        """Return rows a second of steps that ended at some times, without the first ones, and their peak memory."""
+        """Return rows a second of steps from their end times, and peak memory.
+
+        The first steps are left out.
+        """
         seconds = [later - before for before, later in pairwise(times)]
         step = median(seconds[min(3, len(seconds) - 1) :])
         peak = torch.cuda.max_memory_allocated(self.device) / 2**20 if self.on_gpu else None
@@ -294,7 +321,7 @@ class StepRates(RandomRuns):
         }
 
     def _waiting(self, trainer: Timed, ours: Mapping[str, Any]) -> Row:
-        """Compose batches alone, as the loop does between two steps."""
+        """Compose batches alone, like the loop between two steps."""
         count = max(2, min(trainer.steps, 20))
         start = waited_for(self.device)
         for _ in islice(
@@ -309,7 +336,10 @@ class StepRates(RandomRuns):
 def suite_rates(
     encoder: Path, data: Path, device: torch.device, options: Mapping[str, Mapping[str, Any]]
 ) -> Iterator[Row]:
-    """Yield sentences a second of encoding, and seconds of scoring, of each suite in `options`; all have numbers."""
+    """Yield each suite's encoding rate, and its seconds of scoring.
+
+    The rate is in sentences a second. The suites are in `options`; all have numbers.
+    """
     root = data_folder(data)
     for name, given in options.items():
         vectors = open_encoder(encoder, "cls", LENGTH, str(device))
@@ -329,5 +359,8 @@ def suite_rates(
 
 
 def _is_named(device: str, name: str) -> bool:
-    """Return whether an estimate (such as `one RTX 3090`) is of a device (such as `NVIDIA GeForce RTX 3090`)."""
+    """Return whether an estimate is for a device.
+
+    For example `one RTX 3090` is for `NVIDIA GeForce RTX 3090`.
+    """
     return bool(name) and device.split()[-1].lower() in name.lower().split()

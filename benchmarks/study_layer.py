@@ -1,10 +1,11 @@
-"""Processor time of the verbs that only plan and judge: the least of some turns, after one that is not counted.
+"""CPU time of the verbs that only plan and judge.
 
     python benchmarks/study_layer.py [--rounds 3] [--before COMMIT]
 
-Goals, so that nobody waits at a terminal, in CPU seconds: reading verbs 0.5, `plan` of the paper scale at five seeds
-1.2, `validate` 3. A compiled study is kept, so `validate` is measured again after a change to a paper. What runs
-is a clone of the last commit, in turns with one of `--before`. Byte code is kept as Python does for any user.
+The minimum of several rounds counts; the first is left out. Goals, so that nobody waits at a terminal, in CPU seconds:
+reading verbs 0.5, `plan` of the paper scale at five seeds 1.2, `validate` 3. A compiled study is cached, so `validate`
+is measured again after a change to a paper. The measured code is a clone of the last commit, in turns with a clone of
+`--before`. Byte code is cached as for any user.
 """
 
 import argparse
@@ -22,7 +23,7 @@ from record import ROOT, row, write_record
 ROUNDS = 3
 CELL = "simcse/table5/unsup-simcse-bert-base/avg"
 READING, CHANGED = 0.5, "validate, after a change"
-# What is run, and its goal in CPU seconds.
+# The verbs, and their goals in CPU seconds.
 VERBS: dict[str, tuple[list[str], float]] = {
     "plan": (["plan"], READING),
     "status": (["status"], READING),
@@ -55,7 +56,10 @@ def seconds(place: Path, words: list[str]) -> float:
 
 
 def after_change(place: Path, turn: int, words: list[str]) -> float:
-    """Return the processor seconds of one verb after a paper was changed, which is then as it was."""
+    """Return CPU seconds of a verb after a paper was changed.
+
+    The paper is restored afterwards.
+    """
     before = (place / PAPER).read_text(encoding="utf-8")
     (place / PAPER).write_text(f"{before}# turn {turn}\n", encoding="utf-8")
     found = seconds(place, words)

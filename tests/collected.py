@@ -13,7 +13,7 @@ from replicse.files import read_rows
 
 
 def collected(*papers: str) -> list[dict[str, str]]:
-    """Return the collected rows of some papers; skips where they are absent."""
+    """Return the collected rows of some papers; skip if they are missing."""
     data = Path(os.environ.get("REPLICSE_DATA") or CHECKOUT.parent / "shared" / "data")
     file = CHECKOUT / data.parent / "next" / "reported.csv"
     if not file.is_file():

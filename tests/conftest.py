@@ -15,10 +15,10 @@ from replicse.registry.plugins import use_plugins
 # Tests import the papers' methods, as papers.diffcse.losses.
 use_plugins([], ROOT / "workflow")
 
-# What `make check` runs.
+# Tests that only `make check` runs.
 LONG = {"cluster", "e2e", "faults"}
-# What lasts longest begins first, so that no process is left alone with it at the end. A process with only two tests is
-# given the next file at once: a short one stands behind those.
+# The slowest files start first, so that no process runs one alone at the end. A process with only two tests gets the
+# next file at once, so a short file follows each of them.
 FIRST = (
     "test_slurm", "test_faults", "test_rehearsal", "test_wheel", "test_example_notebook", "test_device",
     "test_papers_run", "test_snakemake", "test_public_encoder", "test_kept_studies", "test_docs_commands",
@@ -26,26 +26,26 @@ FIRST = (
     "test_fidelity",
 )  # fmt: skip
 
-# No test asserts a time: a loaded machine is no failure.
+# No test asserts a time, so a loaded machine causes no failure.
 settings.register_profile("without a deadline", deadline=None, max_examples=50)
 settings.load_profile("without a deadline")
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Leave the long tests out, except where they are asked for."""
+    """Skip the long tests unless the command line names them."""
     name = collection_path.name
     return True if name in LONG and not any(name in word for word in config.args) else None
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put the files that last longest first; the order of the others, and within a file, stays."""
+    """Run the slowest files first; keep the order of all other tests."""
     places = {name: place for place, name in enumerate(FIRST)}
     items.sort(key=lambda item: places.get(item.path.stem, len(FIRST)))
 
 
 @pytest.fixture(scope="session", autouse=True)
 def _outside_of_the_checkout() -> None:
-    """Fixtures that several tests share are made outside of the checkout too."""
+    """Create shared fixtures outside of the checkout, too."""
     os.chdir(ROOT)
 
 
@@ -58,7 +58,7 @@ def of_all_processes(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -
 
 @pytest.fixture(scope="session")
 def studies(of_all_processes: Path) -> Path:
-    """The folder in which all processes of a test run keep the studies that they compile."""
+    """Return the folder of compiled studies, shared by all test processes."""
     folder = of_all_processes / "studies"
     folder.mkdir(exist_ok=True)
     return folder
@@ -68,13 +68,13 @@ def studies(of_all_processes: Path) -> Path:
 def _own_folder(
     tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch, studies: Path
 ) -> None:
-    """Each test works in a folder of its own, which has no results, whatever was run in the checkout."""
+    """Run each test in its own folder, without results of the checkout."""
     monkeypatch.chdir(linked(tmp_path_factory.mktemp("checkout"), studies=studies))
 
 
 @pytest.fixture(scope="session")
 def real_data() -> Path:
-    """The folder of real public data; skips where it is absent."""
+    """Return the folder of real public data; skip if it does not exist."""
     folder = Path(os.environ.get("REPLICSE_DATA") or CHECKOUT.parent / "shared" / "data")
     if not (folder / "SentEval" / "downstream").is_dir():
         pytest.skip("real data absent: set REPLICSE_DATA to a folder that holds SentEval/downstream")
@@ -83,7 +83,10 @@ def real_data() -> Path:
 
 @pytest.fixture(scope="session")
 def whole(of_all_processes: Path) -> Path:
-    """The folder of the small study without any fault, which one process of a test run makes for all; to be read."""
+    """Return the folder of the finished small study, shared and read-only.
+
+    One process of a test run creates it, without any fault.
+    """
     folder = of_all_processes / "whole"
     small_study.undisturbed(folder)
     return folder

@@ -11,11 +11,11 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import unquote
 
-LARGE = 64  # bytes from which a file is kept apart, as LFS does
+LARGE = 64  # files from this size are stored separately, like LFS
 
 
 class FakeHub:
-    """What the server holds and how it fails; `asked` lists the requests as (method, path)."""
+    """Server content and failures; `asked` lists requests as (method, path)."""
 
     def __init__(self):
         self.repositories = {}  # (kind, name): (commit, {file: content})
@@ -73,7 +73,10 @@ class Handler(BaseHTTPRequestHandler):
         return self.repository(path)
 
     def repository(self, path):
-        """Answer for `/api/datasets/a/b/tree/REVISION` and `/datasets/a/b/resolve/REVISION/FILE`."""
+        """Answer requests for the tree and the files of a dataset's revision.
+
+        `/api/datasets/a/b/tree/REVISION` and `/datasets/a/b/resolve/REVISION/FILE`.
+        """
         cells = path.strip("/").split("/")
         api = cells[0] == "api"
         cells = cells[api:]
@@ -108,7 +111,7 @@ class Handler(BaseHTTPRequestHandler):
         if len(content) < LARGE:
             return self.content(f"/{file}", content, {"X-Repo-Commit": commit, "ETag": f'"{blob}"'})
         linked = {"X-Linked-Etag": f'"{sha256}"', "X-Linked-Size": str(len(content)), "X-Repo-Commit": commit}
-        # As on the hub, content lies on another host.
+        # Like the hub, another host serves the content.
         elsewhere = f"http://localhost:{self.server.server_port}/cdn/{sha256}"
         return self.send(302, b"", {**linked, "ETag": f'"{blob}"', "Location": elsewhere})
 

@@ -48,7 +48,10 @@ KINDS = {
 
 
 def write_transformer(folder, kind, dtype=torch.float32, sizes=None, **settings):
-    """Write a transformer and its tokenizer, of other sizes or settings if they are given; return its model in fp32."""
+    """Write a transformer and its tokenizer; return its model in fp32.
+
+    Sizes and settings may be given.
+    """
     import transformers
 
     folder.mkdir(parents=True, exist_ok=True)
@@ -61,7 +64,7 @@ def write_transformer(folder, kind, dtype=torch.float32, sizes=None, **settings)
     torch.manual_seed(0)
     model = made(made.config_class(**{**keys, **ids, **size, **(sizes or {})})).eval()
     for weight in model.parameters():
-        # Rounded to what the precision can store, so that the same weights are computed in fp32.
+        # Rounded to a value that the precision can store, so that fp32 computes with the same weights.
         weight.data = (weight.data * (4 if weight.dim() > 1 else 1)).to(dtype).float()
     model.to(dtype).save_pretrained(folder)
     change_json(folder / "tokenizer_config.json", **settings)
@@ -71,7 +74,7 @@ def write_transformer(folder, kind, dtype=torch.float32, sizes=None, **settings)
 def write_modules(folder, pooling="mean", more=()):
     """Add the modules of sentence-transformers to a transformer's folder.
 
-    `more` are further ones behind the pooling, each as its name, its settings and its weights.
+    `more` lists further modules after the pooling as (name, settings, weights).
     """
     settings = {"word_embedding_dimension": 32, "pooling_mode": pooling}
     listed = []
@@ -91,7 +94,10 @@ def write_modules(folder, pooling="mean", more=()):
 
 
 def write_static(folder, dtype=torch.float32):
-    """Write a folder of static embeddings and return its tokenizer and its table, (tokens, 16) in fp32."""
+    """Write static embeddings; return tokenizer and table, (tokens, 16).
+
+    The table is in fp32.
+    """
     place = folder / "0_StaticEmbedding"
     place.mkdir(parents=True)
     tokenizer, table = _static_parts(place, dtype)
@@ -103,7 +109,10 @@ def write_static(folder, dtype=torch.float32):
 
 
 def write_model2vec(folder, dtype=torch.float32):
-    """Write a folder as model2vec saved it before it listed modules; return its tokenizer and its table in fp32."""
+    """Write a folder of an older model2vec; return tokenizer and fp32 table.
+
+    These versions did not list modules.
+    """
     folder.mkdir(parents=True)
     tokenizer, table = _static_parts(folder, dtype)
     save_file({"embeddings": table}, folder / "model.safetensors")
@@ -120,7 +129,10 @@ def _static_parts(place, dtype):
 
 
 def write_router(folder):
-    """Write a folder whose Router has a route for queries and another, the default one, for documents."""
+    """Write a folder with a Router: a query route, and a document route.
+
+    The document route is the default.
+    """
     from sentence_transformers import SentenceTransformer
     from sentence_transformers.sentence_transformer.modules import Pooling, Router, Transformer
 

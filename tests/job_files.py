@@ -9,9 +9,9 @@ from typing import Any
 def write_job(
     folder: Path, stage: str, payload: Mapping[str, Any], outputs: Sequence[Path], root: Path | None = None
 ) -> list[str]:
-    """Write the specification of a job into a results folder; return the words that run it.
+    """Write a job's specification to a results folder; return its command.
 
-    `root` is the data root that the data record of the folder names.
+    `root` is the data root in the folder's data record.
     """
     specification = {"stage": stage, "id": "", "digests": {}, "payload": payload, "inputs": []}
     specification["outputs"] = [str(output) for output in outputs]

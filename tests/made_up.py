@@ -18,7 +18,7 @@ from replicse.spec.config import Config
 
 
 def write_evaluation(plan, path, values, failures=None, pairs=None):
-    """Write the evaluation or trajectory JSON of a plan's encoder from numbers by metric path."""
+    """Write an encoder's evaluation or trajectory from numbers by metric path."""
     suites = {}
     for metric_path, value in values.items():
         *parents, last = metric_path.split("/")
@@ -34,9 +34,10 @@ def write_evaluation(plan, path, values, failures=None, pairs=None):
 
 
 def write_scores(plan, items, score, protocols=None, failures=None):
-    """Write every evaluation of some items; `score(cell, place)` is what the encoder in this place of a cell gets.
+    """Write every evaluation of some items.
 
-    `failures` are the reasons of undefined numbers by metric path, for the files that hold such a path.
+    `score(cell, place)` returns the score of the encoder at this place of a cell. `failures` are the reasons of
+    undefined numbers by metric path, for the files that contain such a path.
     """
     found = {}
     for cell in (cell for item in items for cell in plan.cells[item]):
@@ -51,7 +52,10 @@ def write_scores(plan, items, score, protocols=None, failures=None):
 
 
 def write_folder(folder, rows):
-    """Write a results folder of made-up values, its record and its items, from rows as `tidy_rows` gives them."""
+    """Write a results folder of made-up values from rows of `tidy_rows`.
+
+    It contains the record and the items.
+    """
     items = {}
     for row in rows:
         cells = items.setdefault((row["paper"], row["item"]), {})
@@ -93,7 +97,7 @@ def _cell_result(cell):
     }
 
 
-# Unsupervised SimCSE, as the papers' recipes say it.
+# Unsupervised SimCSE, as in the papers' recipes.
 RECIPE = {
     "init": {"backbone": "bert-base"},
     "corpus": "wiki",
@@ -104,9 +108,9 @@ FIELDS = ("item", "row", "column", "metric", "value", "source", "note", "statist
 
 
 def write_paper(workflow, key, tables, reported=(), recipes=None, protocols=None):
-    """Write a paper: its tables by name and its printed numbers, as mappings of the fields of reported.csv.
+    """Write a paper: its tables by name, and its rows of reported.csv.
 
-    The shipped scales, and sizes of data sets, stand beside it; a table is titled, a row named, where it says nothing.
+    The shipped scales and dataset sizes are added beside it. Missing titles of tables and names of rows are filled in.
     """
     folder = Path(workflow) / "papers" / key
     (folder / "tables").mkdir(parents=True)
@@ -129,7 +133,7 @@ def write_paper(workflow, key, tables, reported=(), recipes=None, protocols=None
 
 
 def made_plan(folder, key="made", **config):
-    """Return the plan of a made-up paper below `folder`, at the scale of the papers under two seeds."""
+    """Return the plan of a made-up paper at scale paper, with two seeds."""
     values = {"scale": "paper", "papers": {key: "all"}, "seeds": [0, 1], **config}
     return compile_study(values, Path(folder))
 
@@ -139,7 +143,10 @@ def _write_yaml(path, document):
 
 
 def write_workflow(folder):
-    """Write a copy of the shipped workflow with the papers of tests/papers, and their backbones at scale micro."""
+    """Write the shipped workflow with the papers of tests/papers.
+
+    Their backbones are added to scale micro.
+    """
     shutil.copytree(ROOT / "workflow", folder)
     for paper in (ROOT / "tests" / "papers").glob("*/"):
         if not plugins_of(paper):
@@ -151,13 +158,16 @@ def write_workflow(folder):
 
 
 def plugins_of(paper):
-    """Return the plug-ins that lie in the folder of a paper for a config to name: files, and folders."""
+    """Return the plug-ins in a paper's folder: files and folders."""
     files = [file for file in paper.glob("*.py") if not (paper / "method.py").exists()]
     return sorted([*files, *(file.parent for file in paper.glob("*/__init__.py"))])
 
 
 def write_workspace(folder, key):
-    """Make of a folder a workspace for a paper of tests/papers with its plug-ins; return its config."""
+    """Turn a folder into a workspace for a paper of tests/papers.
+
+    The paper's plug-ins are included. Returns the config.
+    """
     paper = Path("papers") / key
     shutil.copytree(ROOT / "tests" / "papers" / key, Path(folder) / paper)
     plugins = [str(paper / each.name) for each in plugins_of(Path(folder) / paper)]
@@ -168,7 +178,7 @@ def write_workspace(folder, key):
 
 
 def write_electra(folder, lines):
-    """Write a small random ELECTRA, whose tokenizer knows the words of some lines, as an encoder's folder."""
+    """Write a small random ELECTRA with a tokenizer trained on some lines."""
     import torch
     import transformers
 

@@ -22,10 +22,11 @@ WRITTEN_DOWN = yaml.safe_load(Path(__file__).with_name("mistakes.yaml").read_tex
 
 @dataclass(frozen=True)
 class Mistake:
-    """Files that are written over (None: a folder in the place of a file), and what the sentence must name.
+    """Overwritten files, and the words that the error must contain.
 
-    `item` is one whose plan, with the options after it, refuses the mistake too: `validate` plans everything first.
-    What is `late` only `validate` finds, once it has planned everything: `make check` plants it.
+    A file of None becomes a folder. `item` is an item whose plan, with the options after it, also refuses the mistake;
+    this is faster than `validate`, which plans everything. `late` mistakes are found only by `validate`, after planning
+    everything; `make check` plants them.
     """
 
     what: str
@@ -51,7 +52,7 @@ rows:
   - {id: first, encoder: ENCODER}
   - {id: second, encoder: {use: unsup}}
 """
-# What no file of YAML may be, whatever it says.
+# Contents that are invalid for every YAML file.
 NO_DOCUMENTS = {
     "not UTF-8": b"title: \xff\xfe\n",
     "a tag that makes objects": b"!!python/object/apply:os.system [echo]",
@@ -64,7 +65,7 @@ NO_DOCUMENTS = {
 
 
 def written() -> Iterator[Mistake]:
-    """Yield the mistakes of mistakes.yaml, and files that are no document at all."""
+    """Yield the mistakes of mistakes.yaml, and files that are invalid YAML."""
     simcse = f"{PAPERS}/simcse"
     for entry in WRITTEN_DOWN["recipes"]:
         yield added(f"{simcse}/recipes.yaml", f"planted: {{like: unsup, {entry['recipe']}}}\n", entry["told"])
@@ -90,7 +91,7 @@ def written() -> Iterator[Mistake]:
 
 
 def edited(file: str, old: str, new: str, told: list[str], item: str = "", late: bool = False) -> Mistake:
-    """Return the mistake of replacing text in a file, and words that must be told."""
+    """Return the mistake of replacing text in a file; `told` are error words."""
     text = (ROOT / file).read_text(encoding="utf-8")
     assert old in text, f"{file} has no {old!r}"
     what = f"{file}: {old.strip()!r} -> {new.strip()[:60]!r}"
@@ -98,7 +99,7 @@ def edited(file: str, old: str, new: str, told: list[str], item: str = "", late:
 
 
 def added(file: str, text: str, told: list[str], item: str = "") -> Mistake:
-    """Return the mistake of a file with more text at its end, or of a new file."""
+    """Return the mistake of a file with text appended, or of a new file."""
     path = ROOT / file
     before = path.read_text(encoding="utf-8") if path.exists() else ""
     what = f"{file}: with {' '.join(text.split())[-90:]!r}"
@@ -112,7 +113,7 @@ BY_HAND = list(written())
 
 @pytest.fixture(scope="module")
 def study(tmp_path_factory) -> Path:
-    """A copy of the workflow's data and of the configs, in which papers that did not change are read once."""
+    """Copy the workflow's data and the configs."""
     folder = tmp_path_factory.mktemp("study")
     ignored = shutil.ignore_patterns("*.smk", "profiles")
     shutil.copytree(ROOT / "workflow", folder / "workflow", ignore=ignored)
@@ -123,7 +124,7 @@ def study(tmp_path_factory) -> Path:
 
 @contextlib.contextmanager
 def planted(study: Path, mistake: Mistake) -> Iterator[None]:
-    """Write a mistake's files into the copy, and bring it back to what it was."""
+    """Write a mistake's files into the copy, and restore it afterwards."""
     paths = {name: study / name for name in mistake.files}
     before = {name: path.read_bytes() if path.exists() else None for name, path in paths.items()}
     try:
@@ -149,7 +150,7 @@ def planted(study: Path, mistake: Mistake) -> Iterator[None]:
 def validated(
     study: Path, config: str = "config.yaml", verb: tuple[str, ...] = ("validate",)
 ) -> tuple[int, str]:
-    """Return exit code and error text of `replicse validate`, or another verb, on the copy."""
+    """Return exit code and error text of a verb on the copy."""
     errors = io.StringIO()
     with (
         contextlib.chdir(study),
@@ -161,7 +162,7 @@ def validated(
 
 
 def refused(study: Path, mistake: Mistake, *verb: str) -> None:
-    """Assert that `validate`, or another verb, refuses a mistake in one sentence that names its place."""
+    """Assert that a verb refuses a mistake in one sentence with its place."""
     config = next((name for name in mistake.files if name.startswith("config")), "config.yaml")
     with planted(study, mistake):
         code, text = validated(study, config, verb or ("validate",))
@@ -174,6 +175,6 @@ def refused(study: Path, mistake: Mistake, *verb: str) -> None:
 
 
 def refused_early(study: Path, mistake: Mistake) -> None:
-    """Assert that the plan of the item that a mistake names refuses it, or `validate` where it names none."""
+    """Assert that the plan of the mistake's item, or `validate`, refuses it."""
     scale = "micro" if "workflow/scales/micro.yaml" in mistake.files else "paper"
     refused(study, mistake, *(["plan", *mistake.item.split(), "--scale", scale] if mistake.item else []))

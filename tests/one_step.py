@@ -15,7 +15,10 @@ VIEWS = [{"column": "text"}, {"column": "other"}]
 
 
 def stepped(folder, **changes):
-    """Make one step of a run; return its loss and the rows of both views; save the encoder before and after."""
+    """Run one step; return its loss and rows, and save both encoders.
+
+    The rows are those of both views; the encoders are before and after the step.
+    """
     still = {"hidden": 0, "attention": 0}
     job = micro.job(folder, optimisation=STEPS, dropout=still, selection={"every": 0}, views=VIEWS, **changes)
     trainer = micro.trainer_of(job, folder)
@@ -36,21 +39,24 @@ def bert(folder, name):
 
 
 def opened(folder, backbone):
-    """Return the BERT of `transformers` with the weights of a backbone, in float64."""
+    """Return the BERT of `transformers` with a backbone's weights, in float64."""
     backbone.save(folder)
     options = {"dtype": torch.float64, "add_pooling_layer": False, "attn_implementation": "eager"}
     return transformers.BertModel.from_pretrained(folder, **options).eval()
 
 
 def states(model, rows, length):
-    """Return the last hidden states of rows padded to a length, (rows, length, hidden)."""
+    """Return the last hidden states of padded rows, (rows, length, hidden)."""
     tokens = torch.tensor([[*row, *[0] * (length - len(row))] for row in rows])
     mask = torch.tensor([[1] * len(row) + [0] * (length - len(row)) for row in rows])
     return model(input_ids=tokens, attention_mask=mask).last_hidden_state
 
 
 def check_weights(folder, model):
-    """Check that each weight with a gradient moved by the closed form of AdamW's first step, and no other moved."""
+    """Check that exactly the weights with a gradient moved by AdamW's formula.
+
+    The formula is the closed form of its first step.
+    """
     after = dict(bert(folder, "after").named_parameters())
     seen = 0
     for name, before in model.named_parameters():
@@ -59,7 +65,7 @@ def check_weights(folder, model):
             assert torch.equal(after[name], before), name
             continue
         expected = before * (1 - LEARNING_RATE * DECAY) - LEARNING_RATE * gradient / (gradient.abs() + 1e-8)
-        # Adam takes a full step of the sign of a gradient that is 0 but for rounding (biases of keys).
+        # Adam takes a full step for a gradient that is 0 except for rounding (biases of keys).
         sure = gradient.abs() > 1e-5
         seen += int(sure.sum())
         torch.testing.assert_close(after[name][sure], expected[sure], rtol=0, atol=2e-6)

@@ -20,7 +20,10 @@ CPU = torch.device("cpu")
 
 
 def steps(job, folder: Path, parts: Parts, count: int = 3, kind: torch.dtype = torch.float64) -> dict:
-    """Return losses, gradients (of each step, by place) and weights of the first steps of a run."""
+    """Return losses, gradients and weights of the first steps of a run.
+
+    Gradients are by step and parameter.
+    """
     trainer = Trainer(job, folder, folder / "out", folder / "state", CPU, parts=parts)
     trainer.model.to(kind)
     trainer.objectives.to(kind)
@@ -34,7 +37,10 @@ def steps(job, folder: Path, parts: Parts, count: int = 3, kind: torch.dtype = t
 
 
 def write_found(folder: Path, chunk: int, rank: int) -> None:
-    """Run the jobs of a folder as one of the processes that the environment names; write what it has found."""
+    """Run the jobs of a folder as one process of a group; write the results.
+
+    `rank` is its place in the group; the environment has the group's size and address.
+    """
     os.environ |= {"RANK": str(rank), "LOCAL_RANK": str(rank)}
     torch.set_num_threads(1)
     jobs = pickle.loads((folder / "jobs").read_bytes())
@@ -44,7 +50,10 @@ def write_found(folder: Path, chunk: int, rank: int) -> None:
 
 
 def main(folder: Path, chunk: int, count: int) -> None:
-    """Run the jobs of a folder in so many processes, told of each other as torchrun tells them, which import once."""
+    """Run the jobs of a folder in several processes, as torchrun would.
+
+    They are forked after the imports.
+    """
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = str(free.getsockname()[1])
     os.environ |= {"WORLD_SIZE": str(count), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}

@@ -10,14 +10,14 @@ from types import ModuleType
 from replicse.compile.cache import FOLDER
 
 CHECKOUT = Path(__file__).resolve().parents[1]
-# What studies write; of figures and reports the kept studies are part of the checkout.
+# Folders that studies write to; the kept studies in figures and reports belong to the checkout.
 WRITTEN = ("results", "logs", "figures", "reports")
 
 
 def linked(folder: Path, checkout: Path = CHECKOUT, studies: Path | None = None) -> Path:
-    """Fill a folder with links to all of a checkout that a test may read, and return the folder.
+    """Link a folder to all of a checkout that tests may read; return it.
 
-    With a folder of `studies`, what others compiled from the same is read there.
+    With a folder of `studies`, studies that other processes compiled from the same inputs are loaded from there.
     """
     for entry in checkout.iterdir():
         if entry.name not in WRITTEN and not entry.name.startswith("."):

@@ -13,7 +13,7 @@ from replicse.evaluation.transfer import HELD_OUT, L2_GRID, SEED, stratified_fol
 
 
 def plain_train(vectors: np.ndarray, labels: np.ndarray, fit: Fit, l2: float, setting: ProbeSetting):
-    """Train one classifier; return its best accuracy on the check rows and the model."""
+    """Train one classifier; return its best check accuracy and the model."""
     generator = np.random.default_rng(fit.seed)
     features, targets = torch.from_numpy(vectors), torch.from_numpy(labels)
     classes, width = int(labels.max()) + 1, vectors.shape[1]
@@ -70,7 +70,10 @@ def plain_refit_and_test(vectors, labels, rows, test, l2, setting, seed) -> floa
 
 
 def plain_nested_folds(vectors, labels, setting) -> tuple[float, float]:
-    """Return test and dev accuracy by nested cross-validation, one classifier after another."""
+    """Return test and dev accuracy by nested cross-validation.
+
+    Classifiers are trained one after another.
+    """
     tests, devs = [], []
     for number, test in enumerate(stratified_folds(labels, setting.folds, (SEED,))):
         rows = np.setdiff1d(np.arange(len(labels)), test)
@@ -82,14 +85,20 @@ def plain_nested_folds(vectors, labels, setting) -> tuple[float, float]:
 
 
 def plain_folds_then_test(vectors, labels, train, test, setting) -> tuple[float, float]:
-    """Return test and dev accuracy with folds of the training rows, one classifier after another."""
+    """Return test and dev accuracy with folds of the training rows.
+
+    Classifiers are trained one after another.
+    """
     l2, dev = plain_choice(vectors, labels, train, setting, (SEED,))
     seed = (SEED, setting.folds)
     return plain_refit_and_test(vectors, labels, train, test, l2, setting, seed), float(dev)
 
 
 def plain_given_splits(vectors, labels, train, dev, test, setting) -> tuple[float, float]:
-    """Return test and dev accuracy with given splits, one classifier after another."""
+    """Return test and dev accuracy with given splits.
+
+    Classifiers are trained one after another.
+    """
     trained = [plain_train(vectors, labels, Fit(train, dev, (l2,), (SEED,)), l2, setting) for l2 in L2_GRID]
     scores = [accuracy for accuracy, _ in trained]
     best = trained[int(np.argmax(np.round(100 * np.array(scores), 2)))][1]

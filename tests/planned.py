@@ -23,12 +23,15 @@ def _planned(config: str) -> Study:
 
 
 def shipped_plan(**config: Any) -> Study:
-    """Return the plan of a config, by default of seed 0 at scale micro; the same object for the same config."""
+    """Return a config's plan, by default of seed 0 at scale micro.
+
+    The same config returns the same object.
+    """
     return _planned(json.dumps({"scale": "micro", "seeds": [0], **config}))
 
 
 @cache
 def shipped_audit() -> tuple[Study, list[Finding]]:
-    """Return the plan that the audit of all shipped papers reads, and what it finds."""
+    """Return the plan for the audit of all shipped papers, and its findings."""
     plan = audit_plan(WORKFLOW)
     return plan, audit(plan)

@@ -21,7 +21,7 @@ TEXT = "{planted: a test that reads this reads what a study wrote\n"
 
 
 def places() -> Iterator[str]:
-    """Yield what studies of all papers write at each scale, and their logs, for two seeds."""
+    """Yield outputs and logs of all papers' studies, for two seeds a scale."""
     for scale in load_scales(CHECKOUT / "workflow"):
         config = {"scale": scale, "papers": "all", "seeds": [0, 1], "adjudicate": "all"}
         plan = compile_study(config, CHECKOUT / "workflow")
@@ -43,7 +43,7 @@ def places() -> Iterator[str]:
 
 
 def plant(checkout: Path) -> None:
-    """Write the text where there is nothing yet."""
+    """Write the text to each place that does not exist yet."""
     for path in map(checkout.joinpath, places()):
         path.parent.mkdir(parents=True, exist_ok=True)
         if not path.exists():
@@ -51,7 +51,7 @@ def plant(checkout: Path) -> None:
 
 
 def remove(checkout: Path) -> None:
-    """Take away what was planted, and the folders that are empty then."""
+    """Remove the planted files, and folders that are then empty."""
     for home in WRITTEN:
         for folder, _, names in os.walk(checkout / home, topdown=False):
             for file in (Path(folder, name) for name in names):

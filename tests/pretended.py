@@ -23,7 +23,7 @@ from torch.utils import _foreach_utils
 from torch.utils._pytree import tree_leaves, tree_map
 
 CUDA, CPU = torch.device("cuda:0"), torch.device("cpu")
-# Kernels whose outputs have a size that only the data tell, and reads of a value: the host waits for the device.
+# Kernels with outputs whose size depends on the data, and reads of a value: the host waits for the device.
 READING = {
     "aten::_local_scalar_dense", "aten::item", "aten::nonzero", "aten::masked_select", "aten::is_nonzero",
     "aten::equal", "aten::_unique2", "aten::unique_dim", "aten::unique_consecutive", "aten::repeat_interleave.Tensor",
@@ -31,12 +31,12 @@ READING = {
 
 
 class MixedDevices(AssertionError):
-    """An operation was given tensors of the pretended GPU and of the CPU."""
+    """An operation got tensors of the simulated GPU and of the CPU."""
 
 
 @dataclass
 class Work:
-    """What a pretended GPU was asked for: kernels by name, copies to and from it, and why the host had to wait."""
+    """Work of a simulated GPU: kernels by name, copies, and reasons of waits."""
 
     kernels: Counter[str] = field(default_factory=Counter)
     copies: int = 0
@@ -48,7 +48,7 @@ class Work:
         return self.kernels["aten::_to_copy"]
 
     def wait(self, why: str) -> None:
-        """Note that the host waits for the device, and where in the code that was asked."""
+        """Record that the host waits for the device, and the calling code."""
         own = [one for one in traceback.extract_stack() if _is_own(Path(one.filename))]
         place = f"{Path(own[-1].filename).parent.name}/{Path(own[-1].filename).name}" if own else "torch"
         self.waits.append(f"{why} in {place}, {own[-1].name}" if own else why)
@@ -62,7 +62,7 @@ _work = Work()
 
 
 class Pretended(Tensor):
-    """A tensor of the pretended GPU; `inner` is the one of the CPU that it wraps."""
+    """A tensor of the simulated GPU; `inner` is the wrapped CPU tensor."""
 
     inner: Tensor
 
@@ -111,7 +111,7 @@ def _inner(value: Any) -> Any:
 
 
 def _outer(given: list[Tensor]) -> Callable[[Any], Any]:
-    """Return what wraps results: one that was written in place stays the tensor that was given."""
+    """Return a function that wraps results, and keeps those written in place."""
     before = {id(one.inner): one for one in given if isinstance(one, Pretended)}
 
     def outer(value: Any) -> Any:
@@ -145,7 +145,7 @@ def _count(func: Any, name: str, args: tuple[Any, ...], result: Any, given: list
 
 
 class _Device(TorchFunctionMode):
-    """Turns what is asked of cuda into what is asked of the CPU, with wrapped results."""
+    """Redirects calls on cuda to the CPU, with wrapped results."""
 
     def __torch_function__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
@@ -205,7 +205,7 @@ class _Moving(torch.autograd.Function):
 
 
 def _copied_to_device(non_blocking: bool, why: str) -> None:
-    """Note a copy to the GPU; torch waits for its end unless it is said not to."""
+    """Count a copy to the GPU; torch waits for it unless it is non-blocking."""
     _work.copies += 1
     if not non_blocking:
         _work.wait(why)
@@ -213,10 +213,10 @@ def _copied_to_device(non_blocking: bool, why: str) -> None:
 
 @contextmanager
 def pretended_gpu(count: int = 1) -> Iterator[Work]:
-    """Pretend that this machine has GPUs of CUDA, and yield what the first is asked for in the block."""
+    """Simulate CUDA GPUs in a block; yield the work of the first."""
     global _work
     _work, before = Work(), _work
-    # Of each GPU the state of its generator: a number that tests can tell apart.
+    # The state of each GPU's generator: a number that tests can recognise.
     states = {place: torch.full((16,), place, dtype=torch.uint8) for place in range(count)}
 
     def place_of(device: Any = None) -> int:
@@ -271,7 +271,7 @@ def pretended_gpu(count: int = 1) -> Iterator[Work]:
             _foreach_utils, "_foreach_supported_types", [*_foreach_utils._foreach_supported_types, Pretended]
         ),
     ]
-    # Parameters are replaced by pretended ones, not filled with their data.
+    # Parameters are replaced by simulated ones, not filled with their data.
     overwrites = torch.__future__.get_overwrite_module_params_on_conversion()
     torch.__future__.set_overwrite_module_params_on_conversion(True)
     try:

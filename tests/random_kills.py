@@ -33,16 +33,16 @@ STAGES = {
 # A job alone; Snakemake alone, whose jobs go on; Snakemake's whole process group, its jobs in it.
 VICTIMS = ("job", "main", "group")
 REFUSED, REMEDY = 2, "wait for it or end it, then start again"
-# What of Snakemake or Python nobody should have to read behind a kill.
+# Output of Snakemake or Python that users should not see after a kill.
 UNTOLD = ("Traceback", "LockException", "IncompleteFilesException")
 PATIENCE = 600.0
 
 
 @dataclass
 class Kills:
-    """Rounds of one study after another in a folder: a kill in each stage named, then to the end, its results compared.
+    """Rounds of a study with a kill in each stage; results are compared.
 
-    `killed` counts (stage, victim); `unequal` names the files of all rounds that were not the expected ones.
+    `killed` counts (stage, victim); `unequal` names the files of all rounds that differ from the expected files.
     """
 
     folder: Path
@@ -56,7 +56,7 @@ class Kills:
     lasting: dict[str, float] = field(default_factory=dict)
 
     def run(self, kills: int, seconds: float = float("inf")) -> None:
-        """Kill so often at least, or until so many seconds have gone; a round that is begun is ended."""
+        """Run rounds until enough kills or seconds; a started round is finished."""
         end = time.monotonic() + seconds
         while self.killed.total() < kills and time.monotonic() < end:
             self._round()
@@ -88,7 +88,10 @@ class Kills:
             return subprocess.Popen(words, stdout=log, stderr=subprocess.STDOUT, **where)
 
     def _again(self, main: subprocess.Popen) -> subprocess.Popen:
-        """Start again behind an invocation that was killed, failed, or was refused with what to do."""
+        """Restart after a killed, failed or refused invocation.
+
+        A refusal must explain what to do.
+        """
         said = (self.folder / "run.log").read_text(encoding="utf-8")
         assert not any(word in said for word in UNTOLD), said
         self.counts["locks removed"] += "removed the lock" in said
@@ -99,7 +102,10 @@ class Kills:
         return self._start()
 
     def _kill(self, stage: str, main: subprocess.Popen) -> subprocess.Popen:
-        """Kill at a random moment of a stage and return the invocation; nothing where the stage is past."""
+        """Kill at a random moment of a stage, unless it has ended.
+
+        Returns the invocation.
+        """
         end = time.monotonic() + PATIENCE
         while not (job := self._job(stage)):
             assert time.monotonic() < end, f"no {stage}"
@@ -128,7 +134,7 @@ class Kills:
         return main
 
     def _job(self, stage: str) -> psutil.Process | None:
-        """Return the process of a job of a stage in this folder, where one is at work."""
+        """Return the process of a running job of a stage in this folder, if any."""
         words_of_job = f"-m\0replicse\0job\0results/micro/jobs/{STAGES[stage]}".encode()
         for process in Path("/proc").glob("[0-9]*"):
             try:
@@ -143,9 +149,9 @@ class Kills:
 def side_by_side(
     studies: Sequence[Kills], kills: int, seconds: float = float("inf")
 ) -> tuple[Counter, Counter, list[str]]:
-    """Kill so often at least in each of several studies at a time; return `killed`, `counts`, `unequal` of all of them.
+    """Kill at least `kills` times in each of several studies in parallel.
 
-    Much of a killed study's time is that of its one main process.
+    A killed study mostly waits for its single main process. Returns `killed`, `counts` and `unequal` of all studies.
     """
     with ThreadPoolExecutor(len(studies)) as threads:
         list(threads.map(lambda study: study.run(kills, seconds), studies))
@@ -155,7 +161,10 @@ def side_by_side(
 
 
 def _worker(job: psutil.Process) -> psutil.Process:
-    """Return the process that does a job's work: the fork of the server that writes into the same log, or its own."""
+    """Return the process that runs a job: a fork of the server, or itself.
+
+    The fork writes to the same log.
+    """
     log = Path(f"/proc/{job.pid}/fd/1").resolve()
     for process in psutil.process_iter(["name"]):
         if process.name() == JOB and Path(f"/proc/{process.pid}/fd/1").resolve() == log:

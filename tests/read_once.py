@@ -14,12 +14,15 @@ from replicse.spec import papers
 
 
 def once_per_content(load: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a reader of a file or folder that reads again only where its bytes changed; mistakes are not kept."""
+    """Return a reader that loads a file or folder again only if it changed.
+
+    Errors are not cached.
+    """
     known: dict[Path, tuple] = {}
 
     def read(path: Path, *more: str) -> Any:
         files = sorted(path.rglob("*")) if path.suffix != ".yaml" else [path]
-        # What plug-ins bring a paper of the workspace may name.
+        # A paper of the workspace may name entries of plug-ins.
         entries = None if path.is_absolute() else current().entries
         state = [entries, *((file, file.read_bytes()) for file in files if file.is_file())]
         if known.get(path, (None,))[0] != state:
@@ -34,6 +37,6 @@ READ_ONCE = {name: once_per_content(getattr(papers, name)) for name in ("load_pa
 
 @pytest.fixture
 def papers_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let a paper, and a table, be read again only where a file of it changed."""
+    """Load a paper or a table again only if one of its files has changed."""
     for name, load in READ_ONCE.items():
         monkeypatch.setattr(papers, name, load)

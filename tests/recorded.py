@@ -36,7 +36,10 @@ def shipped_papers():
 
 
 def made_record(lines):
-    """Return a record of lines (source, cell, setting, seed, value); each source has all settings above."""
+    """Return a record of lines (source, cell, setting, seed, value).
+
+    Each source has all settings above.
+    """
     sources, readings = {}, []
     for line, (name, cell, setting, seed, value) in enumerate(lines, start=2):
         about = {

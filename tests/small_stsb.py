@@ -22,7 +22,7 @@ def write_stsb(root: Path, splits: Mapping[str, Sequence[Pair]]) -> Path:
 
 
 class RandomVectors:
-    """A normal vector for each distinct sentence; those in `fixed` have theirs."""
+    """A random normal vector for each sentence; `fixed` overrides some."""
 
     def __init__(self, dimensions: int, seed: int = 0, fixed: Mapping[str, Sequence[float]] | None = None):
         self.dimensions, self.generator = dimensions, np.random.default_rng(seed)

@@ -20,7 +20,7 @@ RUNS = 3
 
 
 def checkout(folder: Path, pretraining: int = 40) -> Path:
-    """Copy the checkout to a folder, with a config of the study and a backbone of few steps; return the folder."""
+    """Copy the checkout to a folder, with a config and few pre-training steps."""
     folder.mkdir(exist_ok=True)
     copied(folder)
     scale = folder / "workflow/scales/micro.yaml"
@@ -38,19 +38,19 @@ def command(*words: str) -> list[str]:
 
 
 def environment(folder: Path) -> dict[str, str]:
-    """Return the environment in which the study of a folder is run by the folder's own code."""
+    """Return the environment for a study that runs the folder's own code."""
     return {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(folder / "src")}
 
 
 def run(folder: Path) -> subprocess.CompletedProcess[str]:
-    """Run the study of a folder on two cores of this machine and return what it printed, and its exit code."""
+    """Run the study of a folder on two cores; return output and exit code."""
     return ran(*command("--cores", "2"), cwd=folder, env=environment(folder))
 
 
 def undisturbed(folder: Path) -> dict[str, bytes]:
-    """Return the results of the study in a folder, as jobs of this machine and without any fault.
+    """Return the results of the study, run as local jobs without any fault.
 
-    Processes that ask for the same folder wait for the first, which runs the study.
+    Processes that use the same folder wait for the first process, which runs the study.
     """
     with FileLock(f"{folder}.lock"):
         if not (folder / "reports/micro/report.html").exists():
@@ -60,9 +60,9 @@ def undisturbed(folder: Path) -> dict[str, bytes]:
 
 
 def results(folder: Path) -> dict[str, bytes]:
-    """Return each file of a study that holds its numbers, by path: tables, items, every cell, what is judged of them.
+    """Return each file with numbers of a study, by path.
 
-    The report and the records of runs hold times, machines and process ids as well.
+    Tables, items, cells and verdicts. The report and the records of runs also contain times, machines and process ids.
     """
     home = folder / "results/micro"
     files = [*home.glob("tables/**/*.csv"), *home.glob("items/**/*.json"), *home.glob("*.csv")]

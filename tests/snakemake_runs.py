@@ -16,12 +16,15 @@ SNAKEMAKE = Path(sys.executable).with_name("snakemake")
 
 
 def ran(*words, **options):
-    """Run a command; return what it printed, and its exit code."""
+    """Run a command; return its output and exit code."""
     return subprocess.run(words, capture_output=True, text=True, check=False, **options)
 
 
 def snakemake(folder, *words, env=None, cores="2"):
-    """Run Snakemake in a folder, with an `env` as a process of its own; return what it printed, and its exit code."""
+    """Run Snakemake in a folder; return its output and exit code.
+
+    With an `env`, or without -n, it is a separate process.
+    """
     words = [*(["--cores", cores] if cores else []), *words]
     if "-n" in words and env is None:
         return planned(folder, words)
@@ -29,7 +32,10 @@ def snakemake(folder, *words, env=None, cores="2"):
 
 
 def planned(folder, words):
-    """Do as `ran` does with a dry run, in a fork: more than half of it would be importing Snakemake once more."""
+    """Dry-run Snakemake in a fork, with the result of `ran`.
+
+    Importing Snakemake would take more than half of the time.
+    """
     with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
         child = os.fork()
         if not child:
@@ -39,7 +45,7 @@ def planned(folder, words):
                 for stream, number in ((out, 1), (err, 2)):
                     os.dup2(stream.fileno(), number)
                 sys.stdout, sys.stderr = os.fdopen(1, "w"), os.fdopen(2, "w")
-                # The folder has code of its own.
+                # The folder has its own code.
                 for name in [name for name in sys.modules if name.split(".")[0] in ("replicse", "papers")]:
                     del sys.modules[name]
                 snakemake_cli.main(words)
@@ -58,8 +64,8 @@ def planned(folder, words):
 
 
 def copied(folder):
-    """Copy into a folder what a study reads of the checkout, what is compiled of it too, and return the folder."""
-    # Python writes what it compiles under another name first, which may be gone when it is copied.
+    """Copy the files that a study reads to a folder, caches included."""
+    # Python first writes bytecode under another name, which may be gone when it is copied.
     being_written = shutil.ignore_patterns("*.pyc.*")
     for name in ("workflow", "src"):
         shutil.copytree(ROOT / name, folder / name, ignore=being_written)

@@ -16,7 +16,7 @@ PATIENCE = 1800
 
 
 class Submitted:
-    """The small study in a folder, started by some words; left with all of its processes ended."""
+    """The small study in a folder; all its processes are ended at exit."""
 
     def __init__(self, folder: Path, environment: dict[str, str], *words: str) -> None:
         self.folder = folder
@@ -25,23 +25,23 @@ class Submitted:
         self.start(*words)
 
     def start(self, *words: str) -> None:
-        """Start the study; again, where it was killed."""
+        """Start the study, or restart it after a kill."""
         where = {"cwd": self.folder, "env": self.environment, "start_new_session": True}
         self.process = subprocess.Popen(words, stdout=self.log, stderr=subprocess.STDOUT, **where)
 
     def kill(self) -> None:
-        """Kill what was started, and leave what it submitted."""
+        """Kill the started processes, and leave the submitted jobs."""
         started = psutil.Process(self.process.pid).children(recursive=True)
         os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
         psutil.wait_procs(started)
 
     def jobs(self) -> Any:
-        """Return what a scheduler has of the study, as a failure tells it; nothing where there is none."""
+        """Return the scheduler's jobs of the study for error messages, or None."""
         return None
 
     def wait(self, wanted: Callable[[], Any], what: str, seconds: float = PATIENCE) -> Any:
-        """Return the first value of a function that is true, while the study goes on."""
+        """Return the first true value of a function while the study runs."""
         end = time.monotonic() + seconds
         while time.monotonic() < end and self.process.poll() is None:
             if found := wanted():
@@ -61,7 +61,7 @@ class Submitted:
         return found
 
     def said(self) -> str:
-        """Return what the study printed until now."""
+        """Return the study's output until now."""
         self.log.flush()
         return Path(self.log.name).read_text(encoding="utf-8")
 
@@ -78,7 +78,7 @@ class Submitted:
             self.process.terminate()
             self.process.wait(timeout=60)
         self.log.close()
-        # What a test that failed left at work.
+        # Processes that a failed test left running.
         for process in psutil.process_iter():
             with suppress(psutil.Error):
                 if process.cwd() == str(self.folder):

@@ -20,7 +20,7 @@ PAD = {"bert": 0, "roberta": 1, "distilbert": 0}
 
 
 def config_of(family="bert", **sizes):
-    """Return a configuration of a family with the usual other values of that family."""
+    """Return a configuration of a family with the family's usual values."""
     usual = {
         "bert": {"token_types": 2},
         "roberta": {"token_types": 1, "layer_norm_epsilon": 1e-5, "pad_id": 1},
@@ -30,7 +30,7 @@ def config_of(family="bert", **sizes):
 
 
 def tiny(family="bert", layers=3, token_head=False, **sizes):
-    """Return an encoder with weights large enough that every part of it matters."""
+    """Return an encoder with weights large enough that every part matters."""
     given = {"hidden": 32, "heads": 4, "intermediate": 48, "positions": 24, "vocabulary": 97}
     encoder = PackedBackbone(config_of(family, layers=layers, **{**given, **sizes}))
     with torch.no_grad():
@@ -42,7 +42,10 @@ def tiny(family="bert", layers=3, token_head=False, **sizes):
 
 
 def written(folder, head=False):
-    """Write a small encoder of BERT and its tokenizer into a folder, a dense head too if asked; return the folder."""
+    """Write a small BERT and its tokenizer to a folder; return the folder.
+
+    A dense head is optional.
+    """
     folder.mkdir(exist_ok=True)
     tokenizer = micro.tokenizer_file(folder)
     torch.manual_seed(0)
@@ -51,12 +54,15 @@ def written(folder, head=False):
 
 
 def mlp(hidden, generator=None):
-    """Return a freshly drawn dense head."""
+    """Return a randomly initialised dense head."""
     return make_head(MlpHead(kind="mlp"), hidden, generator)
 
 
 def saved_tiny(root, folder):
-    """Save a small random encoder, with a tokenizer trained on a set of a data root, into a folder; return that."""
+    """Save a small random encoder to a folder; return the folder.
+
+    Its tokenizer is trained on a dataset of a data root.
+    """
     lines = [line for subset in load_sts(root, "STS12") for line in subset.sentences]
     train_tokenizer("wordpiece", lines, 300, lowercase=True).save(str(folder / "tokenizer.json"))
     torch.manual_seed(0)
@@ -75,14 +81,17 @@ def batch_of(lengths=LENGTHS, seed=0):
 
 
 def padded(batch, family="bert"):
-    """Return what a model of `transformers` is called with for a batch."""
+    """Return the arguments of a `transformers` model for a batch."""
     tokens = torch.full((batch.rows, batch.longest), PAD[family])
     tokens[batch.padded_mask] = batch.tokens
     return {"input_ids": tokens, "attention_mask": batch.padded_mask.long()}
 
 
 def states_by_hand(model, rows, positions=None):
-    """Return the last hidden states of rows of ids, padded, with attention mask and position ids written out."""
+    """Return the last hidden states of padded rows of ids.
+
+    Attention mask and position ids are explicit.
+    """
     longest, pad = max(map(len, rows)), model.config.pad_token_id or 0
     first = pad + 1 if model.config.model_type == "roberta" else 0
     positions = positions or [range(len(row)) for row in rows]
@@ -122,7 +131,10 @@ def huggingface(family, activation="gelu", vocabulary=97):
 
 
 def other_family(name, vocabulary, **changes):
-    """Return a small random model of `transformers` with a masked-LM head: Electra, MPNet, DebertaV2, ModernBert."""
+    """Return a small random model of `transformers` with a masked-LM head.
+
+    Electra, MPNet, DebertaV2 or ModernBert.
+    """
     import transformers
 
     relative = {"relative_attention": True, "pos_att_type": ["p2c", "c2p"], "position_biased_input": False}
@@ -141,7 +153,10 @@ def other_family(name, vocabulary, **changes):
 
 
 def decoder_tokenizer(lines, begins=False):
-    """Return a small byte-level BPE tokenizer as decoders have one: no mask, at most a token that begins a text."""
+    """Return a small byte-level BPE tokenizer like a decoder's.
+
+    It has no mask, and at most a first token.
+    """
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
 
     tokenizer = Tokenizer(models.BPE())
@@ -159,7 +174,7 @@ def decoder_tokenizer(lines, begins=False):
 
 
 def decoder(family, vocabulary):
-    """Return a small random decoder of `transformers` without its language-model head: Qwen2 or Llama."""
+    """Return a small random Qwen2 or Llama without its language-model head."""
     import transformers
 
     config = getattr(transformers, f"{family}Config")(
@@ -170,7 +185,10 @@ def decoder(family, vocabulary):
 
 
 def write_decoder(folder, family, lines):
-    """Write a small random decoder as an encoder's folder; Llama's tokenizer begins texts by a token of its own."""
+    """Write a small random decoder to a folder.
+
+    Llama's tokenizer adds a first token.
+    """
     tokenizer = decoder_tokenizer(lines, begins=family == "Llama")
     model = decoder(family, tokenizer.get_vocab_size())
     model.save_pretrained(folder)

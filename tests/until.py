@@ -1,11 +1,11 @@
-"""Waiting for what another process does."""
+"""Wait for another process."""
 
 import time
 from collections.abc import Callable
 
 
 def until(holds: Callable[[], object], seconds: float = 20.0) -> None:
-    """Wait until something is true; a failure where it does not become so."""
+    """Wait until a condition is true; fail if it does not become true."""
     end = time.monotonic() + seconds
     while not holds():
         assert time.monotonic() < end, "it never held"

@@ -4,7 +4,7 @@ from argparse import ArgumentParser
 
 
 def run(verb, *words):
-    """Run the module of a verb on some words; what it raises is raised here."""
+    """Run the module of a verb on some words; errors are raised here."""
     parser = ArgumentParser()
     verb.add_arguments(parser)
     verb.run(parser.parse_args(words))

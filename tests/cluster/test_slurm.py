@@ -16,17 +16,17 @@ from snakemake_runs import ran
 from submitted import Submitted
 
 SCRIPT = Path(__file__).with_name("one-node-slurm.sh")
-# A cluster without an accounting database; jobs of seconds are asked after often.
+# The cluster has no accounting database; jobs take seconds, so the checks are frequent.
 ASKING = ("--slurm-status-command", "squeue", "--slurm-init-seconds-before-status-checks", "1")
 ASKING += ("--seconds-between-status-checks", "1", "--latency-wait", "10")
-# The executor waits ten seconds longer whenever no job has ended since it asked.
+# After a check without an ended job, the executor waits ten seconds longer.
 OFTEN = "import asyncio\nasyncio.sleep = lambda seconds, sleep=asyncio.sleep: sleep(min(seconds, 1))\n"
 FINISHED = "COMPLETED"
 
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory):
-    """The folder of a cluster that runs as long as the tests of this file."""
+    """Start a cluster for all tests of this file; return its folder."""
     if not find_spec("snakemake_executor_plugin_slurm"):
         pytest.skip("snakemake-executor-plugin-slurm is missing (requirements/dev.txt)")
     folder = tmp_path_factory.mktemp("slurm")
@@ -46,9 +46,9 @@ def script(action, folder):
 
 @pytest.fixture(scope="module")
 def path(tmp_path_factory):
-    """The search path without `sacct`, which a cluster without an accounting database has no use for.
+    """Return a search path without `sacct`, for a cluster without accounting.
 
-    Where it is found, the plugin asks it while the controller is away, is told of no job, and waits for ever.
+    If the plugin found `sacct`, it would ask it while the controller is away, learn of no job, and wait forever.
     """
     places = []
     for number, place in enumerate(os.environ["PATH"].split(os.pathsep)):
@@ -64,7 +64,7 @@ def path(tmp_path_factory):
 
 
 class OfSlurm(Submitted):
-    """The study, submitted through a profile, and the jobs that the scheduler has of it."""
+    """The study, submitted through a profile, and its jobs in the scheduler."""
 
     def __init__(self, folder, cluster, path, profile, *words):
         self.before = 0
@@ -93,13 +93,16 @@ class OfSlurm(Submitted):
         return done.stdout.splitlines()
 
     def jobs(self):
-        """Return number: (state, what it is of, partition, its generic resources) of the jobs of this study."""
+        """Return (state, stage, partition, generic resources) by job number.
+
+        Only jobs of this study are included.
+        """
         form = "jobid:20,state:20,comment:200,partition:20,tres-per-job:40"
         rows = [line.split() for line in self.ask("squeue", "--states=all", "--noheader", "--Format", form)]
         return {int(row[0]): tuple(row[1:]) for row in rows if int(row[0]) > self.before}
 
     def running(self, word):
-        """Return the number of a job that runs, whose comment holds a word."""
+        """Return the number of a running job whose comment contains a word."""
         found = [number for number, job in self.jobs().items() if job[0] == "RUNNING" and word in job[1]]
         return found[0] if found else None
 
@@ -108,19 +111,19 @@ class OfSlurm(Submitted):
         return sorted(number for number, job in self.jobs().items() if job[0] in ("RUNNING", "PENDING"))
 
     def states(self, word):
-        """Return the states of all jobs whose comment holds a word, in the order of submission."""
+        """Return the states of jobs whose comment contains a word, oldest first."""
         return [job[0] for _, job in sorted(self.jobs().items()) if word in job[1]]
 
 
 def test_a_study_ends_with_equal_results_behind_all_that_a_scheduler_and_a_kill_do_to_it(
     cluster, undisturbed, path, tmp_path
 ):
-    """Of one study a job is cancelled, one outgrows its memory, one its time; controller and Snakemake end meanwhile.
+    """Cancel a job, exceed memory and time, and end controller and Snakemake.
 
-    It begins through the profile without GPUs and goes on through that of GPUs. At micro no rule asks for one, so here
-    the command line does, as the rules do at other scales; what it sets stands in place of all that the profile sets,
-    the partition included. The jobs that go on behind the kill are ended by the next start: two that make the same
-    files would remove them from each other.
+    The study starts through the profile without GPUs and continues through the one with GPUs. At micro no rule requests
+    a GPU, so here the command line does, as the rules do at other scales; its value replaces everything that the
+    profile sets, the partition included. The next start ends the jobs that survive the kill: two jobs that create the
+    same files would remove each other's.
     """
     memory = "store:mem_mb=30 if attempt == 1 else 4000"
     with OfSlurm(tmp_path / "a {study}", cluster, path, "slurm", "--set-resources", memory) as study:
@@ -149,7 +152,7 @@ def test_a_study_ends_with_equal_results_behind_all_that_a_scheduler_and_a_kill_
     assert f"ended the Slurm jobs {', '.join(map(str, left))} of a study that no longer runs" in said
     assert left and {jobs[number][0] for number in left} == {"CANCELLED"}
     assert states["tokenizer"] == ["CANCELLED", FINISHED]
-    # Slurm says OUT_OF_MEMORY only where control groups count memory.
+    # Slurm reports OUT_OF_MEMORY only if control groups count memory.
     assert states["store"] == ["FAILED", FINISHED] and "exceeded memory limit" in said
     assert states["mlm-"] == ["TIMEOUT", FINISHED]
     whole = [job for job in jobs.values() if job[0] == FINISHED]

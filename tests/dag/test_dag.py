@@ -25,7 +25,7 @@ def checkout(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def reduced(tmp_path_factory):
-    """What a dry-run of the reduced study prints."""
+    """Return the output of a dry run of the reduced study."""
     folder = copied(tmp_path_factory.mktemp("reduced"))
     done = snakemake(folder, "-n", "--configfile", str(ROOT / "tests/e2e/reduced.yaml"))
     assert done.returncode == 0, done.stderr
@@ -44,7 +44,10 @@ def test_a_dry_run_plans_each_shared_run_once(reduced):
 
 
 def test_an_item_alone_brings_in_only_what_it_needs(checkout):
-    """By its name as everywhere else: `snakemake simcse/table3` once ended in a bare MissingRuleException."""
+    """Check an item by its usual name.
+
+    `snakemake simcse/table3` once ended in a bare MissingRuleException.
+    """
     done = snakemake(checkout, *WORDS, "--", "simcse/figure2")
     assert done.returncode == 0, done.stderr
     found = jobs(done.stdout)
@@ -72,7 +75,7 @@ def test_as_a_module_it_leaves_the_other_workflow_its_target(checkout):
 
 
 def test_jobs_and_rules_name_the_same_files(reduced):
-    """The rules show their paths, and compile/job.py has them for everything else."""
+    """Compare the paths in the rules with those of compile/jobs.py."""
     rules = re.findall(r"    input: (.*)\n    output: (.*)\n    log: (\S+)", reduced)
     ruled = {tuple(outputs.split(", ")): (inputs.split(", "), log) for inputs, outputs, log in rules}
     config = read_config([ROOT / "config.yaml", ROOT / "tests/e2e/reduced.yaml"])
@@ -89,7 +92,10 @@ def test_jobs_and_rules_name_the_same_files(reduced):
 
 
 def test_nothing_of_snakemake_is_private_but_one_guarded_place():
-    """What is not documented may change with any release."""
+    """Use no private part of Snakemake outside one guarded place.
+
+    Undocumented parts may change with any release.
+    """
     private = re.compile(
         r"workflow\.(?!is_main_process|is_rule|local_exec|current_basedir)\w+|snakemake\.(?!utils|exceptions)\w+|sys\.argv"
     )

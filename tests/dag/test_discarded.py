@@ -21,7 +21,10 @@ CHECKPOINTS = ("best/model.safetensors", "last/model.safetensors")
 
 @pytest.fixture
 def study(tmp_path, monkeypatch):
-    """A finished study of a search, whose files are empty, at a scale that removes weights."""
+    """Create a finished study of a search at a scale that removes weights.
+
+    Its files are empty.
+    """
     folder = copied(tmp_path)
     scale = folder / "workflow/scales/micro.yaml"
     text = scale.read_text(encoding="utf-8")

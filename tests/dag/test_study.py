@@ -20,7 +20,10 @@ from replicse import load
 
 @pytest.fixture(scope="module")
 def study(tmp_path_factory):
-    """A finished study of two rows of SimCSE's Table 3 and of a table of sets of one's own; returns its folder."""
+    """Run a study of two rows of SimCSE's Table 3; return its folder.
+
+    It also has a table of the user's datasets.
+    """
     folder = small_study.checkout(tmp_path_factory.mktemp("study"))
     shutil.copytree(ROOT / "tests" / "papers" / "sets", folder / "workflow" / "papers" / "sets")
     config = {**small_study.CONFIG, "papers": {"simcse": ["table3"], "sets": "all"}}
@@ -78,7 +81,7 @@ def planned_jobs(study):
 
 
 def test_changes_are_seen_without_snakemakes_metadata_and_after_a_copy(study, monkeypatch, caplog):
-    """Results that were copied without their dates, and without the folder that begins with a dot, stay right."""
+    """Copy results without dates and hidden folder: they stay up to date."""
     (study / ".snakemake").rename(study / "kept")
     (study / "results").rename(study / "original")
     shutil.copytree(study / "original", study / "results", copy_function=shutil.copyfile)

@@ -36,7 +36,10 @@ def test_a_cpu_gets_as_many_rows_as_its_memory_holds(tmp_path):
 
 
 def test_steps_are_timed_between_two_synchronisations(tmp_path):
-    """To wait for a GPU at each step took a part of the time that was measured."""
+    """Time steps between two synchronisations.
+
+    Waiting for a GPU at each step took part of the measured time.
+    """
     parts = {"init": {"hub": "a"}, "corpus": {}, "objective": [{"term": "infonce"}], "precision": "fp16"}
     run = Run.of({**parts, "views": [{"column": "text"}] * 2, "optimisation": {"batch_size": 4}}, "here")
     with pretended_gpu() as work:

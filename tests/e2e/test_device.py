@@ -118,7 +118,7 @@ def test_a_step_on_a_gpu_is_the_step_of_the_cpu_and_a_gpu_that_rounds_is_outside
     trained_on_cpu = DeviceChecks(tmp_path / "cpu", CPU).train_small(Parts())
     with pretended_gpu():
         checks = DeviceChecks(tmp_path, torch.device("cuda"))
-        # The optimiser of a real CPU does not work next to a pretended GPU.
+        # The optimiser of a real CPU does not work next to a simulated GPU.
         checks.trained_on_cpu = trained_on_cpu
         assert checks.other_device().verdict == "ok"
         train = checks.train_small

@@ -61,7 +61,10 @@ def test_a_check_scores_the_variants_of_its_cause_and_says_which_gives_a_number(
 
 
 def test_an_encoder_that_declares_its_pooling_is_read_by_it(capsys, world, encoder, tmp_path):
-    """The cell's row reads position 0; all-MiniLM-L6-v2 so had 73.50 in the place of 82.03."""
+    """Use the pooling that an encoder declares, not position 0 as in the row.
+
+    With position 0, all-MiniLM-L6-v2 had 73.50 instead of 82.03.
+    """
     from sentence_transformers import SentenceTransformer
     from sentence_transformers.sentence_transformer.modules import Pooling, Transformer
 

@@ -19,17 +19,20 @@ pytestmark = pytest.mark.usefixtures("papers_read_once")
 __all__ = ["papers_read_once"]
 
 COMMAND = re.compile(r"^    (.*\breplicse [a-z].*)$|`(replicse [a-z][^`]*)`", re.MULTILINE)
-# Words that stand for something of the reader's own, such as NAME, FILE.yaml, mine/table5 or ./profile.
+# Placeholders for something of the reader, such as NAME, FILE.yaml, mine/table5 or ./profile.
 PLACEHOLDER = re.compile(r"[A-Z][A-Z_]*(\.yaml|\.zip)?|<.*>|(mine|my-|\./).*")
-# Verbs that need a network, a GPU, an encoder, results of one's own or an empty folder; `validate` and `report` take
-# seconds and are told by tests of their own.
+# Verbs that need a network, a GPU, an encoder, the user's results or an empty folder; `validate` and `report` take
+# seconds and have tests of their own.
 NOT_HERE = {"fetch", "benchmark", "keep", "compare", "train", "init", "validate", "report"}
-# What a bare clone lacks is what these say, and their exit code.
+# Commands that fail in a bare clone because files are missing, and their exit codes.
 LACKING = {"doctor": 1, "run --study reference": 2, "run simcse/table3 --scale paper --profile gpu-box": 2}
 
 
 def commands():
-    """Return the words of every command that README and documentation print, each once, without settings before it."""
+    """Return the commands of README and documentation, each once.
+
+    Commands are lists of words, without environment settings.
+    """
     texts = [(ROOT / "README.md").read_text(encoding="utf-8")]
     texts += [file.read_text(encoding="utf-8") for file in sorted((ROOT / "docs").glob("*.md"))]
     found = (block or inline for text in texts for block, inline in COMMAND.findall(text))
@@ -40,18 +43,24 @@ def commands():
 
 
 def runs_here(words):
-    """Return whether a command needs nothing but the checkout: `run` does, with Snakemake left out."""
+    """Return whether a command only needs the checkout.
+
+    `run` does, if it stops before Snakemake.
+    """
     return words[0] not in NOT_HERE and not any(PLACEHOLDER.fullmatch(word) for word in words)
 
 
 def lacking(words):
-    """Return the exit code of a command that names what a bare clone lacks; None where it lacks nothing."""
+    """Return the exit code of a command that a bare clone cannot run, or None.
+
+    None means that the clone has everything that the command names.
+    """
     return LACKING.get(words[0], LACKING.get(" ".join(words)))
 
 
 @pytest.fixture(scope="module")
 def clone(tmp_path_factory):
-    """What a clone of the checkout holds, as far as a verb reads it."""
+    """Link a folder to the parts of a clone that verbs read."""
     folder = tmp_path_factory.mktemp("clone")
     for name in ("config", "workflow", "reports/studies", "figures/studies"):
         shutil.copytree(ROOT / name, folder / name)
@@ -61,7 +70,10 @@ def clone(tmp_path_factory):
 
 @pytest.mark.parametrize("words", list(filter(runs_here, commands())), ids=" ".join)
 def test_every_printed_command_runs_in_a_bare_clone(clone, monkeypatch, words):
-    """`replicse why CELL --scale compact` once ended in "reproduced nothing yet" there."""
+    """Run every documented command in a bare clone.
+
+    `replicse why CELL --scale compact` once ended in "reproduced nothing yet" there.
+    """
     monkeypatch.chdir(clone)
     monkeypatch.delenv("REPLICSE_WORKFLOW", raising=False)
     monkeypatch.setattr(run, "exit_code", lambda *_: 0)

@@ -50,7 +50,10 @@ def test_the_site_holds_no_code(site):
 
 
 def test_no_id_of_a_page_stops_the_scripts_of_the_theme(site):
-    """Bootstrap looks for each heading by a selector, in which `#1-install` is a mistake."""
+    """Check that ids are valid selectors for Bootstrap.
+
+    It looks up each heading by a selector, and `#1-install` is not valid.
+    """
     pages = [*site.glob("*.html"), *site.glob("studies/*.html")]
     ids = {page.name: re.findall(r'<h\d id="(\d[^"]*)"', page.read_text(encoding="utf-8")) for page in pages}
     assert {name for name, found in ids.items() if found} <= {"404.html"}

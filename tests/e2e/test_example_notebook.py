@@ -10,7 +10,10 @@ NOTEBOOK = ROOT / "examples" / "results.ipynb"
 
 @pytest.fixture
 def execute(monkeypatch, tmp_path_factory):
-    """A function that runs the example notebook, on a folder or on its own, and returns it with what it shows."""
+    """Return a function that runs the example notebook, and returns it.
+
+    It runs on a folder or by itself; the returned notebook has its outputs.
+    """
     monkeypatch.setenv("PYTHONPATH", str(ROOT / "src"))
     for name in ("IPYTHONDIR", "JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR"):
         monkeypatch.setenv(name, str(tmp_path_factory.mktemp("jupyter")))
@@ -30,7 +33,7 @@ def execute(monkeypatch, tmp_path_factory):
 
 
 def shown(notebook):
-    """Return what a notebook shows as text, and how many pictures."""
+    """Return the text output of a notebook, and its number of pictures."""
     outputs = [
         output["data"] for cell in notebook.cells for output in cell.get("outputs", []) if "data" in output
     ]

@@ -24,7 +24,7 @@ from replicse.spec import papers
 
 WORKFLOW = ROOT / "workflow"
 FOLDERS = sorted(folder.name for folder in (ROOT / "reports/studies").iterdir() if folder.is_dir())
-# Nothing of the record was run here: its pages print no command.
+# The record has no runs here, so its pages have no commands.
 STUDIES = [name for name in FOLDERS if name != RECORD]
 COMMAND = re.compile(r'<code class="run">(.*?)</code>')
 STORY = re.compile(r"<b>why</b><span>(.*?)</span>")
@@ -43,7 +43,7 @@ def clone(tmp_path_factory):
 
 @pytest.fixture(scope="module", params=STUDIES)
 def pages(request, clone):
-    """A committed study, written again from what is committed of it: its name and its HTML pages of papers."""
+    """Rebuild a committed study; return its name and its papers' HTML pages."""
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(clone)
         for reader, once in READ_ONCE.items():
@@ -60,12 +60,12 @@ def written_again(patch, name):
 
 
 def printed(pages, pattern):
-    """Return the words of every command that pages print, as a shell reads them."""
+    """Return every command on some pages, split into words like a shell."""
     return [shlex.split(html.unescape(found)) for text in pages.values() for found in pattern.findall(text)]
 
 
 def runs_shown(name):
-    """Return the runs behind the cells of each item, as cells.csv names them."""
+    """Return the runs of the cells of each item, according to cells.csv."""
     shown = {item: set() for item in read_json(f"reports/studies/{name}/record.json")["items"]}
     for row in read_rows(Path(f"reports/studies/{name}/cells.csv")):
         shown[f"{row['paper']}/{row['item']}"] |= set(filter(None, [row["run"]]))
@@ -73,7 +73,10 @@ def runs_shown(name):
 
 
 def plan_of_command(words):
-    """Return the item that a printed command runs, and its plan: as `replicse run` reads the words in this folder."""
+    """Return the item that a documented command runs, and its plan.
+
+    The words are parsed like `replicse run` does in this folder.
+    """
     assert words[:2] == ["replicse", "run"]
     parser = ArgumentParser()
     run.add_arguments(parser)
@@ -84,7 +87,10 @@ def plan_of_command(words):
 
 
 def test_each_printed_command_plans_the_runs_that_the_page_shows(pages):
-    """Copied from the compact page, a command once planned 105 runs in fp32 where the page came from 9 in bf16."""
+    """Compare the runs of each documented command with its page.
+
+    Copied from the compact page, a command once planned 105 runs in fp32, but the page shows 9 in bf16.
+    """
     name, texts = pages
     shown, planned = runs_shown(name), {}
     for words in printed(texts, COMMAND):

@@ -28,7 +28,10 @@ __all__ = ["papers_read_once"]
 
 @pytest.fixture
 def kept(tmp_path, monkeypatch):
-    """A folder with a committed study `mine` at scale compact, of which nothing else is there; its plan."""
+    """Create a folder with only a committed study `mine`; return its plan.
+
+    The study is at scale compact.
+    """
     monkeypatch.chdir(tmp_path)
     config = {
         "scale": "compact",
@@ -83,7 +86,10 @@ def test_a_committed_cell_has_its_committed_values(kept, capsys):
 
 
 def test_items_are_read_by_the_config_that_they_were_run_with(kept, capsys, caplog):
-    """After `replicse run simcse/table3 --config FILE`, `show --scale` once said that nothing was evaluated."""
+    """Show items with the config of their run.
+
+    After `replicse run simcse/table3 --config FILE`, `show --scale` once reported that nothing was evaluated.
+    """
     config = kept.config.model_copy(update={"seeds": (0,)})
     plan = compile_study(config.plain(), ROOT / "workflow")
     write_scores(plan, ["simcse/table3"], lambda cell, place: 44.5)

@@ -36,6 +36,6 @@ def test_each_method_is_twenty_lines_and_trains_another_encoder(code, recipe):
         use_plugins([])
 
 
-# What the method is in the place of.
+# The settings that the method replaces.
 PLAIN = {"objective": [{"term": "infonce"}], "order": "shuffled", "head": "mlp"}
 PLAIN["pooling"] = {"train": "cls-head", "test": "cls"}

@@ -20,7 +20,10 @@ __all__ = ["papers_read_once"]
 def test_a_backbone_of_ones_own_scale_is_no_mistake_at_others_and_its_folder_is_needed(
     workspace, capsys, monkeypatch
 ):
-    """validate stopped at the first packaged scale; an absent folder was told by a job, and cost `?`."""
+    """Require a backbone's folder only at the scale that defines it.
+
+    validate once stopped at the first packaged scale; an absent folder was reported by a job, and its cost was `?`.
+    """
     for folder in ("scales", "given/models/mine"):
         (workspace / folder).mkdir(parents=True)
     row = {"id": "own", "label": "Own", "encoder": {"use": "own"}}

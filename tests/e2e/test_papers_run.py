@@ -82,7 +82,7 @@ def test_a_paper_with_plugins_names_them_in_its_records(study, paper):
 
 
 def evaluations(study, paper):
-    """Return the evaluations behind the cells of a paper's items."""
+    """Return the evaluations of the cells of a paper's items."""
     items = [json.loads(file.read_text()) for file in (study / RESULTS / "items" / paper).glob("*.json")]
     encoders = {name for item in items for cell in item["cells"] for name in cell["encoders"]}
     return [json.loads((study / RESULTS / "encoders" / name / "fast.json").read_text()) for name in encoders]

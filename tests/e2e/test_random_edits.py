@@ -18,7 +18,7 @@ EDITS = 8
 CONFIG = "data={source: local, root: placed}"
 WORDS = ("--rerun-triggers", "mtime", "--config", "seeds=[0]", "papers={simcse: [table3]}", CONFIG)
 WORDS = (*WORDS, "rows={simcse/table3: [p0.0, p0.1]}")
-# A line of each module that changes what jobs of these stages write.
+# A line of each module; changing it changes the output of these stages' jobs.
 CODE = {
     "training/loop.py": ("train",),
     "data/store.py": ("store",),
@@ -184,7 +184,7 @@ class Workspace:
         snakemake(self.folder, "--keep-going", "--rerun-incomplete", *WORDS, env=environment)
 
     def results(self) -> dict[str, str]:
-        """Return the content of all results, without specifications and their copies."""
+        """Return the content of all results, except specifications and copies."""
         found = {}
         for name in ("results", "figures", "reports"):
             for file in (self.folder / name).rglob("*.*"):
@@ -214,7 +214,7 @@ def test_after_edits_in_any_order_a_study_equals_a_fresh_one(tmp_path, seed):
     assert fresh.returncode == 0, fresh.stderr
     expected = workspace.results()
     assert len(expected) > 20
-    # What nothing needs any more is not computed again.
+    # Files that nothing needs any more are not computed again.
     lost = expected.keys() - edited.keys()
     assert lost <= workspace.deleted, workspace.history
     for name in expected.keys() - lost:

@@ -39,7 +39,7 @@ configs:
   - {split: test, path: plain_text/test-*}
 ---
 """
-# Nothing of a study may ask for the network: Python imports this before anything else.
+# No part of a study may use the network: Python imports this first.
 NO_NETWORK = """\
 import socket
 
@@ -62,7 +62,10 @@ def world(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def hub(world, tmp_path_factory):
-    """A hub that holds the world under the names of the real data sets, and two tiny encoders."""
+    """Start a hub with the generated data, and two tiny encoders.
+
+    The datasets have the names of the real ones.
+    """
     fake, folder = FakeHub(), tmp_path_factory.mktemp("hub")
     archive = io.BytesIO()
     with tarfile.open(fileobj=archive, mode="w") as tar:
@@ -98,7 +101,10 @@ def parquet(rows, folder):
 
 
 def encoder(world, folder, seed):
-    """Return the files of a tiny BERT: the first with safetensors and tokenizer.json, the second as in older days."""
+    """Return the files of a tiny BERT, in the current or an older format.
+
+    The first encoder has safetensors and tokenizer.json, the second has not.
+    """
     import torch
     import transformers
 
@@ -139,12 +145,12 @@ def study(world, hub, tmp_path_factory):
     scale["corpora"]["wiki"]["rows"] = len(wiki)
     scale["corpora"]["nli-sentences"] |= {"rows": 4800}
     (scales / "rehearsal.yaml").write_text(yaml.safe_dump(scale), encoding="utf-8")
-    # The world's sets have sizes of their own.
+    # The sizes of the generated datasets differ from the real ones.
     datasets = yaml.safe_load((folder / "workflow" / "datasets.yaml").read_text())
     rows = {name: entry["rows"] for name, entry in recorded_sets(world, {}).items()}
     sizes = {name: parts if len(parts) > 1 else sum(parts.values()) for name, parts in rows.items()}
     (folder / "workflow" / "datasets.yaml").write_text(yaml.safe_dump(datasets | {"sizes": sizes}))
-    # One variant is enough, and this one needs no training of its own.
+    # One variant is enough, and this one needs no further training.
     protocols = folder / "workflow" / "papers" / "repro" / "protocols.yaml"
     kept = [one for one in yaml.safe_load(protocols.read_text()) if one["id"] == VARIANT]
     protocols.write_text(yaml.safe_dump(kept), encoding="utf-8")
@@ -156,7 +162,7 @@ def study(world, hub, tmp_path_factory):
 
 
 def run(folder, *words, **environment):
-    """Run a command in a study's folder with caches of its own."""
+    """Run a command in a study's folder with separate caches."""
     left_out = re.compile("(?i)proxy|^HF_|^REPLICSE_DATA$|^TRANSFORMERS_OFFLINE$")
     kept = {name: value for name, value in os.environ.items() if not left_out.search(name)}
     own = {
@@ -172,7 +178,10 @@ def run(folder, *words, **environment):
 
 @pytest.fixture(scope="module")
 def fetched(study, hub):
-    """The study after `fetch --pin` and `fetch`, which was called again after the hub had died in the middle."""
+    """Run `fetch --pin` and `fetch`; the hub fails once in the middle.
+
+    Returns the failed and the repeated `fetch`.
+    """
     replicse = (sys.executable, "-m", "replicse")
     (study / "workflow" / "hub.lock.yaml").write_text("models: {}\n")
     with hub.served() as address:

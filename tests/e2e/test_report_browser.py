@@ -72,7 +72,10 @@ def shown_pages():
 @with_browser
 @pytest.mark.parametrize("name", ["report", "effects", "audit", "simcse"])
 def test_no_page_scrolls_sideways_on_a_telephone(name, tmp_path):
-    """Chromium opens no window narrower than 500 pixels, so that the page is shown in a frame of 390 and a bar."""
+    """Check pages in a frame of 390 pixels and a scroll bar.
+
+    Chromium opens no window narrower than 500 pixels.
+    """
     inner = tmp_path / "inner.html"
     inner.write_text(shown_pages()[name], encoding="utf-8")
     file = tmp_path / "outer.html"
@@ -91,7 +94,7 @@ def test_no_page_scrolls_sideways_on_a_telephone(name, tmp_path):
 @pytest.mark.parametrize("name", ["report", "effects", "audit", "simcse", "table3"])
 def test_no_page_has_a_serious_fault_of_accessibility(name, dark, tmp_path):
     text = shown_pages()[name]
-    # What the browser prefers depends on the desktop around it.
+    # The browser's preference depends on the desktop.
     text = text.replace("@media (prefers-color-scheme: dark)", "@media all" if dark else "@media not all")
     text = text.replace('content="light dark"', f'content="{"dark" if dark else "light"}"')
     file = tmp_path / f"{name}.html"

@@ -42,7 +42,10 @@ WORDS = ("--config", "seeds=[0]", "papers={simcse: [table3, figure2]}")
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory):
-    """A copy of the checkout with a finished study of empty files on a corpus that was placed; its files."""
+    """Copy the checkout with a finished study of empty files; return both.
+
+    The corpus of the study is a file of the test.
+    """
     folder = copied(tmp_path_factory.mktemp("finished"))
     scale = folder / "workflow/scales/micro.yaml"
     text, line = scale.read_text(), "  wiki: {format: lines, file: wiki/wiki.txt"
@@ -74,7 +77,10 @@ READ = {
 
 
 def test_what_judges_runs_again_when_a_text_that_it_reads_changes(finished):
-    """A table runs again only if a cell of it changes: its specification has the cells, not the files."""
+    """Judge again if a text changes; tabulate only if a cell changes.
+
+    The specification of a table contains its cells, not the files.
+    """
     folder, _ = finished
     for path in (folder / "workflow" / file for file in (*READ, "scales/micro.yaml")):
         path.touch()
@@ -95,7 +101,10 @@ def test_what_judges_runs_again_when_a_text_that_it_reads_changes(finished):
 
 
 def test_a_lost_result_is_made_again_and_a_checkpoint_that_was_deleted_is_not_missed(finished):
-    """Who deleted an evaluation because an error said so was once told that nothing was to be done."""
+    """Recreate a lost result, and ignore a deleted checkpoint.
+
+    A user who deleted an evaluation because an error said so once got the answer that there was nothing to do.
+    """
     folder, made = finished
     for name in ("runs", "stores"):
         shutil.rmtree(folder / "results/micro" / name)
@@ -107,7 +116,10 @@ def test_a_lost_result_is_made_again_and_a_checkpoint_that_was_deleted_is_not_mi
 
 
 def test_a_checkout_may_stand_in_a_folder_of_any_name(checkout, tmp_path_factory):
-    """A folder named `dol$(touch X)x` was once a command of the shell's prefix, and braces were wildcards."""
+    """Run a study in a folder with special characters in its name.
+
+    A folder named `dol$(touch X)x` was once run as a command by the shell's prefix, and braces were wildcards.
+    """
     folder = tmp_path_factory.mktemp("any") / """dol$(touch X)x `touch X` {run} it's "so" {{"""
     checkout.rename(folder)
     (data := folder / "data" / "wiki").mkdir(parents=True)
@@ -157,7 +169,10 @@ def test_a_job_whose_package_is_not_installed_is_refused_before_any_starts(check
 
 
 def test_a_kill_leaves_no_lock_and_a_lost_file_no_gap(checkout):
-    """After a kill every start failed until a person unlocked; a deleted file of the generated data never came back."""
+    """Start after a kill without unlocking, and recreate a lost file.
+
+    After a kill every start once failed until a person unlocked; a deleted file of the generated data never came back.
+    """
     words = [str(SNAKEMAKE), "--cores", "1", "results/micro/data.json"]
     assert subprocess.run(words, cwd=checkout, capture_output=True, check=False).returncode == 0
     record = json.loads((checkout / "results/micro/data.json").read_text())
@@ -200,7 +215,10 @@ def test_every_profile_plans(checkout, profile):
 
 
 def test_run_plans_and_makes_the_papers_of_one_workflow(checkout, tmp_path_factory):
-    """`replicse run` planned those of --workflow, and Snakemake then asked for them in the folder's own."""
+    """Plan and run the papers of one workflow.
+
+    `replicse run` once planned the papers of --workflow, but Snakemake ran the papers of the folder.
+    """
     other = tmp_path_factory.mktemp("other") / "papers and scales"
     shutil.copytree(ROOT / "workflow", other)
     shutil.copytree(ROOT / "tests/papers/freezing", other / "papers/freezing")
@@ -212,7 +230,10 @@ def test_run_plans_and_makes_the_papers_of_one_workflow(checkout, tmp_path_facto
 
 
 def test_the_server_of_a_study_stands_in_for_the_command_line(tmp_path):
-    """With all that is imported before: a fork of it must be safe, or it would be gone."""
+    """Use the job server like the command line.
+
+    It must be safe to fork with all of its imports, or the server would be gone.
+    """
     assert "replicse.library.training" in PRELOADED
     environment = {**os.environ, **dict.fromkeys(THREADS, "1"), "PYTHONPATH": str(ROOT / "src")}
     ask = """

@@ -61,7 +61,7 @@ def test_the_wheel_is_whole(tmp_path):
     python = environment / "bin" / "python"
     library = next(environment.glob("lib/*/site-packages"))
     subprocess.run([*pip, "install", "--no-deps", "--target", library, wheel], check=True)
-    # What the package needs is taken from here; an editable installation is not, for its .pth is not read.
+    # Dependencies come from this environment, but not its editable installation, whose .pth file is not loaded.
     (library / "needed.pth").write_text(sysconfig.get_path("purelib"))
     kept = {key: value for key, value in os.environ.items() if key not in ("PYTHONPATH", "REPLICSE_WORKFLOW")}
     workspace.mkdir()
@@ -95,7 +95,7 @@ def test_the_wheel_is_whole(tmp_path):
     assert "Nothing to be done" in replicse("run", "--dry-run")
     kept_table, kept_loss = table.read_text(), (workspace / "plugins" / "far_apart.py").read_text()
     table.write_text(kept_table + "One line more.\n")
-    # What reads the table, and nothing else; each of the three groups of suites is a job.
+    # Only jobs that read the table; each of the three groups of suites is a job.
     assert "prepare 1, train 1, evaluate 3" in would_run()
     table.write_text(kept_table)
     loss = workspace / "plugins" / "far_apart.py"
@@ -112,7 +112,7 @@ def test_the_wheel_is_whole(tmp_path):
 
 
 def write_paper(folder):
-    """Make of the skeleton's table one with what the workspace brings along; return its corpus."""
+    """Add the workspace's parts to the skeleton's table; return its corpus."""
     table = folder / "own.csv"
     lines = (f"The {word} of line {n}.\n" for n in range(99) for word in ("end", "cat"))
     table.write_text("".join(["sentence\n", *lines]))
@@ -133,7 +133,7 @@ def write_paper(folder):
 
 
 def assert_reported(workspace, replicse):
-    """Hold the item, its story, the claims and the provenance to what was asked for."""
+    """Check the item, its story, the claims and the provenance."""
     assert "76.25 → " in replicse("show", "mine/table1")
     cells = json.loads(replicse("show", "mine/table1", "--json"))["item"]["cells"]
     # At the papers' scale the recipe that it is like lends it the spread that another paper prints.

@@ -39,7 +39,10 @@ def test_kills_at_random_moments_of_a_study_change_no_number(undisturbed, tmp_pa
 def test_snakemake_that_is_told_to_end_with_all_it_started_waits_until_a_training_has_saved_its_state(
     tmp_path,
 ):
-    """As Slurm tells a job whose time is over; the training is held for longer than a shell around it would live."""
+    """Terminate Snakemake and all its jobs; a training saves its state first.
+
+    Slurm does so at the time limit. The training is paused for longer than a shell around it would live.
+    """
     folder = small_study.checkout(tmp_path, pretraining=4000)
     log, state = (folder / place for place in ("logs/micro/train", "results/micro/state"))
     # Without hooks no process serves the jobs, as in a job of a scheduler.
@@ -60,7 +63,7 @@ def test_snakemake_that_is_told_to_end_with_all_it_started_waits_until_a_trainin
 
 @contextmanager
 def disk(folder, size):
-    """A file system of its own as a folder's results."""
+    """Mount a small file system as a folder's results."""
     home = folder / "results"
     home.mkdir()
     mounted = ran("mount", "-t", "tmpfs", "-o", f"size={size}", "none", home)
@@ -135,7 +138,7 @@ def test_a_broken_checkpoint_leaves_a_report_of_the_rest_and_the_next_run_is_who
     cells = json.loads((partly / "items/simcse/table3.json").read_text())["cells"]
     assert any("evaluate" in cell.get("reason", "") and told in cell["reason"] for cell in cells)
     weights.unlink()
-    # Of a whole report Snakemake asks for nothing behind it; without it and the table it goes back to the weights.
+    # With a complete report, Snakemake checks no earlier files; without it and the table it needs the weights again.
     table.unlink()
     (study / "reports/micro/report.html").unlink()
     assert snakemake(study).returncode == 0

@@ -33,7 +33,7 @@ def pytest_addoption(parser):
 
 @pytest.fixture
 def golden(request):
-    """Compare a text with the golden file of this name, or write it where the option is given."""
+    """Compare a text with its golden file, or write it if the option is set."""
     update = request.config.getoption("--update-golden", default=False)
 
     def check(name, text):

@@ -20,16 +20,16 @@ from replicse.spec.printed import Reported, Spread
 
 FOLDER = Path(__file__).with_name("example")
 STUDY = read_yaml(Path(__file__).with_name("study.yaml"))
-# Those of a report, in the papers' order.
+# The items of a report, in the papers' order.
 REPORTED = ("trajectory", "dropout", "sts", "scatter", "temperature", "retrieval", "augmentation")
 
 
 def judged(
     row, column, printed, values, *, metric="spearman", protocol="as-described", scale="paper", **facts
 ):
-    """Return a cell as plain data, judged as production judges it.
+    """Return a cell as plain data, judged like in production.
 
-    Of `facts`, those that `judge` knows are its own; `reported` adds to what is printed, the others to the cell.
+    `facts` contains arguments of `judge`, then fields of the cell; `reported` extends the published number.
     """
     asked = {name: facts.pop(name) for name in ("failures", "why_not") if name in facts}
     if "prior" in facts:
@@ -97,7 +97,10 @@ def item(name, scale="paper"):
 
 
 def percentages(item):
-    """Return the dropout table with percentages of STS-B, five seeds in each cell that has a number, and a baseline."""
+    """Return the dropout table with five seeds a cell, and a baseline.
+
+    The numbers are percentages of STS-B; other cells are left out.
+    """
     cells = [
         cell.model_copy(update={"metric_path": "sts-dev/STS-B/all"})
         for cell in item.cells
@@ -126,7 +129,7 @@ def few_seeds(name, scale="compact", count=2):
 
 
 def explained(row):
-    """Return an adjudicated cell from texts by field, blank where there is none."""
+    """Return an adjudicated cell from texts by field; other fields are empty."""
     numbers = [
         "gap", "noise", "described", "ours", "effect", "low", "high", "share", "share_low", "share_high",
     ]  # fmt: skip
@@ -136,9 +139,10 @@ def explained(row):
 
 
 def adjudicated(scale="paper"):
-    """Return cells of repro's Table 4 under variants: printed numbers of both papers, invented effects.
+    """Return cells of repro's Table 4 under variants, with invented effects.
 
-    Under five seeds; at scale compact under two, whose effects have no interval and no share.
+    They have the published numbers of both papers, and five seeds; at scale compact two seeds, so that effects have no
+    interval and no share.
     """
     file = FOLDER / ("adjudication-two-seeds.csv" if scale == "compact" else "adjudication.csv")
     return tuple(map(explained, read_rows(file)))
@@ -152,5 +156,5 @@ def adjudication(scale="paper"):
 
 
 def document(study, items, *drawn, **around):
-    """Return a document from a record, items, and what else is drawn."""
+    """Return a document from a record, items, and other rendered parts."""
     return make_document(report(study, items), *drawn, around=Surroundings(**around))

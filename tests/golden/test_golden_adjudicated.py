@@ -19,7 +19,10 @@ SHOWN = (
 
 
 def cell(case, name, protocol):
-    """Return a cell with the values of a case, of encoders of its own unless both sides are the same runs."""
+    """Return a cell with the values of a case.
+
+    It has encoders of its own, unless both sides are the same runs.
+    """
     values, own = case[name], "" if case.get("same") else protocol
     seeds = [None] if case.get("alone") and name == "base" else range(len(values))
     return CellResult(

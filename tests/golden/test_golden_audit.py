@@ -24,7 +24,7 @@ AS_AUDITED = {"scale": "paper", "papers": "all", "seeds": [0], "precision": "fp3
 
 @pytest.fixture(scope="module")
 def papers(tmp_path_factory):
-    """Two papers without a mistake; `made` prints differences to `other`."""
+    """Return two papers without a mistake; `made` differs from `other`."""
     workflow = shutil.copytree(AUDITED, tmp_path_factory.mktemp("audited"), dirs_exist_ok=True)
     (workflow / "scales").symlink_to(WORKFLOW / "scales")
     shutil.copy(WORKFLOW / "datasets.yaml", workflow)
@@ -32,7 +32,7 @@ def papers(tmp_path_factory):
 
 
 def findings_where(papers, changes, **fields):
-    """Return as text what is found where `made` prints other numbers, and has other fields."""
+    """Return as text the findings if `made` has other numbers and fields."""
     workflow, loaded = papers
     made = loaded["made"]
     reported = dict(made.reported)

@@ -1,4 +1,4 @@
-"""What made-up cells say of made-up claims (claims.yaml), as text."""
+"""Made-up claims, judged by made-up cells (claims.yaml), as text."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ CASES = yaml.safe_load(Path(__file__).with_name("claims.yaml").read_text(encodin
 
 
 def reading(told):
-    """Return the reading of a cell from its values by seed, or from its fields."""
+    """Return a reading of a cell from its values by seed, or its fields."""
     fields = told if isinstance(told, dict) else {"values": told}
     return Reading(**{name: tuple(each) if isinstance(each, list) else each for name, each in fields.items()})
 

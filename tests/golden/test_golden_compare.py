@@ -17,7 +17,7 @@ CELLS = yaml.safe_load(Path(__file__).with_name("compare.yaml").read_text(encodi
 
 
 def rows(row, values, **more):
-    """Return the tidy rows of a cell, a value per seed, each of a run of its own."""
+    """Return the tidy rows of a cell: a value per seed, each of another run."""
     return [
         {
             "paper": "made", "item": "table1", "row": row, "column": "a", "protocol": "as-described",

@@ -21,7 +21,10 @@ PATH = "sts-dev/STS-B/all"
 
 
 def ablation(rows, crossed=(), name="simcse/table3", scale="compact", path=PATH):
-    """Return a table from (id, label, printed, values); the first row is the baseline."""
+    """Return a table from (id, label, reported, values).
+
+    The first row is the baseline.
+    """
     cells = []
     for row, _, printed, values in rows:
         cells.append(example.judged(row, "dev", printed, values, scale=scale, metric_path=path))
@@ -47,7 +50,7 @@ DROPOUT = [
 
 CLAIM = JudgedClaim("simcse/c", "All are lower.", "Table 3", (), "supported", "", "not run", 0, None, 0)
 UNDECIDED = [DROPOUT[0], ("p0.2", "p = 0.2", "80.5", [64.5, 62.0, 66.5])]
-# A paper of which nothing is certain is not counted.
+# Papers without certain findings are not counted.
 AUDIT = [
     Finding(paper, "rule", "Table 1", (), "1", "2", certainty)
     for certainty, papers in {
@@ -60,7 +63,7 @@ SECONDS = seconds_by_part({"infonce-s0-1": 3.0, "infonce-s0-2": 2.0, "mlm-s0-3":
 
 
 def many():
-    """Return forty cells, of which half are far above print."""
+    """Return forty cells, half of them far above the published number."""
     draws = np.random.default_rng(3).normal(70, 0.5, size=(40, 5))
     draws[:20] += 30
     rows = [(f"r{place}", f"R{place}", "70.0", values.tolist()) for place, values in enumerate(draws)]

@@ -1,6 +1,6 @@
 """A failed study: its report is built from the files that exist.
 
-The folders are written without any rule.
+The test writes the files; no rule runs.
 """
 
 import json
@@ -38,7 +38,10 @@ ERROR = "replicse job: the store is cut; delete its folder"
 
 @pytest.fixture
 def study(tmp_path, monkeypatch):
-    """A study of made-up scores; returns its plan and the evaluation files of SimCSE's Table 3."""
+    """Write a study of made-up scores; return its plan and evaluation files.
+
+    The files are the evaluations of SimCSE's Table 3.
+    """
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("REPLICSE_WORKFLOW", str(ROOT / "workflow"))
     monkeypatch.setattr("replicse.judge.report.judge_study.audit_plan", lambda *_, **__: shipped_audit()[0])
@@ -51,7 +54,7 @@ def study(tmp_path, monkeypatch):
 
 
 def drawn(item, out):
-    """Write what a report links to; the drawings have tests of their own."""
+    """Write the files that a report links to; figures have their own tests."""
     make((out.with_suffix(f".{kind}") for kind in ("svg", "png", "pdf")), "<svg></svg>")
 
 
@@ -65,7 +68,7 @@ WORKS = ("data", "tokenizer", "backbone", "store", "train", "evaluate", "geometr
 
 
 def make_all_but(plan, missing):
-    """Make files of all that the jobs up to the evaluations make, where there is none, but for one run's."""
+    """Write all missing outputs of jobs before judging, except for one run."""
     for job in list_jobs(plan).values():
         if job.stage in WORKS and not any(missing in file for file in job.outputs):
             make(file for file in job.outputs if not Path(file).exists())
@@ -77,7 +80,7 @@ def fail(job, text):
 
 
 def of_a_run(plan, files):
-    """Return the first run that the evaluations of Table 3 ask for, and its job."""
+    """Return the first run that Table 3's evaluations use, and its job."""
     jobs = {file: job for job in list_jobs(plan).values() for file in job.outputs}
     run = next(need for need in jobs[files[0]].inputs if "/runs/" in need).split("/runs/")[1].split("/")[0]
     return run, jobs[plan.paths.run(run, "metrics.json")], jobs[files[0]]
@@ -125,7 +128,7 @@ def test_what_nobody_tried_is_not_run_and_an_old_log_is_no_failure(study, capsys
     os.utime(job.log, (1, 1))
     assert main(["report", *STUDY]) == 1
     assert "memory or time" in capsys.readouterr().out
-    # Deleted since, or interrupted: `status` showed such lines as those of a failure.
+    # Deleted since, or interrupted: `status` once showed such lines as a failure.
     ended = (
         f"12:00:00 INFO wrote={files[0]} seconds=1.0",
         "replicse job: interrupted; start it again",
@@ -137,7 +140,10 @@ def test_what_nobody_tried_is_not_run_and_an_old_log_is_no_failure(study, capsys
 
 
 def test_status_knows_what_runs_on_any_machine_that_shares_the_folder(study, capsys, golden, monkeypatch):
-    """It once knew of this machine's processes alone, and took all that had begun for running while there was one."""
+    """Check jobs on any machine that shares the folder.
+
+    `status` once knew only the processes of this machine, and if there was any, reported all started jobs as running.
+    """
     monkeypatch.setenv("COLUMNS", "200")
     plan, files = study
     run, train, _ = of_a_run(plan, files)
@@ -181,7 +187,7 @@ def ended_process():
 def test_a_whole_study_has_nothing_incomplete(study, capsys, caplog, monkeypatch):
     assert main(["report", *STUDY]) == 0
     assert "no evaluation of the 2 items is missing" in capsys.readouterr().out
-    # A figure of which nothing has run is in no log; its item is listed as incomplete.
+    # No log names a figure without any run; its item is listed as incomplete.
     item = ItemResult.read("results/micro/partial/items/repro/figure1.json")
     monkeypatch.setattr("replicse.cli.report.draw_item", draw_item)
     draw_if_possible(item.model_copy(update={"cells": ()}), Path("nothing.svg"))

@@ -22,7 +22,7 @@ ENTRY = {
 
 
 def larger(row, gap, *shares, **changes):
-    """Return the row of a gap that is larger than its noise, under a variant of this share of it by seed."""
+    """Return the row of a gap above its noise, with a variant's share by seed."""
     each = [share * gap for share in shares]
     mean = sum(each) / len(each)
     told = {"share": mean / gap, "share_low": mean / gap - 0.2, "share_high": mean / gap + 0.2}

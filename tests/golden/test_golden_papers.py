@@ -28,7 +28,10 @@ def text_of(header, rows):
 
 
 def test_the_cells_of_every_item_the_encoders_of_each_and_the_spreads_that_cells_borrow(golden):
-    """The number of cells, and at each scale a digest of the ids of all encoders, which hash all that they are."""
+    """Check the number of cells, and a digest of all encoder ids by scale.
+
+    The ids are hashes of all settings of an encoder.
+    """
     papers = load_papers(WORKFLOW)
     wanted = {key: list(paper.items) for key, paper in papers.items()}
     rows, spreads = {}, []
@@ -48,8 +51,10 @@ def test_the_cells_of_every_item_the_encoders_of_each_and_the_spreads_that_cells
 
 @pytest.mark.parametrize("paper", METHODS)
 def test_what_is_trained_for_each_cell_and_how_it_is_read(golden, paper):
-    """Settings were read off each paper's tables and scripts. Of a search the first job is shown, of the first run all
-    settings, of the others those that are not the usual ones.
+    """Show the training and evaluation of each cell.
+
+    Settings come from each paper's tables and scripts. For a search, the first job is shown; for the first run, all
+    settings; for other runs, only the unusual settings.
     """
     plan = shipped_plan(scale="paper", papers={paper: "all"}, adjudicate="all")
     runs = {}

@@ -1,4 +1,4 @@
-"""What verbs and the page of the record say of a small record."""
+"""Output of verbs and the record's page for a small record."""
 
 import re
 import shlex
@@ -40,7 +40,7 @@ CALLS = (
 
 @pytest.fixture(autouse=True)
 def small_record(_no_shipped_record, monkeypatch, tmp_path):
-    """Let every verb read the small record, in an empty folder."""
+    """Use the small record for every verb, in an empty folder."""
     record = made_record(LINES)
     monkeypatch.setattr(record_measurements, "load_record", lambda workflow: record)
     monkeypatch.setattr("replicse.cli.write_record.load_record", lambda workflow: record)

@@ -34,13 +34,16 @@ PENALTY = {"low-dropout": 4.0, "character-crop": 6.0, "as-run": 10.0}
 
 
 def score(cell, place):
-    """The baseline row stands at 80, the others at 75; a variant costs its penalty, and each seed adds a half."""
+    """Return 80 for the baseline row, 75 for others, plus 0.5 for each seed.
+
+    A variant subtracts its penalty.
+    """
     base = 80.0 if cell.row.id == "none" else 75.0
     return base + 0.5 * place - PENALTY.get(cell.protocol, 0.0) * (1 + 0.1 * place)
 
 
 def write_bounded_scores(plan):
-    """Write evaluations of repro's Table 4: scores, and their bounds over pairs."""
+    """Write evaluations of repro's Table 4: scores and bounds over pairs."""
     for cell in plan.cells["repro/table4"]:
         for place, encoder in enumerate(cell.encoders):
             value = score(cell, place)

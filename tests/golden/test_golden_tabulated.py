@@ -30,7 +30,7 @@ def short(value):
 
 
 def result_of(case):
-    """Return the result of a case, whose paper and evaluations are written into the current folder."""
+    """Return a case's result; write its paper and evaluations here."""
     metric = {"metric": case["metric"]} if "metric" in case else {}
     printed = {
         tuple(place.split("/")): value for place, value in case.get("printed", {"r/a": "70.0"}).items()

@@ -16,7 +16,7 @@ from replicse.cli import main
 from replicse.cli.answers import SCREEN
 from replicse.judge.values import record_measurements
 
-# What others measured, for `diagnose`: five seeds of one source, and three users with a run each.
+# Measurements of others for `diagnose`: five seeds of one source, and three users with a run each.
 RECORDED = [
     *seeds_of("five", UNSUP, "printed", ("74.99", "76.40", "75.09", "74.98", "75.30")),
     *(

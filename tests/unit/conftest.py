@@ -10,7 +10,7 @@ __all__ = ["papers_read_once"]
 
 @pytest.fixture(autouse=True)
 def _papers_read_once(papers_read_once: None) -> None:
-    """Most tests read the papers of the repository; that changed files are read, `make check` holds without this."""
+    """Load the repository's papers once; `make check` tests without this."""
 
 
 @pytest.fixture

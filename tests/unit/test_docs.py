@@ -31,12 +31,12 @@ ISSUE = re.compile(r"\bissues?[\s#]+\d+", re.IGNORECASE)
 
 
 def prose(text):
-    """Return Markdown without what is shown as code, where brackets are no links."""
+    """Return Markdown without code, in which brackets are not links."""
     return re.sub(r"^(    [^\n]*|```.*?^```)$|`[^`\n]+`", "", text, flags=re.MULTILINE | re.DOTALL)
 
 
 def anchors(text):
-    """Return the link targets that a page's headings make, as GitHub and mkdocs name them."""
+    """Return the anchors of a page's headings, as in GitHub and mkdocs."""
     slugs = (re.sub(r"[^\w\- ]", "", heading.lower()) for heading in HEADING.findall(text))
     return {slug.strip().replace(" ", "-") for slug in slugs} | set(re.findall(r'id="([^"]+)"', text))
 
@@ -60,7 +60,7 @@ def test_no_local_link_is_dead(file):
 
 
 def pages_of(entry):
-    """Return the pages of an entry of the site's navigation, also in its sections."""
+    """Return the pages of a navigation entry, including its sections."""
     if isinstance(entry, str):
         return [entry]
     parts = entry.values() if isinstance(entry, dict) else entry
@@ -68,7 +68,7 @@ def pages_of(entry):
 
 
 def reached(start):
-    """Return the Markdown files that links lead to from a page, over any number of pages."""
+    """Return the Markdown files reachable by links from a page."""
     pages, waiting = set(), [start]
     while waiting:
         file = waiting.pop()
@@ -80,7 +80,7 @@ def reached(start):
 
 
 def test_every_page_is_in_the_site_and_is_reached_from_the_readme():
-    # The configuration names a function of Python for mkdocs; only its navigation is read here.
+    # The configuration names a Python function for mkdocs; only its navigation is loaded here.
     listed = pages_of(yaml.safe_load((ROOT / "mkdocs.yml").read_text())["nav"])
     pages = sorted((ROOT / "docs").glob("*.md"))
     assert [page.name for page in pages if page.name not in listed] == []
@@ -93,7 +93,7 @@ def test_the_readme_is_read_in_a_minute():
     assert len(text.splitlines()) <= 110 and len(text.split()) <= 1600
 
 
-# What a page tells to write does not exist yet.
+# Files that a page tells the reader to write do not exist yet.
 TO_WRITE = {"hinge.py", "anisotropy.py"}
 
 
@@ -105,7 +105,10 @@ def test_every_file_of_the_checkout_that_a_page_names_exists(file):
 
 
 def texts():
-    """Yield path and text of every text file that a person reads: code, workflow, tests, documentation."""
+    """Yield path and text of every text file that people read.
+
+    Code, workflow, tests and documentation.
+    """
     files = [*ROOT.iterdir(), *(file for room in ROOMS for file in (ROOT / room).rglob("*"))]
     for file in files:
         if file.is_file() and "__pycache__" not in file.parts and file.suffix not in (".png", ".svg", ".pyc"):
@@ -113,7 +116,7 @@ def texts():
 
 
 def unresolved(text, methods):
-    """Return the sections and pitfalls that a text cites and the page of methods lacks."""
+    """Return cited sections and pitfalls that the methods page lacks."""
     cited = {
         kind: {number for match in pattern.findall(text) for number in re.findall(NUMBER, match)}
         for kind, pattern in (("methods", SECTIONS), ("pitfall", PITFALLS))
@@ -131,7 +134,7 @@ def test_every_citation_of_a_method_or_a_pitfall_resolves():
     assert found == {}
 
 
-# A verb that is printed anywhere, with what follows it to the end of the line or of its quotation.
+# A verb anywhere in a text, up to the end of the line or of its quotation.
 PRINTED = re.compile(r"(?<![\w./-])replicse (?!import\b|where\b|already\b)([a-z][a-z-]*)([^`\"'\n#|;()]*)")
 
 
@@ -163,7 +166,10 @@ def test_every_example_of_a_help_can_be_parsed():
 
 
 def test_no_reason_is_the_number_of_an_issue():
-    """A reader sees no tracker of this project; issues of the papers' repositories are cited in their folders."""
+    """Give reasons without issue numbers.
+
+    Readers see no tracker of this project; issues of the papers' repositories are cited in their folders.
+    """
     found = [
         f"{path}: {match[0]}"
         for path, text in texts()

@@ -82,7 +82,10 @@ def test_broken_files_are_named(tmp_path, read, text, problem):
 
 
 def test_links_of_a_folder_that_is_a_link_itself_are_absolute(tmp_path):
-    """`..` led to the folder above the link's target, where there are no figures."""
+    """Write absolute links if the folder itself is a link.
+
+    `..` once led to the folder above the link's target, which has no figures.
+    """
     figure = tmp_path / "figures/one.svg"
     write_json(figure, {})
     (tmp_path / "far/away").mkdir(parents=True)

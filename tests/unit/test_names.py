@@ -16,7 +16,10 @@ ID = re.compile(rf"(?<![\w./-])({'|'.join(sorted(PAPERS))})/[\w-]+|--scale ({'|'
 
 
 def texts(tree):
-    """Yield every string but documentation: docstrings, and the examples below the help of a verb."""
+    """Yield every string except documentation.
+
+    Docstrings, and the examples below the help of a verb, are documentation.
+    """
     documentation = set()
     for node in ast.walk(tree):
         example = isinstance(node, ast.Assign | ast.AugAssign) and ast.unparse(node).startswith(
@@ -32,7 +35,10 @@ def texts(tree):
 
 
 def named(source):
-    """Return the strings of a module that are the name of a paper or a scale, or that have an id of one in them."""
+    """Return the strings of a module that name a paper or a scale.
+
+    Strings that contain one of their ids are included.
+    """
     names = (PAPERS | SCALES) - NOUNS
     return {text for text in texts(ast.parse(source)) if text in names or ID.search(text)}
 

@@ -28,7 +28,7 @@ STS = ("STS12", "STS13", "STS14", "STS15", "STS16", "STS-B", "SICK-R")
 TRANSFER = ("MR", "CR", "SUBJ", "MPQA", "SST2", "TREC", "MRPC")
 RANGES = {"spearman": (-100, 100), "accuracy": (0, 100), "alignment": (0, 4), "uniformity": (-8, 0)}
 
-# Slips of the papers themselves, kept as printed: averages of other numbers than those of their row.
+# Mistakes of the papers, kept as published: averages of numbers that differ from their row's.
 AVERAGES_OFF_IN_PRINT = {
     ("simcse", "table5", "sbert-base"),
     ("simcse", "tableB2", "sbert-base-quoted"),
@@ -46,7 +46,10 @@ def papers():
 
 @cache
 def plan_at(scale):
-    """Return the plan of all items with all protocols, by name: `all` leaves out what only searches ask for."""
+    """Return the plan of all items with all protocols by name.
+
+    `all` would omit protocols that only searches use.
+    """
     wanted = {key: list(paper.items) for key, paper in papers().items()}
     return compile_study({"scale": scale, "papers": wanted, "adjudicate": "all", "seeds": [0]}, WORKFLOW)
 
@@ -63,7 +66,7 @@ def cells_of(plan, key):
 each_paper = pytest.mark.parametrize("key", KEYS)
 
 
-# Printed numbers
+# Published numbers
 
 
 @each_paper
@@ -115,7 +118,7 @@ def numeric(text):
     return Decimal(text) if re.fullmatch(r"[+-]?\d+(\.\d+)?", text) else text
 
 
-# What is planned
+# Plans
 
 
 @pytest.mark.parametrize("scale", SCALES)

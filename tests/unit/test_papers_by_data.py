@@ -32,7 +32,10 @@ def workflow(tmp_path_factory):
 
 @pytest.fixture
 def result(workflow, tmp_path, monkeypatch):
-    """Return the result of a paper's table where the encoders have some numbers, in the order of their cells."""
+    """Return a paper's table with given numbers for its encoders.
+
+    The numbers are in the order of the encoders' cells.
+    """
     monkeypatch.chdir(tmp_path)
 
     def made(key, numbers, seeds=(0, 1)):
@@ -111,7 +114,10 @@ def test_the_job_that_a_column_shows_is_selected_by_a_column_of_the_same_encoder
 
 
 def test_a_column_that_is_made_of_other_columns(result):
-    """By hand: (70 + 80 + (60 + 100) / 2) / 3 = 76.67, and so on for each seed."""
+    """Compute a column from other columns.
+
+    Expected: (70 + 80 + (60 + 100) / 2) / 3 = 76.67, and likewise for each seed.
+    """
     drawn = ((40.0, 60.0, 65.0), (46.0, 62.0, 67.0), (60.0, 70.0, 80.0), (66.0, 73.0, 80.0))
     names = ("sts/avg", "transfer/MR/accuracy", "transfer/CR/accuracy")
     numbers = [dict(zip(names, each, strict=True)) for each in drawn]

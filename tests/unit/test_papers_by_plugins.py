@@ -142,7 +142,7 @@ def test_without_its_plugin_a_family_is_refused():
 
 
 def cells_of(plan):
-    """Return the cell of each row of the one table with one column."""
+    """Return the cell of each row of a table with a single column."""
     return {cell.row.id: cell for cells in plan.cells.values() for cell in cells}
 
 

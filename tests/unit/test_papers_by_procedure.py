@@ -30,7 +30,7 @@ from replicse.registry.runs import Run
 
 @pytest.fixture(autouse=True)
 def _in_float64_and_nothing_in_use_after(monkeypatch):
-    """What the loop makes float32 stays float64."""
+    """Keep float64 for values that the loop converts to float32."""
     torch.set_num_threads(1)
     monkeypatch.setattr(torch.Tensor, "float", torch.Tensor.double)
     yield
@@ -44,7 +44,10 @@ def recipes(key):
 
 
 def made(folder, recipe, labels=None, **changes):
-    """Return a trainer in float64 of a small run by a recipe, and the BERT of `transformers` that it starts from."""
+    """Return a float64 trainer of a small run, and its initial BERT.
+
+    The BERT is from `transformers`.
+    """
     kept = {key: value for key, value in recipe.items() if key not in ("init", "like", "corpus", "views")}
     still = {"hidden": 0, "attention": 0}
     values = {"views": one_step.VIEWS, "dropout": still, "selection": {"every": 0}, **changes}
@@ -70,7 +73,7 @@ def made(folder, recipe, labels=None, **changes):
 
 
 def batches(trainer, count):
-    """Yield step, packed columns, labels and rows of token ids of the first steps."""
+    """Yield step, packed columns, labels and token ids of the first steps."""
     for step, (columns, labels) in enumerate(trainer.sources[0].data.batches(0, count)):
         rows = [[ids.tolist() for ids in each.tokens.split(each.lengths.tolist())] for each in columns]
         yield step, columns, labels, rows
@@ -113,7 +116,10 @@ def angle_loss(first, second, labels):
 
 
 def gradients(bert, rows, labels, step):
-    """Compute the gradients of the sixteen-step objective of the recipe; return its loss."""
+    """Compute the gradients of the recipe's objective; return its loss.
+
+    Its weights follow schedules over sixteen steps.
+    """
     bert.zero_grad()
     first, second = (means(bert, each) for each in rows)
     rated = [5 * one_step.cosine(*pair).sigmoid() for pair in zip(first, second, strict=True)]
@@ -251,7 +257,10 @@ def test_losses_of_a_plug_in_are_as_written(tmp_path, name, changes, expected):
 
 
 def prefixed(bert, prefix, row):
-    """Return the state of position 0 of a row behind the keys and values of each layer."""
+    """Return the state of position 0 of a row after each layer's prefix.
+
+    The prefix is keys and values.
+    """
     states = bert.embeddings(torch.tensor([row]))[0]
     for layer, pair in zip(bert.encoder.layer, prefix.view(4, 3, 2, 32).unbind(1), strict=True):
         own = layer.attention.self

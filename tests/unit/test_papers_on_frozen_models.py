@@ -41,7 +41,10 @@ def _one_thread_and_nothing_in_use_after():
 
 
 def workspace(key):
-    """Make the test's folder a workspace of a paper, put its plug-ins to use, and return its config."""
+    """Turn the test's folder into a paper's workspace; return its config.
+
+    The paper's plug-ins are registered.
+    """
     config = write_workspace(Path(), key)
     use_plugins(config["plugins"])
     return config
@@ -58,7 +61,10 @@ def run_of(plan, key, row, seed=0):
 
 
 def with_momentum(folder, **changes):
-    """Return a job with a term of the package and one of a plug-in that read a momentum encoder."""
+    """Return a job with two terms that use a momentum encoder.
+
+    One term is in the package, the other in a plug-in.
+    """
     values = {"objective": TERMS, "optimisation": STEPS, "momentum": {"decay": 0.9, "start": "random"}}
     return micro.job(folder, count=44, **{**values, "selection": {"every": 0}, **changes})
 
@@ -158,7 +164,7 @@ def test_a_teacher_is_a_chain_of_its_own_for_each_seed():
             assert {f"{model.folder}/model.safetensors" for model in frozen_models(run.terms)} <= set(needs)
             assert plan.chain([run.run_id]) <= plan.runs_of(plan.item("teacher/table1"))
     assert Cost(plan).hours(plan.runs)
-    # At the scale of the papers what is released is downloaded.
+    # At scale paper, released encoders are downloaded.
     config = {"scale": "paper", "papers": {"teacher": "all"}, "seeds": [0]}
     plan = compile_study(config, ROOT / "workflow")
     _, released = frozen_models(run_of(plan, "teacher", "of-two").terms)
@@ -265,7 +271,7 @@ def test_frozen_layers_are_planned_and_their_cost_is_less():
     plan = plan_of("freezing")
     every, frozen, embeddings = (run_of(plan, "freezing", row) for row in ("all", "frozen", "embeddings"))
     assert frozen.canonical()["freeze"] == {"embeddings": True, "layers": [0, -2]}
-    # One of two layers has a forward pass alone: a third of its operations.
+    # One of two layers has only a forward pass: a third of its operations.
     assert passes(frozen, run_sources(plan)) == pytest.approx(2 / 3 * passes(every, run_sources(plan)))
     assert passes(embeddings, run_sources(plan)) == passes(every, run_sources(plan))
     edit_recipes("freezing", lambda recipes: recipes["frozen"]["freeze"].update(layers=[0, 9]))

@@ -23,7 +23,7 @@ def git(folder, *words):
 
 @pytest.fixture
 def commits(tmp_path):
-    """Write a clone of lab/code with two commits of its scores, and return both."""
+    """Write a clone of lab/code with two commits of its scores; return both."""
     clone = tmp_path / "lab+code"
     clone.mkdir()
     git(clone, "init", "--quiet")

@@ -13,7 +13,7 @@ from places import CHECKOUT, ROOT
 from replicse.provenance.record import PACKAGES
 
 FILES = {name: ROOT / "requirements" / f"{name}.txt" for name in ("run", "mteb", "bench", "dev")}
-# Import name -> distribution, where they differ.
+# Import name -> distribution, if they differ.
 DISTRIBUTIONS = {
     "sklearn": "scikit-learn",
     "markdown_it": "markdown-it-py",
@@ -21,12 +21,12 @@ DISTRIBUTIONS = {
     "pydantic_core": "pydantic",
     "yaml": "pyyaml",
 }
-# What turns numbers into documents, and what tells of a run: no number depends on it.
+# Libraries for documents and for the output of a run: no number depends on them.
 PRESENTATION = {
     "jinja2", "markdown-it-py", "matplotlib", "psutil", "pylatexenc", "rich",
     "rocrate", "snakemake-interface-logger-plugins",
 }  # fmt: skip
-# What is run by its own command, and what is there for the corpora of the hub.
+# A program with its own command, and a library for the corpora of the hub.
 NOT_IMPORTED = {"snakemake", "datasets"}
 
 
@@ -46,7 +46,10 @@ def declared(extra=None):
 
 
 def imported():
-    """Return the distributions that the package imports, the standard library's and its own modules apart."""
+    """Return the distributions that the package imports.
+
+    Without the standard library and its own modules.
+    """
     found = set()
     for path in (ROOT / "src").rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
@@ -100,7 +103,10 @@ def test_the_hooks_of_a_commit_are_commands_of_make_lint():
 
 
 def private_names(text):
-    """Return the private attributes of torch and Snakemake that a module of Python reads, or imports."""
+    """Return private attributes of torch and Snakemake in a Python module.
+
+    They may be used or imported.
+    """
     tree, owners = ast.parse(text), set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Import | ast.ImportFrom):
@@ -119,7 +125,10 @@ def private_names(text):
 
 
 def test_nothing_private_of_torch_or_snakemake_is_used():
-    """Another version of them may not have it: a user's own build of torch is to be good enough."""
+    """Use nothing private of torch or Snakemake.
+
+    Other versions may lack it, and users may have their own build of torch.
+    """
     modules = [path for home in ("src", "workflow", "benchmarks") for path in (ROOT / home).rglob("*.py")]
     assert {path.name: found for path in modules if (found := list(private_names(path.read_text())))} == {}
     rules = "".join(path.read_text() for path in (ROOT / "workflow").rglob("*.smk"))

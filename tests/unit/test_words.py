@@ -31,7 +31,10 @@ def pooling():
 
 @pytest.fixture
 def root(tmp_path):
-    """Return a checkout with one module, one page and an interface of three functions."""
+    """Write a checkout with a module, a page and an interface; return it.
+
+    The interface has three functions.
+    """
     for name, text in {
         "src/replicse/__init__.py": '_HOMES = {"load": "data.io:load", "pooling": "data.io:pooling"}\n',
         "src/replicse/cli/manual.py": 'GIVEN = ("data.io.merged",)\n',

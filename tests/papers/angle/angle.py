@@ -18,7 +18,10 @@ if TYPE_CHECKING:
 
 
 class AngleParameters(TwoViews):
-    """Pairs of a labelled corpus whose order by their angle in complex space is that of their labels."""
+    """Pairs of a labelled corpus, ordered by angle like by their labels.
+
+    The angle is in complex space.
+    """
 
     term: Literal["angle"]
     scale: Positive = 20
@@ -29,7 +32,10 @@ class AngleParameters(TwoViews):
 
 
 def angle(step: "Step", parameters: AngleParameters) -> "Tensor":
-    """Return log(1 + sum of exp(scale (a_j - a_i))) over rows i rated above j; a is |Re + Im| of z conj(w) / |z w|."""
+    """Return the angle loss over rows i that are rated above rows j.
+
+    log(1 + sum of exp(scale (a_j - a_i))), with a = |Re + Im| of z conj(w) / |z w|.
+    """
     import torch
 
     first, second = (torch.complex(*vectors.chunk(2, dim=1)) for vectors in step.vectors_of((0, 1)))
@@ -53,7 +59,10 @@ def rising(step: int, steps: int, parameters: RisingParameters) -> float:
 
 
 class SamParameters(OptimiserParameters):
-    """AdamW by the gradients at the worst weights within `rho` (Foret et al. 2021)."""
+    """AdamW with the gradients at the worst weights within `rho`.
+
+    Foret et al. (2021).
+    """
 
     closure: ClassVar[bool] = True
     optimiser: Literal["sam"]
@@ -61,7 +70,7 @@ class SamParameters(OptimiserParameters):
 
 
 def sam(groups: Sequence[dict[str, Any]], parameters: SamParameters) -> "Optimizer":
-    """Return torch's AdamW, whose step asks for the gradients once more."""
+    """Return torch's AdamW, with a step that computes the gradients twice."""
     import torch
 
     class Sam(torch.optim.AdamW):

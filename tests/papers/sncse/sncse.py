@@ -18,7 +18,10 @@ if TYPE_CHECKING:
 
 
 class NegationParameters(AugmentationParameters):
-    """A sentence with "not" after its first auxiliary verb, or one that says that it is not so."""
+    """A negated sentence: "not" after its first auxiliary verb, or a prefix.
+
+    The prefix says that the sentence is not true.
+    """
 
     name: Literal["negation"]
 
@@ -32,7 +35,10 @@ def negation(lines: Sequence[str], *, seed: int) -> list[str]:
 
 
 class SoftNegativesParameters(TermParameters):
-    """alpha <= cos(anchor, positive) - cos(anchor, soft negative) <= beta (SNCSE, equations 2 and 3)."""
+    """Soft negatives: alpha <= cos(a, positive) - cos(a, negative) <= beta.
+
+    SNCSE, equations 2 and 3; a is the anchor.
+    """
 
     term: Literal["soft-negatives"]
     alpha: Positive = 0.1
@@ -48,7 +54,7 @@ class SoftNegativesParameters(TermParameters):
 
 
 def soft_negatives(step: "Step", parameters: SoftNegativesParameters) -> "Tensor":
-    """Return the mean over the batch of what is beyond the bounds."""
+    """Return the mean of the bounds' violations over the batch."""
     import torch
 
     anchor, positive, negative = step.vectors_of((0, 1, 2))

@@ -211,7 +211,10 @@ def test_put_back_pieces_restore_any_text(line, seed):
 
 
 def write_wordnet(folder: Path) -> None:
-    """Write a database of a few synsets in WordNet's own format, without the files that Debian leaves out."""
+    """Write a small database in WordNet's format, without optional files.
+
+    Debian's package lacks the optional files, too.
+    """
     synsets = {
         "noun": [("n", ["chef"]), ("n", ["soup", "pottage_stew"]), ("n", ["physician", "doctor", "medic"])],
         "verb": [("v", ["taste", "savor"]), ("v", ["doctor", "sophisticate"])],

@@ -29,9 +29,7 @@ def folder(tmp_path_factory):
     size = load_tokenizer(tokenizer, 64).get_vocab_size()
     sizes = {"vocabulary": size, "hidden": 16, "layers": 1, "heads": 2, "intermediate": 32, "positions": 64}
     proposing = tiny(token_head=True, **sizes)
-    with (
-        torch.no_grad()
-    ):  # let it propose what must not be taken: special tokens, and the piece that was there
+    with torch.no_grad():  # prefer pieces that must not be used: special tokens, and the original piece
         proposing.masked_lm.bias[: MASK + 1] += 50
         proposing.masked_lm.bias[load_tokenizer(tokenizer, 64).token_to_id("bal")] += 3
     proposing.save(home / "with", None, tokenizer)
@@ -40,7 +38,7 @@ def folder(tmp_path_factory):
 
 
 def proposed(folder, masked, place, avoid=()):
-    """Return the likeliest ordinary piece at the one masked place of a row."""
+    """Return the likeliest ordinary piece at the only mask of a row."""
     backbone = open_backbone(folder / "with").eval()
     with torch.no_grad():
         logits = backbone.token_logits(backbone(TokenBatch.from_rows([np.array(masked)])).last)[place]
@@ -76,7 +74,7 @@ def test_one_insertion_is_the_likeliest_piece_at_its_place(folder):
 
 
 def test_one_piece_is_replaced_by_the_likeliest_other_one(folder):
-    """In lines of several lengths, which are computed in an order of their own."""
+    """Replace a piece in lines of several lengths, which are reordered."""
     lines = ["bal kon mit bal", "bal kon", *micro.sentences(10)]
     spec = {"name": "masked-lm", "ratio": 0.01, "encoder": str(folder / "with"), "seed": 3}
     found = augment(lines, spec)

@@ -47,7 +47,7 @@ def test_ctrl_c_is_one_sentence(capsys, monkeypatch):
     monkeypatch.setattr("replicse.cli.verb_parser", pressed)
     assert main(["plan"]) == 130
     assert capsys.readouterr().err == "replicse plan: interrupted; start it again\n"
-    # What asks a job to end, as a scheduler does.
+    # A scheduler ends a job like this.
     monkeypatch.setattr("replicse.cli.verb_parser", lambda _: os.kill(os.getpid(), signal.SIGTERM))
     assert main(["job", "data.json"]) == 130
     assert capsys.readouterr().err == "replicse job: interrupted; start it again\n"
@@ -78,7 +78,10 @@ def test_memory_that_ends_is_one_sentence(capsys, monkeypatch, error):
 
 @pytest.mark.parametrize("scale", ["micro", "paper"])
 def test_no_line_of_a_plan_is_wider_than_80_columns(capsys, tmp_path, monkeypatch, scale):
-    """Lines of 579 columns were printed to a pipe."""
+    """Wrap lines of a plan at 80 columns.
+
+    Lines of 579 columns were once written to a pipe.
+    """
     monkeypatch.chdir(tmp_path)
     (tmp_path / "config.yaml").write_text(f"scale: {scale}\npapers: all\nseeds: [0]\n")
     monkeypatch.setenv("REPLICSE_WORKFLOW", str(ROOT / "workflow"))
@@ -92,7 +95,10 @@ def test_no_line_of_a_plan_is_wider_than_80_columns(capsys, tmp_path, monkeypatc
 
 
 def test_a_reader_that_has_enough_ends_the_output_and_nothing_is_said_of_it(monkeypatch):
-    """`replicse plan | head` ended with a complaint of Python's about its last buffer."""
+    """End quietly if the reader closes the pipe.
+
+    `replicse plan | head` once ended with Python's error about the last buffer.
+    """
     reader, writer = os.pipe()
     os.close(reader)
     monkeypatch.setattr("sys.stdout", os.fdopen(writer, "w", encoding="utf-8"))
@@ -101,7 +107,10 @@ def test_a_reader_that_has_enough_ends_the_output_and_nothing_is_said_of_it(monk
 
 
 def test_config_files_are_laid_over_each_other_as_snakemake_lays_them(capsys, tmp_path, monkeypatch):
-    """`--config` once stood instead of config.yaml, and `--configfile` over it."""
+    """Merge several config files like Snakemake.
+
+    `--config` once replaced config.yaml, and `--configfile` was merged into it.
+    """
     monkeypatch.chdir(tmp_path)
     (tmp_path / "config.yaml").write_text("scale: micro\npapers: {simcse: [table3]}\nseeds: [0]\n")
     (tmp_path / "more.yaml").write_text("papers: {repro: [table5]}\n")

@@ -1,4 +1,4 @@
-"""Studies as crates: what goes in."""
+"""Studies as crates: their content."""
 
 import json
 import zipfile
@@ -48,7 +48,10 @@ def test_a_committed_study_is_packed_with_its_papers_and_scale(tmp_path):
 
 
 def test_a_crate_has_what_a_study_of_a_workspace_is_made_from(tmp_path, monkeypatch):
-    """The paper whose recipe is taken over and the scale that is extended were left out."""
+    """Include inherited recipes and extended scales in a crate.
+
+    The paper of the recipe and the base scale were once missing.
+    """
     monkeypatch.chdir(tmp_path)
     assert main(["init"]) == main(["init", "paper", "mine"]) == main(["init", "term", "my-loss"]) == 0
     Path("scales").mkdir()
@@ -67,7 +70,10 @@ def test_a_crate_has_what_a_study_of_a_workspace_is_made_from(tmp_path, monkeypa
 
 
 def test_a_study_is_run_again_in_its_crate(workspace, tmp_path_factory, monkeypatch, capfd):
-    """It held the package's Snakefile without its rules, and packaged papers among those of the workspace."""
+    """Run a study again in its crate.
+
+    The crate once contained the Snakefile without its rules, and packaged papers among the workspace's.
+    """
     assert main(["init", "paper", "mine"]) == 0
     Path("papers/mine/recipes.yaml").write_text(
         "unsup: {like: simcse/unsup, optimisation: {batch_size: 32}}\ncold: {like: unsup}\n"

@@ -15,7 +15,7 @@ WORKFLOW = ["--workflow", str(ROOT / "workflow")]
 
 @pytest.fixture
 def found(tmp_path, monkeypatch, capsys):
-    """Return exit code and findings by what they are of, for a config and a data root."""
+    """Return exit code and findings by topic, for a config and a data root."""
     monkeypatch.chdir(tmp_path)
 
     def unreachable(*_):
@@ -67,7 +67,10 @@ def test_the_hub_is_missing_where_encoders_come_from_it(found):
 
 
 def test_the_datasets_of_mteb_are_fetched_and_their_size_is_said(found, monkeypatch):
-    """Before, each evaluation downloaded them, although the documentation sets HF_HUB_OFFLINE."""
+    """Check that the download of MTEB's datasets is reported, with its size.
+
+    Before, each evaluation downloaded them, although the documentation sets HF_HUB_OFFLINE.
+    """
     config = "scale: paper\npapers: {noncontrastive: [table6]}\nseeds: [0]\n"
     (fetched,) = [one for one in found(config)[1]["data"] if "to download" in one["found"]]
     assert fetched["remedy"].startswith("replicse fetch")
@@ -101,7 +104,10 @@ def test_a_card_that_is_smaller_than_the_largest_training_is_noted_with_what_hap
     ],
 )
 def test_what_is_done_about_a_gpu_that_torch_does_not_see(found, monkeypatch, cuda, command, said):
-    """pip install torch==2.13.0 does nothing where 2.13.0+cpu is installed."""
+    """Suggest a command for a GPU that torch does not see.
+
+    pip install torch==2.13.0 does nothing if 2.13.0+cpu is installed.
+    """
     monkeypatch.setattr("torch.version.cuda", cuda)
     monkeypatch.setattr("shutil.which", lambda name: command)
     gpu = found(PAPER)[1]["GPU"][0]
@@ -111,7 +117,10 @@ def test_what_is_done_about_a_gpu_that_torch_does_not_see(found, monkeypatch, cu
 def test_the_disks_of_results_and_of_the_hubs_cache_are_each_compared_with_what_they_get(
     found, monkeypatch, tmp_path
 ):
-    """Before, 200 GB were ok for 1.6 TB of weights, wherever the hub's cache was."""
+    """Check free space for results and hub cache separately.
+
+    Before, 200 GB were accepted for 1.6 TB of weights, and the location of the hub's cache was ignored.
+    """
     free = {}
     monkeypatch.setattr("shutil.disk_usage", lambda place: SimpleNamespace(free=free[str(place)]))
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", "/dev/shm/no/such")

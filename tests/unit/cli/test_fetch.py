@@ -42,7 +42,7 @@ PAIRS = {
 
 @pytest.fixture
 def hub(tmp_path, monkeypatch):
-    """A hub with a data set and an encoder, empty caches, and no patience between tries."""
+    """Start a hub with a dataset and an encoder; empty caches, quick retries."""
     fake = FakeHub()
     fake.put(
         "dataset",
@@ -78,7 +78,7 @@ def hub(tmp_path, monkeypatch):
 
 
 def bodies(hub):
-    """Return the names of the files whose content was asked for."""
+    """Return the names of the files whose content was requested."""
     return [path.rpartition("/")[2] for method, path in hub.asked if method == "GET" and "/api/" not in path]
 
 
@@ -192,7 +192,10 @@ def test_one_file_of_an_archive_is_taken(hub, tmp_path):
 
 @pytest.fixture
 def study(tmp_path, hub, monkeypatch):
-    """A study of one table whose scale reads a hub data set, an encoder, a file with an address and one without."""
+    """Create a study with a hub dataset, an encoder and two files.
+
+    One of the files has an address, the other has none.
+    """
     workflow = tmp_path / "workflow"
     ignored = shutil.ignore_patterns("*.smk", "profiles")
     shutil.copytree(ROOT / "workflow", workflow, ignore=ignored)

@@ -29,7 +29,7 @@ ITEM = Path("results/micro/items/simcse/table3.json")
 
 @pytest.fixture
 def study(tmp_path, monkeypatch):
-    """Write a finished study of one item, made at one commit, and return its plan."""
+    """Write a finished study of one item at one commit; return its plan."""
     monkeypatch.chdir(tmp_path)
     made = {"commit": "d" * 40, "dirty": False, "package_sha256": "e" * 64}
     monkeypatch.setattr("replicse.provenance.record.software", lambda: made)
@@ -66,7 +66,10 @@ def test_a_study_is_kept_at_the_commit_of_its_runs(study):
 
 
 def test_changes_that_were_in_no_commit_stay_marked(study):
-    """A study whose tree was clean again when it was packed said that it had been made from a clean one."""
+    """Keep the mark of uncommitted changes.
+
+    A study once claimed a clean tree if the tree was clean again when the study was packed.
+    """
     run = next(iter(study.runs))
     file = study.paths.run(run, PROVENANCE)
     write_json(file, {**read_json(file), "dirty": True})
@@ -80,7 +83,10 @@ def test_changes_that_were_in_no_commit_stay_marked(study):
 
 
 def test_the_runs_of_a_search_and_frozen_models_are_asked_too(study):
-    """Of a cell of several encoders no run is named, and a run names its teachers in its job alone."""
+    """Check runs of a search, and frozen models.
+
+    A cell of several encoders names no run, and a run names its teachers only in its job.
+    """
     result = results_of(study)[0]
     run = next(each.run for each in result.cells[0].values)
     searched = [each.model_copy(update={"run": ""}) for each in result.cells[0].values]
@@ -96,7 +102,10 @@ def test_the_runs_of_a_search_and_frozen_models_are_asked_too(study):
 
 
 def test_a_study_of_another_folder_is_not_read_with_the_results_of_this_one(study, tmp_path, capsys):
-    """`show --study OTHER/results/micro/config.json` showed the numbers of the current folder."""
+    """Do not mix a study of another folder with the results of this folder.
+
+    `show --study OTHER/results/micro/config.json` once showed the numbers of the current folder.
+    """
     other = tmp_path / "other/results/micro/config.json"
     other.parent.mkdir(parents=True)
     shutil.copy(study.paths.config, other)
@@ -110,7 +119,10 @@ def test_a_study_of_another_folder_is_not_read_with_the_results_of_this_one(stud
 @pytest.mark.parametrize("verb", [["keep", "again"], ["report"]])
 @pytest.mark.parametrize("words", [["--seeds", "1"], ["--config", "seeds=[0]"]])
 def test_a_study_of_other_seeds_is_not_written_over_the_one_that_was_run(study, capsys, verb, words):
-    """`keep` after a run of three seeds once overwrote 18 rows by 6, by the seeds of config.yaml."""
+    """Do not overwrite a study by a study of other seeds.
+
+    `keep` after a run of three seeds once overwrote 18 rows by 6, with the seeds of config.yaml.
+    """
     Path("config.yaml").write_text("scale: micro\npapers: {simcse: [table3]}\nseeds: [0]\n")
     assert main([*verb, *words, *WORKFLOW]) == 2
     error = capsys.readouterr().err

@@ -26,7 +26,10 @@ LOCK = (
 
 @pytest.fixture
 def workflow(tmp_path):
-    """A workflow folder of one scale and a lock that pins one of its two models, and one that no scale names."""
+    """Write a workflow of one scale, and a lock with one of its two models.
+
+    The lock also pins a model that no scale names.
+    """
     (tmp_path / "scales").mkdir()
     (tmp_path / "scales" / "paper.yaml").write_text(SCALE)
     (tmp_path / "hub.lock.yaml").write_text(LOCK)
@@ -35,7 +38,10 @@ def workflow(tmp_path):
 
 @pytest.fixture
 def hub(monkeypatch):
-    """A hub in memory: commits by (kind, repository, revision); the set of those that were asked for is returned."""
+    """Simulate a hub by commits of (kind, repository, revision).
+
+    Returns the set of requests.
+    """
     commits = {("model", "some/small", "v1"): OLD, ("model", "some/theirs", "main"): NEW}
     asked = set()
 

@@ -34,7 +34,7 @@ def write_source(about=ABOUT, lines=(HEADER, *SEEDS)):
 
 @pytest.fixture
 def own(tmp_path, monkeypatch):
-    """An empty workspace, with the shipped workflow apart from its record."""
+    """Create an empty workspace, and the shipped workflow without its record."""
     workflow = tmp_path / "workflow"
     workflow.mkdir()
     for path in (ROOT / "workflow").iterdir():

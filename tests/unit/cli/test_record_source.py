@@ -47,7 +47,7 @@ def keep(*words):
 
 @pytest.fixture
 def study(tmp_path, monkeypatch):
-    """Write what a kept study has of its numbers and how they were measured, and return its folder."""
+    """Write the numbers and measurements of a kept study; return its folder."""
     monkeypatch.chdir(tmp_path)
     folder = tmp_path / "reports" / "studies" / "lab"
     write_json(folder / "config.json", {"scale": "paper"})

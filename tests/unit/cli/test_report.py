@@ -13,7 +13,10 @@ from replicse.judge.statistics.multiplicity import FALSE
 
 
 def test_the_csv_next_to_a_report_is_the_one_of_the_item_and_its_pages_adjust_verdicts(tmp_path, monkeypatch):
-    """Two files of one name had two verdicts, of which one said nothing of its kind."""
+    """Write one CSV file for an item, and adjusted verdicts on its pages.
+
+    Two files with the same name once had different verdicts, one of them without its kind.
+    """
     monkeypatch.chdir(tmp_path)
     item = example.item("dropout")
     write_all(Paths("paper"), example.STUDY, [item], Path("reports/paper"), Judgements())

@@ -48,7 +48,10 @@ def test_an_item_may_be_written_in_several_ways(items, words, found):
 
 
 def test_a_profile_whose_executor_is_not_installed_is_refused_in_one_sentence(monkeypatch, capsys):
-    """Snakemake printed a hundred lines of options and an invalid choice."""
+    """Refuse a profile whose executor is missing, in one sentence.
+
+    Snakemake once printed a hundred lines of options and an invalid choice.
+    """
     monkeypatch.setattr(profiles, "find_spec", lambda name: None)
     assert main(["run", "--scale", "micro", "--profile", "slurm", "-n"]) == 2
     said = capsys.readouterr().err
@@ -58,7 +61,7 @@ def test_a_profile_whose_executor_is_not_installed_is_refused_in_one_sentence(mo
 
 @pytest.fixture
 def calls(tmp_path, monkeypatch):
-    """The command lines that Snakemake would be started with, in a folder with a config."""
+    """Return the command lines for Snakemake in a folder with a config."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "config.yaml").write_text(CONFIG)
     (tmp_path / "more.yaml").write_text("seeds: [1]\n")
@@ -73,7 +76,10 @@ def calls(tmp_path, monkeypatch):
 
 
 def test_ctrl_c_leaves_snakemake_the_time_that_it_takes_to_end_its_jobs():
-    """It was killed a quarter of a second later: its lock stayed, and jobs that nobody waited for."""
+    """Let Snakemake end its jobs after Ctrl-C.
+
+    It was once killed a quarter of a second later, and left its lock, and jobs without a parent.
+    """
     main_thread = threading.main_thread().ident
     threading.Timer(0.5, signal.pthread_kill, [main_thread, signal.SIGINT]).start()
     assert (
@@ -126,7 +132,10 @@ def test_flags_of_snakemake_are_printed_and_asked_for_after_two_dashes(calls, ca
 
 
 def test_temporary_files_of_killed_jobs_are_removed_at_the_next_start(calls, capsys):
-    """A figure and the weights of a checkpoint were left as `.NAME.ID.tmp` by 2 of 126 kills."""
+    """Remove temporary files of killed jobs at the next start.
+
+    2 of 126 kills left a figure, or the weights of a checkpoint, as `.NAME.ID.tmp`.
+    """
     left = Path("results/micro/runs/a/best/.model.safetensors.0a1b2c3d.tmp")
     kept = [left.with_name(name) for name in (".hidden.tmp", "model.safetensors", ".x.0a1b2c3d.tmp")]
     left.parent.mkdir(parents=True)
@@ -180,7 +189,10 @@ def test_a_committed_study_is_run_by_its_name(calls, capsys):
 
 
 def test_what_cannot_be_planned_is_told_before_snakemake_starts(calls, tmp_path, capsys):
-    """Snakemake showed its own trace around the sentence, and the exit code was that of a failure."""
+    """Report planning errors before Snakemake starts.
+
+    Snakemake once showed its traceback around the sentence, and the exit code of a failure.
+    """
     shutil.copytree(ROOT / "workflow", tmp_path / "own")
     table = tmp_path / "own/papers/simcse/tables/table3.yaml"
     table.write_text(table.read_text().replace("use: unsup", "use: clod", 1))
@@ -191,7 +203,10 @@ def test_what_cannot_be_planned_is_told_before_snakemake_starts(calls, tmp_path,
 
 @pytest.mark.parametrize("cores", ["0", "-1", "two"])
 def test_cores_are_a_number_or_all(calls, capsys, cores):
-    """With 0 Snakemake waited for ever, with -1 each training ended in a traceback."""
+    """Accept a positive number of cores, or all.
+
+    With 0 Snakemake waited forever, with -1 each training ended in a traceback.
+    """
     assert main(["run", "--cores", cores, "--workflow", str(ROOT / "workflow")]) == 2
     assert f'--cores is {cores}; expected "all" or a number at least 1' in capsys.readouterr().err
     assert not calls
@@ -201,7 +216,10 @@ def test_cores_are_a_number_or_all(calls, capsys, cores):
     ("words", "stays"), [([], False), (["all"], False), (["simcse/table3"], True), (["-n"], True)]
 )
 def test_a_report_of_what_there_was_does_not_outlive_the_whole_study(calls, words, stays):
-    """Snakemake's hooks are not called where nothing is to be done: of 1,002 kills one left it behind."""
+    """Remove a report of an incomplete study once the study is complete.
+
+    Snakemake calls no hooks if there is nothing to do: one of 1,002 kills left the report behind.
+    """
     files = [Path(home, "micro/partial/table3.csv") for home in ("results", "figures", "reports")]
     for file in files:
         file.parent.mkdir(parents=True)
@@ -260,7 +278,7 @@ def test_a_stale_lock_is_removed_and_a_live_one_is_not(tmp_path, monkeypatch):
 
 
 def told(events, terminal=False):
-    """Return what the handler prints of (event, fields)."""
+    """Return the handler's output for (event, fields)."""
     handler = LogHandler(SimpleNamespace(dryrun=False), None)
     handler.console = Console(
         file=io.StringIO(), force_terminal=terminal, width=100, soft_wrap=True, color_system=None

@@ -34,7 +34,10 @@ def plan_of(**changes):
 
 @pytest.fixture
 def workflow(tmp_path):
-    """A copy of the workflow with the papers of CONFIG and the record, which a test may break."""
+    """Copy the workflow with the record and the papers of CONFIG.
+
+    Tests may break the copy.
+    """
     for name in ("papers/simcse", "papers/repro", "record", "scales"):
         shutil.copytree(WORKFLOW / name, tmp_path / name)
     shutil.copy(WORKFLOW / "datasets.yaml", tmp_path)
@@ -104,7 +107,10 @@ def test_a_crossed_row_is_run_under_every_seed_on_every_backbone():
 
 
 def test_a_hub_encoder_is_read_from_a_folder_of_the_config(monkeypatch, tmp_path):
-    """The encoder is named by the folder; if the folder does not exist, only a run is refused."""
+    """Load a hub encoder from a folder in the config.
+
+    The folder names the encoder; if it does not exist, only a run is refused.
+    """
     monkeypatch.chdir(tmp_path)
     folders = {"sentence-transformers/all-MiniLM-L6-v2": "models/all-MiniLM-L6-v2"}
     plan = shipped_plan(scale="paper", papers={"reference": "all"}, folders=folders)

@@ -170,7 +170,10 @@ def test_gpu_memory_of_a_step_against_estimates_by_others_and_a_measured_peak():
 
 
 def test_the_weights_of_a_study_are_counted_in_bytes():
-    """A run has two checkpoints of 0.5 GB with selection, one without, and one for each step of a trajectory."""
+    """Count the weights of a study in bytes.
+
+    A run has two checkpoints of 0.5 GB with selection, one without, and one for each step of a trajectory.
+    """
     base = spec(init={"hub": "bert-base-uncased", "revision": "x"})
     weights = 4 * (12 * 12 * 768**2 + 50_265 * 768)
     assert saved_bytes(base, {}) == weights
@@ -182,7 +185,10 @@ def test_the_weights_of_a_study_are_counted_in_bytes():
 
 
 def test_a_complete_study_keeps_the_weights_of_runs_that_no_search_asks_for():
-    """Before, all runs of the paper scale left 1.6 TB of weights; four fifths of them are of searches."""
+    """Count only weights of runs outside searches for a complete study.
+
+    Before, all runs of the paper scale left 1.6 TB of weights; four fifths of them are of searches.
+    """
     study = shipped_plan(scale="paper", papers="all", seeds=[0])
     discarded = list_discarded(study)
     assert 1_300 < len(discarded) <= len(study.searched())

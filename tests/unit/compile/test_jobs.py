@@ -67,7 +67,10 @@ def test_a_run_depends_on_the_code_of_what_its_spec_names(graph, plan):
 
 
 def test_the_settings_of_a_job_have_every_default_written_out(graph, plan):
-    """A changed default then changes the specification, although the payload omits it."""
+    """Write every default into the settings of a job.
+
+    A changed default then changes the specification, although the payload omits it.
+    """
     for run, spec in plan.runs.items():
         (settings,) = json.loads(graph["train", run].text)["settings"]
         assert settings.keys() == {field.alias or name for name, field in type(spec).model_fields.items()}

@@ -23,7 +23,10 @@ def write_scale(folder, **keys):
 
 @pytest.fixture
 def mine(workspace):
-    """A workspace with a paper `mine` whose recipe sets batch size and steps and inherits the rest."""
+    """Write a workspace with a paper `mine`, whose recipe sets two values.
+
+    It sets batch size and steps, and inherits the rest.
+    """
     (workspace / "scales").mkdir()
     write_paper(workspace, "mine", {"table1": TABLE}, recipes={"own": OWN})
     return workspace
@@ -52,7 +55,10 @@ def test_rules_of_an_own_scale_apply_to_own_recipes(mine):
 
 
 def test_a_row_of_an_own_table_is_kept_and_a_packaged_first_stage_is_adjusted(mine):
-    """The second stage starts from the run that the package's own table trains."""
+    """Keep the user's row, and adjust a packaged first stage.
+
+    The second stage starts from the run that the package's own table trains.
+    """
     second = {**OWN, "init": {"use": "simcse/unsup", "run": {"optimisation": {"batch_size": 32}}}}
     row = {"id": "own", "encoder": {"use": "own", "run": {"optimisation": {"learning_rate": 1e-3}}}}
     write_paper(mine, "two", {"table1": {**TABLE, "rows": [row]}}, recipes={"own": second})
@@ -105,7 +111,10 @@ def write_corpus(workspace, paper):
 
 
 def test_another_paper_changes_no_job_of_a_paper(mine):
-    """Items once contained the evaluation sets of all papers, so a further set made all tables outdated."""
+    """Do not change jobs because another paper was added.
+
+    Items once contained the evaluation datasets of all papers, so a further dataset made all tables outdated.
+    """
 
     def specifications():
         made = Specifications(study(paper="first"))
@@ -125,7 +134,10 @@ def test_another_paper_changes_no_job_of_a_paper(mine):
 
 
 def test_two_papers_may_have_corpora_of_one_name(mine):
-    """The template names each corpus `own`; a second paper does not change the ids of the first paper's runs."""
+    """Allow two papers to use the same name for a corpus.
+
+    The template names each corpus `own`; a second paper does not change the ids of the first paper's runs.
+    """
     write_paper(mine, "first", {"table1": TABLE}, recipes={"own": {**OWN, "corpus": "own"}})
     write_corpus(mine, "first")
     alone = study(paper="first")

@@ -55,7 +55,10 @@ def ask(memory, time, attempt=1, **wildcards):
 
 
 def ask_for_groups(study, profile, attempt=1):
-    """Return the requests of Snakemake to Slurm: for each run with its evaluations, and for each long evaluation."""
+    """Return Snakemake's requests to Slurm: runs, and long evaluations.
+
+    A run is requested with its evaluations; each long evaluation is requested alone.
+    """
     jobs = resources.JobResources(study)
     settings = yaml.safe_load((WORKFLOW / "profiles" / profile / "config.yaml").read_text())
     limits = settings.get("resources", {})
@@ -82,7 +85,10 @@ def ask_for_groups(study, profile, attempt=1):
 
 @pytest.mark.parametrize(("profile", "attempt"), [("slurm", 1), ("slurm-gpu", 1), ("slurm-gpu", 3)])
 def test_no_allocation_of_the_paper_scale_asks_for_more_than_a_day(paper, profile, attempt):
-    """Long suites were once in the group of their run, and Snakemake requested up to 153 hours."""
+    """Request at most a day for each allocation of the paper scale.
+
+    Long suites were once in the group of their run, and Snakemake requested up to 153 hours.
+    """
     groups, alone = ask_for_groups(paper, profile, attempt)
     assert len(groups) == len(paper.runs) > 1000
     assert max(each["runtime"] for each in groups + alone) <= 24 * 60

@@ -17,7 +17,10 @@ RUN = {
 
 
 def test_a_setting_of_a_term_is_found_and_leaves_the_run_unchanged():
-    """A cached property of the run once made each frozen model count twice, so payloads had duplicates."""
+    """Find a setting of a term without changing the run.
+
+    A cached property of the run once made each frozen model count twice, so payloads had duplicates.
+    """
     run = Run.of(RUN, "run")
     assert get_setting(run, "terms.infonce.temperature") == 0.1
     assert get_setting(run, "optimisation.batch_size") == 64

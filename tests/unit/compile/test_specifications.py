@@ -31,7 +31,10 @@ def specifications(plan):
 
 
 def finish(specifications, job, date):
-    """Write the outputs of a job and the copy of its specification, as the job does, with a date in seconds."""
+    """Write the outputs and the specification's copy of a job, with a date.
+
+    The date is in seconds.
+    """
     for file in job.outputs:
         Path(file).parent.mkdir(parents=True, exist_ok=True)
         Path(file).write_text(f"{job} {file}")
@@ -46,7 +49,7 @@ def finish_all(specifications):
 
 
 def is_dated_right(specifications, job):
-    """Return whether Snakemake sees no input of a job that is newer than an output."""
+    """Return whether Snakemake sees no input newer than an output."""
     inputs = [specifications.place(job), *filter(Path.is_file, map(Path, job.inputs))]
     outputs = [*map(Path, job.outputs), job.copy]
     newest = max(file.stat().st_mtime_ns for file in inputs)
@@ -162,7 +165,10 @@ def test_each_part_of_a_specification_counts(specifications):
 
 @pytest.mark.parametrize("scale", ["micro", "paper"])
 def test_the_plan_of_an_item_is_the_same_after_a_specification(scale):
-    """Tables, figures, searches with a shown hyper-parameter, derived columns and borrowed spreads."""
+    """Compare an item's plan before and after it is written as specification.
+
+    Tables, figures, searches with a shown hyper-parameter, derived columns and borrowed spreads.
+    """
     papers = {"simcse": "all", "noncontrastive": "all", "repro": "all", "diffcse": "all"}
     study = shipped_plan(scale=scale, papers=papers, adjudicate="all")
     spreads = 0
@@ -178,7 +184,10 @@ def test_the_plan_of_an_item_is_the_same_after_a_specification(scale):
 
 
 def _same_cells(read, plan):
-    """Return whether cells are equal apart from requests for encoders, which a job does not need."""
+    """Return whether cells are equal, apart from requests for encoders.
+
+    A job does not need these requests.
+    """
     for one, other in zip(read.planned, plan.planned, strict=True):
         assert one.id == other.id and one.jobs == other.jobs and one.seeds == other.seeds
         assert one.reported == other.reported and one.subtracted == other.subtracted

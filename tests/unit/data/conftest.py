@@ -11,7 +11,7 @@ from pyarrow import parquet
 
 @pytest.fixture
 def senteval(tmp_path):
-    """Return a function that writes a file below the evaluation datasets and returns its path."""
+    """Return a function that writes a SentEval file and returns its path."""
 
     def write(name, content):
         path = tmp_path / "SentEval" / "downstream" / name
@@ -24,7 +24,7 @@ def senteval(tmp_path):
 
 @pytest.fixture
 def cache(tmp_path, monkeypatch):
-    """Return a function that creates the folder of a commit in an offline hub cache, for branch main."""
+    """Return a function that creates a commit in an offline hub cache (main)."""
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
 
@@ -40,7 +40,10 @@ def cache(tmp_path, monkeypatch):
 
 @pytest.fixture(params=["csv", "tsv", "jsonl", "parquet"])
 def table(request, tmp_path):
-    """Return a function that writes dicts with equal keys as a table of each format and returns its path."""
+    """Return a function that writes dicts as a table of each format.
+
+    The dicts have equal keys. The function returns the path.
+    """
 
     def write(rows):
         file = tmp_path / f"mine.{request.param}"

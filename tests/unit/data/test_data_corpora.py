@@ -27,7 +27,10 @@ def corpus(root, text, **spec):
 
 
 def test_lines_as_written_are_those_of_the_authors_loader(tmp_path):
-    """Skipped empty lines and collapsed spaces made 1,000,000 lines fewer rows."""
+    """Keep lines as the authors' loader does.
+
+    Skipping empty lines and collapsing spaces made 1,000,000 lines fewer rows.
+    """
     datasets = pytest.importorskip("datasets")
     text = "first  line\n\n led and ended by spaces \n \none\u2028line\nlast"
     found = corpus(tmp_path, text, format="lines", as_written=True, rows=6)["text"]
@@ -133,7 +136,10 @@ A, B, C, D = ("a" * 30, "b" * 40, "c" * 30, "d" * 35)
 
 
 def by_hand(text, sentences, shortest, longest):
-    """Return the chunks of a text like the code of Gonzalez-Marquez et al., sentence by sentence."""
+    """Return the chunks of a text like Gonzalez-Marquez et al.
+
+    Their code works sentence by sentence.
+    """
     parts = text.split(".")
     chunks = []
     for start in range(len(parts) - (sentences - 1)):

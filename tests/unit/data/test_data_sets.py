@@ -50,7 +50,10 @@ def test_rows_and_sha256_of_the_sets_that_are_there_are_recorded(tmp_path, sente
 
 
 def test_the_papers_scale_runs_on_a_folder_of_evaluation_sets_alone(tmp_path):
-    """The hub has SentEval as an archive; here it is a folder, and nothing is read yet."""
+    """Prepare the paper scale with a folder of evaluation datasets alone.
+
+    The hub has SentEval as an archive; here it is a folder, and nothing is loaded yet.
+    """
     root = write_stsb(tmp_path / "data", {"dev": PAIRS})
     config = {"scale": "paper", "papers": {"repro": ["table2"]}, "seeds": [0]}
     plan = compile_study({**config, "data": {"source": "local", "root": str(root)}}, ROOT / "workflow")

@@ -10,7 +10,7 @@ from replicse.errors import BadInput
 
 @pytest.fixture
 def sts13(senteval):
-    """Return a function that writes all subsets of STS13 with the same content."""
+    """Return a function that writes all subsets of STS13 with equal content."""
 
     def write(sentences, gold):
         for name in STS_SUBSETS["STS13"]:

@@ -48,7 +48,10 @@ def test_malformed_files_are_named(tmp_path, senteval, task, files, place):
 
 @cases
 def test_real_counts(real_data, task, counts):
-    """A list has the rows by class, including empty lines: 2 + 2 of CR, 1 + 2 of MPQA (methods 2.3)."""
+    """Count rows by class, empty lines included (methods 2.3).
+
+    2 + 2 rows of CR, 1 + 2 rows of MPQA.
+    """
     splits = load_transfer(real_data, task).splits
     assert splits.keys() == counts.keys()
     for name, split in splits.items():

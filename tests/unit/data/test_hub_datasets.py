@@ -27,7 +27,10 @@ PAPER = load_scale(ROOT / "workflow" / "scales" / "paper.yaml").pinned(load_lock
 
 @pytest.fixture
 def hub(cache, tmp_path, monkeypatch):
-    """Return a function that writes rows of a dataset to an offline hub cache, as parquet or JSON lines."""
+    """Return a function that writes rows of a dataset to an offline hub cache.
+
+    As parquet or JSON lines.
+    """
     monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", str(tmp_path / "arrow"))
 
     def put(path, name, rows, revision=COMMIT, commit=COMMIT, card=None, **features):
@@ -47,7 +50,7 @@ def hub(cache, tmp_path, monkeypatch):
 
 
 def numbered(rows, names=LABELS):
-    """Return labelled pairs like the hub: the label is a number, -1 without agreement."""
+    """Return labelled pairs like the hub's: a number, or -1 for no agreement."""
     return [
         {"premise": a, "hypothesis": b, "label": names.index(label) if label in names else -1}
         for a, b, label in rows
@@ -134,7 +137,7 @@ def test_the_pinned_commit_is_part_of_a_runs_name_and_licences_are_not():
 
 
 def put_both_nli(hub, tmp_path, real_data, corpus):
-    """Write truncated copies of SNLI and MultiNLI to the hub cache and below the data root."""
+    """Write truncated SNLI and MultiNLI to the hub cache and the data root."""
     files = ("nli/snli/snli_1.0_dev.jsonl", "nli/multinli/multinli_1.0_dev_matched.jsonl")
     names = ("plain_text/train-00000-of-00001.parquet", "data/train-00000-of-00001.parquet")
     card = "configs: [{config_name: plain_text, data_files: [{split: train, path: plain_text/train-*}]}]"

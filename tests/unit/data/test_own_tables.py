@@ -86,7 +86,10 @@ def test_a_cell_may_be_a_document_but_not_the_rest_of_the_file(tmp_path):
 
 
 def test_decimals_and_binary_text_of_parquet_are_numbers_and_text(tmp_path):
-    """Files that Spark, DuckDB or BigQuery export were refused: "no text in sentence1 or score"."""
+    """Load decimals and binary text of parquet as numbers and text.
+
+    Files that Spark, DuckDB or BigQuery export were refused: "no text in sentence1 or score".
+    """
     columns = {
         "a": pyarrow.array([b"One.", "Zwölf.".encode()], pyarrow.binary()),
         "b": pyarrow.array([Decimal("4.00"), Decimal("3.25")], pyarrow.decimal128(4, 2)),
@@ -116,7 +119,10 @@ def test_decimals_and_binary_text_of_parquet_are_numbers_and_text(tmp_path):
 def test_a_file_of_another_program_is_refused_with_the_command_that_converts_it(
     tmp_path, monkeypatch, separator, encoding, declared
 ):
-    """The command for a file that begins with sep=; wrote a file without its header."""
+    """Refuse files of other programs with a command that converts them.
+
+    The command for a file that begins with sep=; once wrote a file without its header.
+    """
     monkeypatch.chdir(tmp_path)
     decimal = ",5" if separator == ";" else ""
     first = f"sep={separator}\n" if declared else ""

@@ -77,7 +77,10 @@ def test_broken_labels_are_refused_in_a_sentence(tmp_path, content, problem):
 
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
 def test_a_table_is_checked_row_by_row(tmp_path, kind):
-    """Two million pairs took 0.9 GB to validate; the rows here take 20 MB."""
+    """Check a table row by row.
+
+    Validating two million pairs once took 0.9 GB; the rows here take 20 MB.
+    """
     file, rows = tmp_path / f"a.{kind}", range(60_000)
     columns = {
         "a": [f"first {i}" for i in rows],
@@ -99,7 +102,10 @@ def test_a_table_is_checked_row_by_row(tmp_path, kind):
 @settings(max_examples=30)
 @given(st.lists(st.lists(st.text(max_size=6), min_size=3, max_size=3), min_size=1, max_size=6))
 def test_a_table_is_read_whole_or_refused(tmp_path_factory, rows):
-    """Whatever the cells of JSON lines contain, no row is skipped and no empty text is kept."""
+    """Load a table completely or refuse it.
+
+    Whatever the cells of JSON lines contain, no row is skipped and no empty text is kept.
+    """
     file = tmp_path_factory.mktemp("set") / "mine.jsonl"
     file.write_text("".join(f"{json.dumps(dict(zip('abc', row, strict=True)))}\n" for row in rows))
     empty = [line for line, row in enumerate(rows, 1) if not all(cell.split() for cell in row[:2])]

@@ -68,7 +68,7 @@ def test_folders_of_transformers_are_read_with_their_pooler(family, tmp_path):
     theirs = huggingface(family).base_model
     theirs.save_pretrained(tmp_path)
     assert not open_backbone(tmp_path).predicts_tokens
-    # The base model of a masked-LM model has no pooler, as in SimCSE; DistilBERT has none at all.
+    # The base model of a masked-LM model has no pooler, as in SimCSE; DistilBERT never has a pooler.
     assert load_head(tmp_path) is None
     if family == "distilbert":
         return
@@ -80,7 +80,7 @@ def test_folders_of_transformers_are_read_with_their_pooler(family, tmp_path):
 
 
 def rewritten(folder, rename=lambda name: name, file="model.safetensors", change=lambda value: value):
-    """Rewrite a folder's weights under other names, in another file or in another form."""
+    """Save a folder's weights with other names, or in another file or format."""
     stored = {rename(name): change(value) for name, value in load_file(folder / "model.safetensors").items()}
     (folder / "model.safetensors").unlink()
     if file.endswith(".bin"):
@@ -119,7 +119,10 @@ def test_half_precision_is_saved_and_read_as_fp32_and_a_folder_replaced(tmp_path
 def test_of_a_file_that_holds_several_models_only_the_encoder_is_taken(
     family, file, tmp_path, tokenizer_file
 ):
-    """A model of DiffCSE saved whole: discriminator, generator and projector stand beside the encoder."""
+    """Load only the encoder from a file with several models.
+
+    A complete DiffCSE model: discriminator, generator and projector are beside the encoder.
+    """
     encoder, discriminator, generator = tiny(family), tiny(family), tiny("distilbert", token_head=True)
     discriminator.save(tmp_path / "aux", mlp(32), tokenizer_file)
     generator.save(tmp_path / "generator", None, tokenizer_file)
@@ -141,7 +144,7 @@ def test_of_a_file_that_holds_several_models_only_the_encoder_is_taken(
 
 
 def config(**changes):
-    """Return what changes keys of a folder's config.json."""
+    """Return a function that changes keys of a folder's config.json."""
 
     def change(folder):
         file = folder / "config.json"
@@ -151,7 +154,7 @@ def config(**changes):
 
 
 def weights(change):
-    """Return what changes the token embeddings of a folder."""
+    """Return a function that changes the token embeddings of a folder."""
 
     def rewrite(folder):
         rewritten(folder, change=lambda value: change(value) if value.shape == (97, 32) else value)
@@ -160,7 +163,7 @@ def weights(change):
 
 
 def pickled(content):
-    """Return what leaves a folder with such a pickle, or such bytes, for its weights."""
+    """Return a function that replaces a folder's weights by a pickle or bytes."""
 
     def write(folder):
         (folder / "model.safetensors").unlink()
@@ -206,7 +209,10 @@ def test_broken_folders_say_what_is_wrong(tmp_path, tokenizer_file, change, word
 
 
 def test_opening_an_encoder_imports_nothing_heavy(tmp_path, tokenizer_file):
-    """`transformers` costs 6 s; torch._dynamo, which a normal_ on the meta device would import, 1.5 s."""
+    """Open an encoder without slow imports.
+
+    `transformers` takes 6 s; torch._dynamo, which a normal_ on the meta device would import, 1.5 s.
+    """
     tiny(vocabulary=120).save(tmp_path / "out", None, tokenizer_file)
     record_folder(tmp_path / "out", "run", "best")
     code = (

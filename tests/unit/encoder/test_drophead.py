@@ -12,7 +12,10 @@ HEADS, LAYERS = 4, 3
 
 
 def kept_heads(rows):
-    """Return 0 and 1 by layer, row and head; the first row keeps one head, the second none of layer 1."""
+    """Return 0 and 1 by layer, row and head.
+
+    The first row keeps one head, the second no head of layer 1.
+    """
     kept = (torch.rand(LAYERS, rows, HEADS, generator=torch.Generator().manual_seed(3)) > 0.4).float()
     kept[:, 0] = torch.tensor([0.0, 1.0, 0.0, 0.0])
     kept[1, 1] = 0
@@ -20,7 +23,10 @@ def kept_heads(rows):
 
 
 def of_transformers(folder, batch, kept):
-    """Return the states of a reference model whose heads are scaled by a loop over rows and heads."""
+    """Return the states of a reference model with heads scaled in a loop.
+
+    The loop is over rows and heads.
+    """
     import transformers
 
     model = transformers.BertModel.from_pretrained(folder, add_pooling_layer=False).eval()

@@ -39,7 +39,10 @@ def saved(model, home):
 
 
 def after_one_step(folder, engine, home, terms):
-    """Return the loss of a fixed batch, and all weights as saved after a step against their gradient."""
+    """Return the loss of a fixed batch, and all weights after one step.
+
+    The step is against the gradient; the weights are as saved.
+    """
     torch.manual_seed(0)
     backbone = open_backbone(folder, engine)
     head = make_head(MlpHead(kind="mlp"), backbone.hidden, torch.Generator().manual_seed(1))

@@ -10,7 +10,7 @@ from replicse.registry.encoders import postprocessing_of
 
 
 class Base:
-    """Seeded vectors that count how often they are asked for."""
+    """Seeded vectors that count how often they are computed."""
 
     def __init__(self):
         self.prepared = []

@@ -1,4 +1,4 @@
-"""What stands beside an encoder's weights: recorded and checked."""
+"""Files beside an encoder's weights: recorded and checked."""
 
 import shutil
 from itertools import product
@@ -32,12 +32,15 @@ def test_what_is_not_as_it_was_recorded_is_refused(tmp_path, change, run, proble
     with pytest.raises((BadInput, MissingData), match=problem):
         check_folder(tmp_path, run)
     (tmp_path / "checkpoint.json").unlink()
-    check_folder(tmp_path, run)  # without a record it is taken as it is
+    check_folder(tmp_path, run)  # without a record it is accepted
 
 
 @pytest.fixture
 def study(tmp_path):
-    """Return two runs of a study by seed, with a best and a last checkpoint each."""
+    """Write two runs of a study by seed, each with two checkpoints.
+
+    The checkpoints are the best and the last.
+    """
     runs = [tmp_path / f"infonce-s{seed}-{seed:012x}" for seed in range(2)]
     for run, name in product(runs, ("best", "last")):
         run.mkdir(exist_ok=True)
@@ -48,7 +51,10 @@ def study(tmp_path):
 
 
 def test_a_folder_of_a_study_is_of_the_run_and_the_checkpoint_that_it_is_named_by(study):
-    """Whoever opens it: here the folders are exchanged, one is copied over the other, and a download put there."""
+    """Check that a study's folder contains the run and checkpoint of its name.
+
+    Here the folders are exchanged, one is copied over the other, and replaced by a download.
+    """
     zero, one = study
     shutil.copytree(zero / "last", zero / "best", dirs_exist_ok=True)
     with pytest.raises(BadInput, match=f"{zero.name}/best: the checkpoint last of its run, not best; delete"):

@@ -20,7 +20,10 @@ DENSE = ("Dense", {"in_features": 32, "out_features": 8, "bias": False}, {"linea
 
 
 def states_alone(model, folder, sentence, longest):
-    """Return the last states of one sentence, (tokens, width), by `transformers`."""
+    """Return the last states of one sentence, (tokens, width).
+
+    Computed by `transformers`.
+    """
     from transformers import AutoTokenizer
 
     tokenizer = AutoTokenizer.from_pretrained(folder)
@@ -30,7 +33,10 @@ def states_alone(model, folder, sentence, longest):
 
 
 def check_vectors(encoder, model, folder, read, longest=24, sentences=SENTENCES):
-    """Compare vectors with what `read` makes of the states of each sentence alone, whatever is beside it."""
+    """Compare vectors with the pooled states of each sentence alone.
+
+    `read` is the pooling; a vector must not depend on the batch.
+    """
     expected = np.stack([read(states_alone(model, folder, text, longest)).numpy() for text in sentences])
     np.testing.assert_allclose(encoder(sentences), expected, rtol=1e-4, atol=1e-5)
     encoder.clear()
@@ -46,7 +52,7 @@ def test_an_encoder_that_is_stored_in_half_precision_is_computed_in_fp32(tmp_pat
     encoder = SentenceEncoder.open(tmp_path, device="cpu")
     assert encoder.dtype == torch.float32
     assert encoder.engine == "sentence-transformers" if more else encoder.backbone.engine == "packed"
-    # The Dense layer has tanh behind it.
+    # The Dense layer is followed by tanh.
     read = (lambda states: states.mean(0)[:8].tanh()) if more else (lambda states: states.mean(0))
     check_vectors(encoder, model, tmp_path, read)
 
@@ -99,7 +105,10 @@ def test_a_bidirectional_relative_of_decoders_is_read_at_its_first_token(tmp_pat
 
 
 def test_an_encoder_without_a_table_of_tokens_takes_the_rows_that_it_can(tmp_path):
-    """CANINE pools its characters by the stride, and has a position for each bucket of its hashes."""
+    """Encode with a model without a token table.
+
+    CANINE pools its characters by the stride, and has a position for each bucket of its hashes.
+    """
     model = foreign.write_transformer(tmp_path, "canine", sizes={"downsampling_rate": 4})
     encoder = SentenceEncoder.open(tmp_path, "mean", device="cpu")
     assert (encoder.backbone.min_length, encoder.max_length) == (4, 64)

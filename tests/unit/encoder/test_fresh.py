@@ -46,7 +46,10 @@ def test_an_encoder_of_a_family_has_the_sizes_that_are_asked_for(tmp_path, famil
 
 
 def test_a_run_from_one_is_trained_saved_and_opened_again(tmp_path):
-    """Others were run as the documentation says."""
+    """Train, save and open a run from a random encoder.
+
+    Other families were run by hand, as the documentation describes.
+    """
     fresh = {"architecture": {"family": "electra", **SIZES}, "tokenizer": {"name": "test"}}
     pooling = {"train": "mean", "test": "mean"}
     job = micro.job(tmp_path, init={"fresh": fresh}, selection={"every": 10}, pooling=pooling)
@@ -69,13 +72,16 @@ def test_what_cannot_be_made_is_refused(tmp_path, family, options, problem):
 
 @pytest.mark.parametrize("family", ["bert", "modernbert", "deberta-v2", "qwen2"])
 def test_embeddings_and_layers_are_told_apart(tmp_path, family):
-    """Of the encoder without its token head, all but what comes after the layers is one or the other."""
+    """Distinguish embeddings and layers.
+
+    Of the encoder without its token head, everything before the end of the layers is one of them.
+    """
     backbone = made(tmp_path, family)
     parts = [backbone.embedding_parameters(), *(backbone.layer_parameters(number) for number in (0, 1))]
     ids = [{id(parameter) for parameter in part} for part in parts]
     assert all(ids) and len(set.union(*ids)) == sum(map(len, ids))
     assert id(backbone.input_embeddings) in ids[0]
-    assert [len(part) for part in parts][1] in (len(parts[2]), len(parts[2]) - 1)  # ModernBERT: a norm less
+    assert [len(part) for part in parts][1] in (len(parts[2]), len(parts[2]) - 1)  # ModernBERT: one fewer
     head = {id(parameter) for parameter in backbone.token_head_parameters()}
     rest = [name for name, one in backbone.named_parameters() if id(one) not in set.union(head, *ids)]
     assert all("norm" in name.lower() for name in rest), rest

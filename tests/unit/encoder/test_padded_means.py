@@ -25,7 +25,10 @@ def folder(tmp_path_factory):
 
 
 def reference(folder, rows, length):
-    """Return the hidden states of all layers, (rows, length, hidden), by transformers."""
+    """Return the hidden states of all layers, (rows, length, hidden).
+
+    Computed by `transformers`.
+    """
     import transformers
 
     model = transformers.BertModel.from_pretrained(folder, add_pooling_layer=False).eval()
@@ -89,7 +92,10 @@ def test_what_does_not_fit_is_refused(folder):
 
 
 def test_other_readings_of_an_encoder_that_is_read_with_padding_have_none(folder, tmp_path, monkeypatch):
-    """The variants of an evaluation are read from tokens without padding, whatever the encoder's own pooling is."""
+    """Check that an encoder with padded means has no variants.
+
+    The variants of an evaluation use tokens without padding, whatever the encoder's own pooling is.
+    """
     texts = micro.sentences(12)
     encoder = SentenceEncoder.open(folder, {"pooling": "mean", "pad_to": 16}, device="cpu")
     study = object.__new__(variants.VariantStudy)

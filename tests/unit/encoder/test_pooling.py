@@ -11,14 +11,14 @@ POOLINGS = [name for name in PoolingParameters.known() if name not in ("mask", "
 
 
 def pool(encoder, batch, name, head):
-    """Return the vectors of a batch, behind the head where the pooling has one."""
+    """Return the vectors of a batch, after the pooling's head if it has one."""
     pooling = pooled_by(name, encoder)
     vectors = pooling(encoder, batch)
     return head(vectors) if pooling.params.head else vectors
 
 
 def slow_pool(encoder, batch, pooling, head):
-    """Pool one row at a time from all hidden states, as the definitions say."""
+    """Pool one row at a time from all hidden states, by definition."""
     vectors = []
     for row in range(batch.rows):
         states = encoder(batch.slice(row, row + 1), NeededStates((0, 1, 2, 3))).states

@@ -41,7 +41,7 @@ def test_whitening_is_the_formula_however_many_vectors_are_read_at_once(monkeypa
     covariance = np.zeros((5, 5))
     for vector in vectors:
         covariance += np.outer(vector - mean, vector - mean) / len(vectors)
-    # W W^T is the inverse covariance, so inner products of whitened vectors are those of Mahalanobis.
+    # W W^T is the inverse covariance, so inner products of whitened vectors are Mahalanobis products.
     expected = (others - mean) @ np.linalg.inv(covariance) @ (others - mean).T
     assert found @ found.T == pytest.approx(expected, rel=1e-3, abs=1e-3)
     assert found.dtype == np.float32
@@ -63,7 +63,10 @@ def flow():
 
 
 def test_flow_density_is_that_of_the_change_of_variables(flow):
-    """log p(x) = log N(f(x)) + log |det f'(x)|, with the Jacobian of automatic differentiation."""
+    """Compare the density of the flow with the change of variables.
+
+    log p(x) = log N(f(x)) + log |det f'(x)|, with the Jacobian by automatic differentiation.
+    """
     vectors = curved(5, seed=3)
     for vector, density in zip(vectors, flow.log_density(vectors), strict=True):
         jacobian = torch.autograd.functional.jacobian(flow.model().transform, torch.from_numpy(vector))

@@ -21,7 +21,7 @@ TWO = [{"column": "text"}, {"column": "other"}]
 
 
 def reference(projector, hidden=32):
-    """The layers as the paper's appendix lists them, with the projector's weights."""
+    """Return the layers of the paper's appendix with the projector's weights."""
     layers = nn.Sequential(
         nn.Linear(hidden, 2 * hidden, bias=False),
         nn.BatchNorm1d(2 * hidden),
@@ -34,7 +34,7 @@ def reference(projector, hidden=32):
 
 
 def shifted():
-    """A projector whose running statistics are not the initial ones."""
+    """Return a projector with running statistics that have changed."""
     projector = make_head(DEFAULT, 32, torch.Generator().manual_seed(0))
     for seed in range(3):
         projector(3 + 2 * torch.randn(20, 32, generator=torch.Generator().manual_seed(seed)))

@@ -36,7 +36,7 @@ def folder(tmp_path_factory):
 
 
 def counted(encoder):
-    """Return the lengths of all rows that the encoder sees from now on, batch by batch."""
+    """Record the lengths of all rows that the encoder sees, batch by batch."""
     seen = []
     encoder.backbone.register_forward_pre_hook(lambda _, inputs: seen.append(inputs[0].lengths.tolist()))
     return seen
@@ -78,7 +78,7 @@ def test_forgetting_drops_vectors_but_not_tokens(folder):
         encoder.backbone.layers[0].output.weight.mul_(2)
     assert np.array_equal(encoder(SENTENCES), before)
     encoder.forget()
-    encoder.tokenizer = None  # whatever needs it now would fail
+    encoder.tokenizer = None  # any use would now fail
     seen = counted(encoder)
     encoder(["rel"])
     assert [len(batch) for batch in seen] == [1]
@@ -123,7 +123,10 @@ def without_head(folder):
 
 
 def with_a_gap(folder):
-    """As many tokens as the encoder knows, but one of them stands behind its last row."""
+    """Return a tokenizer with a gap in its ids.
+
+    It has as many tokens as the encoder has rows, but one id is beyond the last row.
+    """
     tokenizer = json.loads((folder / "tokenizer.json").read_text())
     pieces = tokenizer["model"]["vocab"]
     pieces[max(pieces, key=pieces.get)] = 4000
@@ -172,7 +175,10 @@ def test_a_vocabulary_stands_in_for_a_missing_tokenizer_json(folder, tmp_path):
 
 
 def test_the_digest_of_a_tokenizer_is_of_what_it_does(folder, tmp_path):
-    """Two results of encoders that differ in lower-casing alone did not say so."""
+    """Compute a tokenizer's digest from its behaviour.
+
+    Results of encoders that differ only in lower-casing once had the same digest.
+    """
     shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
     digests = [tokenizer_digest(SentenceEncoder.open(each, "cls").tokenizer) for each in (folder, tmp_path)]
     file = tmp_path / "tokenizer.json"

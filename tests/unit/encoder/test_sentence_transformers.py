@@ -31,7 +31,7 @@ def saved(plain, folder, mode="mean", *more, **options):
 
 
 def module(name, *sizes):
-    """Return a module of the library behind its pooling."""
+    """Return a module of the library for use after its pooling."""
     from sentence_transformers.sentence_transformer import modules
 
     return getattr(modules, name)(*sizes)

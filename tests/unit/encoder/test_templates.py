@@ -27,7 +27,7 @@ SENTENCES = [*micro.sentences(5, 9), "bal", " ".join(["kon"] * 60), ""]
 
 
 def tokenizer_in(folder):
-    """Write a tokenizer that knows some words and punctuation; return how many tokens it has."""
+    """Write a tokenizer with some words and punctuation; return its size."""
     lines = [*micro.sentences(200), ": . ? ' \" !"]
     tokenizer = train_tokenizer("wordpiece", lines, 130, True)
     micro.save_tokenizer(tokenizer, folder)
@@ -47,7 +47,10 @@ def seeded():
     ids="-".join,
 )
 def encoder(request, tmp_path):
-    """Return a folder with a small encoder, its engine, and its model in `transformers`."""
+    """Write a small encoder; return its folder, engine and reference model.
+
+    The reference model is its model in `transformers`.
+    """
     family, engine = request.param
     size = tokenizer_in(tmp_path)
     model = huggingface(family, vocabulary=size) if family in FAMILIES else other_family(family, size)
@@ -56,7 +59,10 @@ def encoder(request, tmp_path):
 
 
 def by_hand(folder, template, longest):
-    """Return the ids of each sentence in the template, the length of its own, and the ids before it and after it."""
+    """Return the ids of sentences in the template, and the lengths of parts.
+
+    The parts are the sentence, and the ids before and after it.
+    """
     tokenizer = load_tokenizer(folder / "tokenizer.json", None)
     special = special_ids(tokenizer)
     before, after = (
@@ -100,7 +106,10 @@ def test_the_mask_of_a_template_is_pooled_and_denoised_at_its_positions(encoder,
 def test_the_released_code_counts_the_template_alone_from_zero(
     tmp_path, monkeypatch, family, engine, denoise
 ):
-    """get_delta of PromptBERT in float64: positions from 0, where sentences of RoBERTa begin at 2; gradients too."""
+    """Count the template alone from position 0, as in the released code.
+
+    get_delta of PromptBERT in float64, with gradients: positions from 0, although sentences of RoBERTa begin at 2.
+    """
     monkeypatch.setattr(torch.Tensor, "float", torch.Tensor.double)
     model = huggingface(family, vocabulary=tokenizer_in(tmp_path))
     model.save_pretrained(tmp_path)

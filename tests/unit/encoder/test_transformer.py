@@ -142,7 +142,10 @@ def test_fresh_weights_are_berts():
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_the_vector_of_padding_is_not_trained(family):
-    """`transformers` never trains it either: the difference loss of DiffCSE reads real padding (methods 4.1)."""
+    """Do not train the padding vector.
+
+    `transformers` does not either: the difference loss of DiffCSE uses real padding (methods 4.1).
+    """
     encoder = tiny(family)
     pad = PAD[family]
     batch = TokenBatch.from_rows([np.array([7, 8, pad, pad]), np.array([9, 10, 11, 12])])

@@ -41,7 +41,7 @@ class Vectors(RandomVectors):
 
 
 class BagOfWords:
-    """The sum of a random vector for each word: fast, and similar for similar sentences."""
+    """Sums of random word vectors: fast, and similar for similar sentences."""
 
     def __call__(self, sentences):
         return np.stack(
@@ -73,7 +73,10 @@ def test_the_list_is_the_librarys_own_with_pinned_data():
 
 
 def count_characters(statistics):
-    """Return the characters of the texts of a task from the library's statistics, by split."""
+    """Return the characters of a task's texts by split, from the library.
+
+    They are in the library's statistics.
+    """
     inner = [
         count_characters(each)
         for name, each in statistics.items()
@@ -162,7 +165,10 @@ def test_a_hub_that_cannot_be_reached_is_told_once_before_any_task(world, monkey
 
 
 def columns_of(world, category):
-    """Return category, main score and data of the library's task on the rows of a miniature."""
+    """Return category, main score and data of a task on a miniature's rows.
+
+    The task is the library's.
+    """
     from mteb import abstasks
     from mteb.abstasks.clustering_legacy import AbsTaskClusteringLegacy
     from mteb.abstasks.text.summarization import AbsTaskSummarization
@@ -242,7 +248,10 @@ def test_a_miniature_has_the_main_score_of_the_library_over_its_rows(world, cate
 
 @pytest.fixture
 def encoder(tmp_path):
-    """Return the folder of an encoder, sentences that its tokenizer knows, and a data root with STS-B."""
+    """Return an encoder's folder, known sentences, and a root with STS-B.
+
+    Its tokenizer knows all words of the sentences.
+    """
     texts = [f"{word} {end}" for word in ("a", "man", "is", "playing") for end in ("guitar", "here")]
     train_tokenizer("wordpiece", texts, 97, lowercase=True).save(str(tmp_path / "tokenizer.json"))
     tiny().save(tmp_path / "runs" / "best", None, tmp_path / "tokenizer.json")

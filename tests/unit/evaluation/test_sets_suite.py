@@ -25,7 +25,7 @@ def at(cosine):
 
 
 class Angles:
-    """Return the unit vector whose cosine with the vector of "one" is the number in the sentence."""
+    """Vectors whose cosine with the vector of "one" is the sentence's number."""
 
     def __call__(self, sentences):
         return np.array([at(1.0 if text == ONE else float(text)) for text in sentences], dtype=np.float64)
@@ -35,7 +35,10 @@ class Angles:
 
 
 def written(file, rows):
-    """Write pairs of "one" and a cosine, with scores and subsets; return the dataset."""
+    """Write pairs of "one" and a cosine; return the dataset.
+
+    The pairs have scores and subsets.
+    """
     file.write_text(
         "".join(["a,b,c,d\n", *(f"{ONE},{cosine},{score},{part}\n" for cosine, score, part in rows)])
     )
@@ -149,7 +152,10 @@ def test_pairs_are_encoded_in_blocks(tmp_path, monkeypatch):
 
 
 def test_post_processing_is_fitted_on_each_set_by_itself(tmp_path):
-    """Whitening on all datasets at once would make a score depend on the other datasets."""
+    """Fit post-processing on each dataset separately.
+
+    Whitening on all datasets at once would make a score depend on the other datasets.
+    """
     asked = []
 
     class Focused(Angles):

@@ -82,7 +82,7 @@ HEAD = torch.zeros(5)
 
 
 class Trained(RandomVectors):
-    """Vectors of a neural network with six parameters, and five in a masked-LM head."""
+    """Vectors of a network with six parameters, and five in its LM head."""
 
     backbone = SimpleNamespace(
         parameters=lambda: [torch.zeros(2, 3), HEAD], token_head_parameters=lambda: [HEAD]
@@ -90,7 +90,10 @@ class Trained(RandomVectors):
 
 
 def leaves(node, path=""):
-    """Yield path and value of every number, None and string; lists are curves of figures, not metrics."""
+    """Yield path and value of every number, None and string.
+
+    Lists are curves of figures, not metrics.
+    """
     if isinstance(node, dict):
         for key, entry in node.items():
             yield from leaves(entry, f"{path}/{key}" if path else key)

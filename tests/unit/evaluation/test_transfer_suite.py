@@ -26,7 +26,10 @@ SMALL = {
 
 
 def problem(rows, dimensions, classes, seed=0):
-    """Return overlapping clusters in float64, so that rounding does not affect comparisons."""
+    """Return overlapping clusters in float64.
+
+    Rounding then does not affect comparisons.
+    """
     generator = np.random.default_rng(seed)
     labels = generator.integers(0, classes, rows)
     centres = generator.normal(size=(classes, dimensions))
@@ -111,7 +114,10 @@ def test_training_ends_after_so_many_checks(monkeypatch, scores, setting, count,
 
 
 def made_up_task(name, rows=40):
-    """Return a task of the right shape, separable by the first number of `vectors_for`."""
+    """Return a task of the right shape, easy for the vectors of `vectors_for`.
+
+    Their first number separates the classes.
+    """
     labels = np.arange(rows) % 2
 
     def split(part, count):

@@ -35,7 +35,7 @@ def found(world, folder):
 
 @pytest.fixture(scope="module")
 def seen(world, folder):
-    """Return how many rows are encoded for all variants that need no second pass."""
+    """Return how many rows are encoded for variants without a second pass."""
     encoder, rows = SentenceEncoder.open(folder, "cls"), []
     encoder.backbone.register_forward_pre_hook(lambda _, inputs: rows.append(inputs[0].rows))
     again = ("length", "weights", "all", "padding", "mean-with", "in-a")
@@ -74,7 +74,10 @@ def test_a_template_is_that_of_an_encoder_that_reads_it_and_aggregations_those_o
 
 
 def plainly(folder, sentences, attended):
-    """Return the states (rows, tokens, hidden) of a padded batch by `transformers`, and its mask."""
+    """Return a padded batch's states (rows, tokens, hidden), and its mask.
+
+    Computed by `transformers`.
+    """
     from transformers import AutoModel, AutoTokenizer
 
     model = AutoModel.from_pretrained(folder).eval()

@@ -15,7 +15,10 @@ REPORTED = {"none": 82.5, "crop": 77.8, "deletion": 75.9, "mlm": 62.2}
 
 
 def slow_tau(first, second):
-    """Compute tau-b: concordant minus discordant pairs over the root of the untied pairs of each side."""
+    """Compute tau-b in a loop over pairs.
+
+    Concordant minus discordant pairs, over the root of the product of each side's untied pairs.
+    """
     both = only_first = only_second = 0
     for i in range(len(first)):
         for j in range(i):

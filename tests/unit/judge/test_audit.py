@@ -25,7 +25,10 @@ def findings():
 
 
 def test_every_finding_is_expected(findings):
-    """Findings were checked in the papers; the reason is in the CSV file, or in claims.yaml for a claim."""
+    """Compare the findings with the list of those checked in the papers.
+
+    The reason is in the CSV file, or in claims.yaml for a claim.
+    """
     expected = [
         tuple(row.values())[:4] for row in read_rows(Path(__file__).with_name("shipped_findings.csv"))
     ]
@@ -37,7 +40,10 @@ def test_every_finding_is_expected(findings):
 
 
 def test_a_cell_alone_has_the_findings_of_the_whole(shipped, findings):
-    """`why` compiles only items related to a cell, enough for every rule except notes on other papers' seeds."""
+    """Find the same for a cell alone as for everything.
+
+    `why` compiles only items related to a cell, enough for every rule except notes on other papers' seeds.
+    """
     cells = {str(cell.id): cell for item in shipped.items for cell in shipped.described(item)}
     for rule in ("equal", "text"):
         name = next(name for one in findings if one.rule == rule for name in one.cells if name in cells)

@@ -60,7 +60,10 @@ def test_probability_against_a_slow_loop_over_seeds(pairs, op):
 
 
 def test_a_claim_of_many_parts_is_contradicted_only_after_holm():
-    """Without a difference, one of ten parts fails at 0.05 in 40% of claims, but in 5% after Holm's correction."""
+    """Correct the parts of a claim by Holm's method.
+
+    Without a difference, one of ten parts fails at 0.05 in 40% of claims, but in 5% after Holm's correction.
+    """
     draws = np.random.default_rng(0).uniform(size=(20_000, 10))
     assert np.mean((draws <= 0.05).any(axis=1)) == pytest.approx(1 - 0.95**10, abs=0.015)
     assert np.mean([count_significant(row) > 0 for row in draws]) == pytest.approx(1 - 0.995**10, abs=0.007)
@@ -77,7 +80,10 @@ def test_sides_made_of_several_cells(text, values, value, half):
 
 
 def peaked(row, seed):
-    """Return a score with a maximum at p = 0.1; all rows of a seed share most of the noise."""
+    """Return a score with a maximum at p = 0.1.
+
+    All rows of a seed share most of the noise.
+    """
     printed = {"p0.01": 72.6, "p0.05": 81.1, "p0.1": 82.5, "p0.15": 81.4, "p0.2": 80.5, "p0.5": 71.0}
     return printed.get(row, 43.6) + 3 * seed + 0.01 * (sum(map(ord, row)) * seed % 7)
 

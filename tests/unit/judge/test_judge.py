@@ -34,7 +34,7 @@ def plan():
 
 @pytest.fixture(autouse=True)
 def _audited_once(monkeypatch):
-    """Audit the shipped papers once, because the result is the same for each test."""
+    """Audit the shipped papers once; the result is the same for each test."""
     for module in (audit_verb, why, study):
         real = module.audit_plan
 
@@ -47,7 +47,7 @@ def _audited_once(monkeypatch):
 
 @pytest.fixture
 def tabulated(plan, tmp_path, monkeypatch):
-    """Return a folder with a result for every item of the study, and its config."""
+    """Write a result for every item of the study; return folder and config."""
     monkeypatch.chdir(tmp_path)
     write_scores(plan, plan.items, lambda cell, seed: 60 + len(cell.row.id) + 0.3 * seed)
     evaluations = Measurements(plan)
@@ -98,14 +98,20 @@ def test_four_files_hold_what_the_verbs_print(tabulated, plan, capsys):
 
 
 def test_judging_needs_no_evaluation(tabulated, plan):
-    """Claims and adjudication read only the items' results, so they cannot contradict the tables."""
+    """Judge a study without its evaluations.
+
+    Claims and adjudication read only the items' results, so they cannot contradict the tables.
+    """
     before = judge_study(plan, read_results(plan))
     write_scores(plan, plan.items, lambda cell, seed: 1.0)
     assert judge_study(plan, read_results(plan)) == before
 
 
 def test_what_cannot_be_planned_at_the_papers_scale_stops_no_study(tmp_path, caplog):
-    """A backbone that is missing in paper.yaml of an unrelated paper must not stop judge and report."""
+    """Judge a study although another paper cannot be planned at scale paper.
+
+    A backbone that is missing in paper.yaml of an unrelated paper must not stop judge and report.
+    """
     workflow = shutil.copytree(WORKFLOW, tmp_path / "workflow")
     scale = workflow / "scales" / "paper.yaml"
     lines = scale.read_text().splitlines(keepends=True)

@@ -51,7 +51,10 @@ def write_item(folder, name, *cells):
 
 @pytest.fixture
 def results(tmp_path):
-    """Return a results folder with two items, one of them with sentences, and an item of another study."""
+    """Write a results folder with two items, and an item of another study.
+
+    One of the items has sentences.
+    """
     write_item(tmp_path, "simcse/table3", NONE, NA)
     write_item(tmp_path, "diffcse/table9", TEXTS)
     write_item(tmp_path, "simcse/table1", cell("none", values=[value(0, 1.0, "e9", "r9")]))

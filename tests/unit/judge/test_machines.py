@@ -74,7 +74,7 @@ TABLE = {
 
 
 class Study:
-    """A generated table with one cell, whose two runs start from two other runs."""
+    """A generated table of one cell, with two runs that continue two others."""
 
     def __init__(self, folder):
         reported = [{"item": "table1", "row": "r", "column": "a", "value": "70.0"}]

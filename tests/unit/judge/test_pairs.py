@@ -42,7 +42,10 @@ def test_a_side_takes_32_bits_a_number_and_64_only_to_keep_numbers_apart():
 
 
 def test_a_near_tie_beside_many_identical_pairs_refutes_no_score():
-    """With 32 bits one more pair is tied, and no complete order has the correlation of scipy on 64 bits."""
+    """Allow a near tie beside many identical pairs.
+
+    With 32 bits one more pair is tied, and no complete order has the correlation of scipy on 64 bits.
+    """
     cosines = np.concatenate([np.full(80, 1.0), [1 - 1e-9], np.linspace(0.2, 0.9, 60)])
     gold = np.concatenate([np.tile([0.0, 5.0], 40), [0.0], np.linspace(0, 4, 60)])
     right = score_of(cosines, gold)
@@ -58,7 +61,10 @@ few = st.integers(0, 3)
 
 @given(st.lists(st.tuples(few, few, few), min_size=3, max_size=12))
 def test_ties_that_rounding_made_refute_no_right_score(rows):
-    """Some cosines with the same 32-bit number differ, others are equal; gold scores may be tied too."""
+    """Allow ties that are due to rounding.
+
+    Some cosines with the same 32-bit number differ, others are equal; gold scores may be tied too.
+    """
     coarse, fine, gold = (np.array(side, dtype=float) for side in zip(*rows, strict=True))
     cosines = coarse / 4 + fine * 1e-10
     if len(set(cosines)) > 1 and len(set(gold)) > 1:

@@ -14,14 +14,17 @@ DRAWS = 20_000
 
 
 def drawn(seeds, of, gap, reduce):
-    """Return mean and deviation of our seeds, and a printed number of other runs, in each simulated study."""
+    """Return mean and deviation of our seeds, and a published number.
+
+    Each is an array with a value for every simulated study; the published number is of other runs.
+    """
     random = np.random.default_rng(seeds + of)
     ours, theirs = random.normal(size=(DRAWS, seeds)), random.normal(size=(DRAWS, of)) + gap
     return ours.mean(axis=1), ours.std(axis=1, ddof=1), reduce(theirs, axis=1)
 
 
 def close(share, expected):
-    """Return whether a share is within four standard errors of the expected share."""
+    """Return whether a share is within four standard errors of expectation."""
     return abs(share - expected) <= 4 * math.sqrt(expected * (1 - expected) / DRAWS)
 
 
@@ -29,7 +32,10 @@ def close(share, expected):
     ("seeds", "of", "runs"), [(3, 1, 0), (5, 1, 0), (5, 5, 0), (1, 1, 50), (5, 1, 50), (10, 1, 4)]
 )
 def test_the_power_is_that_of_the_verdict_in_simulated_studies(seeds, of, runs):
-    """As in the verdict, a published spread is pooled with ours unless an F test refutes it."""
+    """Compare the power with that of verdicts in simulated studies.
+
+    As in the verdict, a published spread is pooled with ours unless an F test refutes it.
+    """
     random = np.random.default_rng(seeds + of)
     gap = smallest_gap(seeds, of=of, borrowed=max(0, runs - 1))
     mean = random.normal(size=DRAWS) / math.sqrt(seeds)

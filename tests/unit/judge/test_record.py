@@ -152,7 +152,10 @@ def test_a_run_is_no_reading_of_a_maximum_or_spread_over_seeds():
 
 
 def claim_on(lines, name):
-    """Return the outcome of a claim, and how many cells the deciding source has."""
+    """Return a claim's outcome, and the number of cells of its source.
+
+    The source is the one that decides.
+    """
     measurements = measurements_of(lines)
     (claim,) = [
         each for each in study_claims(measurements.study.names, shipped_papers()) if each.name == name
@@ -197,7 +200,10 @@ def test_a_claim_in_another_setting_is_no_verdict_on_the_paper():
 
 @pytest.mark.parametrize("count", [1, 3, 5])
 def test_a_number_of_the_same_distribution_is_seldom_called_higher_or_lower(count):
-    """If both labs sample from one distribution, at most 5% are false alarms, also with a borrowed spread."""
+    """Limit false alarms to 5% if both labs sample one distribution.
+
+    Also with a borrowed spread.
+    """
     generator, trials = np.random.default_rng(0), 3000
     runs = generator.normal(76.0, 0.8, (trials, 5 + count + 1)).round(2)
     alarms = 0
@@ -215,7 +221,10 @@ def test_a_number_of_the_same_distribution_is_seldom_called_higher_or_lower(coun
     ("gaps", "verdicts"), [((2.9,) * 4, {"lower"}), ((2.9, 0, 0, 0), {"within seed spread"})]
 )
 def test_verdicts_of_a_paper_are_controlled_together(gaps, verdicts):
-    """Each gap of 2.9 alone is outside of the interval, at p = 0.03, but one in four such cells may be chance."""
+    """Adjust all verdicts of a paper together.
+
+    Each gap of 2.9 alone is outside of the interval, at p = 0.03, but one in four such cells may be chance.
+    """
     tasks, printed = ("STS12", "STS13", "STS14", "STS15"), (68.40, 82.41, 74.38, 80.91)
     lines = []
     for task, number, gap in zip(tasks, printed, gaps, strict=True):

@@ -148,7 +148,10 @@ def test_a_file_without_a_score_is_refused_and_left_as_it_is(tmp_path, name, doc
 
 
 def test_a_folder_is_read_past_what_it_lacks(tmp_path):
-    """The only revision below the folder of a model is used; an average needs all of its tasks."""
+    """Load a folder with missing results.
+
+    The only revision below a model's folder is used; an average needs all of its tasks.
+    """
     model, revision = tmp_path / "org__a", tmp_path / "org__a" / "e34f"
     files = {
         "STS12": mteb("STS12", 0.7),
@@ -185,7 +188,10 @@ def test_one_of_several_models_in_a_file_is_named(tmp_path):
 
 
 def test_scores_of_other_rows_have_no_difference_nor_has_their_average(tmp_path):
-    """Row counts of SentEval and dataset revisions of mteb are facts about the data."""
+    """Omit differences between scores on other rows, and their average.
+
+    Row counts of SentEval and dataset revisions of mteb are facts about the data.
+    """
     results = []
     for name, rows in (("a", 750), ("b", 459)):
         tasks = {task: dict(parts) for task, parts in SENTEVAL.items()}
@@ -202,7 +208,10 @@ def test_scores_of_other_rows_have_no_difference_nor_has_their_average(tmp_path)
 
 
 def test_two_encoders_of_other_tokenizers_and_some_tasks_say_so(tmp_path, capsys, monkeypatch):
-    """Averages of some tasks are null and must not be reported as skipped scores."""
+    """Report different tokenizers, and incomplete averages.
+
+    Averages of some tasks are null and must not be reported as skipped scores.
+    """
     monkeypatch.chdir(tmp_path)
     for name in "ab":
         sts = {"STS12": {"all": 68.4}, "STS13": {"all": None}, "STS14": {"all": 250}, "avg": None}

@@ -20,7 +20,7 @@ PRINTED = {
 
 
 def table(value_of, columns=("dev",), **more):
-    """Return an item whose rows have `value_of(row, seed)` for three seeds in every column."""
+    """Return an item with `value_of(row, seed)` for three seeds a cell."""
     heads = [name if isinstance(name, dict) else {"id": name, "label": name} for name in columns]
     heads = [{"metric": "spearman", **head} for head in heads]
     cells = [

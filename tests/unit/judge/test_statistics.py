@@ -12,12 +12,18 @@ from replicse.spec.printed import Spread
 
 
 def slow_ranks(values):
-    """Compute the rank of each value: the number of smaller values plus the mean place among equal ones."""
+    """Compute the rank of each value: smaller values, plus the mean of ties.
+
+    The mean is the mean place among equal values.
+    """
     return [sum(w < v for w in values) + (sum(w == v for w in values) + 1) / 2 for v in values]
 
 
 def slow_spearman(first, second):
-    """Compute Pearson's correlation of the ranks, term by term; NaN if a side is constant."""
+    """Compute Pearson's correlation of the ranks, term by term.
+
+    NaN if a side is constant.
+    """
     x, y = slow_ranks(first), slow_ranks(second)
     mx, my = sum(x) / len(x), sum(y) / len(y)
     xy = sum((a - mx) * (b - my) for a, b in zip(x, y, strict=True))
@@ -26,7 +32,7 @@ def slow_spearman(first, second):
 
 
 def slow_bootstrap(statistic, columns, samples, level, seed):
-    """Compute a percentile bootstrap that copies the sampled rows, one resample after another."""
+    """Compute a percentile bootstrap, one copied resample after another."""
     count = len(columns[0])
     drawn = np.random.default_rng(seed).integers(count, size=(samples, count))
     results = [statistic(*[[column[row] for row in rows] for column in columns]) for rows in drawn]
@@ -35,7 +41,7 @@ def slow_bootstrap(statistic, columns, samples, level, seed):
 
 
 def pairs(count, seed=0, noise=1.0):
-    """Return graded pairs with ties, as in the STS datasets, and two noisy encoders."""
+    """Return graded pairs with ties as in STS, and two noisy encoders."""
     generator = np.random.default_rng(seed)
     gold = generator.integers(0, 6, count).astype(float)
     first, second = (gold + noise * generator.normal(size=count) for _ in range(2))
@@ -117,7 +123,10 @@ def test_every_order_statistic_of_one_more_draw_is_that_draw(share, spread):
 
 
 def test_the_largest_draw_with_a_known_spread_by_hand():
-    """With many runs of ours the mean is known, so the largest of m runs is below x with probability Phi(x)^m."""
+    """Compare the largest of m runs with a closed form.
+
+    With many runs of ours the mean is known, so the largest of m runs is below x with probability Phi(x)^m.
+    """
     from scipy.stats import norm
 
     low, high = study.order_statistic_interval([10.0] * 100_000, 50, 1.0, spread=Spread(2.0))
@@ -134,7 +143,10 @@ def test_the_interval_of_a_standard_deviation_is_that_of_an_f_ratio():
 
 
 def test_below_three_seeds_nothing_has_an_interval_of_its_own():
-    """With two seeds, Student's t has one degree of freedom, so an interval would be 12.7 standard deviations."""
+    """Require three seeds for an interval.
+
+    With two seeds, Student's t has one degree of freedom, so an interval would be 12.7 standard deviations.
+    """
     for values in ([75.0], [55.14, 55.16], [50.0, 100.0]):
         assert study.spread_of(values) is None
         assert study.prediction_interval(values) is None

@@ -83,7 +83,10 @@ def test_a_true_published_spread_is_refused_once_in_a_hundred_times(count, degre
 @pytest.mark.parametrize("runs", [4, 10, 50])
 @pytest.mark.parametrize("count", [1, 3, 5, 10])
 def test_false_alarms_are_five_percent_whatever_runs_a_spread_is_estimated_from(count, runs):
-    """With the normal quantile there were 14.5% for one seed and a spread from four runs."""
+    """Check false alarms of 5% for any number of runs behind a spread.
+
+    With the normal quantile there were 14.5% for one seed and a spread from four runs.
+    """
     random = np.random.default_rng(100 * count + runs)
     ours, printed = random.normal(size=(2000, count)), random.normal(size=2000)
     spreads = np.sqrt(random.chisquare(runs - 1, 2000) / (runs - 1))
@@ -97,7 +100,10 @@ def test_false_alarms_are_five_percent_whatever_runs_a_spread_is_estimated_from(
 
 
 def test_power_with_a_published_spread_is_not_lost_at_five_seeds():
-    """Dropping the published spread at five seeds reduced the power against a gap of three spreads from 77% to 55%."""
+    """Keep the power of a published spread at five seeds.
+
+    Dropping the published spread at five seeds reduced the power against a gap of three spreads from 77% to 55%.
+    """
     random = np.random.default_rng(5)
     ours, printed = random.normal(size=(2000, 5)), random.normal(size=2000) + 3.0
     with_it, alone = (
@@ -173,7 +179,7 @@ def test_every_cell_gets_a_known_verdict_and_a_coherent_interval(values, reporte
 
 
 def paper_of(values, paper="made", item="table1", protocol="as-described"):
-    """Return the result of an item with a cell for each row of seeds, judged against the printed number 0."""
+    """Return an item with a cell for each row of seeds, judged against 0."""
     about = {"column": "a", "metric": "m", "protocol": protocol}
     cells = [
         {"row": f"r{place}", **about, **vars(judged(list(row), "0.0000"))} for place, row in enumerate(values)
@@ -183,7 +189,10 @@ def paper_of(values, paper="made", item="table1", protocol="as-described"):
 
 
 def test_verdicts_of_a_paper_are_controlled_for_their_number():
-    """Of 200 cells without a difference, 5% are higher or lower before adjusting, and few or none after it."""
+    """Adjust the verdicts of a paper for their number.
+
+    Of 200 cells without a difference, 5% are higher or lower before adjusting, and few or none after it.
+    """
     random = np.random.default_rng(7)
     before = after = 0
     for _ in range(20):
@@ -203,7 +212,10 @@ def test_verdicts_of_a_paper_are_controlled_for_their_number():
 
 
 def test_verdicts_are_controlled_within_the_text_of_a_paper_and_within_its_variants():
-    """Cells of another paper, and of variants, do not change an adjusted p-value; cells of another item do."""
+    """Adjust verdicts within the text of a paper, and within its variants.
+
+    Cells of another paper, and of variants, do not change an adjusted p-value; cells of another item do.
+    """
     random = np.random.default_rng(3)
     results = [
         paper_of(random.normal(size=(count, 5)), *names)

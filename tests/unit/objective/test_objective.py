@@ -37,7 +37,10 @@ def step_of(views):
 
 
 def slow_infonce(views, temperature, alpha, cosine):
-    """Compute SimCSE Eq. 1, 5 and 8 in loops; alpha weights the hard negative of the same instance."""
+    """Compute SimCSE Eq. 1, 5 and 8 in loops.
+
+    alpha weights the hard negative of the same instance.
+    """
 
     def similarity(a, b):
         lengths = math.sqrt(sum(float(x) ** 2 for x in a) * sum(float(y) ** 2 for y in b)) if cosine else 1
@@ -102,7 +105,10 @@ SPECIAL = SpecialIds(pad=0, unk=1, cls=2, sep=3, mask=4)
 
 
 class Table:
-    """A backbone whose hidden states are rows of a table and do not depend on other tokens."""
+    """A backbone with a row of a table as each token's hidden state.
+
+    It does not depend on other tokens.
+    """
 
     special, vocabulary, predicts_tokens = SPECIAL, 100, True
 

@@ -34,7 +34,10 @@ def views(count, seed=0):
 
 
 def measured(spec, dtype):
-    """Return the loss of a term and its gradients, under autocast to a dtype or, for None, without autocast."""
+    """Return the loss of a term and its gradients, under autocast to a dtype.
+
+    For None, without autocast.
+    """
     leaves = [view.requires_grad_() for view in views(3)]
     model = SimpleNamespace(width=WIDTH, momentum_vectors=lambda *_: views(1, 9)[0])
     column = SimpleNamespace(tokens=torch.zeros(1))

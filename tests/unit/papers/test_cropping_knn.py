@@ -29,7 +29,10 @@ def of_table(**more):
 
 
 def slow_accuracy(rows, classes, cosine):
-    """Return the share of right votes of ten neighbours, distances one pair at a time in float64."""
+    """Return the accuracy of votes by ten neighbours.
+
+    Distances are computed pair by pair in float64.
+    """
     learned, asked, known, wanted = train_test_split(rows, classes, test_size=0.1, random_state=42)
     right = 0
     for row, name in zip(asked, wanted, strict=True):

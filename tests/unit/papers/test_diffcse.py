@@ -23,7 +23,10 @@ LENGTHS = (9, 4, 3, 12)
 
 
 def generator_folder(home, family="bert"):
-    """A random masked-LM that never writes padding, whose ids would shift RoBERTa's positions."""
+    """Write a random masked LM that never predicts padding.
+
+    Padding would shift RoBERTa's positions.
+    """
     tokenizer = home / "tokenizer.json"
     train_tokenizer("wordpiece", ["A man is playing a guitar."] * 3, 97, lowercase=True).save(str(tokenizer))
     torch.manual_seed(0)
@@ -97,7 +100,10 @@ def reference_models(home, term, model, family):
 
 
 def slow_states(discriminator, ids, mask, vectors):
-    """Run a model of `transformers` with position 0 replaced behind its embedding layer."""
+    """Run a model with position 0 replaced after its embedding layer.
+
+    The model is from `transformers`.
+    """
 
     def replace_first(module, inputs, output):
         return torch.cat([vectors[:, None], output[:, 1:]], dim=1)

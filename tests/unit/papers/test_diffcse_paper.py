@@ -1,4 +1,4 @@
-"""DiffCSE's recipes against what its script and tables print."""
+"""DiffCSE's recipes against its script and tables."""
 
 from collected import printed_of
 from planned import shipped_plan

@@ -15,7 +15,7 @@ WIDTH, TEMPERATURE = 6, 0.05
 
 
 class Keys:
-    """A model whose momentum encoder gives what the test says."""
+    """A model whose momentum encoder returns given vectors."""
 
     width = WIDTH
 
@@ -50,7 +50,10 @@ def cosine(one, other):
 
 
 def test_the_loss_is_the_loop_over_second_views_and_queue():
-    """Batches of 3, the last of 2, and a queue of 7: it has 0, 3, 6, then 7 keys, the newest, of any length."""
+    """Compare the loss with a loop over second views and queue.
+
+    Batches of 3, the last of 2, and a queue of 7: it has 0, 3, 6, then the newest 7 keys, of any length.
+    """
     generator = torch.Generator().manual_seed(0)
     term, model = term_of(7)
     queue, lengths = [], []
@@ -86,7 +89,7 @@ def test_only_first_views_are_classified_and_keys_have_no_gradient():
     loss.backward()
     assert anchors.grad.abs().sum() > 0 and positives.grad.abs().sum() > 0
     assert not term.keys.requires_grad
-    # The other direction would be another number: second views alike, told apart by nothing.
+    # The other direction would give another number, because the second views are equal.
     assert expected != pytest.approx((math.log(math.e + 1 + 2) * 2 - 1) / 2)
 
 

@@ -12,7 +12,10 @@ from replicse.augment import augment, token_change
 
 
 def twice(change, row, tokens):
-    """Return which of some different tokens are there twice in a row between [CLS] and [SEP]; check the rest."""
+    """Return which of some different tokens are doubled; check the others.
+
+    They are between [CLS] and [SEP].
+    """
     ids, special = [2, *tokens, 3], [1, *[0] * len(tokens), 1]
     made = change(row, ids, special)
     assert made == change(row, ids, special), "drawn once for a row"
@@ -42,7 +45,10 @@ def test_a_rate_of_one_repeats_no_more_tokens_than_there_are(tmp_path):
     ("words", "rate", "counts"), [(1, 1, 1), (2, 0.3, 2), (5, 0.3, 2), (9, 0.5, 4), (40, 0.32, 10)]
 )
 def test_words_but_the_last_are_repeated(words, rate, counts):
-    """Fewer than the rate of the words allows, or than two where it allows fewer; fewer than ten."""
+    """Repeat words, except the last word.
+
+    Fewer than the rate of the words allows, or than two if it allows fewer; fewer than ten.
+    """
     line = [f"w{number}" for number in range(words)]
     lines = augment([" ".join(line)] * 400, {"name": "word-repetition", "rate": rate})
     assert lines == augment([" ".join(line)] * 400, {"name": "word-repetition", "rate": rate})

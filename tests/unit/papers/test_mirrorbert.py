@@ -37,7 +37,10 @@ def test_nt_xent_is_the_mean_over_both_views_with_negatives_of_both(rows, temper
 
 
 def test_a_step(tmp_path):
-    """Means over padding, each of 2B vectors against the 2B - 1 others, weight decay, no clipping, constant rate."""
+    """Compare a step with float64.
+
+    Means over padding, each of 2B vectors against the 2B - 1 others, weight decay, no clipping, constant rate.
+    """
     pooling = {"train": {"pooling": "mean", "pad_to": LENGTH}, "test": "mean"}
     loss, rows = stepped(tmp_path, objective=[{"term": "nt-xent", "temperature": 0.04}], pooling=pooling)
     model = bert(tmp_path, "before")
@@ -48,7 +51,10 @@ def test_a_step(tmp_path):
 
 
 def by_hand(line, start, characters=5, mask="[MASK]"):
-    """Return the line with the first place masked that reads as the span from `start`, character by character."""
+    """Mask the first place that matches the span from `start`.
+
+    Characters are compared one by one.
+    """
     span = line[start : start + characters]
     first = next(place for place in range(len(line)) if line[place : place + characters] == span)
     return line[:first] + " " + mask + " " + line[first + characters :]

@@ -17,7 +17,7 @@ from replicse.objective import Step
 from replicse.objective.terms import make_term
 from replicse.registry.terms import Term
 
-# Wider than the batch and narrower: the sums are taken in two ways.
+# Wider than the batch and narrower: the sums are computed in two ways.
 SHAPES = ((6, 9), (9, 4), (7, 7))
 
 
@@ -28,7 +28,7 @@ def loss_of(views, **spec):
 
 
 def two_views(rows, width, seed=0, dtype=torch.float64):
-    """Return two views of unequal scale and mean that agree with each other to some degree."""
+    """Return two views of unequal scale and mean that partly agree."""
     generator = torch.Generator().manual_seed(seed)
     first, noise = torch.randn(2, rows, width, generator=generator, dtype=dtype)
     scale = torch.linspace(0.3, 2, width, dtype=dtype)
@@ -36,7 +36,10 @@ def two_views(rows, width, seed=0, dtype=torch.float64):
 
 
 def direct_barlow_twins(views, weight=0.0051):
-    """Zbontar et al. (2021): the matrix itself, as a textbook writes it; 1e-5 is what BatchNorm adds to a variance."""
+    """Compute Barlow Twins from the matrix itself (Zbontar et al., 2021).
+
+    BatchNorm adds 1e-5 to a variance.
+    """
     first, second = ((view - view.mean(0)) / (view.var(0, unbiased=False) + 1e-5).sqrt() for view in views)
     matrix = first.T @ second / len(first)
     diagonal = matrix.diagonal()
@@ -44,7 +47,10 @@ def direct_barlow_twins(views, weight=0.0051):
 
 
 def direct_vicreg(views, convention="reference", weights=(25, 25, 1), gamma=1.0, epsilon=1e-4):
-    """Bardes et al. (2022): the matrices themselves, scaled as printed or as in the reference code."""
+    """Compute VICReg from the matrices themselves (Bardes et al., 2022).
+
+    They are scaled as in the paper, or as in the reference code.
+    """
     first, second = views
     distance, variance, covariance = (first - second).square().sum() / len(first), 0.0, 0.0
     for view in views:
@@ -92,11 +98,11 @@ def test_the_sums_stay_in_single_precision_under_autocast():
         assert found.dtype == torch.float32 and float(found) == float(expected)
 
 
-# Shuffle: of tokens, behind the tokenizer
+# Token shuffle, after the tokenizer
 
 
 def shuffled(ids, fraction, row=0, seed=42):
-    """Return the ids of a line after the shuffle; 0 stands for a special token."""
+    """Return the shuffled ids of a line; 0 stands for a special token."""
     change = token_change({"name": "shuffle", "fraction": fraction, "seed": seed}, Path())
     return change(row, ids, [int(token == 0) for token in ids])
 
@@ -114,7 +120,10 @@ def test_shuffle_permutes_at_most_its_share_of_places(ids, share, seed):
 
 
 def test_a_small_share_moves_tokens_in_half_of_the_lines_and_in_none_where_it_is_zero():
-    """Rounded alone, 0.05 of 20 tokens would be one token, which has nowhere to go."""
+    """Move tokens in half of the lines for a small share, in none for zero.
+
+    With rounding, 0.05 of 20 tokens would be one token, which cannot move.
+    """
     line = list(range(1, 21))
     same = sum(shuffled(line, 0.05, row) == line for row in range(2000))
     assert 900 < same < 1100

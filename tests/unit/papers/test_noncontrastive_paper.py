@@ -19,7 +19,10 @@ CATEGORIES = (
 
 
 def test_the_data_sets_average_to_the_rows_of_table_6():
-    """A digit read wrongly, or in the wrong row or column, would show in an average; they are printed to 0.1."""
+    """Compare averages over datasets with the rows of Table 6.
+
+    A digit in the wrong place would change an average; averages have one decimal.
+    """
     printed = {key: row["value"] for key, row in printed_of("noncontrastive").items()}
     averages = dict(zip((*CATEGORIES, "avg"), (*MTEB_TASKS.values(), MTEB_NAMES), strict=True))
     models = {column for item, _, column in printed if item == "table4"}

@@ -76,7 +76,7 @@ RANKINGS = {"listmle": listmle, "listnet": listnet}
 
 
 class Teacher:
-    """A teacher with vectors of its own, whatever it is given."""
+    """A teacher with fixed vectors, whatever its input."""
 
     def __init__(self, vectors):
         self.own, self.asked = vectors, 0
@@ -87,7 +87,10 @@ class Teacher:
 
 
 def distilled(teachers, views, **spec):
-    """Return the loss of a term whose teachers are made up; both views are one text."""
+    """Return the loss of a term with made-up teachers.
+
+    Both views are the same text.
+    """
     term = make_term(parameters(teachers=TEACHERS[: len(teachers)], **spec))
     term.teachers = [Teacher(each) for each in teachers]
     text = SimpleNamespace(tokens=torch.zeros(1))
@@ -115,7 +118,10 @@ def test_rankings_are_their_loops(rows, diagonal, shares, epsilon):
 
 
 def test_listmle_of_equal_scores_is_the_logarithm_of_a_factorial_and_never_nan():
-    """Every order of n equal scores is as likely as any other: minus log(1/n!)."""
+    """Check ListMLE of equal scores, which is never NaN.
+
+    Every order of n equal scores is equally likely: minus log(1/n!).
+    """
     loss = ListMLE(parameters(term="listmle", teachers=TEACHERS))
     rows = loss.compare(torch.ones(3, 6).double(), torch.rand(3, 6).double(), torch.Generator())
     torch.testing.assert_close(rows, torch.full((3,), math.log(720)).double())
@@ -155,7 +161,10 @@ def test_consistency_is_the_divergence_and_clamped_what_the_code_has(clamped):
 
 @pytest.mark.parametrize(("ranking", "clamped"), [("listmle", True), ("listnet", False)])
 def test_a_step(tmp_path, ranking, clamped):
-    """InfoNCE, consistency and the ranking of two teachers of other widths; the student's head goes along."""
+    """Compare a step with float64.
+
+    InfoNCE, consistency and the ranking of two teachers of other widths; the student's head is trained too.
+    """
     tokenizer, teachers = micro.tokenizer_file(tmp_path), []
     size = load_tokenizer(tokenizer, 64).get_vocab_size()
     for seed, hidden in ((1, 16), (2, 24)):

@@ -26,7 +26,7 @@ CODE = (
 
 
 def digest(root, code=CODE, **files):
-    """Return the digest of a package in one folder with this code and these files."""
+    """Return the digest of a package in one folder with given code and files."""
     folder = root / "replicse" / "part"
     folder.mkdir(parents=True, exist_ok=True)
     for home in (folder.parent, folder):
@@ -79,7 +79,7 @@ def runs():
 
 @pytest.fixture(scope="module")
 def package(tmp_path_factory):
-    """Return a copy of the package for changes of its files, and a cache of parsed files.
+    """Copy the package for changes of its files; cache parsed files.
 
     The folder `papers` with the methods is next to the copy.
     """
@@ -122,7 +122,7 @@ def terms(spec):
 
 
 def changed_by(names):
-    """Return a function that says whether a run uses one of some augmentations."""
+    """Return a function that checks if a run uses one of some augmentations."""
     return lambda spec: any(
         view.augment and view.augment.name in names for source in spec.sources for view in source.views
     )
@@ -182,7 +182,10 @@ class HingeParameters(TwoViews):
     ids=lambda value: value if isinstance(value, str) and value.endswith((".py", ".yaml")) else "",
 )
 def test_a_change_of_code_runs_those_again_that_use_it(runs, package, before, file, old, new, used):
-    """A constant in a new file once re-ran every training: 484 hours at the paper's scale."""
+    """Re-run only the jobs that use changed code.
+
+    A constant in a new file once re-ran every training: 484 hours at the paper's scale.
+    """
     with changed_file(package[0] / file, old, new):
         after = digests(runs, package)
     changed = {run for run in runs if before[run] != after[run]}
@@ -223,9 +226,7 @@ def test_the_record_says_processor_threads_and_build_without_importing_torch(mon
     assert written["numerics"]["settings"]["OMP_NUM_THREADS"] == "3"
     assert "TORCH_HOME" not in written["numerics"]["settings"]
     built = written["numerics"]["torch_build"]["__version__"]
-    assert (
-        built.split("+")[0] == written["versions"]["torch"].split("+")[0]
-    )  # the local part is the build
+    assert built.split("+")[0] == written["versions"]["torch"].split("+")[0]  # the local part is the build
     assert {"nltk", "zuko", "safetensors", "huggingface_hub"} <= set(written["versions"])
     assert 1 <= written["hardware"]["cores_allowed"] <= written["hardware"]["cores"]
     question = "import sys; from replicse.provenance.record import provenance as p; p(); print('torch' in sys.modules)"
@@ -234,7 +235,10 @@ def test_the_record_says_processor_threads_and_build_without_importing_torch(mon
 
 
 def test_a_checkout_is_dirty_by_what_can_change_a_number_only(tmp_path, monkeypatch):
-    """A committed study or a README does not make the next study dirty; a new module does."""
+    """Mark a checkout as dirty only if numbers may change.
+
+    A committed study or a README does not make the next study dirty; a new module does.
+    """
     for name in ("src/replicse/provenance/record.py", "workflow/rules/a.smk", "README.md"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("a = 1\n")

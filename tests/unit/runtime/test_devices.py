@@ -16,7 +16,7 @@ JOB = (
 
 @pytest.fixture
 def start(tmp_path):
-    """Start jobs on the devices 3 and 5; each keeps its device until its input is closed."""
+    """Start jobs on devices 3 and 5; each keeps its device until input ends."""
     jobs = []
 
     def started():

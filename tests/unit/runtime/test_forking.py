@@ -43,7 +43,10 @@ server.serve(int(sys.argv[1]), int(sys.argv[2]), sys.argv[3])
 
 @contextmanager
 def served(home):
-    """A server of test jobs: its address and process; its parent is another process that can be ended."""
+    """Start a server of test jobs; return address, process and parent.
+
+    The parent is another process, which tests can end.
+    """
     parent = subprocess.Popen(["sleep", "60"])
     folder = home / "server"
     folder.mkdir()
@@ -75,7 +78,7 @@ def server(tmp_path):
 
 
 def client(address, *words, folder=None, **environment):
-    """Start a job's process like a rule does; a plain process would print `plain`."""
+    """Start a job's process like a rule; a plain process would print `plain`."""
     code = (
         "import os, sys; from replicse.runtime.forking import delegate; code = delegate(sys.argv[1], sys.argv[2:]);"
         + ("print('plain' if code is None else ''); sys.exit(code or 0)")

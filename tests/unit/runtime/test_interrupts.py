@@ -40,7 +40,10 @@ def test_only_the_first_of_two_presses_interrupts_and_the_second_leaves_the_end_
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_job_that_waits_for_the_server_is_interrupted_in_one_sentence(tmp_path, number):
-    """Its log ended in a traceback, or was empty and the job taken for failed."""
+    """Interrupt a job that waits for the server, in one sentence.
+
+    Its log once ended in a traceback, or was empty, and the job counted as failed.
+    """
     (tmp_path / ADDRESS).parent.mkdir()
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(os.path.relpath(tmp_path / ADDRESS))

@@ -31,7 +31,10 @@ def cluster(tmp_path, monkeypatch):
 
 @pytest.fixture
 def folder(tmp_path):
-    """The folder of a study that has submitted jobs; its name contains a space."""
+    """Create the folder of a study with submitted jobs.
+
+    Its name contains a space.
+    """
     folder = tmp_path / "my study"
     (folder / slurm.LOGS).mkdir(parents=True)
     return folder

@@ -22,7 +22,7 @@ VOID = {"meta", "br", "img", "hr", "link", "input"}
 
 
 class Page(HTMLParser):
-    """Checks nesting and collects ids, links and what is loaded from elsewhere."""
+    """Checks nesting; collects ids, links and external resources."""
 
     def __init__(self, text):
         super().__init__()
@@ -48,7 +48,10 @@ class Page(HTMLParser):
 
 @pytest.fixture(scope="module")
 def drawn(tmp_path_factory):
-    """The examples with their figures: items, and the path of each figure by item."""
+    """Render the examples with figures; return items and figure paths.
+
+    The paths are by item.
+    """
     folder = tmp_path_factory.mktemp("figures")
     items = [example.item(name) for name in example.REPORTED]
     drawings = {item.item: folder / item.item for item in items if item.figure}
@@ -158,7 +161,7 @@ ENGINE = next(filter(None, map(shutil.which, ("pdflatex", "xelatex", "lualatex")
 
 
 def compiled(source):
-    """Compile a LaTeX file where it is and return what the engine says."""
+    """Compile a LaTeX file in its folder and return the engine's output."""
     words = [ENGINE, "-interaction=nonstopmode", "-halt-on-error", "-file-line-error", source.name]
     done = subprocess.run(words, cwd=source.parent, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout[-2000:]
@@ -168,7 +171,10 @@ def compiled(source):
 
 @pytest.mark.skipif(ENGINE is None, reason="no TeX engine is installed")
 def test_the_report_compiles_and_so_does_every_table_in_a_document_of_its_own(tmp_path, drawn):
-    """A paper takes one table as it is: its macros in the preamble, the table by its name, no picture."""
+    """Compile the report, and every table in a document of its own.
+
+    A paper can include one table unchanged: its macros in the preamble, the table by its name, no picture.
+    """
     items, drawings = drawn
     written = write_report(tmp_path, example.document(example.STUDY, items), drawings)
     said = compiled(tmp_path / "report.tex")

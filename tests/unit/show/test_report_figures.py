@@ -17,7 +17,7 @@ from replicse.show.content.records import as_csv, records_of
 from replicse.show.figures import draw, frame
 from replicse.show.looks import BLACK, method_looks
 
-# By kind of figure, the example that is drawn so.
+# An example for each kind of figure.
 DRAWN = {
     "trajectory": "trajectory",
     "scatter": "scatter",
@@ -31,7 +31,7 @@ DRAWN = {
 
 
 def item_of(kind, scale="paper"):
-    """Return the example that is drawn as a kind of figure; effects need a baseline row."""
+    """Return the example for a kind of figure; effects need a baseline row."""
     item = example.item(DRAWN[kind], scale)
     return example.percentages(item).model_copy(update={"figure": kind}) if kind == "effects" else item
 
@@ -193,7 +193,7 @@ def test_labels_of_people_are_text_and_no_formulas(label, tmp_path):
 
 
 def boxes_of(texts):
-    """Return the extents of texts as they are drawn."""
+    """Return the extents of texts in a figure."""
     return [text.get_window_extent() for text in texts if text.get_text()]
 
 
@@ -256,7 +256,10 @@ def test_methods_that_are_not_listed_take_unused_colours_and_never_black():
 
 
 def test_the_density_of_a_collapsed_encoder_is_a_spike():
-    """All cosines of micro are in the highest bins, which once were a slope over the whole axis."""
+    """Draw the density of a collapsed encoder as a spike.
+
+    All cosines of micro are in the highest bins, which once were a slope over the whole axis.
+    """
     records = [
         {"encoder": "e", "group": "0-1", "cosine": place / 50 - 0.99, "density": 50.0 * (place == 99)}
         for place in range(100)

@@ -28,7 +28,10 @@ FIGURE = "figures/paper/simcse/table3.svg"
 
 
 def test_a_difference_to_the_baseline_row_is_paired_by_seed():
-    """Two intervals that overlap say nothing of rows whose seeds are shared."""
+    """Pair a difference to the baseline row by seed.
+
+    Overlapping intervals mean nothing for rows that share seeds.
+    """
     cells = [
         example.judged(row, "dev", printed, values, scale="compact")
         for row, printed, values in (
@@ -67,7 +70,10 @@ FINDING = Finding("simcse", "x", "x", ("x",), "x", "x", "x")
 
 @pytest.fixture
 def study(tmp_path, monkeypatch):
-    """A study as its jobs leave it: record, items, claims, audit, adjudication; and what `record.json` holds."""
+    """Write a study as its jobs leave it; return it and its record.
+
+    Record, items, claims, audit and adjudication.
+    """
     monkeypatch.chdir(tmp_path)
     items = [example.item("dropout"), example.item("adjudicated")]
     for item in items:

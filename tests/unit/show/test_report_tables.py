@@ -33,7 +33,10 @@ def table(rows, columns=("a",), cells=(), **more):
 
 
 def test_percent_signs_of_a_table_are_text_in_latex():
-    """TeX takes the rest of a line behind one for a comment."""
+    """Escape percent signs of a table in LaTeX.
+
+    TeX ignores the rest of a line after one, as a comment.
+    """
     rows = [RowHead(id="a", label="10% of it", group="Half, 50%")]
     heads = [ColumnHead(id="a", label="At 20%", metric="m")]
     lines = latex.grid(grid_of(table(rows, heads, [cell("a", "a", 11.0, reported="11.4%")])), "All, 100%")

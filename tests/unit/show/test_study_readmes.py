@@ -29,7 +29,10 @@ SEEDS = re.compile(
 
 
 def text_of(name):
-    """Return a README without the column of an earlier run, of which nothing is committed."""
+    """Return a README without the column of an earlier run.
+
+    No data of the earlier run are committed.
+    """
     text = (ROOT / f"reports/studies/{name}/README.md").read_text(encoding="utf-8")
     before, head, after = text.partition("| conclusion | earlier run |")
     table, _, rest = after.partition("\n\n")
@@ -37,7 +40,10 @@ def text_of(name):
 
 
 def differences(name, cells):
-    """Yield mean and interval of each effect: paired between rows or protocols, between columns, and as adjudicated."""
+    """Yield mean and interval of each effect.
+
+    Paired between rows or protocols, between columns, and adjudicated.
+    """
     for (one, first), (other, second) in itertools.permutations(cells.items(), 2):
         if (one[0] == other[0] or one[1] == other[1]) and len(first) == len(second) > 2:
             found = paired_difference(first, second)
@@ -48,7 +54,10 @@ def differences(name, cells):
 
 
 def crossed(cells):
-    """Return mean and interval of no dropout less dropout noise over backbones crossed with seeds."""
+    """Return mean and interval of no dropout minus dropout noise.
+
+    Backbones are crossed with seeds.
+    """
     first, second = (
         [cells["sts-dev/STS-B/all", row, "stsb-dev", f"on-backbone-{place}", "table3"] for place in range(3)]
         for row in ("p0.0", "p0.1")
@@ -66,7 +75,7 @@ def agree(texts, numbers):
 
 
 def wrong(name, text):
-    """Return the intervals, spreads and lists of seeds of a text that no cells of a study give."""
+    """Return intervals, spreads and seed lists of a text not in the study."""
     study = replicse.load(ROOT / f"reports/studies/{name}")
     values = study.values.dropna(subset="value").sort_values("seed")
     by_cell = values.groupby(["metric", "row", "column", "protocol", "item"])["value"]
@@ -89,14 +98,17 @@ def test_a_readme_prints_what_the_cells_of_its_study_give(name):
     assert wrong(name, text_of(name)) == []
 
 
-# Findings: what is significant among all that a study tests
+# Findings: the significant differences among all that a study tests
 
 AMONG = re.compile(r"(Not )?significant among (\d+)", re.IGNORECASE)
 BOLD = re.compile(r"\*\*(.*?)\*\*", re.DOTALL)
 
 
 def families(name):
-    """Return mean and interval of each difference of three seeds that a study tests, by how many there are."""
+    """Return mean and interval of each difference of three seeds, by count.
+
+    The count is the number of differences that a study tests together.
+    """
     study = replicse.load(ROOT / f"reports/studies/{name}")
     values = study.values.dropna(subset="value").sort_values("seed")
     if name == "causes":
@@ -113,7 +125,7 @@ def families(name):
             row for row in read_rows(ROOT / "reports/studies/compact/adjudication.csv") if row["low"]
         ]
         effects = [effect for item in judged_items(name) for effect in item.effects]
-        # No dropout on STS-B is crossed with backbones in one table, and on three of those runs in the other.
+        # "No dropout" on STS-B is crossed with backbones in one table, and with three of those runs in the other.
         once = {
             effect.ours.mean: effect
             for effect in effects
@@ -134,7 +146,10 @@ def judged_items(name):
 
 
 def significant(family):
-    """Return the differences that are significant together: Holm, two degrees of freedom each."""
+    """Return the differences that are significant after Holm's correction.
+
+    Each has two degrees of freedom.
+    """
     errors = [(high - low) / 2 / stats.t.ppf(0.975, 2) for _, low, high in family]
     p_values = [2 * stats.t.sf(abs(each[0]) / error, 2) for each, error in zip(family, errors, strict=True)]
     ranked = sorted(zip(p_values, family, strict=True))
@@ -143,7 +158,10 @@ def significant(family):
 
 
 def printed_in(text, family):
-    """Return the differences of a family whose intervals are in a text, with either sign."""
+    """Return the differences of a family whose intervals are in a text.
+
+    With either sign.
+    """
     found = []
     for interval in INTERVAL.finditer(text):
         numbers = re.findall(NUMBER, interval[0])

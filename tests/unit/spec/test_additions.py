@@ -26,7 +26,10 @@ COLUMNS = {
 
 @pytest.fixture
 def plan(tmp_path, monkeypatch):
-    """Return a function that compiles a paper with a run on `mine` and a column of each kind."""
+    """Return a function that compiles a paper with the user's datasets.
+
+    It has a run on `mine`, and a column of each kind.
+    """
     monkeypatch.chdir(tmp_path)
 
     def made(columns=COLUMNS, scale="micro", rows=("trained",), workflow="workflow", change=None, **config):

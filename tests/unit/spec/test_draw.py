@@ -20,7 +20,10 @@ def draw(jobs=50, seed=0, domains=DOMAINS):
 
 
 def places(jobs, seed, dimensions=3):
-    """Return the positions of jobs in the unit cube, up to the rounding of values."""
+    """Return the positions of jobs in the unit cube.
+
+    They are exact up to the rounding of values.
+    """
     paths = ["optimisation.warmup", "optimisation.weight_decay", "terms.infonce.weight", "terms.mlm.weight"]
     drawn = draw(jobs, seed, {path: {"uniform": [0, 1]} for path in paths[:dimensions]}).list_values()
     return np.array([list(job.values()) for job in drawn])

@@ -82,7 +82,10 @@ def test_only_what_is_adjudicated_is_run():
 
 
 def test_a_protocol_on_a_table_of_chosen_hyper_parameters_is_chosen_alike(tmp_path, monkeypatch):
-    """It once raised KeyError, because choices were recorded only for the protocol of the text."""
+    """Choose a protocol's hyper-parameters like those of the text.
+
+    It once raised KeyError, because choices were recorded only for the protocol of the text.
+    """
     monkeypatch.chdir(tmp_path)
     over = {"jobs": {"argmax": "optimisation.batch_size"}}
     encoder = {"use": "plain", "grid": {"optimisation.batch_size": [64, 128]}}

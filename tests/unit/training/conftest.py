@@ -1,4 +1,4 @@
-"""What the tests of training share."""
+"""Shared fixtures for tests of training."""
 
 import pytest
 import torch
@@ -6,5 +6,8 @@ import torch
 
 @pytest.fixture
 def double(monkeypatch):
-    """Vectors are float32 to all precisions of a run; here they stay what they are."""
+    """Keep vectors in double precision.
+
+    Otherwise vectors are float32 for all precisions of a run.
+    """
     monkeypatch.setattr(torch.Tensor, "float", torch.Tensor.double)

@@ -29,7 +29,7 @@ def trainer_of(folder, optimisation, **changes):
 
 
 def gradients(trainer, step=0):
-    """Return the loss and the gradients of a step, and what it notes of its terms."""
+    """Return loss and gradients of a step, and its log of the terms."""
     batch = next(iter(trainer.sources[0].data.batches(step, step + 1)))
     loss, _ = trainer.step_gradients.compute(step, trainer.sources[0], *batch)
     found = [weight.grad.clone() for weight in trainer.parameters if weight.grad is not None]
@@ -37,7 +37,10 @@ def gradients(trainer, step=0):
 
 
 def test_accumulated_batches_are_a_large_one_whose_parts_are_compared_apart(tmp_path):
-    """InfoNCE with `parts` is the same mean of losses by another way: one pass, one backward pass."""
+    """Compare accumulated batches with a large batch in `parts`.
+
+    InfoNCE with `parts` is the same mean of losses in one pass and one backward pass.
+    """
     objective = [{"term": "infonce", "parts": 3}]
     large = gradients(trainer_of(tmp_path / "large", {"batch_size": 24}, objective=objective))
     split = {"batch_size": 8, "accumulate": 3}
@@ -49,7 +52,10 @@ def test_accumulated_batches_are_a_large_one_whose_parts_are_compared_apart(tmp_
 
 
 def test_the_gradient_of_a_step_is_the_mean_over_its_batches_for_every_term(tmp_path):
-    """Also over a last batch of fewer rows, with a term of the whole batch (Barlow Twins)."""
+    """Average the gradient over a step's batches for every term.
+
+    Also for a last batch of fewer rows, with a term of the whole batch (Barlow Twins).
+    """
     objective = [{"term": "barlow-twins"}, {"term": "infonce", "weight": 0.3}]
     accumulated = trainer_of(
         tmp_path / "a", {"batch_size": 20, "accumulate": 3}, objective=objective, count=50

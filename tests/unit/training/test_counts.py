@@ -1,4 +1,4 @@
-"""Counting what needs no weights."""
+"""Counts that need no weights."""
 
 from functools import reduce
 from operator import getitem
@@ -21,7 +21,7 @@ CORPORA = {
 
 
 def test_sizes_rows_and_overlap_are_counted(world):
-    # Every path of the registry but those that are counted below: these sets share nothing, and are no architectures.
+    # Every path of the registry except those counted below: these datasets share nothing, and are not architectures.
     below = ("shared/", "parameters/")
     wanted = [f"data/{path.replace('*', 'nli')}" for path in COUNTED if not path.startswith(below)]
     gone, unknown, single = "data/corpus/gone/rows", "data/overlap/nil", "data/overlap/wiki"
@@ -41,7 +41,10 @@ def test_sizes_rows_and_overlap_are_counted(world):
 
 
 def test_parameters_are_counted_without_weights(tmp_path):
-    """As `transformers` counts them, which draws a pooler; of DiffCSE encoder, head and discriminator are trained."""
+    """Count parameters without creating weights.
+
+    `transformers` counts a random pooler too; DiffCSE trains encoder, head and discriminator.
+    """
     recipe = merge_recipe(load_papers(Path("workflow")), "diffcse", "diffcse", "")
     paths = ["roberta-base/encoder", "bert-base/with-pooler", "no/encoder", "diffcse/diffcse/trained"]
     found = count(tmp_path, [f"data/parameters/{path}" for path in paths], {}, {"diffcse/diffcse": recipe})
@@ -59,7 +62,10 @@ def test_what_is_not_counted_is_refused(world):
 
 
 def test_pairs_of_a_tokenised_copy_are_found(tmp_path):
-    """STS-B of SentEval is tokenised and in small letters, the course's re-split of it is neither."""
+    """Find pairs of a tokenised copy.
+
+    SentEval's STS-B is tokenised and in lower case, the course's split of it is not.
+    """
     pairs = [
         (2.0, "it is n't a plane .", "a man , a plan"),
         (2.0, "other", "pairs"),

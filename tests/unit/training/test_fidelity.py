@@ -23,7 +23,7 @@ pytestmark = pytest.mark.usefixtures("one_thread")
 
 @pytest.fixture(scope="module")
 def lines():
-    """Made-up sentences of very different lengths."""
+    """Return made-up sentences of very different lengths."""
     drawn = random.Random(0)
     words = ["".join(drawn.choices("abcdefghijklmnop", k=drawn.randint(2, 6))) for _ in range(300)]
     return [" ".join(drawn.choices(words, k=drawn.randint(1, 9))) for _ in range(1200)]
@@ -34,7 +34,7 @@ def test_fifty_steps_are_those_of_the_plain_trainer(name, lines, tmp_path):
     found = fidelity.compared(name, SIZE, lines, tmp_path)
     assert found["loss_difference"] < 1e-4
     assert found["weight_difference"] < 1e-3
-    # What training did to the weights is the same too; a share of it follows gradients that are rounding alone.
+    # The change of the weights is equal too; some of it follows gradients that are only rounding.
     assert found["difference_of_way"] < 5e-2
     assert abs(found["first_loss"] - found["last_loss"]) > 1e-3
 

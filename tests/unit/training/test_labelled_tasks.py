@@ -43,7 +43,7 @@ def term(**values):
 
 
 class Heads:
-    """A model that has nothing but task heads."""
+    """A model that only has task heads."""
 
     def __init__(self, **heads):
         self.task_heads = torch.nn.ModuleDict(heads)
@@ -54,7 +54,10 @@ def step(vectors, labels, **heads):
 
 
 def test_labels_that_the_corpus_does_not_have_are_told_of():
-    """A term that does not say that it reads labels would else end in a NoneType."""
+    """Report labels that the corpus does not have.
+
+    A term that does not declare that it uses labels would otherwise fail with a NoneType.
+    """
     with pytest.raises(BadInput, match="a loss term reads labels, but the corpus has none"):
         _ = step([], None).labels
 
@@ -119,7 +122,7 @@ def test_squared_error_of_each_scaling_in_closed_form(scaling, at):
 
 
 class Recorder(torch.nn.Module):
-    """A backbone that only notes which rates it is given."""
+    """A backbone that only records the dropout rates it gets."""
 
     def __init__(self):
         super().__init__()
@@ -167,7 +170,10 @@ def test_adaptive_dropout_keeps_units_as_their_own_input_says():
 
 
 def labelled_job(folder, **changes):
-    """Return a job on rated pairs with sentiment beside it, and the data root of its development sets."""
+    """Return a job on rated pairs and sentiment, and its data root.
+
+    The data root has the development sets.
+    """
     folder.mkdir(exist_ok=True)
     base = micro.job(folder)
     sentences, mixed, rated = map(list, zip(*micro.rated_pairs(64), strict=True))
@@ -200,7 +206,7 @@ def labelled_job(folder, **changes):
 
 @pytest.fixture(scope="module")
 def learned(tmp_path_factory):
-    """A job on two sources, the folder of its data, and what it was trained to."""
+    """Train a job on two sources; return job, data folder and result."""
     folder = tmp_path_factory.mktemp("learned")
     job = labelled_job(folder / "data")
     micro.trainer_of(job, folder, folder / "data").run()

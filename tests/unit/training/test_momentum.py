@@ -32,7 +32,7 @@ def updates(trainer, count):
         yield columns, float(loss)
 
 
-# One step, written out: what the encoder computes is left to the BERT of `transformers`, row by row.
+# One step, written out: the BERT of `transformers` computes the encoder, row by row.
 
 
 def rows_of(column):
@@ -45,7 +45,10 @@ def heads_vector(encoder, weight, bias, row):
 
 
 class ByHand:
-    """ESimCSE as its code runs it: momentum update, loss, queue update, clipped AdamW with linear decay."""
+    """ESimCSE as in its code: momentum, loss, queue and clipped AdamW.
+
+    The learning rate decays linearly.
+    """
 
     def __init__(self, trainer, folder):
         self.encoder = opened(folder / "trained", trainer.model.backbone)
@@ -84,7 +87,10 @@ class ByHand:
 
 
 def test_steps_of_esimcse_are_those_written_out(tmp_path, double):
-    """Four steps in float64: the queue grows to its end, and the momentum encoder moves before each update."""
+    """Compare steps of ESimCSE with a separate implementation.
+
+    Four steps in float64: the queue grows to its end, and the momentum encoder moves before each update.
+    """
     trainer = esimcse(
         tmp_path,
         dropout={"hidden": 0, "attention": 0},
@@ -102,7 +108,7 @@ def test_steps_of_esimcse_are_those_written_out(tmp_path, double):
         kept = term.keys[len(term.keys) - int(term.filled) :]
         torch.testing.assert_close(kept, torch.stack(by_hand.queue), rtol=1e-7, atol=1e-9)
     assert sizes == [0, 8, 16, 20]
-    # What moves without a gradient but that of rounding (biases of attention keys) is left out of the vectors.
+    # Parameters whose gradient is only rounding (biases of attention keys) are left out of the vectors.
     column = columns[0]
     (pooling, _) = trainer.sources[0].poolings
     trainer.model.eval()

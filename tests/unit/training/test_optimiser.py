@@ -1,4 +1,4 @@
-"""What an optimiser has count_updated_parameters."""
+"""Parameters that an optimiser updated, and their count."""
 
 import torch
 from torch import nn

@@ -23,7 +23,10 @@ order_of = OrderParameters.reader("order", "run")
 
 @pytest.fixture
 def rows(tmp_path):
-    """Return a function from an order to the rows of an epoch; the texts and labels of the 30 rows."""
+    """Return a function from an order to an epoch's rows, and its corpus.
+
+    The corpus has texts and labels of 30 rows.
+    """
     texts = [*micro.sentences(20, 3), *micro.sentences(10, 3)]
     labels = [float(number % 5 == 0) for number in range(30)]
     write_store(tmp_path / "store", texts, micro.tokenizer_file(tmp_path), 16, {}, None, labels)

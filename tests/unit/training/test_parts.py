@@ -33,7 +33,10 @@ def templated(template: str) -> dict:
 
 
 def jobs_of(folder: Path) -> dict:
-    """Return runs whose vectors, tokens, encoders and masks are split in ways of their own, all with dropout."""
+    """Return runs with different ways to split a batch, all with dropout.
+
+    They split vectors, tokens, encoders or masks.
+    """
     chosen = {
         "infonce": {},
         "hard-negatives": {"views": [TEXT, TEXT, OTHER], "encoders": "two"},
@@ -50,7 +53,7 @@ def jobs_of(folder: Path) -> dict:
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory):
-    """The jobs, and what one process finds with whole batches."""
+    """Return the jobs, and the results of one process with whole batches."""
     folder = tmp_path_factory.mktemp("runs")
     torch.set_num_threads(1)
     jobs = jobs_of(folder)
@@ -58,9 +61,9 @@ def runs(tmp_path_factory):
 
 
 def close(found, whole):
-    """Check that what was found is that of whole batches, in double precision to 1e-9.
+    """Check that results equal those of whole batches, to 1e-9 in float64.
 
-    In single precision Adam makes steps of full length of gradients that are 0 but for rounding (biases of keys).
+    In single precision, Adam takes steps of full length on gradients that are 0 except for rounding (biases of keys).
     """
     for part in ("losses", "gradients", "weights"):
         torch.testing.assert_close(found[part], whole[part], rtol=1e-9, atol=1e-9)
@@ -88,7 +91,10 @@ def test_chunks_find_what_the_whole_batch_finds(runs, tmp_path):
 
 
 def test_a_part_draws_other_masks_where_an_engine_cannot_draw_those_of_all(runs, tmp_path, monkeypatch):
-    """As on a GPU: the second pass of a part must repeat the masks of its first, and processes must differ."""
+    """Use other masks in parts if an engine cannot repeat the batch's masks.
+
+    As on a GPU: the second pass of a part must repeat the masks of its first, and processes must differ.
+    """
     jobs, whole = runs
     monkeypatch.setattr("replicse.encoder.packed.transformer.PackedBackbone.masks", lambda self, batch: None)
     job = jobs["infonce"]

@@ -26,7 +26,7 @@ def promptbert(folder):
 
 
 class Template:
-    """Token ids before and after a sentence, the special ones at the ends."""
+    """Token ids before and after a sentence, with special tokens at the ends."""
 
     def __init__(self, parts, file):
         tokenizer = load_tokenizer(file, None)
@@ -38,13 +38,13 @@ class Template:
         self.before, self.after = [self.cls, *before], [*after, self.sep]
 
     def row(self, sentence):
-        """Return the ids of a sentence in the template, its own special tokens taken off."""
+        """Return a sentence's ids in the template, without its special tokens."""
         return [*self.before, *sentence[1:-1], *self.after]
 
     def denoised(self, bert, sentence, free):
-        """Return the last state of the mask around a sentence, less that of the mask of the template alone.
+        """Return the last mask state of a sentence minus the template's.
 
-        The template alone is where it is around the sentence; `free` is whether it has a gradient.
+        The template alone is at the same place as around the sentence; `free` decides whether it has a gradient.
         """
         row, alone = self.row(sentence), [*self.before, *self.after]
         first = len(self.before) + len(sentence) - 2
@@ -62,7 +62,10 @@ def sentences_of(column):
 
 
 def loss_by_hand(bert, weight, bias, sentences, templates, free):
-    """Return InfoNCE at temperature 0.05 of both views, one direction, each sentence and each logit by itself."""
+    """Return InfoNCE at temperature 0.05 in one direction, logit by logit.
+
+    Each sentence is computed separately.
+    """
     first, second = (
         [torch.tanh(weight @ template.denoised(bert, each, free) + bias) for each in sentences]
         for template in templates
@@ -75,7 +78,10 @@ def loss_by_hand(bert, weight, bias, sentences, templates, free):
 
 
 def test_a_step_of_promptbert_is_that_written_out(tmp_path, double):
-    """Loss and gradients, also those through the template alone."""
+    """Compare a step of PromptBERT with a separate implementation.
+
+    Loss and gradient, including the gradient through the template alone.
+    """
     trainer = promptbert(tmp_path)
     (source,), dense = trainer.sources, trainer.model.head.dense
     bert = opened(tmp_path / "start", trainer.model.backbone)
@@ -91,7 +97,7 @@ def test_a_step_of_promptbert_is_that_written_out(tmp_path, double):
     loss, norm = trainer._update(0, source, columns, labels)
     assert float(loss) == pytest.approx(float(expected.detach()), rel=1e-7)
     assert float(norm) == pytest.approx(norms[True], rel=1e-7)
-    # A bias that were held still would give the same loss and other gradients.
+    # A constant bias would give the same loss and other gradients.
     assert norms[False] != pytest.approx(norms[True], rel=1e-3)
     for ours, place in ((trainer.model.backbone.input_embeddings, 0), (dense.weight, -2), (dense.bias, -1)):
         clipped = gradients[True][place] * min(1, 1 / norms[True])

@@ -36,7 +36,10 @@ CPU = torch.device("cpu")
 
 @pytest.fixture(scope="module")
 def study(tmp_path_factory):
-    """A job, its data, the undisturbed run's folder, and a state folder as a kill at step 14 left it."""
+    """Train a job; return it with its data, its run and a state at step 14.
+
+    The state folder is as a kill at step 14 left it.
+    """
     folder = tmp_path_factory.mktemp("study")
     torch.set_num_threads(1)
     job, root = micro.job(folder), micro.dev_root(folder / "data")
@@ -47,7 +50,10 @@ def study(tmp_path_factory):
 
 @pytest.mark.parametrize(("seconds", "expected"), [(0, 20), (30, 4)])
 def test_a_slow_save_is_done_less_often(study, tmp_path, monkeypatch, seconds, expected):
-    """Saving shall cost little of a training's time, whatever the size of the encoder and the disk."""
+    """Save a state less often if saving is slow.
+
+    Saving should take little of a training's time, whatever the size of the encoder and the disk.
+    """
     job, root, _, _ = study
     clock, saves = [0.0], []
 
@@ -92,7 +98,10 @@ def the(folder, kind):
     ],
 )
 def test_a_damaged_state_is_never_gone_on_from(study, tmp_path, caplog, damage, code, begun_anew):
-    """A state that was cut, or whose best weights were missing, once ended every next start in a traceback."""
+    """Never continue from a damaged state.
+
+    A truncated state, or missing best weights, once ended every next start in a traceback.
+    """
     job, root, whole, left = study
     shutil.copytree(left, tmp_path / "state")
     damage(tmp_path / "state")
@@ -106,9 +115,9 @@ def test_a_damaged_state_is_never_gone_on_from(study, tmp_path, caplog, damage, 
 
 @contextmanager
 def files_of_at_most(size):
-    """Let no file grow beyond a number of bytes, as on a full disk.
+    """Limit the size of files, as on a full disk.
 
-    Python before 3.12 would leave cut bytecode of what is imported meanwhile, and read it ever after.
+    Python before 3.12 would leave truncated bytecode of modules imported meanwhile, and load it ever after.
     """
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     before, sys.dont_write_bytecode = sys.dont_write_bytecode, True
@@ -147,7 +156,7 @@ SCORES = {"suites": {"sts": "8" * 20_000}, "pairs": {"sts": [1]}}
 WRITERS = {
     "tokens.npy": lambda folder, tokenizer: write_store(folder, ["word"] * 2000, tokenizer, 16, {}),
     "table.csv": lambda folder, _: write_rows(folder / "table.csv", ["a"], [{"a": "8" * 20_000}]),
-    "tmp.*": save_electra,  # `transformers` writes to a folder of its own first
+    "tmp.*": save_electra,  # `transformers` first writes to a separate folder
     "copy.json": lambda folder, tokenizer: copy_file(tokenizer, folder / "copy.json"),
     "scores.json": lambda folder, _: write_scores(folder / "scores.json", {**SCORES}),
 }
@@ -155,7 +164,10 @@ WRITERS = {
 
 @pytest.mark.parametrize("name", WRITERS)
 def test_each_writer_names_the_file_that_a_full_disk_does_not_take(study, tmp_path, name):
-    """It was "a file", the file that was copied, or a trace of NumPy's; pairs were there without their scores."""
+    """Name the file that could not be written to a full disk.
+
+    The error once named "a file", the copied file, or a traceback of NumPy; pairs were written without their scores.
+    """
     limit = 1000 if name == "copy.json" else 10_000
     with files_of_at_most(limit), pytest.raises(Failed, match=rf"/{name}: cannot be written .* free space"):
         WRITERS[name](tmp_path, study[0].tokenizer)
@@ -185,7 +197,10 @@ def locked(tmp_path):
     ],
 )
 def test_a_lock_is_removed_once_its_holder_has_ended(locked, change, told):
-    """Also where another process has got its number since."""
+    """Remove a lock once its holder has ended.
+
+    Also if another process has the same number since.
+    """
     locks.note_holder(locked)
     write_json(locked / locks.HOLDER, {**read_json(locked / locks.HOLDER), **change})
     if told:

@@ -13,7 +13,7 @@ from replicse.errors import Failed
 from replicse.training.parts import Parts
 from replicse.training.processes import Processes
 
-# A queue and statistics of batches, which a forward pass changes, and dropout, which draws.
+# A queue and batch statistics, which a forward pass changes, and dropout, which is random.
 CHANGED_BY_A_PASS = {
     "objective": [{"term": "momentum-queue", "queue": 40}, {"term": "mlm", "weight": 0.1}],
     "momentum": {"decay": 0.9},
@@ -25,7 +25,7 @@ CHANGED_BY_A_PASS = {
 
 
 class Memory:
-    """Memory that a step fills up after its forward pass where its chunks have more than so many rows."""
+    """Memory that is full after the forward pass of chunks above some rows."""
 
     def __init__(self, trainer, rows):
         self.trainer, self.rows, self.scale = trainer, rows, trainer.scaler.scale

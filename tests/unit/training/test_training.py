@@ -52,7 +52,7 @@ def trained(job, root, folder, **options):
 
 
 def disturb(patch, disturbed):
-    """Let a function of the trainer, the step and the plain update stand in the place of each update."""
+    """Replace each update by a function of trainer, step and original update."""
     update = Trainer._update
     patch.setattr(
         Trainer,
@@ -83,7 +83,10 @@ def test_the_same_seed_gives_the_same_weights_bit_for_bit(tmp_path, root):
 
 
 def test_a_killed_run_resumes_to_the_same_weights(tmp_path, root, monkeypatch):
-    """A masked-LM term draws from the generator of the run, which a state keeps, too."""
+    """Resume a killed run with the same weights.
+
+    A masked-LM term uses the run's random generator, which the state contains, too.
+    """
     job = micro.job(tmp_path, objective=[{"term": "infonce", "temperature": 0.05}, {"term": "mlm"}])
     assert micro.trainer_of(job, tmp_path / "seeded", root).generator.initial_seed() == job.spec.seed
     whole = trained(job, root, tmp_path / "whole")
@@ -107,7 +110,10 @@ def test_a_killed_run_resumes_to_the_same_weights(tmp_path, root, monkeypatch):
 
 @pytest.mark.parametrize(("keeps", "taken"), [("highest", np.argmax), ("lowest", np.argmin)])
 def test_best_is_the_best_development_score_and_last_the_last(tmp_path, root, keeps, taken):
-    """Or the worst one, where a run says so."""
+    """Keep the best checkpoint by development score, and the last.
+
+    Or the worst checkpoint, if the run says so.
+    """
     out = trained(micro.job(tmp_path, selection={"every": 5, "keeps": keeps}), root, tmp_path / "run")
     found = micro.metrics(out)
     assert [entry["step"] for entry in found["history"]] == [5, 10, 15, 20]
@@ -119,7 +125,10 @@ def test_best_is_the_best_development_score_and_last_the_last(tmp_path, root, ke
 
 
 def test_the_suite_that_the_rule_names_selects_by_its_own_code(tmp_path, root, monkeypatch, capsys):
-    """One that a plug-in brings, and a set of one's own; of a tie the checkpoint that came first is kept."""
+    """Select by the suite that the rule names, with the suite's code.
+
+    A plug-in's suite, and a user's dataset; the first checkpoint wins a tie.
+    """
     values = iter((4, 4, 2, 4))
     mine = ModuleType("mine")
     mine.evaluate = lambda root, vectors, **_: {"some": {"score": next(values)}}
@@ -295,7 +304,7 @@ def test_tf32_is_a_precision_of_the_products_of_a_step_but_not_of_similarities(
         columns, labels = next(source.data.batches(0, 1))
         with Noting():
             trainer._update(0, source, columns, labels)
-    # Of the forward products only that of the two views is a similarity.
+    # Only the product of the two views in the forward pass is a similarity.
     similarities = seen.count("highest") if precision == "tf32" else 0
     assert similarities == (precision == "tf32") and set(seen) <= {expected, "highest"} and len(seen) > 20
     assert torch.get_float32_matmul_precision() == "highest"
@@ -310,7 +319,10 @@ def test_tf32_is_refused_by_a_gpu_that_has_none(monkeypatch):
 
 
 def scaled(monkeypatch, scale):
-    """Let runs scale their losses as fp16 does on a GPU; scaling by a power of two is exact in fp32."""
+    """Scale losses like fp16 on a GPU.
+
+    Scaling by a power of two is exact in fp32.
+    """
     scaler = torch.amp.GradScaler("cpu", init_scale=scale, growth_interval=1000)
     monkeypatch.setattr(torch.amp, "GradScaler", lambda device, enabled: scaler)
 
@@ -391,7 +403,10 @@ def collapsing(trainer, update):
     ],
 )
 def test_what_can_only_be_a_failure_stops_the_run(tmp_path, root, monkeypatch, disturbed, told):
-    """Clipped, an exploded gradient moves the weights no further than any other, so that no loss would ever tell."""
+    """Stop a run that can only fail.
+
+    With clipping, an exploded gradient moves the weights no further than any other, so that no loss would show it.
+    """
     job = micro.job(tmp_path)
     disturb(monkeypatch, lambda trainer, step, update: update() if step < 7 else disturbed(trainer, update))
     with pytest.raises(Failed, match=f"{job.run_id}: {told}"):
@@ -400,7 +415,10 @@ def test_what_can_only_be_a_failure_stops_the_run(tmp_path, root, monkeypatch, d
 
 
 def test_where_losses_are_not_read_at_each_step_the_first_that_failed_is_told():
-    """On a GPU a loss is read once in a while: the step of the failure was once that of the reading."""
+    """Report the first failed step although losses are read later.
+
+    On a GPU a loss is read only sometimes: the reported step was once the step of the reading.
+    """
     number = torch.tensor(1.0)
     guard = Guard("run", torch.device("cpu"), scaled=False)
     for step in range(1, 9):
@@ -415,7 +433,10 @@ def test_where_losses_are_not_read_at_each_step_the_first_that_failed_is_told():
 
 
 def test_a_failure_that_would_come_again_ends_the_retries_of_one_start(tmp_path, monkeypatch):
-    """Snakemake retries whatever fails; a guard would stop the training at the same step each time."""
+    """Do not retry failures that would occur again.
+
+    Snakemake retries any failure; a check would stop the training at the same step each time.
+    """
     monkeypatch.chdir(tmp_path)
     HOLDER.parent.mkdir()
     HOLDER.touch()
@@ -436,7 +457,10 @@ def test_a_failure_that_would_come_again_ends_the_retries_of_one_start(tmp_path,
 
 
 def test_a_checkpoint_that_is_not_the_one_that_was_written_is_refused(tmp_path, root, capsys):
-    """Weights of the right shapes that were changed were once evaluated as if they were the run's."""
+    """Refuse a checkpoint that is not the one that was written.
+
+    Changed weights of the right shapes were once evaluated as the run's.
+    """
     job, other_spec = micro.job(tmp_path), changed(micro.job(tmp_path), seed=8)
     other_job = replace(job, spec=other_spec, run_id=other_spec.run_id)
     first = trained(job, root, tmp_path / "first")

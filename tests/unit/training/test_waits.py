@@ -16,7 +16,7 @@ TEMPLATE = {"pooling": "mask", "template": 'One : "{text}" means {mask} .'}
 
 
 def count_step(folder, **changes):
-    """Return the kernels of the third step of a run on a pretended GPU, and why the host waited in it."""
+    """Return kernels and host waits of the third step on a simulated GPU."""
     job = micro.job(folder, selection={"every": 0}, **changes)
     with pretended_gpu() as work:
         trainer = Trainer(job, folder, folder / "out", folder / "state", torch.device("cuda"))
@@ -40,7 +40,10 @@ def teachers(folder):
 @pytest.mark.parametrize("precision", ["fp32", "bf16"])
 @pytest.mark.parametrize("method", ["simcse", "queue", "mlm", "mlm-in-place", "rankcse", "listmle"])
 def test_no_step_waits_for_the_gpu(tmp_path, method, precision):
-    """Before, the queue waited once a step, masking eight times, a ranking three or four times."""
+    """Never wait for the GPU in a step.
+
+    Before, the queue waited once a step, masking eight times, a ranking three or four times.
+    """
     terms = {
         "simcse": [],
         "queue": [{"term": "momentum-queue", "queue": 24}],
@@ -66,7 +69,10 @@ def test_a_template_is_put_around_sentences_without_a_wait(tmp_path):
 
 @pytest.mark.parametrize(("precision", "kernels", "casts"), [("fp32", 68, 0), ("bf16", 99, 31)])
 def test_a_layer_launches_no_more_kernels_than_it_did(tmp_path, precision, kernels, casts):
-    """A launch takes a GPU about as long as a product of a small batch; 10% are left for other releases of torch."""
+    """Limit the number of kernels that a layer launches.
+
+    A launch takes as long as a product of a small batch; 10% are allowed for other releases of torch.
+    """
     counted = []
     for layers in (1, 2):
         sizes = {"family": "bert", **micro.SIZES, "layers": layers}

@@ -141,7 +141,10 @@ def test_sts_subsets_pair_inputs_and_scores(root):
 
 @pytest.mark.parametrize("split", ["train", "dev"])
 def test_a_question_of_the_course_tells_by_itself_whether_it_has_a_duplicate(root, split):
-    """The head adds a score of each vector; with equal openings it could only learn the majority."""
+    """Check that a question alone shows whether it has a duplicate.
+
+    The head adds a score of each vector; with equal openings it could only learn the majority.
+    """
     rows = [line.split("\t") for line in lines(root, f"minbert/quora-{split}.csv")][1:]
     openings = {label: set() for label in "01"}
     for *_, one, other, label in rows:

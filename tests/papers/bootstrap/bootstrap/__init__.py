@@ -15,7 +15,10 @@ from replicse.registry.terms import TermParameters
 
 
 class DoubledParameters(AugmentationParameters):
-    """Words written twice in a row with all their pieces, which only the tokenizer knows."""
+    """Words written twice in a row, with all of their pieces.
+
+    Only the tokenizer knows which pieces are a word.
+    """
 
     implementation: ClassVar[str] = "bootstrap:doubled"
     of_tokens: ClassVar[bool] = True
@@ -27,7 +30,10 @@ class DoubledParameters(AugmentationParameters):
 def doubled(
     ids: Sequence[int], special: Sequence[int], random: Random, *, rate: float, tokenizer: Tokenizer
 ) -> list[int]:
-    """Return the ids, each word between the special tokens twice in a row with the chance `rate`."""
+    """Return the ids, with each word repeated with probability `rate`.
+
+    Special tokens are not repeated.
+    """
     words: list[list[int]] = []
     for place, token in enumerate(ids):
         inside = tokenizer.id_to_token(token).startswith("##") and words
@@ -37,7 +43,10 @@ def doubled(
 
 
 class BootstrapParameters(TermParameters):
-    """Each first view is drawn to the vector of the second by the momentum encoder (Grill et al. 2020)."""
+    """Predict the momentum encoder's vector of view 2 from view 1.
+
+    Grill et al. (2020).
+    """
 
     implementation: ClassVar[str] = "bootstrap.loss:Bootstrap"
     term: Literal["bootstrap"]

@@ -9,14 +9,14 @@ from replicse.objective.terms import Model, Step, Term
 
 
 class Bootstrap(Term[BootstrapParameters]):
-    """One less the cosine of a view with its target, which is centred as in DINO."""
+    """One minus the cosine of a view and its target, centred as in DINO."""
 
     def prepare(self, model: Model) -> None:
         """Make the mean."""
         self.register_buffer("centre", torch.zeros(model.width))
 
     def forward(self, step: Step) -> Tensor:
-        """Return the mean over the batch's rows; then move the mean of targets towards theirs."""
+        """Return the mean over the batch's rows; then update the targets' mean."""
         (anchors,), targets = step.vectors_of((0,)), step.momentum_vectors(1)
         loss = 1 - F.cosine_similarity(anchors, targets - self.centre).mean()
         self.centre.mul_(0.9).add_(targets.mean(0).to(self.centre.dtype), alpha=0.1)

@@ -11,7 +11,7 @@ from transformers.modeling_outputs import BaseModelOutput
 
 
 class DanConfig(PretrainedConfig):
-    """The sizes, by the names that `transformers` has for them; heads and positions are not read."""
+    """The sizes, named as in `transformers`; heads and positions are unused."""
 
     model_type = "dan"
 
@@ -28,7 +28,10 @@ class DanConfig(PretrainedConfig):
 
 
 class DanModel(PreTrainedModel):
-    """Each token of a row has the row's vector as its hidden state; hidden state 0 is the token's embedding."""
+    """An MLP on the mean embedding, as the hidden state of each token.
+
+    Hidden state 0 is the token's embedding.
+    """
 
     config_class = DanConfig
     base_model_prefix = "dan"

@@ -8,14 +8,17 @@ from transformers import AutoConfig, AutoModel, BertConfig, BertModel, DynamicCa
 
 
 class PrefixBertConfig(BertConfig):
-    """A BERT with so many positions in front of each row."""
+    """A BERT with a number of trained positions in front of each row."""
 
     model_type = "prefix-bert"
     prefix_length: int = 8
 
 
 class PrefixBertModel(BertModel):
-    """BERT with `prefix`, (length, layers * 2 * hidden): keys and values of each layer."""
+    """BERT with keys and values of each layer in `prefix`.
+
+    Its shape is (length, layers * 2 * hidden).
+    """
 
     config_class = PrefixBertConfig
 
@@ -25,7 +28,7 @@ class PrefixBertModel(BertModel):
         self.post_init()
 
     def forward(self, input_ids: Tensor, attention_mask: Tensor, **options: Any) -> Any:
-        """Return what BERT does with the prefixes as the keys and values of earlier tokens."""
+        """Run BERT with the prefixes as keys and values of earlier tokens."""
         (rows, tokens), heads = input_ids.shape, self.config.num_attention_heads
         pairs = self.prefix.weight.unflatten(1, (self.config.num_hidden_layers, 2, heads, -1))
         cache = DynamicCache()

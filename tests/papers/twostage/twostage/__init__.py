@@ -1,6 +1,6 @@
 """Masked tokens predicted from a sentence vector, as in InfoCSE.
 
-After Wu et al. (2022). A second term has a head beside its input.
+After Wu et al. (2022), with a residual head.
 """
 
 from collections.abc import Sequence
@@ -11,7 +11,10 @@ from replicse.registry.terms import Ratio, TermParameters
 
 
 class ReconstructionParameters(TermParameters):
-    """Masked tokens of the first view from their states and the sentence's vector before the head, by a layer."""
+    """Predict masked tokens of view 1 from their states and its vector.
+
+    One layer is added; the sentence's vector is the one before the head.
+    """
 
     implementation: ClassVar[str] = "twostage.parts:Reconstruction"
     term: Literal["reconstruction"]

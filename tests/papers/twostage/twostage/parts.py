@@ -14,7 +14,7 @@ class Reconstruction(Term[ReconstructionParameters]):
     """Cross-entropy at the masked tokens."""
 
     def prepare(self, model: Model) -> None:
-        """Draw the layer, and a masked-LM head where the encoder has none."""
+        """Create the layer, and a masked-LM head if the encoder has none."""
         self.dense = nn.Linear(2 * model.backbone.hidden, model.backbone.hidden)
         if not model.backbone.predicts_tokens:
             model.backbone.new_token_head()
