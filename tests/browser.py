@@ -44,5 +44,5 @@ def opened(file, *words):
 
 
 def faults() -> str:
-    """Return the scripts that leave a page's faults in its title."""
+    """Return the scripts that write a page's violations to its title."""
     return f"<script>{AXE.read_text(encoding='utf-8')}</script>{CHECK}"

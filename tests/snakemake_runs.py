@@ -75,6 +75,6 @@ def copied(folder):
 
 
 def jobs(output):
-    """Return the job counts of a dry-run."""
+    """Return the job counts of a dry run."""
     table = output.partition("Job stats:")[2].partition("Reasons")[0]
     return {name: int(count) for name, count in re.findall(r"^([a-z_]\w*)\s+(\d+)$", table, re.MULTILINE)}

@@ -19,7 +19,7 @@ from replicse.cli.job_server import PRELOADED, THREADS
 from replicse.errors import BadInput
 from replicse.runtime.locks import free
 
-# Every job of a study leaves the files it should, all empty, and the copy of its specification.
+# Every job of a study writes its outputs, all empty, and the copy of its specification.
 EMPTY = """
 import json
 import sys
@@ -63,7 +63,7 @@ def finished(tmp_path_factory):
 
 
 def asked_again(folder, *words):
-    """Return the job counts of a dry-run of the finished study."""
+    """Return the job counts of a dry run of the finished study."""
     done = snakemake(folder, "-n", *WORDS, *words)
     assert done.returncode == 0, done.stderr
     return jobs(done.stdout)
@@ -144,7 +144,10 @@ def test_a_checkout_may_stand_in_a_folder_of_any_name(checkout, tmp_path_factory
 
 
 def test_a_folder_that_the_executors_of_schedulers_cannot_quote_is_refused(checkout, tmp_path_factory):
-    """Slurm's executor ran `touch X` when it submitted."""
+    """Refuse folders that the schedulers' executors cannot quote.
+
+    Slurm's executor once ran `touch X` when it submitted.
+    """
     folder = tmp_path_factory.mktemp("any") / "dol$(touch X)x"
     checkout.rename(folder)
     words = [sys.executable, "-m", "replicse", "run", "simcse/table3", "--profile", "slurm"]
@@ -154,7 +157,10 @@ def test_a_folder_that_the_executors_of_schedulers_cannot_quote_is_refused(check
 
 
 def test_a_job_whose_package_is_not_installed_is_refused_before_any_starts(checkout, tmp_path):
-    """MTEB on its own data is an extra."""
+    """Refuse a job with a missing package before any job starts.
+
+    MTEB on its own data is an optional dependency.
+    """
     (tmp_path / "without").mkdir()
     (tmp_path / "without" / "sitecustomize.py").write_text('import sys\nsys.modules["mteb"] = None\n')
     path = os.pathsep.join([str(tmp_path / "without"), os.environ.get("PYTHONPATH", "")])

@@ -178,7 +178,7 @@ def test_status_knows_what_runs_on_any_machine_that_shares_the_folder(study, cap
 
 
 def ended_process():
-    """Return the number of a process that has ended."""
+    """Return the process id of a process that has ended."""
     with subprocess.Popen(["true"]) as process:
         process.wait()
     return process.pid

@@ -35,7 +35,7 @@ AVERAGES_OFF_IN_PRINT = {
     ("simcse", "tableE1", "bert-base-avg"),
     ("diffcse", "table2", "bert-base-avg"),
 }
-# Rows of collected numbers that no paper's file has, by paper, and why.
+# Collected numbers that are not in any paper's file, by paper, with reasons.
 LEFT_OUT = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
 
 

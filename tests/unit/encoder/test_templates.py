@@ -77,7 +77,10 @@ def by_hand(folder, template, longest):
 
 @pytest.mark.parametrize(("template", "asked"), [(TEMPLATE, 512), (BEFORE, 14)])
 def test_the_mask_of_a_template_is_pooled_and_denoised_at_its_positions(encoder, template, asked):
-    """A long sentence leaves the template whole, however long a row may be."""
+    """Pool and denoise the mask at its positions in a template.
+
+    A long sentence is truncated, but not the template, however long a row may be.
+    """
     folder, engine, model = encoder
     longest = min(asked, open_backbone(folder, engine).max_length)
     rows, lengths, before, after, mask = by_hand(folder, template, longest)

@@ -14,7 +14,7 @@ sys.path.insert(0, str(ROOT / "benchmarks"))
 import fidelity
 
 SMALL = {"num_hidden_layers": 2, "hidden_size": 32, "num_attention_heads": 2, "intermediate_size": 64}
-# At ten times this rate a difference of rounding, 1e-6 in the first losses, grows to 1e-2 within fifty steps.
+# At ten times this rate a rounding difference of 1e-6 in the first losses grows to 1e-2 within fifty steps.
 SIZE = fidelity.Size(SMALL, 500, 8, 16, 1e-4)
 
 
