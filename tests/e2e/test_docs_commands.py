@@ -60,7 +60,7 @@ def lacking(words):
 
 @pytest.fixture(scope="module")
 def clone(tmp_path_factory):
-    """Link a folder to the parts of a clone that verbs read."""
+    """Copy the parts of a clone that verbs read."""
     folder = tmp_path_factory.mktemp("clone")
     for name in ("config", "workflow", "reports/studies", "figures/studies"):
         shutil.copytree(ROOT / name, folder / name)

@@ -42,9 +42,9 @@ WORDS = ("--config", "seeds=[0]", "papers={simcse: [table3, figure2]}")
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory):
-    """Copy the checkout with a finished study of empty files; return both.
+    """Copy the checkout with a finished study; return folder and files.
 
-    The corpus of the study is a file of the test.
+    The files are empty; the corpus of the study is a file of the test.
     """
     folder = copied(tmp_path_factory.mktemp("finished"))
     scale = folder / "workflow/scales/micro.yaml"
@@ -238,7 +238,7 @@ def test_run_plans_and_makes_the_papers_of_one_workflow(checkout, tmp_path_facto
 def test_the_server_of_a_study_stands_in_for_the_command_line(tmp_path):
     """Use the job server like the command line.
 
-    It must be safe to fork with all of its imports, or the server would be gone.
+    It must be safe to fork with all of its imports, otherwise there would be no server.
     """
     assert "replicse.library.training" in PRELOADED
     environment = {**os.environ, **dict.fromkeys(THREADS, "1"), "PYTHONPATH": str(ROOT / "src")}

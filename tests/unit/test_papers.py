@@ -48,7 +48,7 @@ def papers():
 def plan_at(scale):
     """Return the plan of all items with all protocols by name.
 
-    `all` would omit protocols that only searches use.
+    Named items include those that only searches use; `all` would omit them.
     """
     wanted = {key: list(paper.items) for key, paper in papers().items()}
     return compile_study({"scale": scale, "papers": wanted, "adjudicate": "all", "seeds": [0]}, WORKFLOW)
