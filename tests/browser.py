@@ -30,7 +30,7 @@ axe.run({ resultTypes: ["violations"] }).then(function (found) {
 
 
 def title_of(file, *words, address=""):
-    """Open a page in Chromium and return its title."""
+    """Open a page in Chromium and return the title."""
     shown = opened(file, *words, "--dump-dom", file.as_uri() + address)
     return json.loads(unescape(re.search("<title>(.*?)</title>", shown, re.DOTALL)[1]))
 

@@ -26,7 +26,7 @@ FINISHED = "COMPLETED"
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory):
-    """Start a cluster for all tests of this file; return its folder."""
+    """Start a cluster for all tests of this file; return the folder."""
     if not find_spec("snakemake_executor_plugin_slurm"):
         pytest.skip("snakemake-executor-plugin-slurm is missing (requirements/dev.txt)")
     folder = tmp_path_factory.mktemp("slurm")

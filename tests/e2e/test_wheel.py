@@ -112,7 +112,7 @@ def test_the_wheel_is_whole(tmp_path):
 
 
 def write_paper(folder):
-    """Add the workspace's parts to the skeleton's table; return its corpus."""
+    """Add the workspace's parts to the skeleton's table; return the corpus."""
     table = folder / "own.csv"
     lines = (f"The {word} of line {n}.\n" for n in range(99) for word in ("end", "cat"))
     table.write_text("".join(["sentence\n", *lines]))

@@ -38,7 +38,7 @@ ERROR = "replicse job: the store is cut; delete its folder"
 
 @pytest.fixture
 def study(tmp_path, monkeypatch):
-    """Write a study of made-up scores; return its plan and evaluation files.
+    """Write a study of synthetic scores; return the plan and evaluation files.
 
     The files are the evaluations of SimCSE's Table 3.
     """

@@ -1,4 +1,4 @@
-"""Tables on made-up scores (tabulated.yaml), as text."""
+"""Tables on synthetic scores (tabulated.yaml), as text."""
 
 from pathlib import Path
 

@@ -38,7 +38,7 @@ def _in_float64_and_nothing_in_use_after(monkeypatch):
 
 
 def recipes(key):
-    """Register the plug-ins of a test paper; return its recipes."""
+    """Register the plug-ins of a test paper; return the recipes."""
     use_plugins(write_workspace(micro.Path(), key)["plugins"])
     return yaml.safe_load((ROOT / "tests" / "papers" / key / "recipes.yaml").read_text())
 

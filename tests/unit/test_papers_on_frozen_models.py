@@ -41,7 +41,7 @@ def _one_thread_and_nothing_in_use_after():
 
 
 def workspace(key):
-    """Turn the test's folder into a paper's workspace; return its config.
+    """Turn the test's folder into a paper's workspace; return the config.
 
     The paper's plug-ins are registered.
     """
@@ -115,7 +115,7 @@ def test_the_momentum_encoder_is_of_the_run_and_counted_in_its_cost():
 
 
 def teacher_folder(folder, name, seed, head=False):
-    """Write a random encoder with the test's tokenizer; return its folder."""
+    """Write a random encoder with the test's tokenizer; return the folder."""
     torch.manual_seed(seed)
     tokenizer = micro.tokenizer_file(folder)
     size = load_tokenizer(tokenizer, 64).get_vocab_size()

@@ -27,7 +27,7 @@ SENTENCES = [*micro.sentences(5, 9), "bal", " ".join(["kon"] * 60), ""]
 
 
 def tokenizer_in(folder):
-    """Write a tokenizer with some words and punctuation; return its size."""
+    """Write a tokenizer with some words and punctuation; return the size."""
     lines = [*micro.sentences(200), ": . ? ' \" !"]
     tokenizer = train_tokenizer("wordpiece", lines, 130, True)
     micro.save_tokenizer(tokenizer, folder)
@@ -47,7 +47,7 @@ def seeded():
     ids="-".join,
 )
 def encoder(request, tmp_path):
-    """Write a small encoder; return its folder, engine and reference model.
+    """Write a small encoder; return the folder, engine and reference model.
 
     The reference model is its model in `transformers`.
     """

@@ -87,7 +87,7 @@ class Teacher:
 
 
 def distilled(teachers, views, **spec):
-    """Return the loss of a term with made-up teachers.
+    """Return the loss of a term with synthetic teachers.
 
     Both views are the same text.
     """

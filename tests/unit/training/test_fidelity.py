@@ -23,7 +23,7 @@ pytestmark = pytest.mark.usefixtures("one_thread")
 
 @pytest.fixture(scope="module")
 def lines():
-    """Return made-up sentences of very different lengths."""
+    """Return synthetic sentences of very different lengths."""
     drawn = random.Random(0)
     words = ["".join(drawn.choices("abcdefghijklmnop", k=drawn.randint(2, 6))) for _ in range(300)]
     return [" ".join(drawn.choices(words, k=drawn.randint(1, 9))) for _ in range(1200)]
