@@ -115,7 +115,7 @@ class DeviceChecks(RandomRuns):
             yield skipped(gradient, f"≤ {SCALED:.3g}", why)
             yield skipped(skips, f"≤ {SKIPPED}", why)
             return
-        # A scale at which the first step does not overflow.
+        # The first step does not overflow at this scale.
         half = self.small_trainer(Parts(), precision="fp16")
         half.scaler = torch.amp.GradScaler(self.device.type, init_scale=SCALE)
         half.run()
@@ -272,7 +272,7 @@ class DeviceChecks(RandomRuns):
             "run": run.plain(), "run_id": run.run_id, "init": str(job.init), "tokenizer": str(job.tokenizer),
             "stores": [str(store) for store in job.stores],
         }  # fmt: skip
-        from job_files import write_job  # below tests, which `record` has put on the path
+        from job_files import write_job  # below tests, which `record` adds to the path
 
         weights = self.work / "other" / "last" / "model.safetensors"
         words = write_job(self.work, "train", document, [weights], self.work)

@@ -96,12 +96,12 @@ def smallest(rounds: list[dict[str, float]]) -> dict[str, Any]:
 
 
 def study(seeds: int) -> list[str]:
-    """Return the arguments that choose the study."""
+    """Return the arguments that select the study."""
     return ["--scale", "paper", "--seeds", str(seeds)]
 
 
 def dry_run(profile: str, seeds: int) -> dict[str, float]:
-    """Return jobs and processor seconds of a dry-run through a profile."""
+    """Return jobs and CPU seconds of a dry run through a profile."""
     words = [*study(seeds), "--profile", f"workflow/profiles/{profile}", "-n"]
     seconds, printed = processor_seconds([sys.executable, "-m", "replicse", "run", *words], ROOT)
     (jobs,) = re.findall(r"^([\d,]+) jobs:", printed, re.MULTILINE)

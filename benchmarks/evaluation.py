@@ -62,7 +62,7 @@ from replicse.evaluation.suites import suite
 BATCH = 128
 GOAL_STS, GOAL_TRANSFER, GOAL_ENCODE = 8.0, 15.0, 0.85
 SUITES = ("sts", "sts-dev", "transfer", "geometry", "density")
-# Sentences that an encoder is timed on; of more sentences more batches are of one length. In a quick run fewer.
+# Number of sentences for timing; with more sentences, more batches have one length. A quick run uses fewer.
 SENTENCES = {"2x128": 6000, "6x384": 2000, "12x768": 1000}
 QUICK = {"2x128": 1200, "6x384": 2000, "12x768": 200}
 Tasks = dict[str, list[StsSubset]]

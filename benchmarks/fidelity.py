@@ -70,7 +70,7 @@ class Plain(nn.Module):
         self.drawn: list[tuple[torch.Tensor, ...]] = []
 
     def forward(self, input_ids: torch.Tensor, attention_mask: torch.Tensor) -> dict[str, torch.Tensor]:
-        """Return the loss of a batch of (views x rows, tokens), and note it."""
+        """Return the loss of a batch of (views x rows, tokens), and record it."""
         states = self.encoder.bert(input_ids=input_ids, attention_mask=attention_mask).last_hidden_state
         vectors = self.head(states[:, 0])
         anchors, positives, *negatives = vectors.chunk(self.views)
@@ -190,7 +190,7 @@ AMPLIFIED = {"DiffCSE"}
 
 
 class Noting(Trainer):
-    """Our loop, which notes the loss of each step."""
+    """Our loop, which records the loss of each step."""
 
     def run(self) -> None:
         """Train; `losses` is a list with one number per step."""
@@ -305,7 +305,7 @@ def compared(
         objective: Any = ours.objectives[0]
         term = objective.terms[1]
         plain.attach(generator, term.head)
-        # It keeps its dropout in our loop, as in the released code; only here it must not draw.
+        # It keeps its dropout in our loop, as in the released code; here it must not be random.
         term.generator.backbone.set_dropout(0.0, 0.0)
     for module in (ours.model, ours.objectives, plain):
         module.to(dtype)

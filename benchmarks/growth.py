@@ -28,7 +28,7 @@ from typing import Any
 from made_study import measured, peak_mib
 from record import RESULTS, SIZES, data_root, row, sentences, timed, write_encoder, write_record
 
-# Minutes for each tenfold: the graph and the report stop earlier.
+# Each tenfold takes minutes, so the graph and the report stop earlier.
 FACTORS = {"plan": (1, 3, 10, 30), "dag": (1, 3, 12), "report": (1, 3, 10)}
 MOST = {"plan": 30, "dag": 12, "report": 10, "tokenise": 1_000_000, "evaluate": 1.0}
 QUICK = {"plan": 3, "dag": 1, "report": 1, "tokenise": 30_000, "evaluate": 0.3}

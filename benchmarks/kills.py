@@ -33,7 +33,7 @@ def lines_of(found: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 def main() -> int:
     """Kill, write the record, and return 1 if a table differs."""
-    import small_study  # of the tests, which `record` lets be found
+    import small_study  # of the tests, which `record` puts on the path
     from random_kills import STAGES, VICTIMS, Kills, side_by_side
 
     parser = argparse.ArgumentParser(description=__doc__)

@@ -123,7 +123,7 @@ SLOW = () if HAS_BF16 else ("train-6x384-bf16",)
 
 
 def measure(name: str, quick: bool) -> dict[str, Any]:
-    """Return peak, bound and whether it went over."""
+    """Return peak, bound and whether the peak is above it."""
     case = CASES[name]
     with tempfile.TemporaryDirectory(prefix="replicse-memory-") as work:
         if case.study:

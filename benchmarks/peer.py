@@ -75,7 +75,7 @@ class SentenceTransformersPeer:
             fp16=self.precision == "fp16",
             disable_tqdm=True,
         )
-        arguments._n_gpu = 1  # it would split a batch over all GPUs that it sees
+        arguments._n_gpu = 1  # otherwise it would split a batch over all visible GPUs
         trainer = SentenceTransformerTrainer(
             model=model,
             args=arguments,

@@ -80,7 +80,7 @@ class Rates:
         self.seconds_by_library: dict[tuple[str, int, int, str], float] = {}
 
     def measure(self, kinds: Sequence[str] = ("fp32", "bf16"), repeats: int = 3) -> None:
-        """Time each product some times."""
+        """Time each product several times."""
         for kind in kinds:
             dtype, precision = self.KINDS[kind]
             torch.set_float32_matmul_precision(precision)

@@ -124,7 +124,7 @@ class RandomRuns:
         )
 
     def job(self, run: Run, texts: Mapping[str, list[str]]) -> TrainJob:
-        """Return the job of a run; its stores are written."""
+        """Write the stores of a run; return its job."""
         stores = {name: self.work / f"store-{name}" for name in texts}
         for name, column in texts.items():
             write_store(stores[name], column, self.bench.tokenizer, LENGTH, {})
@@ -146,7 +146,7 @@ class RandomRuns:
         )  # fmt: skip
 
     def folder(self, layers: int, hidden: int) -> Path:
-        """Return the folder of a random encoder, the same one at each call."""
+        """Return the folder of a random encoder, cached."""
         folder = self.work / f"encoder-{layers}-{hidden}"
         if not folder.exists():
             torch.manual_seed(0)

@@ -42,7 +42,7 @@ def kind(facts: Mapping[str, Any]) -> str:
 # One folder for each kind of processor, so that their records are separate.
 RECORDS = ROOT / "benchmarks" / "results"
 RESULTS = RECORDS / kind(hardware())
-# Whether the processor multiplies in bf16: without, products take ten times as long and more.
+# Whether the processor multiplies in bf16: otherwise products take at least ten times as long.
 HAS_BF16 = bool({"amx_bf16", "avx512_bf16"} & set(hardware()["kernel_flags"].split()))
 
 # Measured first: the load of other processes, not of the benchmark itself.
@@ -127,7 +127,7 @@ def in_turn(
 
 
 def medians(seconds: Mapping[str, Sequence[float]]) -> dict[str, float]:
-    """Return the median of each."""
+    """Return the median of each list."""
     return {name: median(values) for name, values in seconds.items()}
 
 
@@ -164,7 +164,7 @@ def sentences(count: int) -> list[str]:
 
 
 def opened(folder: Path, pooling: str) -> "SentenceEncoder":
-    """Return the encoder of a folder that our own engine reads."""
+    """Open a folder's encoder with our own engine."""
     from replicse.encoder.sentence import SentenceEncoder
 
     encoder = SentenceEncoder.open(folder, pooling)

@@ -35,7 +35,7 @@ from replicse.provenance.record import commit, computed, versions
 from replicse.runtime.devices import device_for
 
 WORKFLOW = ROOT / "workflow"
-# Questions of the embedded sentences and their classes, in place of abstracts.
+# The embedded world's questions with their classes replace abstracts.
 CLASSIFIED = {"sets": {"questions": {"corpus": {"format": "transfer-sentences", "task": "TREC"}}}}
 ON_GPU = Extent(
     peer=Shape(12, 768, 128),

@@ -9,7 +9,7 @@ from term_errors import NOT_FINITE
 
 from replicse.printable import columns
 
-MESSAGE = 300  # characters of an error that are shown
+MESSAGE = 300  # characters of an error in the note
 
 Verdict = Literal["ok", "outside", "skipped"]
 # The rows of a check, computed one after another.
@@ -29,7 +29,7 @@ class Row:
 
 
 def within(what: str, value: float, limit: float, note: str = "", **numbers: Any) -> Row:
-    """Return the row of a value that is expected to be at most a limit."""
+    """Return the row of a value with an upper limit."""
     text = f"{value:.2g}" if value < NOT_FINITE else "not finite"
     return Row(what, f"≤ {limit:.3g}", text, judge(value <= limit), note, {"value": value, **numbers})
 
@@ -58,7 +58,7 @@ def run_checks(checks: Mapping[str, Check]) -> Iterator[Row]:
 
 
 def table(rows: Iterable[Row]) -> Iterator[str]:
-    """Yield the lines of a table of 80 columns; the note of a row is below it."""
+    """Yield the lines of a table of 80 columns, with each note below its row."""
     lines: list[tuple[str, ...] | str] = [("", "check", "here", "expected")]
     for row in rows:
         lines.append((row.verdict, row.what, row.value, row.expected))

@@ -28,13 +28,13 @@ from replicse.world.world import write_world
 
 SCALE, ITEM, ENCODER = "rehearsal", "simcse/table5", "unsup-simcse-bert-base"
 HUB, COMMIT = "bert-base-uncased", "0123456789abcdef" * 2 + "01234567"
-# The checkpoint that the authors released of this row, which the item shows too.
+# The authors' released checkpoint of this row, which is also in the item.
 RELEASED = "princeton-nlp/unsup-simcse-bert-base-uncased"
 VOCABULARY, TOKENS = 30_522, 512
-# Names that the hub's file has of each LayerNorm.
+# Names of each LayerNorm's weights in the hub's file.
 OLD_NAMES = {"LayerNorm.weight": "LayerNorm.gamma", "LayerNorm.bias": "LayerNorm.beta"}
 WIKI = {"format": "lines", "file": "wiki/wiki.txt", "as_written": True}
-# Variables that lead a process to a network or to data of the user.
+# Variables that point a process to a network or to the user's data.
 LEFT_OUT = re.compile("(?i).*proxy$|HF_.*|TRANSFORMERS_.*|REPLICSE_.*")
 
 

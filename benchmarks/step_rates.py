@@ -66,11 +66,11 @@ class Shape:
 
 @dataclass(frozen=True)
 class Extent:
-    """How much is measured.
+    """The extent of the measurements.
 
-    `peer` is trained next to sentence-transformers in at most `steps` steps or `seconds` seconds a side; each of the
-    `shapes` in `measured` steps in each of the `precisions`. The study trains an encoder of the size of `study` for
-    `study_steps`; `suites` are evaluated with the encoder that it begins from, with their options.
+    `peer` is trained next to sentence-transformers for at most `steps` steps or `seconds` seconds a side; each of the
+    `shapes` runs `measured` steps in each of the `precisions`. The study trains an encoder of the size `study` for
+    `study_steps`; `suites` are evaluated with its initial encoder, with their options.
     """
 
     peer: Shape

@@ -40,7 +40,7 @@ PAPER = Path("workflow", "papers", "simcse", "paper.yaml")
 
 
 def seconds(place: Path, words: list[str]) -> float:
-    """Return the processor seconds of one verb of a checkout."""
+    """Return the CPU seconds of one verb of a checkout."""
     kept = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run(
@@ -68,7 +68,10 @@ def after_change(place: Path, turn: int, words: list[str]) -> float:
 
 
 def measured(places: dict[str, Path], rounds: int) -> dict[str, dict[str, float]]:
-    """Return the least seconds of each verb by checkout, which take turns."""
+    """Return the minimum seconds of each verb by checkout.
+
+    The checkouts take turns.
+    """
     times: dict[str, dict[str, list[float]]] = {name: {which: [] for which in places} for name in VERBS}
     for turn in range(rounds + 1):
         for name, (words, _) in VERBS.items():
@@ -96,7 +99,7 @@ def lines_of(verbs: dict[str, dict[str, float]]) -> list[dict[str, Any]]:
 
 
 def main() -> None:
-    """Measure the verbs in turn and write the least of each."""
+    """Measure the verbs in turn and write the minimum of each."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -48,9 +48,9 @@ class TermErrors:
     work: Path
 
     def __post_init__(self) -> None:
-        """Write a frozen masked-LM whose choices rounding does not change.
+        """Write a frozen masked LM with choices that rounding does not change.
 
-        It is sure of one token, and no two of the cosines that rank the rows of a list are nearer than 0.04.
+        It strongly prefers one token, and the cosines that rank the rows of a list differ by at least 0.04.
         """
         made_up_tokenizer(self.work, VOCABULARY)
         torch.manual_seed(SEED)

@@ -106,7 +106,7 @@ class SentEval:
 
     @torch.no_grad()
     def share_right(self, model: torch.nn.Module, rows: torch.Tensor) -> float:
-        """Return the share of rows that the model gets right."""
+        """Return the share of rows that the model classifies correctly."""
         return (model(self.features[rows]).argmax(1) == self.labels[rows]).double().mean().item()
 
 

@@ -30,7 +30,7 @@ axe.run({ resultTypes: ["violations"] }).then(function (found) {
 
 
 def title_of(file, *words, address=""):
-    """Open a page in Chromium and return its title."""
+    """Open a page in Chromium and return the title."""
     shown = opened(file, *words, "--dump-dom", file.as_uri() + address)
     return json.loads(unescape(re.search("<title>(.*?)</title>", shown, re.DOTALL)[1]))
 
@@ -44,5 +44,5 @@ def opened(file, *words):
 
 
 def faults() -> str:
-    """Return the scripts that leave a page's faults in its title."""
+    """Return the scripts that write a page's violations to its title."""
     return f"<script>{AXE.read_text(encoding='utf-8')}</script>{CHECK}"

@@ -51,7 +51,7 @@ def _outside_of_the_checkout() -> None:
 
 @pytest.fixture(scope="session")
 def of_all_processes(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
-    """The folder of a test run that all its processes share."""
+    """Return the folder that all processes of a test run share."""
     base = tmp_path_factory.getbasetemp()
     return base if worker_id == "master" else base.parent
 
@@ -94,19 +94,19 @@ def whole(of_all_processes: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def undisturbed(whole: Path) -> dict[str, bytes]:
-    """The results of the small study without any fault."""
+    """Return the results of the small study without any fault."""
     return small_study.results(whole)
 
 
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
-    """A copy of the checkout without results."""
+    """Copy the checkout without results."""
     return copied(tmp_path)
 
 
 @pytest.fixture
 def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A folder that `replicse init` has filled."""
+    """Return a folder filled by `replicse init`."""
     from replicse.cli import main
 
     monkeypatch.delenv("REPLICSE_WORKFLOW", raising=False)

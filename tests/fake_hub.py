@@ -21,14 +21,14 @@ class FakeHub:
         self.repositories = {}  # (kind, name): (commit, {file: content})
         self.files = {}
         self.gated = {}  # name: 401 or 403
-        self.breaks = {}  # part of a path: after how many bytes a connection breaks, once
-        self.wrong = set()  # contents (by sha256) that arrive changed
-        self.gone = ""  # part of the paths at which no connection is answered, as if the server had died
+        self.breaks = {}  # part of a path: number of bytes after which a connection breaks, once
+        self.wrong = set()  # contents (by sha256) that are corrupted on the way
+        self.gone = ""  # part of the paths that get no answer, as if the server were down
         self.asked = []
         self.ranges = []
 
     def put(self, kind, name, commit, files):
-        """Hold the files of a repository at a commit of its branch main."""
+        """Add a repository's files as a commit of its branch main."""
         contents = {path: text.encode() if isinstance(text, str) else text for path, text in files.items()}
         self.repositories[kind, name] = (commit, contents)
 

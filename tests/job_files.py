@@ -9,7 +9,7 @@ from typing import Any
 def write_job(
     folder: Path, stage: str, payload: Mapping[str, Any], outputs: Sequence[Path], root: Path | None = None
 ) -> list[str]:
-    """Write a job's specification to a results folder; return its command.
+    """Write a job's specification to a results folder; return the command.
 
     `root` is the data root in the folder's data record.
     """

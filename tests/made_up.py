@@ -1,4 +1,4 @@
-"""Made-up papers and evaluations, in the folders of a study."""
+"""Synthetic papers and evaluations, in the folders of a study."""
 
 import csv
 import json
@@ -52,7 +52,7 @@ def write_scores(plan, items, score, protocols=None, failures=None):
 
 
 def write_folder(folder, rows):
-    """Write a results folder of made-up values from rows of `tidy_rows`.
+    """Write a results folder of synthetic values from rows of `tidy_rows`.
 
     It contains the record and the items.
     """
@@ -133,7 +133,7 @@ def write_paper(workflow, key, tables, reported=(), recipes=None, protocols=None
 
 
 def made_plan(folder, key="made", **config):
-    """Return the plan of a made-up paper at scale paper, with two seeds."""
+    """Return the plan of a synthetic paper at scale paper, with two seeds."""
     values = {"scale": "paper", "papers": {key: "all"}, "seeds": [0, 1], **config}
     return compile_study(values, Path(folder))
 

@@ -125,7 +125,7 @@ def weights(folder: Path) -> dict[str, np.ndarray]:
 
 
 def equal_weights(one: Path, other: Path) -> bool:
-    """Return whether two encoder folders hold the same weights, bit for bit."""
+    """Return whether two encoder folders have identical weights."""
     left, right = weights(one), weights(other)
     return left.keys() == right.keys() and all(np.array_equal(left[name], right[name]) for name in left)
 

@@ -49,7 +49,7 @@ def plain_score(vectors, labels, rows, model) -> float:
 
 
 def plain_choice(vectors, labels, rows, setting, seed) -> tuple[float, float]:
-    """Return the L2 value that folds of `rows` prefer and its mean accuracy."""
+    """Return the best L2 value on folds of `rows`, and its mean accuracy."""
     folds = stratified_folds(labels[rows], setting.folds, seed)
     means = []
     for l2 in L2_GRID:

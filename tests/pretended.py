@@ -86,7 +86,7 @@ class Pretended(Tensor):
         return f"Pretended({self.inner!r})"
 
     def numpy(self, **_: Any) -> Any:
-        """Refuse, as a tensor of a GPU does."""
+        """Refuse, like a tensor of a GPU."""
         raise TypeError("can't convert cuda:0 device type tensor to numpy")
 
     @classmethod
@@ -97,7 +97,7 @@ class Pretended(Tensor):
         given = [leaf for leaf in tree_leaves((args, kwargs)) if isinstance(leaf, Tensor)]
         name = func._schema.name
         strange = [one for one in given if not isinstance(one, Pretended) and one.dim()]
-        # Only these copy between devices.
+        # Only these operations copy between devices.
         if strange and name not in ("aten::copy_", "aten::_to_copy"):
             shapes = [f"{'cuda' if isinstance(one, Pretended) else 'cpu'} {[*one.shape]}" for one in given]
             raise MixedDevices(f"{name} of {', '.join(shapes)}")
@@ -191,7 +191,7 @@ class _Device(TorchFunctionMode):
 
 
 class _Moving(torch.autograd.Function):
-    """A copy between the devices, of which the gradient is copied back."""
+    """A copy between the devices; its gradient is copied back."""
 
     @staticmethod
     def forward(ctx: Any, tensor: Tensor, to_device: bool) -> Tensor:

@@ -20,7 +20,7 @@ import small_study
 
 from replicse.runtime.forking import JOB
 
-# Stage: how the specifications of its jobs begin.
+# Stage: prefix of the specifications of its jobs.
 STAGES = {
     "prepare": "store/",
     "pre-train": "train/mlm-",
@@ -30,7 +30,7 @@ STAGES = {
     "judge": "judge.json",
     "report": "report.json",
 }
-# A job alone; Snakemake alone, whose jobs go on; Snakemake's whole process group, its jobs in it.
+# Only a job; only Snakemake, so that its jobs continue; Snakemake's process group with its jobs.
 VICTIMS = ("job", "main", "group")
 REFUSED, REMEDY = 2, "wait for it or end it, then start again"
 # Output of Snakemake or Python that users should not see after a kill.
@@ -52,7 +52,7 @@ class Kills:
     killed: Counter = field(default_factory=Counter)
     counts: Counter = field(default_factory=Counter)
     unequal: list[str] = field(default_factory=list)
-    # How long a stage lasts here, learned from jobs that ended before their moment came.
+    # Duration of each stage here, learned from jobs that ended before the random moment.
     lasting: dict[str, float] = field(default_factory=dict)
 
     def run(self, kills: int, seconds: float = float("inf")) -> None:

@@ -57,10 +57,10 @@ def made_record(lines):
 
 
 def measurements_of(lines):
-    """Return the measurements of a record of such lines."""
+    """Return the measurements of a record with these lines."""
     return RecordMeasurements(record_study(WORKFLOW, shipped_papers(), made_record(lines)))
 
 
 def seeds_of(source, cell, setting, values, first=0):
-    """Return lines of several seeds, from the first one."""
+    """Return lines of several seeds, starting with the first."""
     return [(source, cell, setting, first + place, value) for place, value in enumerate(values)]

@@ -1,4 +1,4 @@
-"""A small STS-B in the SentEval layout, and vectors for made-up sentences."""
+"""A small STS-B in the SentEval layout, and vectors for its sentences."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -15,7 +15,7 @@ from snakemake_runs import copied, ran
 
 ROWS = {"simcse/table3": ["p0.0", "p0.1"]}
 CONFIG = {"scale": "micro", "papers": {"simcse": ["table3"]}, "rows": ROWS, "seeds": [0]}
-# Backbone, two rows.
+# Backbone and two rows.
 RUNS = 3
 
 
@@ -33,7 +33,7 @@ def checkout(folder: Path, pretraining: int = 40) -> Path:
 
 
 def command(*words: str) -> list[str]:
-    """Return the words of `replicse run`."""
+    """Return the command of `replicse run`."""
     return [sys.executable, "-m", "replicse", "run", *words]
 
 

@@ -16,12 +16,12 @@ SNAKEMAKE = Path(sys.executable).with_name("snakemake")
 
 
 def ran(*words, **options):
-    """Run a command; return its output and exit code."""
+    """Run a command; return output and exit code."""
     return subprocess.run(words, capture_output=True, text=True, check=False, **options)
 
 
 def snakemake(folder, *words, env=None, cores="2"):
-    """Run Snakemake in a folder; return its output and exit code.
+    """Run Snakemake in a folder; return output and exit code.
 
     With an `env`, or without -n, it is a separate process.
     """
@@ -75,6 +75,6 @@ def copied(folder):
 
 
 def jobs(output):
-    """Return the job counts of a dry-run."""
+    """Return the job counts of a dry run."""
     table = output.partition("Job stats:")[2].partition("Reasons")[0]
     return {name: int(count) for name, count in re.findall(r"^([a-z_]\w*)\s+(\d+)$", table, re.MULTILINE)}

@@ -66,7 +66,7 @@ class Submitted:
         return Path(self.log.name).read_text(encoding="utf-8")
 
     def end(self) -> dict[str, bytes]:
-        """Wait for the study's end, which is a success, and return its results."""
+        """Wait for the study to end successfully, and return its results."""
         assert self.process.wait(timeout=PATIENCE) == 0, self.said()
         return small_study.results(self.folder)
 

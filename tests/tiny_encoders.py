@@ -71,7 +71,7 @@ def saved_tiny(root, folder):
 
 
 def pooled_by(pooling, backbone):
-    """Return a pooling of an encoder by its spelling in a file."""
+    """Return an encoder's pooling from its string in a file."""
     return SentencePooling(pooling_of(pooling), backbone)
 
 

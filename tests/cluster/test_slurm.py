@@ -26,7 +26,7 @@ FINISHED = "COMPLETED"
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory):
-    """Start a cluster for all tests of this file; return its folder."""
+    """Start a cluster for all tests of this file; return the folder."""
     if not find_spec("snakemake_executor_plugin_slurm"):
         pytest.skip("snakemake-executor-plugin-slurm is missing (requirements/dev.txt)")
     folder = tmp_path_factory.mktemp("slurm")
@@ -84,7 +84,7 @@ class OfSlurm(Submitted):
         return [*small_study.command("--profile", f"workflow/profiles/{profile}", "--"), *ASKING]
 
     def hang(self, what):
-        """Stop the processes of trainings."""
+        """Suspend the processes of trainings."""
         for process in self.wait(lambda: self.processes("train"), what):
             process.send_signal(signal.SIGSTOP)
 
@@ -107,7 +107,7 @@ class OfSlurm(Submitted):
         return found[0] if found else None
 
     def waiting(self):
-        """Return the numbers of the jobs that run or wait to."""
+        """Return the numbers of running and pending jobs."""
         return sorted(number for number, job in self.jobs().items() if job[0] in ("RUNNING", "PENDING"))
 
     def states(self, word):
@@ -129,7 +129,7 @@ def test_a_study_ends_with_equal_results_behind_all_that_a_scheduler_and_a_kill_
     with OfSlurm(tmp_path / "a {study}", cluster, path, "slurm", "--set-resources", memory) as study:
         cancelled = study.wait(lambda: study.running("rule_tokenizer"), "a running tokenizer")
         study.ask("scancel", str(cancelled))
-        # A run that hangs when its time is over; the scheduler looks at times every half a minute.
+        # A run that hangs until its time limit; the scheduler checks every half a minute.
         hanging = study.wait(lambda: study.running("mlm-"), "a running backbone")
         study.hang("the process of the backbone")
         study.ask("scontrol", "update", f"JobId={hanging}", "EndTime=now")
@@ -137,7 +137,7 @@ def test_a_study_ends_with_equal_results_behind_all_that_a_scheduler_and_a_kill_
         assert restarted.returncode == 0, restarted.stderr
         study.wait(lambda: study.jobs()[hanging][0] == "TIMEOUT", "the end of its time")
         study.wait(lambda: study.running("infonce-"), "a running run")
-        # It hangs, so that it is at work when the study is started again.
+        # It hangs, so that it still runs when the study starts again.
         study.hang("the process of the run")
         study.kill()
         left = study.waiting()

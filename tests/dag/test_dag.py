@@ -13,13 +13,13 @@ from replicse.compile.compiler import compile_study
 from replicse.compile.jobs import list_jobs
 from replicse.spec.config import read_config
 
-# One study of a table and a figure, which all who ask for parts of it compile once.
+# One study of a table and a figure, compiled once for all tests of its parts.
 WORDS = ("-n", "--config", "seeds=[0]", "papers={simcse: [figure2, table3]}")
 
 
 @pytest.fixture(scope="module")
 def checkout(tmp_path_factory):
-    """A copy of the checkout without results, for all that only plan."""
+    """Copy the checkout without results, for tests that only plan."""
     return copied(tmp_path_factory.mktemp("checkout"))
 
 
@@ -58,7 +58,10 @@ def test_an_item_alone_brings_in_only_what_it_needs(checkout):
 
 
 def test_the_key_of_a_paper_is_a_target(checkout):
-    """It ended in MissingRuleException."""
+    """Use a paper's key as a target.
+
+    It once ended in MissingRuleException.
+    """
     done = snakemake(checkout, *WORDS, "--", "simcse")
     assert done.returncode == 0, done.stderr
     assert jobs(done.stdout)["page"] == 2 and "report" not in jobs(done.stdout)
@@ -85,7 +88,7 @@ def test_jobs_and_rules_name_the_same_files(reduced):
             inputs, log = ruled[next(each for each in ruled if job.outputs[0] in each)]
             (outputs,) = (each for each in ruled if job.outputs[0] in each)
             assert {*outputs} == {*job.outputs, str(job.copy)} and log == job.log, job
-            # Every job comes after the data job.
+            # Every job depends on the data job.
             read = {*job.inputs, study.paths.specification(job.stage, job.id)}
             read |= set() if job.stage in ("data", "study") else {study.paths.data}
             assert {*inputs} == read, job

@@ -70,7 +70,7 @@ def test_searched_weights_are_removed_and_nothing_runs_again(study):
     job = list_jobs(study)["train", run]
     assert job.done and JobStates(study).state(job.outputs[0]) == "waiting"
     assert not JobStates(study).begun
-    # A lost evaluation is computed again, and trains its run for it.
+    # A lost evaluation is computed again, which trains its run again.
     Path(discarded[run][0]).unlink()
     found = jobs(snakemake(Path(), "-n").stdout)
     assert (found["train"], found["discard"]) == (1, 1)

@@ -20,7 +20,7 @@ from replicse import load
 
 @pytest.fixture(scope="module")
 def study(tmp_path_factory):
-    """Run a study of two rows of SimCSE's Table 3; return its folder.
+    """Run a study of two rows of SimCSE's Table 3; return the folder.
 
     It also has a table of the user's datasets.
     """

@@ -26,7 +26,7 @@ from replicse.registry.terms import Term
 from replicse.training.parts import Parts
 from replicse.training.state import RunState
 
-# Speeds of a tiny encoder on a busy machine get no verdict here.
+# Speeds of a tiny encoder on a busy machine are not judged here.
 SPEED = (
     "rows a second / sentence-transformers",
     "model-flops utilisation",

@@ -60,7 +60,7 @@ def lacking(words):
 
 @pytest.fixture(scope="module")
 def clone(tmp_path_factory):
-    """Link a folder to the parts of a clone that verbs read."""
+    """Copy the parts of a clone that verbs read."""
     folder = tmp_path_factory.mktemp("clone")
     for name in ("config", "workflow", "reports/studies", "figures/studies"):
         shutil.copytree(ROOT / name, folder / name)
@@ -89,7 +89,10 @@ def test_the_commands_are_found_and_few_are_left_out():
 
 @pytest.mark.parametrize("name", ["README.md", "docs/tutorial.md"])
 def test_the_numbers_shown_below_a_command_are_its_output(clone, monkeypatch, capsys, name):
-    """The rows once ended in a symbol that no output had any more."""
+    """Compare numbers below a command with its output.
+
+    The rows once ended in a symbol that was no longer in the output.
+    """
     monkeypatch.chdir(clone)
     monkeypatch.setenv("COLUMNS", "80")
     output, checked = [], 0
@@ -104,7 +107,10 @@ def test_the_numbers_shown_below_a_command_are_its_output(clone, monkeypatch, ca
 
 
 def test_the_python_of_the_readme_prints_what_is_shown(clone, monkeypatch):
-    """Up to the evaluation, which needs an encoder and SentEval."""
+    """Run the README's Python up to the evaluation.
+
+    The evaluation needs an encoder and SentEval.
+    """
     monkeypatch.chdir(clone)
     examples = doctest.DocTestParser().get_examples((ROOT / "README.md").read_text(encoding="utf-8"))
     here = [each for each in examples if not re.search("scores|task =", each.source)]

@@ -1,4 +1,4 @@
-"""The documentation site as a browser shows it."""
+"""The documentation site in a browser."""
 
 import re
 import subprocess
@@ -70,7 +70,7 @@ def test_the_reports_of_the_site_link_to_files_that_are_there(site):
 @pytest.mark.parametrize("name", ["index", "causes", "cli", "api", "studies/compact"])
 def test_no_page_of_the_site_has_a_serious_fault_of_accessibility(site, name, mode):
     text = (site / f"{name}.html").read_text(encoding="utf-8")
-    # Once the theme has chosen its colours; a colour that is still changing would be measured on its way.
+    # After the theme has set its colours; a transition would be measured half-way.
     still = "<style>* { transition: none !important; }</style>"
     script = f"""{still}<script>document.documentElement.dataset.bsTheme = "{mode}";</script>{faults()}"""
     file = (site / name).with_name(f"{mode}.html")

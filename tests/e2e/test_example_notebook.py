@@ -1,4 +1,4 @@
-"""The example notebook on the results of a study, as it is committed."""
+"""The committed example notebook on the results of a study."""
 
 import nbformat
 import pytest

@@ -33,7 +33,7 @@ ANOTHER = "run by another version"
 
 @pytest.fixture(scope="module")
 def clone(tmp_path_factory):
-    """A bare clone, as far as a study is written again in it."""
+    """Create a bare clone in which a study can be written again."""
     folder = tmp_path_factory.mktemp("clone")
     for name in ("reports/studies", "figures/studies"):
         shutil.copytree(ROOT / name, folder / name)

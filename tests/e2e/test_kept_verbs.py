@@ -1,4 +1,4 @@
-"""Read-only commands on a committed study of made-up scores.
+"""Read-only commands on a committed study of synthetic scores.
 
 Tests their output, and the config that they use.
 """
@@ -28,7 +28,7 @@ __all__ = ["papers_read_once"]
 
 @pytest.fixture
 def kept(tmp_path, monkeypatch):
-    """Create a folder with only a committed study `mine`; return its plan.
+    """Create a folder with only a committed study `mine`; return the plan.
 
     The study is at scale compact.
     """

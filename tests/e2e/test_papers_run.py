@@ -25,7 +25,7 @@ RESULTS = Path("results") / "micro"
 
 @pytest.fixture(scope="module")
 def study(tmp_path_factory):
-    """The folder of a study of all of these papers, run to its end."""
+    """Run a study of all of these papers; return the folder."""
     folder = copied(tmp_path_factory.mktemp("papers"))
     shutil.rmtree(folder / "workflow")
     write_workflow(folder / "workflow")

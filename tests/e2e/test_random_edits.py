@@ -65,7 +65,7 @@ if __name__ == "__main__":
     if sys.argv[1] == "job":
         run(sys.argv[2])
 """
-# All jobs of the specifications, without Snakemake.
+# All jobs of the specifications, run without Snakemake.
 FRESH = """
 import json
 import sys
@@ -115,7 +115,7 @@ class Workspace:
         self.history.append(f"{chosen.__name__} {chosen() or ''}")
 
     def toggle(self, file: str, before: str, after: str) -> None:
-        """Edit a file, or take the edit back."""
+        """Edit a file, or revert the edit."""
         path = self.folder / file
         text = path.read_text()
         assert before in text or after in text

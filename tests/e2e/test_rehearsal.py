@@ -54,7 +54,7 @@ socket.socket.connect = connect
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory):
-    """The embedded world: data in the layout of the real sets."""
+    """Return the embedded world: data in the layout of the real datasets."""
     root = tmp_path_factory.mktemp("world")
     write_world(root)
     return root
@@ -130,7 +130,7 @@ def encoder(world, folder, seed):
 
 @pytest.fixture(scope="module")
 def study(world, hub, tmp_path_factory):
-    """A study's folder at a scale that is `paper` but for its size."""
+    """Create a study's folder at a smaller copy of the scale `paper`."""
     folder = copied(tmp_path_factory.mktemp("rehearsal"))
     scales = folder / "workflow" / "scales"
     scale = yaml.safe_load((scales / "paper.yaml").read_text())
@@ -205,7 +205,7 @@ def test_fetch_goes_on_after_the_hub_was_gone(fetched):
 
 @pytest.fixture(scope="module")
 def finished(study, fetched):
-    """The study, run without network: to its report."""
+    """Run the study without network, up to its report."""
     (study / "src" / "sitecustomize.py").write_text(NO_NETWORK)
     snakemake = Path(sys.executable).with_name("snakemake")
     done = run(study, str(snakemake), "--cores", "2", "--show-failed-logs", HF_HUB_OFFLINE="1")

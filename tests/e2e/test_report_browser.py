@@ -46,7 +46,7 @@ def test_a_cell_is_reached_and_its_command_copied_by_keyboard(tmp_path):
 
 
 def shown_pages():
-    """Return each kind of page by name: the first one, a paper, an item alone."""
+    """Return a page of each kind by name: the front page, a paper, an item."""
     items = [example.item("dropout"), example.item("augmentation"), example.item("trajectory")]
     items[0] = example.percentages(items[0])
     findings = [Headline("All cells.", "all of them", "counts"), Headline("Gaps.", "one", "adjudication")]

@@ -19,7 +19,7 @@ from replicse.cli.job_server import PRELOADED, THREADS
 from replicse.errors import BadInput
 from replicse.runtime.locks import free
 
-# Every job of a study leaves the files it should, all empty, and the copy of its specification.
+# Every job of a study writes its outputs, all empty, and the copy of its specification.
 EMPTY = """
 import json
 import sys
@@ -42,9 +42,9 @@ WORDS = ("--config", "seeds=[0]", "papers={simcse: [table3, figure2]}")
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory):
-    """Copy the checkout with a finished study of empty files; return both.
+    """Copy the checkout with a finished study; return folder and files.
 
-    The corpus of the study is a file of the test.
+    The files are empty; the corpus of the study is a file of the test.
     """
     folder = copied(tmp_path_factory.mktemp("finished"))
     scale = folder / "workflow/scales/micro.yaml"
@@ -63,7 +63,7 @@ def finished(tmp_path_factory):
 
 
 def asked_again(folder, *words):
-    """Return the job counts of a dry-run of the finished study."""
+    """Return the job counts of a dry run of the finished study."""
     done = snakemake(folder, "-n", *WORDS, *words)
     assert done.returncode == 0, done.stderr
     return jobs(done.stdout)
@@ -144,7 +144,10 @@ def test_a_checkout_may_stand_in_a_folder_of_any_name(checkout, tmp_path_factory
 
 
 def test_a_folder_that_the_executors_of_schedulers_cannot_quote_is_refused(checkout, tmp_path_factory):
-    """Slurm's executor ran `touch X` when it submitted."""
+    """Refuse folders that the schedulers' executors cannot quote.
+
+    Slurm's executor once ran `touch X` when it submitted.
+    """
     folder = tmp_path_factory.mktemp("any") / "dol$(touch X)x"
     checkout.rename(folder)
     words = [sys.executable, "-m", "replicse", "run", "simcse/table3", "--profile", "slurm"]
@@ -154,7 +157,10 @@ def test_a_folder_that_the_executors_of_schedulers_cannot_quote_is_refused(check
 
 
 def test_a_job_whose_package_is_not_installed_is_refused_before_any_starts(checkout, tmp_path):
-    """MTEB on its own data is an extra."""
+    """Refuse a job with a missing package before any job starts.
+
+    MTEB on its own data is an optional dependency.
+    """
     (tmp_path / "without").mkdir()
     (tmp_path / "without" / "sitecustomize.py").write_text('import sys\nsys.modules["mteb"] = None\n')
     path = os.pathsep.join([str(tmp_path / "without"), os.environ.get("PYTHONPATH", "")])
@@ -232,7 +238,7 @@ def test_run_plans_and_makes_the_papers_of_one_workflow(checkout, tmp_path_facto
 def test_the_server_of_a_study_stands_in_for_the_command_line(tmp_path):
     """Use the job server like the command line.
 
-    It must be safe to fork with all of its imports, or the server would be gone.
+    It must be safe to fork with all of its imports, otherwise there would be no server.
     """
     assert "replicse.library.training" in PRELOADED
     environment = {**os.environ, **dict.fromkeys(THREADS, "1"), "PYTHONPATH": str(ROOT / "src")}

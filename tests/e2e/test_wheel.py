@@ -86,7 +86,7 @@ def test_the_wheel_is_whole(tmp_path):
     table = write_paper(workspace / "papers" / "mine")
     papers = len(list((ROOT / "workflow/papers").glob("*/paper.yaml"))) + 1
     assert f"ok: {papers} papers" in replicse("validate")
-    # The paper of the workspace, and the row of two tables that uses all of the method in their papers' folders.
+    # The workspace's paper, and a row of two tables that uses the whole method in their papers' folders.
     config = workspace / "config.yaml"
     config.write_text(config.read_text().replace("papers: all", STUDY))
     assert "reports/micro/report.html" in replicse("run", "--cores", "2")
@@ -112,7 +112,7 @@ def test_the_wheel_is_whole(tmp_path):
 
 
 def write_paper(folder):
-    """Add the workspace's parts to the skeleton's table; return its corpus."""
+    """Add the workspace's parts to the skeleton's table; return the corpus."""
     table = folder / "own.csv"
     lines = (f"The {word} of line {n}.\n" for n in range(99) for word in ("end", "cat"))
     table.write_text("".join(["sentence\n", *lines]))
@@ -136,7 +136,7 @@ def assert_reported(workspace, replicse):
     """Check the item, its story, the claims and the provenance."""
     assert "76.25 → " in replicse("show", "mine/table1")
     cells = json.loads(replicse("show", "mine/table1", "--json"))["item"]["cells"]
-    # At the papers' scale the recipe that it is like lends it the spread that another paper prints.
+    # At scale paper, the recipe that it inherits from provides the spread that another paper published.
     assert float(replicse(start=("-c", SPREAD))) > 0
     for column in ("direction", "rated"):
         values = [cell["reproduced"] for cell in cells if cell["column"] == column]

@@ -22,7 +22,7 @@ from random_kills import REFUSED, REMEDY, VICTIMS, Kills
 from snakemake_runs import ran, snakemake
 from submitted import Submitted
 
-# Tables and pages are written as judgements are, by jobs as short.
+# Jobs that write tables and pages are as short as those that judge.
 KILLED = ("prepare", "pre-train", "train", "evaluate", "judge")
 
 
@@ -45,7 +45,7 @@ def test_snakemake_that_is_told_to_end_with_all_it_started_waits_until_a_trainin
     """
     folder = small_study.checkout(tmp_path, pretraining=4000)
     log, state = (folder / place for place in ("logs/micro/train", "results/micro/state"))
-    # Without hooks no process serves the jobs, as in a job of a scheduler.
+    # Without hooks there is no job server, as in a job of a scheduler.
     words = (sys.executable, "-m", "snakemake", "--cores", "2", "--no-hooks", "simcse_table3")
     with Submitted(folder, small_study.environment(folder), *words) as study:
         (process,) = study.wait(lambda: study.processes("train"), "a training")
@@ -97,7 +97,7 @@ def test_a_study_goes_on_behind_a_full_and_a_read_only_disk(undisturbed, tmp_pat
 
 def test_of_two_studies_in_one_folder_one_runs_and_the_other_says_why_not(whole, undisturbed, tmp_path):
     folder = shutil.copytree(whole, tmp_path / "study")
-    # It evaluates again: started together, each is there while the other is.
+    # It evaluates again, so that the two studies overlap if they start together.
     for place in ("results/micro/encoders", "results/micro/tables", "results/micro/items", "reports"):
         shutil.rmtree(folder / place)
     environment, piped = (

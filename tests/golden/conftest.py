@@ -18,12 +18,12 @@ FOLDER = Path(__file__).with_name("expected")
 
 @pytest.fixture(autouse=True)
 def _papers_read_once(papers_read_once):
-    """Most golden files are of the papers of the repository."""
+    """Load the repository's papers once, because most golden files use them."""
 
 
 @pytest.fixture(autouse=True)
 def _no_shipped_record(monkeypatch):
-    """A new source of the record changes no golden file."""
+    """Use an empty record, so that new sources change no golden file."""
     monkeypatch.setattr(record_measurements, "load_record", lambda workflow: Record())
 
 

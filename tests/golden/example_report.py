@@ -62,7 +62,7 @@ def judged(
 
 
 def result(name, title, columns, rows, cells, *, scale="paper", **more):
-    """Return an item; columns and rows are (id, label) or mappings."""
+    """Return an item; columns and rows are (id, label) or dicts."""
     paper, _, short = name.partition("/")
     kind = "figure" if short.startswith("figure") else "table"
     document = {
@@ -110,12 +110,12 @@ def percentages(item):
 
 
 def plain(item):
-    """Return an example as `tabulate` writes it."""
+    """Return an example in the format of `tabulate`."""
     return item.model_dump(mode="json", exclude_defaults=True, exclude={"effects", "verdicts"})
 
 
 def few_seeds(name, scale="compact", count=2):
-    """Return an example as two seeds of each cell would give it."""
+    """Return an example with two seeds in each cell."""
     whole = item(name, scale)
     cells = [
         cell.plain()
@@ -149,7 +149,7 @@ def adjudicated(scale="paper"):
 
 
 def adjudication(scale="paper"):
-    """Return the page on these cells."""
+    """Return the page of these cells."""
     study = {**STUDY, "scale": scale, "comparable": scale == "paper"}
     judgements = Judgements(adjudication=adjudicated(scale))
     return adjudication_page(report(study, [item("adjudicated", scale)], judgements))

@@ -1,4 +1,4 @@
-"""Made-up gaps explained by made-up variants (adjudicated.yaml), as text."""
+"""Variants that explain gaps, both synthetic (adjudicated.yaml), as text."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Made-up claims, judged by made-up cells (claims.yaml), as text."""
+"""Synthetic claims, judged by synthetic cells (claims.yaml), as text."""
 
 from pathlib import Path
 

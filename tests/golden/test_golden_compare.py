@@ -1,6 +1,6 @@
 """`replicse compare` of two results folders (compare.yaml).
 
-The cells are made up, and have every state.
+The cells are synthetic, and have every state.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""The first sentences of a report, from made-up data.
+"""The first sentences of a report, from synthetic data.
 
 Each has its numbers, its scale and a link.
 """

@@ -38,7 +38,7 @@ ERROR = "replicse job: the store is cut; delete its folder"
 
 @pytest.fixture
 def study(tmp_path, monkeypatch):
-    """Write a study of made-up scores; return its plan and evaluation files.
+    """Write a study of synthetic scores; return the plan and evaluation files.
 
     The files are the evaluations of SimCSE's Table 3.
     """
@@ -178,7 +178,7 @@ def test_status_knows_what_runs_on_any_machine_that_shares_the_folder(study, cap
 
 
 def ended_process():
-    """Return the number of a process that has ended."""
+    """Return the process id of a process that has ended."""
     with subprocess.Popen(["true"]) as process:
         process.wait()
     return process.pid

@@ -1,4 +1,4 @@
-"""The adjudication page on made-up gaps: headline, tables, waterfall sums."""
+"""The adjudication page on synthetic gaps: headline, tables and sums."""
 
 from golden import example_report as example
 

@@ -1,4 +1,4 @@
-"""`replicse why` for cells of made-up evaluations, as text and data."""
+"""`replicse why` for cells of synthetic evaluations, as text and data."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Tables on made-up scores (tabulated.yaml), as text."""
+"""Tables on synthetic scores (tabulated.yaml), as text."""
 
 from pathlib import Path
 
@@ -22,7 +22,7 @@ SHOWN = ("reported", "reproduced", "delta", "low", "high", "pairs_low", "pairs_h
 
 
 def short(value):
-    """Return a number to four decimals, other text as it is."""
+    """Return a number with four decimals, other text unchanged."""
     try:
         return f"{float(value):.4f}"
     except (TypeError, ValueError):

@@ -1,4 +1,4 @@
-"""The verdict of made-up cells (verdicts.yaml), as text."""
+"""The verdict of synthetic cells (verdicts.yaml), as text."""
 
 from pathlib import Path
 

@@ -15,7 +15,7 @@ def _papers_read_once(papers_read_once: None) -> None:
 
 @pytest.fixture
 def one_thread() -> Iterator[None]:
-    """Numbers in the last digit depend on the number of threads."""
+    """Use one thread, because it changes the last digits of numbers."""
     import torch
 
     before = torch.get_num_threads()
@@ -26,7 +26,7 @@ def one_thread() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def world(tmp_path_factory):
-    """A data root with all evaluation sets, small."""
+    """Return a small data root with all evaluation datasets."""
     from replicse.world.world import write_world
 
     folder = tmp_path_factory.mktemp("world")

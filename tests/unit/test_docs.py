@@ -42,7 +42,7 @@ def anchors(text):
 
 
 def dead_links(file):
-    """Yield each local link of a page that leads nowhere."""
+    """Yield each broken local link of a page."""
     for link in LINK.findall(prose(file.read_text(encoding="utf-8"))):
         path, _, anchor = link.partition("#")
         target = (file.parent / path).resolve() if path else file

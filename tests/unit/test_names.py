@@ -10,7 +10,7 @@ from places import ROOT
 
 PAPERS = {file.parent.name for file in ROOT.glob("workflow/papers/*/paper.yaml")}
 SCALES = {file.stem for file in ROOT.glob("workflow/scales/*.yaml")}
-# Keys that are English nouns too, as in the name of a column; as a part of an id they are found all the same.
+# Keys that are also English nouns, for example in the name of a column; they are still found as part of an id.
 NOUNS = {"causes", "paper", "reference", "short"}
 ID = re.compile(rf"(?<![\w./-])({'|'.join(sorted(PAPERS))})/[\w-]+|--scale ({'|'.join(sorted(SCALES))})\b")
 

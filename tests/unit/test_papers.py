@@ -35,7 +35,7 @@ AVERAGES_OFF_IN_PRINT = {
     ("simcse", "tableE1", "bert-base-avg"),
     ("diffcse", "table2", "bert-base-avg"),
 }
-# Rows of collected numbers that no paper's file has, by paper, and why.
+# Collected numbers that are not in any paper's file, by paper, with reasons.
 LEFT_OUT = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
 
 
@@ -48,7 +48,7 @@ def papers():
 def plan_at(scale):
     """Return the plan of all items with all protocols by name.
 
-    `all` would omit protocols that only searches use.
+    Named items include those that only searches use; `all` would omit them.
     """
     wanted = {key: list(paper.items) for key, paper in papers().items()}
     return compile_study({"scale": scale, "papers": wanted, "adjudicate": "all", "seeds": [0]}, WORKFLOW)

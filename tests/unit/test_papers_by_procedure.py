@@ -38,7 +38,7 @@ def _in_float64_and_nothing_in_use_after(monkeypatch):
 
 
 def recipes(key):
-    """Put the plug-ins of a test paper to use; return its recipes."""
+    """Register the plug-ins of a test paper; return the recipes."""
     use_plugins(write_workspace(micro.Path(), key)["plugins"])
     return yaml.safe_load((ROOT / "tests" / "papers" / key / "recipes.yaml").read_text())
 
@@ -80,12 +80,12 @@ def batches(trainer, count):
 
 
 def means(bert, rows):
-    """Return the mean over its tokens of each row, encoded by itself."""
+    """Return the mean over the tokens of each row, each encoded alone."""
     return [bert(torch.tensor([row])).last_hidden_state[0].mean(0) for row in rows]
 
 
 class Adam:
-    """Adam of weights by name, by its formulas."""
+    """Adam on weights by name, from its formulas."""
 
     def __init__(self, betas=(0.9, 0.999)):
         self.betas, self.first, self.second, self.count = betas, {}, {}, 0
@@ -102,7 +102,7 @@ class Adam:
 
 
 def angle_loss(first, second, labels):
-    """Return AnglE's loss by a loop over pairs of pairs."""
+    """Return AnglE's loss, computed in a loop over pairs of pairs."""
     total, half = torch.ones(()), len(first[0]) // 2
     angles = []
     for z, w in zip(first, second, strict=True):
@@ -158,7 +158,7 @@ def test_schedules_layers_and_a_second_pass_are_as_written(tmp_path, name):
 
 
 def info_nce(anchors, positives):
-    """Return InfoNCE at temperature 0.05 by a loop."""
+    """Return InfoNCE at temperature 0.05, computed in a loop."""
     total = 0
     for place, anchor in enumerate(anchors):
         logits = torch.stack([one_step.cosine(anchor, other) / 0.05 for other in positives])
@@ -220,7 +220,7 @@ def test_a_term_reads_before_a_head_of_its_own_and_both_are_trained_and_kept(tmp
 
 
 def sncse_loss(first, second, third):
-    """Return InfoNCE and the margin loss of SNCSE by a loop."""
+    """Return InfoNCE and SNCSE's margin loss, computed in a loop."""
     rows = zip(first, second, third, strict=True)
     differences = [one_step.cosine(a, soft) - one_step.cosine(a, positive) for a, positive, soft in rows]
     margins = [max(0, each + 0.1) + max(0, -each - 0.3) for each in differences]
@@ -228,7 +228,7 @@ def sncse_loss(first, second, third):
 
 
 def nested_loss(first, second):
-    """Return InfoNCE of the first 8 numbers and of all 16."""
+    """Return InfoNCE of the first 8 dimensions and of all 16."""
     return info_nce(first, second) + info_nce([one[:8] for one in first], [one[:8] for one in second])
 
 

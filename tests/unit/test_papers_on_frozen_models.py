@@ -41,7 +41,7 @@ def _one_thread_and_nothing_in_use_after():
 
 
 def workspace(key):
-    """Turn the test's folder into a paper's workspace; return its config.
+    """Turn the test's folder into a paper's workspace; return the config.
 
     The paper's plug-ins are registered.
     """
@@ -55,7 +55,7 @@ def plan_of(key, seeds=(0, 1), scale="micro"):
 
 
 def run_of(plan, key, row, seed=0):
-    """Return the run of a row under a seed."""
+    """Return the run of a row and a seed."""
     (cell,) = [c for c in plan.cells[f"{key}/table1"] if (c.row.id, c.column.id) == (row, "stsb-dev")]
     return plan.runs[plan.encoders[cell.jobs[cell.seeds.index(seed)][0]].source.run]
 
@@ -73,7 +73,10 @@ def with_momentum(folder, **changes):
 
 
 def test_a_run_that_was_stopped_ends_bit_for_bit_as_one_that_was_not(tmp_path):
-    """Queue, a plug-in's buffer, momentum encoder and frozen layers included."""
+    """Compare a stopped and resumed run bit for bit with an undisturbed run.
+
+    Queue, a plug-in's buffer, momentum encoder and frozen layers included.
+    """
     workspace("bootstrap")
     freeze = {"embeddings": True, "layers": [0, 0]}
     job = with_momentum(tmp_path, freeze=freeze, selection={"every": 4})
@@ -104,7 +107,7 @@ def test_the_momentum_encoder_is_of_the_run_and_counted_in_its_cost():
     assert other.canonical()["momentum"] == {"decay": 0.99, "start": "random", "head": "trained"}
     assert "momentum" not in simcse.canonical() and "freeze" not in simcse.canonical()
     assert len({run.run_id, other.run_id, run_of(plan, "bootstrap", "decay").run_id}) == 3
-    # Of two encoded views one needs no gradient, and one more is encoded by the momentum encoder.
+    # Of two encoded views one needs no gradient, and the momentum encoder encodes one more.
     assert passes(run, run_sources(plan)) == pytest.approx(passes(simcse, run_sources(plan)) / 2 + 1 / 3)
 
 
@@ -112,7 +115,7 @@ def test_the_momentum_encoder_is_of_the_run_and_counted_in_its_cost():
 
 
 def teacher_folder(folder, name, seed, head=False):
-    """Write a random encoder with the test's tokenizer; return its folder."""
+    """Write a random encoder with the test's tokenizer; return the folder."""
     torch.manual_seed(seed)
     tokenizer = micro.tokenizer_file(folder)
     size = load_tokenizer(tokenizer, 64).get_vocab_size()

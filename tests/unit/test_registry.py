@@ -1,4 +1,4 @@
-"""The registry: a class with one name is an entry."""
+"""The registry: a class with one name becomes an entry."""
 
 import sys
 from pkgutil import resolve_name

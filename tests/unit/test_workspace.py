@@ -108,7 +108,10 @@ def test_extensions_that_were_begun_are_named_in_config_and_hold_their_own_tests
 
 
 def test_without_a_name_the_papers_of_the_folder_are_meant(workspace, capsys, monkeypatch):
-    """All 92 items of the package were run."""
+    """Run only the folder's papers by default.
+
+    All 92 items of the package were once run.
+    """
     assert main(["init", "paper", "mine"]) == 0
     capsys.readouterr()
     assert main(["plan"]) == 0

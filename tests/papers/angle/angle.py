@@ -27,7 +27,7 @@ class AngleParameters(TwoViews):
     scale: Positive = 20
 
     def reads_labels(self) -> bool:
-        """Return that it does."""
+        """Return True."""
         return True
 
 
@@ -47,7 +47,7 @@ def angle(step: "Step", parameters: AngleParameters) -> "Tensor":
 
 
 class RisingParameters(ScheduleParameters):
-    """From 0 linearly to 1 in a share of the steps."""
+    """A weight that increases linearly from 0 to 1 in a share of the steps."""
 
     schedule: Literal["rising"]
     share: Share

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class NestedInfoNCEParameters(TwoViews):
-    """The sum of InfoNCE over vectors of several widths and the whole one."""
+    """The sum of InfoNCE over prefixes of several widths and whole vectors."""
 
     term: Literal["nested-infonce"]
     widths: Annotated[tuple[Count, ...], Field(min_length=1)]
@@ -29,7 +29,7 @@ class NestedInfoNCEParameters(TwoViews):
 
 
 def nested_infonce(step: "Step", parameters: NestedInfoNCEParameters) -> "Tensor":
-    """Return the sum; noted is the loss of each width."""
+    """Return the sum; log the loss of each width."""
     import torch
     from torch.nn.functional import cross_entropy, normalize
 
@@ -43,7 +43,7 @@ def nested_infonce(step: "Step", parameters: NestedInfoNCEParameters) -> "Tensor
 
 
 class FirstNumbersParameters(PoolingParameters):
-    """The first numbers of position 0."""
+    """The first dimensions of position 0."""
 
     pooling: Literal["first-numbers"]
     width: Count

@@ -49,7 +49,7 @@ class SoftNegativesParameters(TermParameters):
         return (0, 1, 2)
 
     def named_views(self) -> Sequence[int]:
-        """Return the same."""
+        """Return the same views."""
         return (0, 1, 2)
 
 

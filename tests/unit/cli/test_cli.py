@@ -62,7 +62,10 @@ def test_ctrl_c_is_one_sentence(capsys, monkeypatch):
     ],
 )
 def test_memory_that_ends_is_one_sentence(capsys, monkeypatch, error):
-    """A training's log ended in a traceback."""
+    """Report exhausted memory in one sentence.
+
+    A training's log once ended in a traceback.
+    """
 
     def fail(_):
         raise error

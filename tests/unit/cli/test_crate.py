@@ -97,7 +97,10 @@ def test_a_study_is_run_again_in_its_crate(workspace, tmp_path_factory, monkeypa
 
 
 def test_a_crate_is_not_written_in_the_place_of_a_folder(tmp_path, capsys):
-    """The sentence named a temporary file."""
+    """Do not replace a folder by a crate.
+
+    The error once named a temporary file.
+    """
     assert packed(tmp_path) == 2 and "specify a regular file" in capsys.readouterr().err
 
 

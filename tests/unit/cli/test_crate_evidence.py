@@ -30,7 +30,7 @@ VERSIONS = {"torch": "2.13.0"}
 
 @pytest.fixture
 def study(workspace):
-    """A kept study with its results: scores with pairs, histories and weights."""
+    """Write a kept study with results: scores with pairs, histories, weights."""
     study = compile_study(CONFIG | {"seeds": [0, 1]}, workflow_folder())
     random = np.random.default_rng(0)
     gold = random.integers(0, 6, 60).astype(float)
@@ -58,7 +58,7 @@ def study(workspace):
 
 
 def changed(crate, name, change):
-    """Write a crate again with one changed JSON."""
+    """Write a crate again with one changed JSON file."""
     with zipfile.ZipFile(crate) as old, zipfile.ZipFile("changed.zip", "w") as new:
         for each in old.namelist():
             content = old.read(each)

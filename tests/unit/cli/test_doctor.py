@@ -132,5 +132,5 @@ def test_the_disks_of_results_and_of_the_hubs_cache_are_each_compared_with_what_
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "cache"))
     told = found(config.replace("{simcse: [table3]}", "all"))[1]
     needed = float(told["disk free"][0]["remedy"].split()[-2])
-    # 3.5 TB with the weights of searches, which a complete study removes.
+    # It would be 3.5 TB with the weights of searches, which a complete study removes.
     assert "disk of the hub's cache" not in told and 1800 < needed < 2100

@@ -29,7 +29,7 @@ ITEM = Path("results/micro/items/simcse/table3.json")
 
 @pytest.fixture
 def study(tmp_path, monkeypatch):
-    """Write a finished study of one item at one commit; return its plan."""
+    """Write a finished study of one item at one commit; return the plan."""
     monkeypatch.chdir(tmp_path)
     made = {"commit": "d" * 40, "dirty": False, "package_sha256": "e" * 64}
     monkeypatch.setattr("replicse.provenance.record.software", lambda: made)

@@ -61,7 +61,7 @@ def test_a_strangers_source_is_shown_with_its_verdict_and_its_files(own, capsys)
     assert (
         "https://github.com/stranger/rerun/blob/0123456789012345678901234567890123456789/logs/0.txt" in text
     )
-    # A study of ours has it in the column of others, too.
+    # Our studies have its numbers in the column of others, too.
     assert main(["show", "simcse/table5"]) == 0
     assert "75.80 (sd 0.66, n 3)," in capsys.readouterr().out
 

@@ -47,7 +47,7 @@ def keep(*words):
 
 @pytest.fixture
 def study(tmp_path, monkeypatch):
-    """Write the numbers and measurements of a kept study; return its folder."""
+    """Write the numbers and measurements of a kept study; return the folder."""
     monkeypatch.chdir(tmp_path)
     folder = tmp_path / "reports" / "studies" / "lab"
     write_json(folder / "config.json", {"scale": "paper"})

@@ -15,7 +15,7 @@ from replicse.judge.statistics.multiplicity import FALSE
 def test_the_csv_next_to_a_report_is_the_one_of_the_item_and_its_pages_adjust_verdicts(tmp_path, monkeypatch):
     """Write one CSV file for an item, and adjusted verdicts on its pages.
 
-    Two files with the same name once had different verdicts, one of them without its kind.
+    Two files with the same name once had different verdicts, and one did not state which kind.
     """
     monkeypatch.chdir(tmp_path)
     item = example.item("dropout")

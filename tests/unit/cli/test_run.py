@@ -110,7 +110,10 @@ def test_what_asks_a_run_to_end_asks_its_jobs(tmp_path, number):
 
 @pytest.mark.parametrize("words", [["--profile", "gpu-box"], ["--", "--resources", "gpu=2"]])
 def test_gpus_are_refused_on_a_machine_without_one(calls, capsys, monkeypatch, words):
-    """The jobs waited for a GPU, or ran on the CPU, without a word."""
+    """Refuse GPUs on a machine without one.
+
+    The jobs once waited for a GPU, or ran on the CPU, without a warning.
+    """
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
     command = ["run", "simcse_table3", "--workflow", str(ROOT / "workflow"), *words]
     assert main(command) == 2 and not calls
@@ -230,7 +233,10 @@ def test_a_report_of_what_there_was_does_not_outlive_the_whole_study(calls, word
 
 
 def test_of_two_studies_started_together_the_second_is_refused(tmp_path):
-    """Snakemake's own lock comes seconds later than the second start."""
+    """Refuse the second of two studies that start together.
+
+    Snakemake takes its own lock only seconds after the second start.
+    """
     said = r"another `replicse run` uses this folder; wait for it or end it"
     with hold(tmp_path), pytest.raises(BadInput, match=said):
         hold(tmp_path)

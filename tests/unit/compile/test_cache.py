@@ -28,7 +28,7 @@ PLUGIN = "from replicse.registry.terms import Term\n"
 
 @pytest.fixture
 def workspace(tmp_path, monkeypatch):
-    """A workspace with a copy of the workflow, which a test may change."""
+    """Copy the workflow to a workspace, which tests may change."""
     for name in ("papers", "scales", "datasets.yaml", "hub.lock.yaml"):
         source = WORKFLOW / name
         (shutil.copytree if source.is_dir() else shutil.copy)(source, tmp_path / "workflow" / name)
@@ -42,7 +42,7 @@ def workspace(tmp_path, monkeypatch):
 
 @pytest.fixture
 def compiled(monkeypatch):
-    """The list of configs that are compiled instead of loaded."""
+    """Record the configs that are compiled instead of loaded."""
     calls, compile_study = [], compiler.compile_study
 
     def count_call(config, *others, **more):

@@ -98,7 +98,10 @@ def left_out(papers, **changes):
 
 
 def test_a_large_search_is_run_only_where_it_is_asked_for_by_name():
-    """Two tables of DiffCSE need 800 runs, a third of the paper scale."""
+    """Run a large search only if it is named.
+
+    Two tables of DiffCSE need 800 runs, a third of the paper scale.
+    """
     grids = ["diffcse/table12", "diffcse/table13"]
     assert left_out({"diffcse": "all"}) == grids
     assert left_out({"diffcse": ["table12", "table1"]}) == []

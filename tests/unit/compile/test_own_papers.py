@@ -70,7 +70,10 @@ def test_a_row_of_an_own_table_is_kept_and_a_packaged_first_stage_is_adjusted(mi
 
 
 def test_searches_of_an_own_paper_are_run_completely_at_packaged_scales(mine):
-    """micro tries four other learning rates, and two jobs of a random search."""
+    """Run searches of a user's paper completely at packaged scales.
+
+    For shipped papers, micro tries four other learning rates, and two jobs of a random search.
+    """
     draw = {"jobs": 5, "domains": {"dropout.hidden": {"uniform": [0, 0.3]}}}
     searches = [{"grid": {"optimisation.learning_rate": [2e-2, 3e-2]}}, {"draw": draw}]
     rows = [{"id": f"s{place}", "encoder": {"use": "own", **each}} for place, each in enumerate(searches)]

@@ -49,7 +49,7 @@ def paper():
 
 
 def ask(memory, time, attempt=1, **wildcards):
-    """Return the minutes and MB that the functions of a rule give Snakemake."""
+    """Return minutes and MB that a rule's functions request from Snakemake."""
     named = Wildcards(fromdict=wildcards)
     return {"runtime": time(named, attempt), "mem_mb": memory(named, attempt), "gpu": 1}
 

@@ -119,7 +119,10 @@ def test_a_result_without_a_copy_is_older_than_its_specification(specifications,
 
 
 def test_a_change_reaches_everything_that_is_computed_from_it_and_goes_with_it(specifications, monkeypatch):
-    """After a change is reverted, no job runs again."""
+    """Propagate a change to all results, and its reversal, too.
+
+    After a change is reverted, no job runs again.
+    """
     finish_all(specifications)
     changed = Specifications(specifications.study)
     code = changed.code_digest

@@ -11,7 +11,7 @@ from pyarrow import parquet
 
 @pytest.fixture
 def senteval(tmp_path):
-    """Return a function that writes a SentEval file and returns its path."""
+    """Return a function that writes a SentEval file and returns the path."""
 
     def write(name, content):
         path = tmp_path / "SentEval" / "downstream" / name

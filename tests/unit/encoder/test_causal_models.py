@@ -31,7 +31,7 @@ def decoder(request, tmp_path):
 
 
 def last_states(model, rows, positions=None):
-    """Return the last state of the last token of rows of ids, (rows, hidden)."""
+    """Return the last token's last state for rows of ids, (rows, hidden)."""
     states = states_by_hand(model, rows, positions)
     return np.stack([state[len(row) - 1] for state, row in zip(states, rows, strict=True)])
 

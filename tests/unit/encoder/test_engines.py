@@ -32,7 +32,7 @@ def seeded(one_thread):
 
 
 def saved(model, home):
-    """Write a model of `transformers` and a small tokenizer as a folder."""
+    """Write a model of `transformers` and a small tokenizer to a folder."""
     model.save_pretrained(home / "init")
     micro.tokenizer_file(home / "init")
     return home / "init"

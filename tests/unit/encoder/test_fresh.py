@@ -74,7 +74,7 @@ def test_what_cannot_be_made_is_refused(tmp_path, family, options, problem):
 def test_embeddings_and_layers_are_told_apart(tmp_path, family):
     """Distinguish embeddings and layers.
 
-    Of the encoder without its token head, everything before the end of the layers is one of them.
+    Each weight belongs to embeddings or a layer, except the token head and norms after the layers.
     """
     backbone = made(tmp_path, family)
     parts = [backbone.embedding_parameters(), *(backbone.layer_parameters(number) for number in (0, 1))]

@@ -70,7 +70,10 @@ def test_the_head_starts_as_simcse_says_and_follows_its_generator():
 
 @pytest.mark.parametrize("state", [6, 3, -4])
 def test_a_layer_that_the_encoder_lacks_is_refused_and_not_counted_round(monkeypatch, state):
-    """Layer 6 of an encoder of two would be its embeddings."""
+    """Refuse a layer that the encoder does not have.
+
+    With a cyclic index, layer 6 of an encoder of two would be its embeddings.
+    """
     encoder = tiny(layers=2)
     message = f"hidden state {state} is read, but the encoder has 0, its embeddings, to 2;"
     with pytest.raises(BadInput, match=message):

@@ -18,7 +18,7 @@ def correlated(rows, dimensions, seed=0):
 
 
 def curved(rows, seed=0):
-    """Points on a noisy parabola: no linear map makes them normal."""
+    """Return points on a noisy parabola: no linear map makes them normal."""
     generator = np.random.default_rng(seed)
     x = generator.normal(size=rows)
     noise = generator.normal(size=(2, rows))

@@ -84,7 +84,10 @@ def test_an_encoder_without_a_transformer_is_a_row_by_its_own_reading(tmp_path, 
 
 
 def test_code_of_a_folder_is_no_row(tmp_path):
-    """Its numbers would be another encoder's, and a table shows no warning."""
+    """Refuse a folder with its own code as a row.
+
+    Its numbers would be another encoder's, and a table shows no warning.
+    """
     foreign.write_transformer(tmp_path / "source", "bert")
     foreign.change_json(
         tmp_path / "source" / "config.json", auto_map={"AutoModel": "modeling_mine.MineModel"}

@@ -83,7 +83,10 @@ def test_a_batch_is_normalised_over_all_rows_of_all_views_or_each_view_by_itself
 
 
 def test_a_saved_projector_comes_back_with_its_statistics_which_are_those_of_the_test(tmp_path):
-    """At test time a sentence's vector depends on no other."""
+    """Load a saved projector with its statistics.
+
+    At test time a sentence's vector does not depend on other sentences.
+    """
     encoder, projector = tiny(vocabulary=120), shifted()
     encoder.save(tmp_path / "out", projector, micro.tokenizer_file(tmp_path))
     config = json.loads((tmp_path / "out" / "config.json").read_text())

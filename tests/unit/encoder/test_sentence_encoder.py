@@ -123,9 +123,9 @@ def without_head(folder):
 
 
 def with_a_gap(folder):
-    """Return a tokenizer with a gap in its ids.
+    """Give a token of a folder's tokenizer an id beyond the encoder's rows.
 
-    It has as many tokens as the encoder has rows, but one id is beyond the last row.
+    The tokenizer has as many tokens as the encoder has rows.
     """
     tokenizer = json.loads((folder / "tokenizer.json").read_text())
     pieces = tokenizer["model"]["vocab"]

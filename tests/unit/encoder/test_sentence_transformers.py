@@ -20,7 +20,7 @@ def plain(tmp_path_factory):
 
 
 def saved(plain, folder, mode="mean", *more, **options):
-    """Return the library's own model of the encoder, saved in a folder."""
+    """Save the library's model of the encoder; return the folder."""
     from sentence_transformers import SentenceTransformer
     from sentence_transformers.sentence_transformer.modules import Pooling, Transformer
 

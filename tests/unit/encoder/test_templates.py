@@ -27,7 +27,7 @@ SENTENCES = [*micro.sentences(5, 9), "bal", " ".join(["kon"] * 60), ""]
 
 
 def tokenizer_in(folder):
-    """Write a tokenizer with some words and punctuation; return its size."""
+    """Write a tokenizer with some words and punctuation; return the size."""
     lines = [*micro.sentences(200), ": . ? ' \" !"]
     tokenizer = train_tokenizer("wordpiece", lines, 130, True)
     micro.save_tokenizer(tokenizer, folder)
@@ -47,7 +47,7 @@ def seeded():
     ids="-".join,
 )
 def encoder(request, tmp_path):
-    """Write a small encoder; return its folder, engine and reference model.
+    """Write a small encoder; return the folder, engine and reference model.
 
     The reference model is its model in `transformers`.
     """
@@ -77,7 +77,10 @@ def by_hand(folder, template, longest):
 
 @pytest.mark.parametrize(("template", "asked"), [(TEMPLATE, 512), (BEFORE, 14)])
 def test_the_mask_of_a_template_is_pooled_and_denoised_at_its_positions(encoder, template, asked):
-    """A long sentence leaves the template whole, however long a row may be."""
+    """Pool and denoise the mask at its positions in a template.
+
+    A long sentence is truncated, but not the template, however long a row may be.
+    """
     folder, engine, model = encoder
     longest = min(asked, open_backbone(folder, engine).max_length)
     rows, lengths, before, after, mask = by_hand(folder, template, longest)

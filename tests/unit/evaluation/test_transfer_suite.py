@@ -66,7 +66,10 @@ def test_each_protocol_equals_one_by_one(name):
 @pytest.mark.parametrize("bundle_bytes", [1, linear_probe.BUNDLE_BYTES])
 @pytest.mark.parametrize("name", SMALL)
 def test_fits_of_different_size_are_those_trained_alone(name, bundle_bytes, monkeypatch):
-    """The fits differ in number of steps, last minibatch, rows and L2 values."""
+    """Compare batched fits of different size with separate training.
+
+    The fits differ in number of steps, last minibatch, rows and L2 values.
+    """
     monkeypatch.setattr(linear_probe, "BUNDLE_BYTES", bundle_bytes)
     vectors, labels = problem(80, 4, 3)
     order = np.random.default_rng(5).permutation(80)

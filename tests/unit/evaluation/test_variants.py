@@ -105,7 +105,10 @@ def test_padding_is_that_of_transformers_in_sentevals_batches(world, folder, var
 
 
 def test_an_encoder_in_bf16_computes_its_products_in_fp32_and_keeps_their_roundings(world, folder):
-    """A CPU without instructions for bf16 would take 60 times as long."""
+    """Compute bf16 products in fp32 and keep bf16's rounding.
+
+    A CPU without instructions for bf16 would take 60 times as long.
+    """
 
     class Kinds(TorchFunctionMode):
         def __torch_function__(self, function, types, args=(), kwargs=None):

@@ -105,7 +105,7 @@ def test_ours_by_paired_seeds_and_at_another_scale_no_numbers(tmp_path, monkeypa
     assert outcomes == ["supported", "contradicted", "supported", 3] and best.probability > 0.95
     said = "reproduction study: 1 of 7 parts fails: simcse/table3/p0.1/stsb-dev > simcse/table3/p0.2"
     assert said in best.reason
-    # Cells of items that are not in the study are missing, and differences are to printed numbers.
+    # Cells of items that are not in the study are missing, and differences are to published numbers.
     assert ours["simcse/one-encoder"] == "not run"
     assert ours["repro/dropout-differences"] == "undetermined", "one of several parts fails, after Holm none"
     best, bounded = (rows["compact"][name] for name in ("simcse/default-dropout-best", "repro/dropout-range"))

@@ -36,7 +36,10 @@ def known(printed="76.25", path="sts/avg", kind="trained", **more):
 
 @pytest.mark.parametrize("case", CASES, ids=[case["thread"] for case in CASES])
 def test_a_stated_fact_lists_the_confirmed_cause_and_without_one_no_cause_is_chosen(case):
-    """Use only facts from the first post of a thread."""
+    """List the confirmed cause of a stated fact, or no cause.
+
+    Use only facts from the first post of a thread.
+    """
     parser = argparse.ArgumentParser()
     verb.add_arguments(parser)
     found = verb.diagnosed(parser.parse_intermixed_args([*case["words"], "--workflow", str(WORKFLOW)]))

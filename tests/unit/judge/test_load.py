@@ -63,7 +63,10 @@ def results(tmp_path):
 
 
 def test_only_what_the_record_asks_for_is_loaded(results):
-    """Items of earlier studies may still be in the folder and must be ignored."""
+    """Load only the items in the record.
+
+    Items of earlier studies may still be in the folder and must be ignored.
+    """
     study = replicse.load(results)
     assert set(study.values["item"]) == {"table3"}
     assert set(study.cells["item"]) == {"table3", "table9"}
@@ -105,7 +108,10 @@ def test_an_item_that_contradicts_itself_is_refused(results, change, sentence):
 
 
 def test_numbers_of_a_run_of_other_code_are_loaded_with_a_warning(results, caplog):
-    """Results of older code must not be shown as current ones."""
+    """Load numbers of older code with a warning.
+
+    Results of older code must not be shown as current ones.
+    """
     modules = ["replicse.evaluation.correlation"]
     digests = {"code": hash_code(SourceCode(), modules)}
     evaluation = {"stage": "evaluate", "id": "e1.fast", "digests": digests, "modules": modules, "inputs": []}

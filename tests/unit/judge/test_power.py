@@ -61,7 +61,7 @@ def test_the_power_against_a_maximum_is_that_of_simulated_studies():
 
 
 def test_no_number_of_seeds_tells_a_gap_that_one_printed_run_hides():
-    # (1.96 + 0.84) standard deviations, because the printed number is a single run.
+    # (1.96 + 0.84) standard deviations, because the published number is a single run.
     assert seeds_for(2.8) is None
     assert seeds_for(3.0) == 23 and seeds_for(-3.0) == 23
     assert seeds_for(2.0, of=5) is not None

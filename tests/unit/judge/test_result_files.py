@@ -224,7 +224,10 @@ def test_two_encoders_of_other_tokenizers_and_some_tasks_say_so(tmp_path, capsys
 
 
 def test_one_table_compares_each_task_once(tmp_path, capsys, monkeypatch):
-    """The first aggregation that both have is compared."""
+    """Compare each task once in a table.
+
+    The first aggregation that both results have is used.
+    """
     monkeypatch.chdir(tmp_path)
     long = "AmazonCounterfactualClassification"
     for name, score, version in (("a", 0.7, "1"), ("b", 0.7005, "2")):

@@ -113,7 +113,10 @@ def test_what_is_no_number_or_contradicts_its_own_file_is_refused(planned, suite
 
 
 def test_a_metric_that_was_taken_out_of_an_evaluation_is_named_and_a_suite_is_still_to_come(planned):
-    """A study with a cell that nobody measured must not be kept as complete."""
+    """Name a metric missing in an evaluation, but not a suite still to run.
+
+    A study with a cell that nobody measured must not be kept as complete.
+    """
     plan = planned()
     for suites, named in (({"sts/STS13/all": 70.0}, True), ({"transfer/MR/accuracy": 70.0}, False)):
         write_evaluation(plan, file_of(plan), suites)

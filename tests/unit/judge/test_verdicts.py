@@ -23,7 +23,7 @@ VERDICTS = typing.get_args(Verdict)
 
 
 def judged(values, reported="76.25", **changes):
-    """Judge values against a printed number as text."""
+    """Judge values against a published number in a string."""
     cell = Reported.of({"value": reported, "source": "x"}, "cell")
     if (sd := changes.pop("prior_sd", None)) is not None:
         changes |= {"prior": Spread(sd, changes.pop("prior_degrees", math.inf))} if sd else {"seedless": True}
@@ -155,7 +155,10 @@ def test_a_number_without_seeds_is_equal_up_to_the_rounding_of_print_or_a_twenty
 
 @pytest.mark.parametrize("shift", [-3.0, -0.6, 0.0, 0.6, 3.0])
 def test_p_is_that_of_the_nearest_number_that_is_printed_so(shift):
-    """A number printed as 76 is between 75.5 and 76.5."""
+    """Compute p for the nearest number with the same rounding.
+
+    A published 76 is between 75.5 and 76.5.
+    """
     values = [76.0 + shift + step for step in (-1.0, 0.0, 0.5, 0.5)]
     mean, scale = statistics.mean(values), statistics.stdev(values) * math.sqrt(1 + 1 / 4)
     below, above = stats.t.cdf((76.5 - mean) / scale, 3), stats.t.sf((75.5 - mean) / scale, 3)

@@ -98,7 +98,10 @@ def test_the_record_says_what_was_computed(data, tmp_path, write, length):
 
 
 def test_two_results_name_other_files_prompts_and_data_of_an_encoder(data, tmp_path, capsys):
-    """`compare` should list a changed prompt, weights and development set."""
+    """List all facts in which two results differ.
+
+    `compare` should list a changed prompt, weights and development set.
+    """
     folder, own = tmp_path / "encoder", tmp_path / "own.csv"
     foreign.write_modules(foreign.write_transformer(folder, "bert") and folder)
     own.write_text("a,b,score\n" + "".join(f"{text},{text[2:]},{len(text)}\n" for text in sentences(9)))

@@ -46,7 +46,10 @@ def steps_of(folder):
     [({"steps": 7}, 7), ({"steps": 7, "epochs": 1}, 3), ({"steps": 2, "epochs": 1}, 2), ({"epochs": 2}, 6)],
 )
 def test_steps_without_epochs_go_on_into_further_epochs(start, tmp_path, optimisation, steps):
-    """The parent recipe has one epoch; 24 sentences are three batches."""
+    """Continue into further epochs if a recipe has only steps.
+
+    The parent recipe has one epoch; 24 sentences are three batches.
+    """
     changes = {**FEW, "optimisation": {"batch_size": 8, **optimisation}}
     replicse.train("simcse/unsup", SENTENCES, start, tmp_path, changes=changes)
     assert steps_of(tmp_path) == steps

@@ -14,7 +14,7 @@ GROUPS = {"a.x": (4.0, 0.0), "a.y": (0.0, 4.0), "b": (-4.0, -4.0)}
 
 @pytest.fixture
 def texts(tmp_path):
-    """A table of 120 texts around three centres, and their vectors."""
+    """Return 120 texts around three centres, and their vectors."""
     random = np.random.default_rng(0)
     names = [list(GROUPS)[place] for place in random.integers(0, 3, 120)]
     vectors = {f"t{row}": random.normal(GROUPS[name], 3.0) for row, name in enumerate(names)}
@@ -41,7 +41,7 @@ def slow_accuracy(rows, classes, cosine):
             size = np.sqrt(row @ row) * np.sqrt(other @ other)
             distances.append(1 - row @ other / size if cosine else np.sqrt(((row - other) ** 2).sum()))
         nearest = [known[place] for place in np.argsort(distances)[:10]]
-        # Of equal votes the class that is first by name has it.
+        # On a tie, the class whose name is first wins.
         right += name == max(sorted(set(nearest)), key=nearest.count)
     return right / len(wanted)
 

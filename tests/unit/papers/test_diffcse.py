@@ -90,7 +90,7 @@ def pad_rows(rows, filler):
 
 
 def reference_models(home, term, model, family):
-    """The same weights in models of `transformers`."""
+    """Return models of `transformers` with the same weights."""
     import transformers
 
     tokenizer = home / "tokenizer.json"
@@ -223,7 +223,7 @@ def test_inserted_tokens_are_the_generators_and_the_others_stay(tmp_path):
 def test_deleted_tokens_are_marked_at_their_followers():
     lengths = (2, 3, 4, 9, 22)
     batch = sentences("bert", 3, lengths=lengths)
-    batch = TokenBatch(torch.arange(len(batch.tokens)), batch.offsets)  # each token is its own place
+    batch = TokenBatch(torch.arange(len(batch.tokens)), batch.offsets)  # each token is its own position
     seen = set()
     for seed in range(60):
         edited = delete(batch, 0.3, torch.Generator().manual_seed(seed))

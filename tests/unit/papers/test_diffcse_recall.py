@@ -7,7 +7,7 @@ from small_stsb import RandomVectors, write_stsb
 
 
 def random_pairs(count, seed):
-    """Pairs with repeated sentences, some of them scored 5.0."""
+    """Return pairs with repeated sentences, some of them scored 5.0."""
     generator = np.random.default_rng(seed)
     draw = iter(generator.integers(0, 3 * count // 2, 2 * count))
     scores = generator.choice([5.0, 4.9, 2.0], count)

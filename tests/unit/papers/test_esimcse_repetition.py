@@ -47,7 +47,7 @@ def test_a_rate_of_one_repeats_no_more_tokens_than_there_are(tmp_path):
 def test_words_but_the_last_are_repeated(words, rate, counts):
     """Repeat words, except the last word.
 
-    Fewer than the rate of the words allows, or than two if it allows fewer; fewer than ten.
+    Their number is below the rate times the words, rounded down (below two if that is less), and below ten.
     """
     line = [f"w{number}" for number in range(words)]
     lines = augment([" ".join(line)] * 400, {"name": "word-repetition", "rate": rate})

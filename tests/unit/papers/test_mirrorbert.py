@@ -66,7 +66,10 @@ def by_hand(line, start, characters=5, mask="[MASK]"):
     st.integers(0, 99),
 )
 def test_a_span_is_one_of_those_by_hand_or_the_line_stays(lines, characters, seed):
-    """Few letters, so that most spans occur more than once."""
+    """Mask a span of the reference, or leave the line unchanged.
+
+    There are few letters, so that most spans occur more than once.
+    """
     spec = {**SPAN, "characters": characters, "seed": seed}
     for line, found in zip(lines, augment(lines, spec), strict=True):
         if len(line) < 30 or not line.strip():

@@ -42,7 +42,7 @@ def divergence(student, clamped):
     for i in range(len(student)):
         p, q = softmax(student[i]), softmax(student[:, i])
         if clamped:
-            # The code's KL(log of the mean, at least 1e-7, against log p) with both as logarithms.
+            # The code's KL has logarithms for both arguments: log of the mean (at least 1e-7), and log p.
             p, q = p.clamp(min=1e-7), q.clamp(min=1e-7)
             total = total + ((p * (p.log() - 1e-7)).sum() + (q * (q.log() - 1e-7)).sum()) / 2
         else:
@@ -87,7 +87,7 @@ class Teacher:
 
 
 def distilled(teachers, views, **spec):
-    """Return the loss of a term with made-up teachers.
+    """Return the loss of a term with synthetic teachers.
 
     Both views are the same text.
     """

@@ -92,7 +92,7 @@ def package(tmp_path_factory):
 
 @contextmanager
 def changed_file(path, old, new):
-    """Replace a text by another, or append the text, during the block."""
+    """Replace or append text in a file during the block."""
     text = path.read_text(encoding="utf-8") if path.exists() else None
     assert old in (text or "")
     path.write_text(text.replace(old, new, 1) if old else f"{text or ''}\n{new}\n", encoding="utf-8")
@@ -194,7 +194,10 @@ def test_a_change_of_code_runs_those_again_that_use_it(runs, package, before, fi
 
 
 def test_no_import_is_out_of_sight_of_the_graph():
-    """Relative imports and `import replicse...` would be missed."""
+    """Show every import to the dependency graph.
+
+    Relative imports and `import replicse...` would be missed.
+    """
     out_of_sight = re.compile(r"^\s*(from \.|import replicse)", re.MULTILINE)
     assert not [
         file for file in PACKAGE.rglob("*.py") if out_of_sight.search(file.read_text(encoding="utf-8"))

@@ -46,7 +46,10 @@ def test_each_job_takes_the_device_that_the_fewest_jobs_use(start):
 
 
 def test_processes_of_one_run_see_a_gpu_each_and_say_when_they_share(tmp_path, monkeypatch):
-    """NCCL does not support two processes on one device."""
+    """Give each process of a run a GPU, and report shared ones.
+
+    NCCL does not support two processes on one device.
+    """
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     seen = []
     for rank in range(3):
@@ -67,7 +70,10 @@ def test_a_run_of_several_processes_begins_with_the_least_used_devices(start, tm
 
 @pytest.mark.parametrize("name", ["cud", "cuda:99", "cpu:x"])
 def test_a_device_that_is_not_there_is_named(name):
-    """`--device cuda` without a GPU raised a traceback."""
+    """Name a missing device.
+
+    `--device cuda` without a GPU once raised a traceback.
+    """
     with pytest.raises(BadInput, match=f'device "{name}" cannot be used'):
         device_for(name)
     assert device_for("cpu").type == "cpu"

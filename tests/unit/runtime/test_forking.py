@@ -66,7 +66,7 @@ def served(home):
 
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory):
-    """The address of a server that no test ends."""
+    """Return the address of a server that no test ends."""
     with served(tmp_path_factory.mktemp("shared")) as (address, *_):
         yield address
 

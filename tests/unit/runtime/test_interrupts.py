@@ -26,7 +26,10 @@ except KeyboardInterrupt:
 
 
 def test_only_the_first_of_two_presses_interrupts_and_the_second_leaves_the_end_alone():
-    """The second Ctrl-C interrupted the clean-up with a traceback."""
+    """Interrupt on the first Ctrl-C, and ignore the second.
+
+    The second Ctrl-C once interrupted the clean-up with a traceback.
+    """
     with subprocess.Popen([sys.executable, "-c", CODE], text=True, stdout=-1, stderr=-1) as process:
         assert process.stdout.readline() == "begun\n"
         process.send_signal(signal.SIGINT)
@@ -50,7 +53,7 @@ def test_a_job_that_waits_for_the_server_is_interrupted_in_one_sentence(tmp_path
         listener.listen()
         words = [sys.executable, "-m", "replicse", "job", "data.json"]
         with subprocess.Popen(words, cwd=tmp_path, text=True, stderr=-1) as job:
-            # The connection may hold the pipe, which the job sends to the server.
+            # The connection may keep the pipe open that the job sends to the server.
             with listener.accept()[0]:
                 for _ in range(3):
                     job.send_signal(number)
@@ -60,7 +63,10 @@ def test_a_job_that_waits_for_the_server_is_interrupted_in_one_sentence(tmp_path
 
 
 def test_ctrl_c_ends_a_module_that_is_imported_without_a_traceback(tmp_path):
-    """Snakemake's import ended in a traceback of its modules."""
+    """End an importing module on Ctrl-C, without a traceback.
+
+    Snakemake's import once ended in a traceback of its modules.
+    """
     (tmp_path / "slow.py").write_text(
         "import sys, time\nassert sys.argv[1:] == ['-n']\nprint(__name__, flush=True)\ntime.sleep(60)\n"
     )

@@ -12,7 +12,10 @@ from replicse.runtime.limits import check_cache_folder, raise_file_limit
 
 
 def test_a_cache_that_cannot_be_made_is_named_with_the_variable_to_set(tmp_path):
-    """Snakemake failed with a traceback of FileNotFoundError."""
+    """Name the variable to set if a cache folder cannot be created.
+
+    Snakemake once failed with a traceback of FileNotFoundError.
+    """
     (tmp_path / "file").touch()
     with pytest.raises(BadInput, match=rf"{tmp_path}/file/cache: Not a directory.*set XDG_CACHE_HOME"):
         check_cache_folder({"XDG_CACHE_HOME": f"{tmp_path}/file/cache"})
@@ -43,7 +46,10 @@ def test_a_machine_that_allows_few_open_files_is_refused(monkeypatch):
 
 
 def test_without_any_environment_jobs_find_the_programs_of_the_system():
-    """Snakemake looked for `which` and failed with a traceback."""
+    """Find the system's programs without any environment.
+
+    Snakemake once looked for `which` and failed with a traceback.
+    """
     assert job_environment(Path("workflow"), {})["PATH"].endswith(os.defpath)
     own = job_environment(Path("workflow"), {"PATH": "/own"})["PATH"]
     assert own.endswith(":/own") and os.defpath not in own

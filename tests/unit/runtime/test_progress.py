@@ -14,7 +14,7 @@ from replicse.runtime import progress
 
 @pytest.fixture
 def job_log(tmp_path, monkeypatch):
-    """Redirect this process's output to a log, like a job's; return its path."""
+    """Redirect this process's output to a log, like a job's; return the path."""
     path = tmp_path / "train" / "run-s0.1.log"
     path.parent.mkdir()
     with path.open("w") as stream:

@@ -18,7 +18,7 @@ for job in "$@"; do grep -v "^$job " {home}/queue > {home}/rest; cp {home}/rest 
 
 @pytest.fixture
 def cluster(tmp_path, monkeypatch):
-    """The folder of a queue that `squeue` shows and `scancel` shortens."""
+    """Create the folder of a queue for a simulated `squeue` and `scancel`."""
     home = tmp_path / "cluster"
     home.mkdir()
     for name, text in (("squeue", SQUEUE), ("scancel", SCANCEL)):

@@ -1,4 +1,4 @@
-"""Figures: tidy data in, reproducible bytes out, nothing cut off."""
+"""Figures: tidy data, reproducible bytes, and nothing cut off."""
 
 import csv
 import itertools
@@ -109,7 +109,10 @@ def titles(axes):
 
 @pytest.mark.parametrize("kind", ["trajectory", "scatter", "profile", "spectrum"])
 def test_the_one_title_of_a_figure_says_that_a_smaller_scale_is_not_comparable(kind, monkeypatch):
-    """A figure has a caption in the paper, and its title in the file alone."""
+    """State in a figure's only title that a smaller scale is not comparable.
+
+    A figure has a caption in the paper, and its title only in the file.
+    """
     item = item_of(kind, "micro")
     assert item.caveat == "micro: not comparable"
     drawn = []
@@ -242,7 +245,10 @@ def test_effects_keep_away_from_the_ends_of_their_axis():
 
 
 def test_an_effect_far_beyond_the_others_is_an_arrow_with_its_number():
-    """On a symmetric logarithmic axis 16.6 points were narrower than 7.3."""
+    """Draw an effect far beyond the others as an arrow with its number.
+
+    On a symmetric logarithmic axis 16.6 points were narrower than 7.3.
+    """
     axes = effects_drawn({"a": -16.6, "b": 4.0, "c": 2.0})
     assert axes.get_xscale() == "linear"
     assert [text.get_text() for text in axes.texts] == ["\N{MINUS SIGN}16.6"]

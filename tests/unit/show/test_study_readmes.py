@@ -22,7 +22,7 @@ from replicse.show.content.contents import Surroundings
 NUMBER = r"[-+]?\d+\.\d+"
 INTERVAL = re.compile(rf"({NUMBER}) \[({NUMBER}), ({NUMBER})\]")
 SPREAD = re.compile(rf"({NUMBER}) &#177;({NUMBER})")
-# `0.33, 0.31`, and a line of the crossed design.
+# Lists such as `0.33, 0.31`, and rows of the crossed design.
 SEEDS = re.compile(
     rf"(?<![\[\d.+-]){NUMBER}(?:, {NUMBER})+(?![\d\]])|(?<=backbone \d \| ){NUMBER}(?: \| {NUMBER})+"
 )
@@ -67,7 +67,7 @@ def crossed(cells):
 
 
 def agree(texts, numbers):
-    """Return whether numbers were rounded to these texts."""
+    """Return whether rounding these numbers gives these texts."""
     return len(texts) == len(numbers) and all(
         abs(float(text) - number) <= 0.5 * 10 ** -len(text.partition(".")[2]) + 1e-9
         for text, number in zip(texts, numbers, strict=True)

@@ -37,7 +37,7 @@ def plan():
 
 
 def runs(plan, item, row, protocol):
-    """Return the runs of a row under a protocol, in the order of the seeds."""
+    """Return the runs of a row under a protocol, in the order of seeds."""
     cells = [cell for cell in plan.cells[item] if (cell.row.id, cell.protocol) == (row, protocol)]
     return [plan.runs[plan.encoders[name].source.run] for name in cells[0].encoders]
 

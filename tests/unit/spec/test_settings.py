@@ -1,4 +1,4 @@
-"""A number of another setting than the reported one is not comparable."""
+"""Numbers of another setting than the published one are not comparable."""
 
 import itertools
 

@@ -130,7 +130,10 @@ def test_a_schedule_that_leads_out_of_range_is_refused_with_term_and_step(tmp_pa
 
 
 def test_the_decay_of_a_momentum_encoder_follows_its_schedule(tmp_path):
-    """BYOL: tau = 1 - (1 - tau_base) (cos(pi k / K) + 1) / 2."""
+    """Apply a schedule to the decay of a momentum encoder.
+
+    BYOL: tau = 1 - (1 - tau_base) (cos(pi k / K) + 1) / 2.
+    """
     momentum = {"decay": 0.9, "schedule": "cosine"}
     for step in range(6):
         expected = 1 - 0.1 * (math.cos(math.pi * step / 6) + 1) / 2

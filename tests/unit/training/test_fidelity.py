@@ -14,7 +14,7 @@ sys.path.insert(0, str(ROOT / "benchmarks"))
 import fidelity
 
 SMALL = {"num_hidden_layers": 2, "hidden_size": 32, "num_attention_heads": 2, "intermediate_size": 64}
-# At ten times this rate a difference of rounding, 1e-6 in the first losses, grows to 1e-2 within fifty steps.
+# At ten times this rate a rounding difference of 1e-6 in the first losses grows to 1e-2 within fifty steps.
 SIZE = fidelity.Size(SMALL, 500, 8, 16, 1e-4)
 
 
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.usefixtures("one_thread")
 
 @pytest.fixture(scope="module")
 def lines():
-    """Return made-up sentences of very different lengths."""
+    """Return synthetic sentences of very different lengths."""
     drawn = random.Random(0)
     words = ["".join(drawn.choices("abcdefghijklmnop", k=drawn.randint(2, 6))) for _ in range(300)]
     return [" ".join(drawn.choices(words, k=drawn.randint(1, 9))) for _ in range(1200)]

@@ -160,7 +160,7 @@ def test_adaptive_dropout_keeps_units_as_their_own_input_says():
         value in (0, pytest.approx(whole[unit].item())) for unit, value in enumerate(drawn[0].tolist())
     )
     assert torch.allclose((drawn != 0).float().mean(0), kept[0], atol=0.015)
-    # At test time a unit counts by its probability: the expectation of training.
+    # At test time a unit is weighted by its probability: the expectation of training.
     head.eval()
     assert torch.allclose(head(vectors)[0], drawn.mean(0), atol=0.02)
     assert torch.allclose(head(vectors), kept * before.tanh(), atol=1e-6)

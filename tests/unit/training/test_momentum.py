@@ -25,7 +25,7 @@ def esimcse(folder, **changes):
 
 
 def updates(trainer, count):
-    """Make steps; yield the batch and the loss of each."""
+    """Run steps; yield the batch and the loss of each."""
     source = trainer.sources[0]
     for step, (columns, labels) in enumerate(source.data.batches(0, count)):
         loss, _ = trainer._update(step, source, columns, labels)
@@ -63,7 +63,7 @@ class ByHand:
         self.queue = []
 
     def step(self, first, second):
-        """Return the loss of a batch, and move everything."""
+        """Return the loss of a batch, and update everything."""
         with torch.no_grad():
             for own, other in zip(self.momentum.parameters(), self.encoder.parameters(), strict=True):
                 own.copy_(0.9 * own + 0.1 * other)

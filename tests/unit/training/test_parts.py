@@ -70,7 +70,10 @@ def close(found, whole):
 
 
 def test_processes_find_what_one_finds_with_the_whole_batch(runs, tmp_path):
-    """Three of them, each in chunks; of the last batch the first has no row."""
+    """Compare processes with one process on the whole batch.
+
+    Three processes, each in chunks; the first has no row of the last batch.
+    """
     jobs, whole = runs
     (tmp_path / "jobs").write_bytes(pickle.dumps(jobs))
     own = {"OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo"}
@@ -146,7 +149,10 @@ def test_the_verb_starts_processes_of_which_the_first_writes_and_says_how_many_t
 
 
 def test_a_process_that_ends_before_its_time_is_one_sentence(tmp_path, monkeypatch):
-    """Without it the first one would wait for hours."""
+    """Report a process that ends too early in one sentence.
+
+    Otherwise the first process would wait for hours.
+    """
     job, root = micro.job(tmp_path), micro.dev_root(tmp_path / "data")
     update = Trainer._update
 
@@ -163,7 +169,7 @@ def test_a_process_that_ends_before_its_time_is_one_sentence(tmp_path, monkeypat
 
 
 def subprocess_of_this() -> list[int]:
-    """Return the processes that this one has started and that still run."""
+    """Return the running child processes of this process."""
     children = Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
     return [int(child) for child in children]
 

@@ -130,7 +130,10 @@ def files_of_at_most(size):
 
 
 def test_a_full_disk_is_one_sentence_and_leaves_the_state_before(study, tmp_path, capsys):
-    """It once was `enforce fail at inline_container.cc`."""
+    """Report a full disk in one sentence, and keep the previous state.
+
+    The error once was `enforce fail at inline_container.cc`.
+    """
     job, root, whole, left = study
     shutil.copytree(left, tmp_path / "state")
     before = sorted(path.name for path in (tmp_path / "state").iterdir())
@@ -181,7 +184,7 @@ def test_each_writer_names_the_file_that_a_full_disk_does_not_take(study, tmp_pa
 
 @pytest.fixture
 def locked(tmp_path):
-    """A folder that Snakemake has locked."""
+    """Create a folder that Snakemake has locked."""
     (tmp_path / locks.LOCKS).mkdir(parents=True)
     (tmp_path / locks.LOCKS / "0.output.lock").write_text("results/x\n")
     return tmp_path

@@ -451,7 +451,7 @@ def test_a_failure_that_would_come_again_ends_the_retries_of_one_start(tmp_path,
         with pytest.raises(type(error)) as told:
             attempt(error)
     assert str(told.value) == "collapsed" and len(tries) == 3
-    os.utime(HOLDER, (time.time() + 60,) * 2)  # the study is started again
+    os.utime(HOLDER, (time.time() + 60,) * 2)  # as if the study were started again
     with pytest.raises(BadInput, match="mended differently"):
         attempt(BadInput("mended differently"))
 

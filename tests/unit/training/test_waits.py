@@ -62,7 +62,10 @@ def test_no_step_waits_for_the_gpu(tmp_path, method, precision):
 
 
 def test_a_template_is_put_around_sentences_without_a_wait(tmp_path):
-    """Before, each view waited once."""
+    """Add a template to sentences without a wait.
+
+    Before, each view waited once.
+    """
     _, waits = count_step(tmp_path, pooling={"train": TEMPLATE, "test": TEMPLATE}, **SIMCSE)
     assert not waits
 

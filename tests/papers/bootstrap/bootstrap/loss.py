@@ -12,7 +12,7 @@ class Bootstrap(Term[BootstrapParameters]):
     """One minus the cosine of a view and its target, centred as in DINO."""
 
     def prepare(self, model: Model) -> None:
-        """Make the mean."""
+        """Create the running mean."""
         self.register_buffer("centre", torch.zeros(model.width))
 
     def forward(self, step: Step) -> Tensor:

@@ -65,6 +65,6 @@ class DanModel(PreTrainedModel):
 
 
 def register() -> None:
-    """Make the family known to `transformers`."""
+    """Register the family with `transformers`."""
     AutoConfig.register("dan", DanConfig, exist_ok=True)
     AutoModel.register(DanConfig, DanModel, exist_ok=True)

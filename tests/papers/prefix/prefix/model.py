@@ -42,6 +42,6 @@ class PrefixBertModel(BertModel):
 
 
 def register() -> None:
-    """Make the family known to `transformers`."""
+    """Register the family with `transformers`."""
     AutoConfig.register("prefix-bert", PrefixBertConfig, exist_ok=True)
     AutoModel.register(PrefixBertConfig, PrefixBertModel, exist_ok=True)

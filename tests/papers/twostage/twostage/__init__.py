@@ -30,7 +30,7 @@ class ReconstructionParameters(TermParameters):
 
 
 class ResidualHead(HeadParameters):
-    """A vector, and tanh of a linear layer of it."""
+    """A vector plus tanh of a linear layer of it."""
 
     implementation: ClassVar[str] = "twostage.parts:Residual"
     kind: Literal["residual"]

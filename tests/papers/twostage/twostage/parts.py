@@ -20,7 +20,7 @@ class Reconstruction(Term[ReconstructionParameters]):
             model.backbone.new_token_head()
 
     def forward(self, step: Step) -> Tensor:
-        """Return the mean over the masked tokens, and note how many there are."""
+        """Return the mean over the masked tokens, and log their number."""
         backbone, (vectors,) = step.model.backbone, step.pooled_of((0,))
         masked = masked_copy(step.columns[0], backbone, self.params.ratio, step.generator)
         states = backbone(masked.batch).last[masked.positions]
