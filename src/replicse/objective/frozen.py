@@ -1,4 +1,7 @@
-"""Frozen models for loss terms, loaded from a folder onto the device of the trained encoder."""
+"""Frozen models for loss terms.
+
+They are loaded from a folder onto the device of the trained encoder.
+"""
 
 from pathlib import Path
 
@@ -46,9 +49,9 @@ def open_frozen(model: FrozenModel, trained: Backbone) -> Backbone:
 
 
 class FrozenEncoder:
-    """A frozen model that encodes sentences, without dropout and without gradients.
+    """A frozen model that encodes sentences without dropout.
 
-    It is not a torch module, so that it gets into neither the optimiser nor the resume state.
+    It has no gradients. It is not a torch module, so that neither the optimiser nor the resume state contains it.
 
     Args:
         model: the frozen model; its default pooling is "cls".

@@ -1,4 +1,4 @@
-"""The training loop for every objective, resumable, with selection on a development set."""
+"""The resumable training loop, with selection on a development set."""
 
 import logging
 import math
@@ -52,7 +52,7 @@ LOSSES = 50
 
 @dataclass
 class Trainer:
-    """One training run, from its first step or its last saved state to its checkpoints on disk.
+    """A training run, from the first or last saved step to its checkpoints.
 
     Attributes:
         job: the run and its files.
@@ -60,7 +60,7 @@ class Trainer:
         out: the folder of the results: `best`, `last`, `trajectory` and the metrics.
         state_folder: the folder of the resume state.
         device: the device to train on.
-        machine: the record of this machine from `provenance.computed`; `machines` are all that trained the run.
+        machine: the record of this machine from `provenance.computed`. `machines` lists all machines of the run.
         save_every_seconds: the interval between saved states.
         parts: how batches are split. Of several processes, only the first evaluates and writes.
         code: the digest of the code that the run's numbers depend on. A state saved by other code is not used.
@@ -119,7 +119,7 @@ class Trainer:
         self.state = RunState(self.state_folder, stateful, self.generator, self.code, self.device)
 
     def _open_model(self) -> None:
-        """Set `model`, `sources` and `objectives`, with the weights that the run starts from."""
+        """Set `model`, `sources` and `objectives`, with their initial weights."""
         spec = self.job.spec
         self.model = open_model(spec, self.job.init, self.job.tokenizer)
         if spec.init.fresh and spec.init.fresh.embeddings == "ppmi":
@@ -134,7 +134,7 @@ class Trainer:
         self.model.freeze(spec.freeze)
 
     def run(self) -> None:
-        """Train to the end and write `best`, `last`, metrics and trajectory below `out`."""
+        """Train to the end and write checkpoints and metrics below `out`."""
         start = time.monotonic()
         with StopSignal() as stop, freed_memory_kept():
             first = self._resume()
@@ -144,7 +144,10 @@ class Trainer:
             self._finish(step, time.monotonic() - start, step - first)
 
     def _train(self, first: int, start: float, stop: StopSignal) -> int:
-        """Train from a step on; return the last step, which selection with patience can end early."""
+        """Train from a step to the end and return the last step.
+
+        Selection with patience can end the training before `steps`.
+        """
         step, last_report, saved = first, time.monotonic(), time.monotonic()
         pause = self.save_every_seconds
         if step == 0:
@@ -176,7 +179,10 @@ class Trainer:
         return step
 
     def _guard_step(self, step: int, source: TrainingSource, loss: Tensor, norm: Tensor) -> None:
-        """Note the loss of a step; on a CPU, where reading it costs nothing, raise Failed if it is not finite."""
+        """Check the loss of a step.
+
+        Only on a CPU, where reading the loss costs nothing, this raises Failed immediately.
+        """
         self.guard.see(step, loss, norm)
         self.guard.see_terms(step, source.objective.named(self.step_gradients.scalars))
         if self.device.type == "cpu":
@@ -196,7 +202,10 @@ class Trainer:
     def _update(
         self, step: int, source: TrainingSource, columns: list[TokenBatch], labels: Tensor | None
     ) -> tuple[Tensor, Tensor]:
-        """Update the weights for one step; return the loss and the norm of the gradients before clipping."""
+        """Update the weights and return the loss and the gradient norm.
+
+        The norm is computed before clipping.
+        """
         options = self.job.spec.optimisation
         self.model.train()
         if self.job.spec.dropout.schedule != "constant":
@@ -217,7 +226,10 @@ class Trainer:
         return loss, norm
 
     def _visit(self, step: int, loss: Tensor | None) -> None:
-        """Evaluate and save what the spec requests after `step` updates; only the first process does it."""
+        """Evaluate and save after `step` updates if the spec requests it.
+
+        Only the first process evaluates and saves.
+        """
         if not self.first:
             return
         spec = self.job.spec
@@ -257,7 +269,7 @@ class Trainer:
         return losses
 
     def _is_settled(self) -> bool:
-        """Return whether the last `patience` development scores are no better than the best.
+        """Return whether the last `patience` scores are no better than the best.
 
         The result is the same in all processes.
         """
@@ -269,7 +281,7 @@ class Trainer:
         return self.parts.processes.any(len(later) >= patience)
 
     def _resume(self) -> int:
-        """Load the saved state, if there is one; return the number of steps that are done."""
+        """Load the saved state, if any, and return the number of finished steps."""
         progress = self.state.load()
         if progress is None:
             return 0
@@ -298,7 +310,10 @@ class Trainer:
         self.state.remove()
 
     def _metrics(self, step: int, seconds: float, done: int) -> dict[str, Any]:
-        """Return the content of the run's metrics file; `done` is the number of steps since it was resumed."""
+        """Return the content of the run's metrics file.
+
+        `done` is the number of steps since the run was resumed.
+        """
         spec = self.job.spec
         rate = done * spec.optimisation.rows_per_step / seconds if done else None
         metrics: dict[str, Any] = {

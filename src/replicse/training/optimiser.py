@@ -14,7 +14,9 @@ from replicse.training.model import SentenceModel
 
 
 def adamw(groups: Sequence[dict[str, Any]], parameters: AdamWParameters) -> torch.optim.Optimizer:
-    """Create torch's fused AdamW, which does not update parameters without a gradient.
+    """Create torch's fused AdamW.
+
+    It does not update parameters without a gradient.
 
     Args:
         groups: the parameter groups, each with its learning rate and weight decay.
@@ -77,7 +79,9 @@ def count_updated_parameters(optimiser: torch.optim.Optimizer) -> int:
 
 
 def learning_rate_factor(step: int, steps: int, warmup: float, decay: ScheduleParameters) -> float:
-    """Return the factor of the learning rate at a step: a linear warm-up, then the schedule.
+    """Return the factor of the learning rate at a step.
+
+    The factor increases linearly during warm-up and then follows the schedule.
 
     Args:
         step: the 0-based step.

@@ -1,4 +1,6 @@
-"""Encoding a batch in parts: rows are split over processes, and the rows of a process in chunks.
+"""Encoding of a batch in parts.
+
+The rows are split over processes, and the rows of a process into chunks.
 
 The loss is computed from the vectors of all rows, and its gradient with respect to them is propagated through each
 part. The gradient is therefore the gradient of the complete batch, not an average over parts (gradient caching, Gao,
@@ -36,7 +38,10 @@ class Parts:
         return self.processes.count == 1 and not self.chunk
 
     def local_rows(self, rows: int) -> range:
-        """Return the rows of a batch that this process encodes; empty if there are more processes than rows."""
+        """Return the rows of a batch that this process encodes.
+
+        The range is empty if there are more processes than rows.
+        """
         rank, count = self.processes.rank, self.processes.count
         return range(rank * rows // count, (rank + 1) * rows // count)
 
@@ -111,7 +116,10 @@ def encode_in_parts(
 
 
 def _places(chunk: Tensor, columns: int, rows: int) -> Tensor:
-    """Return the row numbers of a chunk of each column in the concatenation of all columns."""
+    """Return the positions of a chunk of each column among all columns.
+
+    The columns are concatenated, so that row r of column c is at c * `rows` + r.
+    """
     return torch.cat([chunk + column * rows for column in range(columns)])
 
 

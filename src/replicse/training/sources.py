@@ -1,4 +1,4 @@
-"""The sources of batches of a run: stores, objective and the pooling of each view."""
+"""The sources of batches: stores, objective and pooling of each view."""
 
 import itertools
 from dataclasses import dataclass

@@ -1,4 +1,7 @@
-"""Resume state of a run: everything that the next step depends on, in a folder that Snakemake does not delete."""
+"""The resume state of a run.
+
+It contains everything that the next step depends on, in a folder that Snakemake does not delete.
+"""
 
 import shutil
 import signal
@@ -25,9 +28,10 @@ class BrokenState(BadInput):
 
 
 class RunState:
-    """Saves and loads the state of a run: `state-STEP-DIGEST.pt`, and `best-STEP-DIGEST.pt` with the best weights.
+    """The saved state of a run and its best weights.
 
-    A file that does not match the digest in its name is ignored in favour of the previous one.
+    The files are `state-STEP-DIGEST.pt` and `best-STEP-DIGEST.pt`. A file that does not match the digest in its name is
+    ignored in favour of the previous file.
 
     Args:
         folder: the folder of the files.
@@ -96,7 +100,11 @@ class RunState:
         self._write("best", step, {name: module.state_dict() for name, module in self._modules()})
 
     def load_best(self, step: int) -> None:
-        """Load the weights of the best checkpoint; raise BrokenState if they are missing or broken."""
+        """Load the weights of the best checkpoint.
+
+        Raises:
+            BrokenState: if they are missing or broken.
+        """
         weights = self._read_best(step)
         for name, module in self._modules():
             module.load_state_dict(weights[name])
@@ -147,14 +155,17 @@ class RunState:
         temporary.replace(self.folder / f"{kind}-{step}-{sha256_of(temporary)[:32]}.pt")
 
     def _read(self, path: Path) -> dict[str, Any] | None:
-        """Return the content of a file, or None if it does not match the digest in its name."""
+        """Return the content of a file, or None if its digest does not match."""
         if sha256_of(path)[:32] != path.stem.rpartition("-")[2]:
             return None
         return torch.load(path, map_location="cpu", weights_only=True)
 
 
 class StopSignal:
-    """Catches SIGTERM and SIGINT in a `with` block, so that a run can save its state before it ends."""
+    """A `with` block that postpones SIGTERM and SIGINT.
+
+    A run can therefore save its state before it ends.
+    """
 
     def __init__(self) -> None:
         self.requested = False
@@ -179,7 +190,9 @@ class StopSignal:
 
 
 def pause_between_saves(spent: float, every: float = SAVE_EVERY_SECONDS) -> float:
-    """Return the seconds until the next state is saved: `every`, or more if saving is slow.
+    """Return the seconds until the next state is saved.
+
+    This is `every`, or more if saving is slow.
 
     Args:
         spent: the seconds that the last save took.
