@@ -1,7 +1,7 @@
-"""Foreign encoder folders, loaded by the libraries of their formats: `transformers` and, for adapters, `peft`.
+"""Foreign encoder folders, loaded by the libraries of their formats.
 
-No weight is ignored silently: a weight inside the encoder that does not fit its configuration is an error, and a weight
-next to the encoder is listed in `unread`.
+The libraries are `transformers` and, for adapters, `peft`. No weight is ignored silently: a weight inside the encoder
+that does not fit its configuration is an error, and a weight next to the encoder is listed in `unread`.
 """
 
 import logging
@@ -35,10 +35,10 @@ class LeftOver(UnusableWeights):
 
 
 def read_network(folder: Path, changes: Mapping[str, Any] = MappingProxyType({})) -> TransformersBackbone:
-    """Load the encoder of a folder in fp32 on the CPU, with its masked-LM head if it is stored.
+    """Load the encoder of a folder in fp32 on the CPU.
 
-    Prefixes of weights from training code (`module.`, `model.`, ...) are removed. Code in the folder is never run; a
-    warning names it.
+    The masked-LM head is loaded too if it is stored. Prefixes of weights from training code (`module.`, `model.`, ...)
+    are removed. Code in the folder is never run; a warning names it.
 
     Args:
         folder: the folder of the encoder.
@@ -111,7 +111,10 @@ def read_network(folder: Path, changes: Mapping[str, Any] = MappingProxyType({})
 
 
 def list_code(folder: Path) -> tuple[str, ...]:
-    """List the classes of code in a folder by file, e.g. `auto_map of config.json: modeling_mine.MineModel`."""
+    """List the classes of code in a folder by file.
+
+    For example `auto_map of config.json: modeling_mine.MineModel`.
+    """
     found = []
     for name in (CONFIG, TOKENIZER_CONFIG):
         settings = read_json(folder / name) if (folder / name).is_file() else {}
@@ -127,7 +130,10 @@ def list_code(folder: Path) -> tuple[str, ...]:
 
 
 def _choose_class(folder: Path, family: str, values: Mapping[str, Any], with_head: bool) -> tuple[Any, Any]:
-    """Return the configuration and the class of an encoder; for an encoder-decoder, the class of the encoder."""
+    """Return the configuration and the class of an encoder.
+
+    For an encoder-decoder, this is the class of the encoder.
+    """
     import transformers
     from transformers.models.auto import modeling_auto
 
@@ -151,9 +157,9 @@ def _choose_class(folder: Path, family: str, values: Mapping[str, Any], with_hea
 def _strip_prefix(
     file: Path, stored: Mapping[str, Tensor], model: Any, family: str, changed: bool
 ) -> dict[str, Tensor]:
-    """Return weights without the prefix of training code before the names of the encoder's weights.
+    """Return weights without prefixes that training code has added.
 
-    Raises BadInput if the file has no encoder of the family or several.
+    Raises BadInput if the file contains no encoder of the family, or several encoders.
     """
     from transformers import CONFIG_MAPPING
 
@@ -182,7 +188,10 @@ def _strip_prefix(
 def _list_unread(
     file: Path, names: Sequence[str], stored: Mapping[str, Tensor], network: Any, base: str
 ) -> tuple[str, ...]:
-    """Return the names of weights next to the encoder that are not used; raise LeftOver for a weight inside it."""
+    """Return the names of unused weights next to the encoder.
+
+    Raises LeftOver for an unused weight inside the encoder.
+    """
     parts = {name.partition(".")[0] for name in network.base_model.state_dict()}
     left = [name for name in names if stored[name].is_floating_point() and not name.endswith(_COMPUTED)]
     inside = [name for name in left if name.removeprefix(base).partition(".")[0] in parts]
@@ -228,7 +237,10 @@ def _read_adapted(folder: Path, changes: Mapping[str, Any]) -> TransformersBackb
 
 
 def _replace_model(backbone: TransformersBackbone, model: nn.Module) -> Any:
-    """Replace the encoder in the network of a backbone, and return the network."""
+    """Replace the encoder in the network of a backbone.
+
+    Returns the network.
+    """
     if not backbone.predicts_tokens:
         return model
     setattr(backbone.network, backbone.network.base_model_prefix, model)
@@ -236,13 +248,19 @@ def _replace_model(backbone: TransformersBackbone, model: nn.Module) -> Any:
 
 
 def _locate_base(folder: Path, named: str) -> str:
-    """Return the encoder of an adapter: a path relative to the adapter's folder if it exists, otherwise the name."""
+    """Return the folder or the name of the encoder of an adapter.
+
+    This is a path relative to the adapter's folder if the path exists.
+    """
     return str(folder / named) if (folder / named).is_dir() else named
 
 
 @contextmanager
 def name_broken_json(folder: Path) -> Iterator[None]:
-    """Raise BadInput with the name of a broken JSON file if a library fails in the block, without its output."""
+    """Raise BadInput for a broken JSON file if a library fails in a block.
+
+    The error names the file. Output of the library is suppressed.
+    """
     for file in sorted(folder.glob("*.json")):
         with file.open("rb") as stream:
             if stream.read(len(BOM_UTF8)) == BOM_UTF8:
@@ -258,7 +276,10 @@ def name_broken_json(folder: Path) -> Iterator[None]:
 
 @contextmanager
 def quiet_library() -> Iterator[None]:
-    """Suppress output and warnings of transformers in the block; problems are checked here instead."""
+    """Suppress output and warnings of transformers in a block.
+
+    Problems are checked in this package instead.
+    """
     from transformers.utils import logging
 
     before = logging.get_verbosity()

@@ -1,4 +1,7 @@
-"""Load an encoder with transformers; use the packed engine if its hidden states are equal."""
+"""Loading of encoders by the packed engine or `transformers`.
+
+The packed engine is used if its hidden states are equal.
+"""
 
 import logging
 from collections.abc import Mapping
