@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 def augment(
     lines: Sequence[str], spec: Augmentation | Mapping[str, Any], root: Path | str = "."
 ) -> list[str]:
-    """Apply an augmentation of text to lines; equal lines and parameters give equal results.
+    """Apply an augmentation of text to lines.
+
+    Equal lines and parameters give equal results.
 
     Args:
         lines: the lines of a corpus.
@@ -41,14 +43,15 @@ def augment(
 
 
 def token_change(spec: Augmentation | Mapping[str, Any], tokenizer: Path) -> "TokenChange | None":
-    """Return the function of an augmentation of tokens, or None for an augmentation of text.
+    """Return the function of an augmentation of tokens.
 
     Args:
         spec: the augmentation.
         tokenizer: the tokenizer.json.
 
     Returns:
-        A function of row number, token ids and special-token mask of a line, which returns the augmented ids.
+        A function of row number, token ids and special-token mask of a line, which returns the augmented ids, or None
+        for an augmentation of text.
     """
     augmentation = augmentation_of(spec)
     if not augmentation.of_tokens:

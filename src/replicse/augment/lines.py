@@ -1,4 +1,7 @@
-"""Augment line by line. Each line has a random generator, so that its result does not depend on other lines."""
+"""Augmentation line by line.
+
+Each line has a random generator, so that its result does not depend on other lines.
+"""
 
 from collections.abc import Callable, Sequence
 from random import Random

@@ -68,9 +68,10 @@ def synonym(
     file: Path | None,
     tagger: str | None,
 ) -> list[str]:
-    """Replace words of each line by synonyms that nlpaug chooses; other characters are not changed.
+    """Replace words of each line by synonyms that nlpaug chooses.
 
-    nlpaug chooses from all words except determiners. If a chosen word has no synonym, it is not changed.
+    Other characters are not changed. nlpaug chooses from all words except determiners. If a chosen word has no synonym,
+    it is not changed.
 
     Args:
         lines: the lines.
@@ -103,7 +104,7 @@ def _make_augmenter(thesaurus: Thesaurus, source: str, least: int, most: int, sh
     from nlpaug.augmenter.word import SynonymAug
 
     class Augmenter(SynonymAug):
-        """nlpaug's augmenter with our thesaurus instead of its own loaders."""
+        """nlpaug's augmenter with our thesaurus instead of its loaders."""
 
         @classmethod
         def get_model(cls, *_: Any) -> Thesaurus:
@@ -126,7 +127,10 @@ def _replace_words(augmenter: Any, line: str) -> str:
 
 @contextmanager
 def _seed_global_generators(seed: int) -> Iterator[None]:
-    """Seed the global random generators, which nlpaug uses, in the block and restore them afterwards."""
+    """Seed the global random generators, which nlpaug uses, in a block.
+
+    Their states are restored afterwards.
+    """
     python_state, numpy_state = global_random.getstate(), np.random.get_state()
     np.random.seed(seed % 2**32)
     try:
@@ -193,10 +197,19 @@ def _open_ppdb(file: Path) -> tuple[Callable, Callable]:
 
 
 def read_ppdb(path: Path) -> dict[str, dict[str, list[str]]]:
-    """Load a PPDB text file as a dict from word to part of speech (n, v, a, s, r) to paraphrases.
+    """Load the paraphrases in a PPDB text file.
 
     As in nlpaug's reader, entries with escaped bytes, paraphrases with another number of words, and closed word classes
-    are skipped. Raises BadInput if a line is not valid.
+    are skipped.
+
+    Args:
+        path: the PPDB file.
+
+    Returns:
+        A dict from word to part of speech (n, v, a, s, r) to paraphrases.
+
+    Raises:
+        BadInput: if a line is not valid.
     """
     entries: dict[str, dict[str, list[str]]] = {}
     with path.open("rb") as stream:
@@ -219,7 +232,10 @@ def read_ppdb(path: Path) -> dict[str, dict[str, list[str]]]:
 
 
 def _find_wordnet() -> Any:
-    """Return the path of the WordNet database: NLTK's copy if it exists, otherwise the folder of a system package."""
+    """Return the path of the WordNet database.
+
+    This is NLTK's copy if it exists, otherwise the folder of a system package.
+    """
     import nltk
 
     for name in ("corpora/wordnet", "corpora/wordnet.zip/wordnet/"):
@@ -243,7 +259,10 @@ def _open_wordnet() -> tuple[Callable, Callable]:
     from nltk.corpus.reader.wordnet import WordNetCorpusReader
 
     class Reader(WordNetCorpusReader):
-        """NLTK's reader without files that system packages lack and synonyms do not need."""
+        """NLTK's reader without files that synonyms do not need.
+
+        System packages do not contain these files.
+        """
 
         def open(self, file: str) -> Any:
             if file == "lexnames":  # names of the lexicographers' files

@@ -1,7 +1,7 @@
-"""Accuracy of a k-nearest-neighbour classifier on sentence vectors (Gonzalez-Marquez et al. 2026).
+"""Accuracy of a k-nearest-neighbour classifier on sentence vectors.
 
-Classifier and split are from scikit-learn, with the settings of the authors' code: ten neighbours with equal votes, and
-a random tenth of the texts as the test set, with seed 42.
+This is the evaluation of Gonzalez-Marquez et al. (2026). Classifier and split are from scikit-learn, with the settings
+of the authors' code: ten neighbours with equal votes, and a random tenth of the texts as the test set, with seed 42.
 """
 
 from collections.abc import Iterator, Mapping

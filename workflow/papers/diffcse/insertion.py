@@ -30,6 +30,9 @@ def insertion(lines: Sequence[str], *, seed: int, ratio: float, encoder: str) ->
 
 
 def _choose_places(length: int, ratio: float, seed: tuple[int, int]) -> np.ndarray:
-    """Return random places of inserted pieces in the row with insertions, after its first special token."""
+    """Return random places of inserted pieces in a row with insertions.
+
+    The first special token of the row keeps its place.
+    """
     count = max(1, round(ratio * length)) if length > 0 else 0
     return 1 + np.sort(np.random.default_rng(seed).choice(length + count, count, replace=False))
