@@ -22,9 +22,9 @@ def eda(
 ) -> list[str]:
     """Apply a random operation to each line.
 
-    The operations are synonym replacement, insertion, swap and deletion. The first three operate on max(1, floor(alpha
-    * n)) words, deletion on each word with probability alpha (at least one word is kept). Letter case and punctuation
-    are kept by default, because lower case hurts cased encoders.
+    The operations are synonym replacement, insertion, swap and deletion. Deletion operates on each word with
+    probability alpha (at least one word is kept), and the others on max(1, floor(alpha * n)) words. Letter case and
+    punctuation are kept by default, because lower case hurts cased encoders.
 
     Args:
         lines: the lines.

@@ -24,10 +24,7 @@ def masked_lm(lines: Sequence[str], *, seed: int, ratio: float, encoder: str) ->
 
 
 def _choose_places(row: np.ndarray, special: list[int], ratio: float, seed: tuple[int, int]) -> np.ndarray:
-    """Return random places of a rounded share of the ordinary pieces.
-
-    Ordinary pieces are not special tokens. At least one place is returned if there are any ordinary pieces.
-    """
+    """Return random places: a share of the ordinary pieces, at least one."""
     ordinary = np.flatnonzero(~np.isin(row, special))
     count = min(len(ordinary), max(1, round(ratio * len(ordinary))))
     if not count:

@@ -90,10 +90,7 @@ class Proposer:
 
 
 def _batches(order: Sequence[int], rows: Sequence[np.ndarray]) -> list[list[int]]:
-    """Split row numbers into batches of at most BATCH_TOKENS padded tokens.
-
-    Row numbers are sorted by length.
-    """
+    """Split length-sorted row numbers into batches of BATCH_TOKENS tokens."""
     batches: list[list[int]] = []
     for row in order:
         if not batches or (len(batches[-1]) + 1) * len(rows[row]) > BATCH_TOKENS:

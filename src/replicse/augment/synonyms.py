@@ -114,7 +114,7 @@ def _make_augmenter(thesaurus: Thesaurus, source: str, least: int, most: int, sh
 
 
 def _replace_words(augmenter: Any, line: str) -> str:
-    """Return the line with nlpaug's replacements between the original blanks."""
+    """Return the line with nlpaug's replacements between the original spaces."""
     tokens = augmenter.substitute(line)
     if isinstance(tokens, str):  # no word could be replaced
         return line
@@ -127,10 +127,7 @@ def _replace_words(augmenter: Any, line: str) -> str:
 
 @contextmanager
 def _seed_global_generators(seed: int) -> Iterator[None]:
-    """Seed the global random generators, which nlpaug uses, in a block.
-
-    Their states are restored afterwards.
-    """
+    """Seed the global random generators in a block and restore them."""
     python_state, numpy_state = global_random.getstate(), np.random.get_state()
     np.random.seed(seed % 2**32)
     try:
@@ -163,7 +160,7 @@ def _make_lexicon_tagger(
             return NO_SYNONYM
         return TAGS[max(entries, key=lambda pos: entries[pos])]
 
-    # In lower case, because nlpaug looks up the tagged word, and restores capital letters.
+    # Words are tagged in lower case, because nlpaug looks up the tagged word, and restores capital letters.
     return lambda tokens: [(token.lower(), tag(token.lower())) for token in tokens]
 
 
@@ -232,10 +229,7 @@ def read_ppdb(path: Path) -> dict[str, dict[str, list[str]]]:
 
 
 def _find_wordnet() -> Any:
-    """Return the path of the WordNet database.
-
-    This is NLTK's copy if it exists, otherwise the folder of a system package.
-    """
+    """Return the path of the WordNet database of NLTK or of the system."""
     import nltk
 
     for name in ("corpora/wordnet", "corpora/wordnet.zip/wordnet/"):
@@ -243,7 +237,7 @@ def _find_wordnet() -> Any:
             return nltk.data.find(name)
         except LookupError:
             continue
-    # WNSEARCHDIR is WordNet's own variable for its database; the other folder is Debian's wordnet-base.
+    # WNSEARCHDIR is the variable of WordNet for its database; the other folder is from Debian's wordnet-base.
     for folder in (os.environ.get("WNSEARCHDIR"), "/usr/share/wordnet"):
         if folder and (Path(folder) / "data.noun").is_file():
             if folder not in nltk.data.path:

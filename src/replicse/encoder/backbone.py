@@ -24,7 +24,7 @@ from replicse.registry.encoders import Engine
 class NeededStates:
     """The hidden states to compute.
 
-    An encoder does not compute any other states.
+    An encoder may skip all other states.
 
     Attributes:
         states: numbers of hidden states. 0 is the output of the embeddings, i of layer i; negative numbers count from
@@ -71,8 +71,8 @@ class Backbone(nn.Module, ABC):
         first_position: position id of the first token of a row.
         hidden: size of the hidden states.
         vocabulary: number of token ids.
-        min_length: tokens of the shortest row that it accepts.
-        max_length: tokens of the longest row that it accepts.
+        min_length: the number of tokens of the shortest row that the encoder accepts.
+        max_length: the number of tokens of the longest row that the encoder accepts.
         layer_count: number of layers.
         tokenizer_file: the tokenizer.json that belongs to it.
         alone: whether padding changes hidden states, so that only rows of equal length are batched.
@@ -221,7 +221,7 @@ class Backbone(nn.Module, ABC):
         Args:
             folder: the folder.
             head: a sentence head to save with it.
-            tokenizer: a tokenizer.json; default: the encoder's own.
+            tokenizer: a tokenizer.json; default: the encoder's file.
         """
 
     def check_states(

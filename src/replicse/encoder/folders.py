@@ -79,10 +79,7 @@ def _natural_key(name: str) -> list[str]:
 
 
 def _is_encoder(folder: Path) -> bool:
-    """Return whether a folder contains an encoder.
-
-    An encoder has config.json and weights, or a list of modules, or an adapter.
-    """
+    """Return whether a folder has config and weights, modules or an adapter."""
     if (folder / MODULES).is_file() or (folder / ADAPTER).is_file():
         return True
     names = [*READABLE, *[f"{name}.index.json" for name in READABLE]]

@@ -212,10 +212,8 @@ def load_head(folder: Path) -> SentenceHead | None:
 
 
 def _input_size(weight: Tensor) -> int:
-    """Return the input size of a stored layer.
-
-    Returns 1 if the layer is not a matrix, which `load_weights` then refuses.
-    """
+    """Return the input size of a stored layer, or 1 if it is not a matrix."""
+    # `load_weights` refuses other shapes.
     return weight.shape[1] if weight.dim() == 2 and weight.shape[1] else 1
 
 

@@ -22,7 +22,7 @@ from replicse.files import not_written, read_json
 from replicse.registry.artefacts import CONFIG, WEIGHTS
 from replicse.registry.registry import current
 
-# The longest row of families without a limit, such as T5, whose positions are relative.
+# The maximum row length of families without a limit, such as T5, whose positions are relative.
 UNLIMITED = 1 << 30
 # Number of ids of an encoder without token embeddings, such as CANINE, which hashes Unicode code points.
 CODE_POINTS = 0x110000
@@ -47,7 +47,7 @@ class TransformersBackbone(Backbone):
 
     Args:
         network: the encoder, or the encoder with its masked-LM head.
-        longest: the most tokens of a row; default: the limit of the model.
+        longest: the maximum number of tokens of a row; default: the limit of the model.
     """
 
     engine = "transformers"
@@ -157,10 +157,8 @@ class TransformersBackbone(Backbone):
             hook.remove()
 
     def _embedding_layer(self) -> nn.Module:
-        """Return the module whose output is hidden state 0.
-
-        This is the projection of narrow embeddings if there is one.
-        """
+        """Return the module whose output is hidden state 0."""
+        # Narrow embeddings are followed by a projection.
         if hasattr(self.model, "embeddings_project"):
             return self.model.embeddings_project
         table = self.model.get_input_embeddings()

@@ -130,14 +130,12 @@ def list_code(folder: Path) -> tuple[str, ...]:
 
 
 def _choose_class(folder: Path, family: str, values: Mapping[str, Any], with_head: bool) -> tuple[Any, Any]:
-    """Return the configuration and the class of an encoder.
-
-    For an encoder-decoder, this is the class of the encoder.
-    """
+    """Return the configuration and the class of an encoder."""
     import transformers
     from transformers.models.auto import modeling_auto
 
     config_class = transformers.CONFIG_MAPPING[family]
+    # The first dict has the encoder of an encoder-decoder.
     names = ["MODEL_FOR_TEXT_ENCODING_MAPPING", "MODEL_MAPPING"]
     if with_head:
         names = ["MODEL_FOR_MASKED_LM_MAPPING"]
@@ -188,10 +186,7 @@ def _strip_prefix(
 def _list_unread(
     file: Path, names: Sequence[str], stored: Mapping[str, Tensor], network: Any, base: str
 ) -> tuple[str, ...]:
-    """Return the names of unused weights next to the encoder.
-
-    Raises LeftOver for an unused weight inside the encoder.
-    """
+    """Return unused weights next to the encoder; raise LeftOver for others."""
     parts = {name.partition(".")[0] for name in network.base_model.state_dict()}
     left = [name for name in names if stored[name].is_floating_point() and not name.endswith(_COMPUTED)]
     inside = [name for name in left if name.removeprefix(base).partition(".")[0] in parts]
@@ -237,10 +232,7 @@ def _read_adapted(folder: Path, changes: Mapping[str, Any]) -> TransformersBackb
 
 
 def _replace_model(backbone: TransformersBackbone, model: nn.Module) -> Any:
-    """Replace the encoder in the network of a backbone.
-
-    Returns the network.
-    """
+    """Replace the encoder in the network of a backbone and return it."""
     if not backbone.predicts_tokens:
         return model
     setattr(backbone.network, backbone.network.base_model_prefix, model)
@@ -248,10 +240,8 @@ def _replace_model(backbone: TransformersBackbone, model: nn.Module) -> Any:
 
 
 def _locate_base(folder: Path, named: str) -> str:
-    """Return the folder or the name of the encoder of an adapter.
-
-    This is a path relative to the adapter's folder if the path exists.
-    """
+    """Return the path of an adapter's encoder if it exists, or its name."""
+    # A path is relative to the adapter's folder.
     return str(folder / named) if (folder / named).is_dir() else named
 
 

@@ -18,7 +18,7 @@ _NORMALIZE = "sentence_transformers.base.modules.Normalize"
 
 
 class Module(NamedTuple):
-    """A module of a folder: the name of its class and where its files are."""
+    """A module of a folder: the name of its class and the folder of its files."""
 
     name: str
     place: Path

@@ -27,7 +27,7 @@ class SentencePooling:
     Args:
         params: the parameters of the pooling.
         backbone: the encoder.
-        tokenizer: the tokenizer of a template; default: the encoder's own.
+        tokenizer: the tokenizer of a template; default: the encoder's tokenizer.
 
     Attributes:
         need: the hidden states that the pooling uses.

@@ -53,9 +53,9 @@ def states_alone(theirs: TransformersBackbone, row: np.ndarray) -> Tensor:
 
 
 def is_causal(theirs: TransformersBackbone) -> bool:
-    """Return whether the first token of a row does not see later ones.
+    """Return whether the first token of a row ignores later tokens.
 
-    The family does not decide it: Gemma is bidirectional with `use_bidirectional_attention`, XLNet always.
+    This cannot be derived from the family: Gemma is bidirectional with `use_bidirectional_attention`, XLNet always.
     """
     training = theirs.training
     theirs.eval()
@@ -134,10 +134,7 @@ def _measure_lengths(theirs: TransformersBackbone) -> tuple[list[np.ndarray], li
 
 
 def _find_longest(theirs: TransformersBackbone, taken: int, refused: int) -> int:
-    """Return the longest accepted length, by bisection.
-
-    `taken` is an accepted length and `refused` a longer length that is not accepted.
-    """
+    """Return the longest accepted length between two lengths, by bisection."""
     token = _ids(theirs, theirs.model.config.pad_token_id)[0]
     while refused - taken > 1:
         length = (taken + refused) // 2

@@ -110,7 +110,8 @@ class SentenceEncoder:
                 (`name/model[@revision]`).
             pooling: the pooling of the transformer. Default (or "own"): the modules of a sentence-transformers folder,
                 `cls` for other folders.
-            max_length: the number of tokens to truncate rows to; default: the folder's own, at most 512 with a pooling.
+            max_length: the number of tokens to truncate rows to; default: the value in the folder, at most
+                512 with a pooling.
             device: the device; default: the first GPU if there is one.
             engine: `auto`, or the engine to use.
 
@@ -177,10 +178,7 @@ class SentenceEncoder:
         device: str | None,
         engine: Engine,
     ) -> "SentenceEncoder | LibraryEncoder":
-        """Load a folder of sentence-transformers.
-
-        An engine is used if it computes equal vectors, otherwise the library.
-        """
+        """Load a folder of modules with an engine or sentence-transformers."""
         library = open_library_encoder(folder, str(device_for(device)), max_length)
         first = list_modules(folder)[0].kind
         try:
@@ -238,10 +236,7 @@ class SentenceEncoder:
         self.forget()
 
     def _open_head(self, folder: Path, seed: int = 0) -> None:
-        """Load the head of the pooling from a folder or initialise it.
-
-        Raises BadInput if the head is not stored.
-        """
+        """Load or initialise the head of the pooling."""
         hidden, kind = self.backbone.hidden, self.pooling.head
         if kind == "random":
             self.head = random_head(hidden, seed).to(self.device)

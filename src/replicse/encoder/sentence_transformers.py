@@ -100,10 +100,8 @@ class LibraryEncoder(CallableVectors):
         return texts, np.concatenate(vectors)
 
     def _depends_on_padding(self) -> bool:
-        """Return whether vectors change in a padded batch.
-
-        They do, for example, if positions count the padding.
-        """
+        """Return whether vectors change in a padded batch."""
+        # They do, for example, if positions count the padding.
         self.batch_size = len(self.texts)
         try:
             return not equal(self._encode_batch(self.texts), self.expected)
@@ -117,7 +115,7 @@ def open_library_encoder(folder: Path, device: str, max_length: int | None) -> L
     Args:
         folder: a folder with modules.json, or of model2vec.
         device: the device to compute on.
-        max_length: the number of tokens to cut rows at; default: the folder's own. Limited by the positions.
+        max_length: the number of tokens to truncate rows to, limited by the positions; default: set by the folder.
 
     Raises:
         BadInput: not a sentence encoder, or the library cannot load it or encode with it.
@@ -158,10 +156,7 @@ def read_declared(model: Any) -> Declared | None:
 
 
 def _load_model(folder: Path, device: str) -> Any:
-    """Load the library's model in fp32.
-
-    Weights of any precision are converted. Code in the folder is not run.
-    """
+    """Load the library's model with weights of any precision as fp32."""
     from sentence_transformers import SentenceTransformer
 
     if is_model2vec(folder) and not (folder / MODULES).is_file():

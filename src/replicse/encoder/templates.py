@@ -66,7 +66,7 @@ class Template:
         return longest - self.length
 
     def fill(self, batch: TokenBatch) -> TokenBatch:
-        """Put tokenised sentences in the template."""
+        """Insert tokenised sentences in the template."""
         lengths = (batch.lengths - self.start - self.end).clamp(max=self.most)
         sizes = lengths + self.length
         offsets = offsets_of(sizes)

@@ -18,7 +18,7 @@ from replicse.registry.artefacts import TOKENIZER, TOKENIZER_CONFIG
 from replicse.registry.digests import digest
 from replicse.registry.encoders import MAX_LENGTH
 
-# Texts to compare tokenizers on: cases, accents, scripts, digits, marks, blanks, special tokens, long words, nothing.
+# Texts to compare tokenizers on: cases, accents, scripts, digits, marks, spaces, special tokens, long words, no text.
 PROBE = (
     "A man is playing a guitar.",
     "The DOG said \"no\" to McDonald's CAT, didn't it?",
@@ -150,7 +150,7 @@ def folder_tokenizer(folder: Path) -> tuple[Tokenizer | CalledTokenizer, Special
     """Load the tokenizer of an encoder folder.
 
     Returns:
-        The tokenizer, its special ids or None if they are not all known, and the most tokens of a row.
+        The tokenizer, its special ids or None if one is unknown, and the maximum number of tokens of a row.
     """
     if is_recorded(folder):
         longest = TokenizerSettings.read(folder).model_max_length

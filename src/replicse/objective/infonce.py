@@ -44,7 +44,7 @@ class InfoNCE(Term[parameters.InfoNCEParameters]):
         for block in negatives:
             logits = dot_products(anchors, block)
             if weight != 1:
-                # alpha multiplies exp(logit) of the instance's own hard negative only: alpha^[i=j] (methods 1.3).
+                # alpha multiplies exp(logit) only for the hard negative of the same row: alpha^[i=j] (methods 1.3).
                 diagonal = torch.eye(len(logits), device=logits.device)
                 logits = logits + math.log(weight) * params.temperature * diagonal
             blocks.append(logits)

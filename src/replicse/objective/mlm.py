@@ -103,10 +103,10 @@ def masked_copy(batch: TokenBatch, backbone: Backbone, ratio: float, generator: 
 class MaskedLanguageModelling(Term[parameters.MaskedLanguageModellingParameters]):
     """Mean cross-entropy at masked positions (methods 1.6).
 
-    All views are masked. If `candidates` is positive, the softmax is over the targets of the batch and as many random
-    tokens instead of the full vocabulary. This is for pre-training small encoders on a CPU, where the full softmax
-    takes most of the time. `in_place` repeats a bug of SimCSE's code before November 2021: the contrastive inputs are
-    masked too.
+    All views are masked. If `candidates` is positive, the softmax is over the targets of the batch and `candidates`
+    random tokens instead of the full vocabulary. This is for pre-training small encoders on a CPU, where the full
+    softmax takes most of the time. `in_place` repeats a bug of SimCSE's code before November 2021: the contrastive
+    inputs are masked too.
     """
 
     def __init__(self, parameters: parameters.MaskedLanguageModellingParameters) -> None:

@@ -56,7 +56,7 @@ class Step:
     """The inputs of the loss terms at one training step.
 
     Attributes:
-        vectors: a (rows, width) tensor for each view, float32, or None if no term reads the view.
+        vectors: a (rows, width) tensor for each view, float32, or None if no term uses the view.
         columns: the packed tokens of each view.
         model: the model in training.
         generator: the source of all random numbers of the terms, on the CPU.
@@ -199,7 +199,7 @@ class Objective(nn.Module):
 
     def __init__(self, terms: Sequence[TermParameters]) -> None:
         super().__init__()
-        # The type of a ModuleList does not say that it is a sequence of terms.
+        # A ModuleList is not typed as a sequence of terms.
         self.terms = cast("Sequence[Term[Any]]", nn.ModuleList(make_term(term) for term in terms))
         self._parameters_by_name: dict[str, TermParameters] = {}
         self._texts: dict[str, str] = {}
@@ -335,10 +335,7 @@ def _check_scalars(scalars: Mapping[str, object]) -> None:
 
 
 def _check_loss(loss: object) -> Tensor:
-    """Return the loss of a term if it is valid.
-
-    Raises ValueError if it is not a scalar tensor of a floating-point dtype.
-    """
+    """Return the loss of a term; raise ValueError if it is not a scalar."""
     if not isinstance(loss, Tensor):
         raise ValueError(f"the loss is {loss!r}; return a scalar tensor")
     if loss.ndim or not loss.is_floating_point():

@@ -43,7 +43,7 @@ class Enough(Exception):
 
 @dataclass
 class Timed(Trainer):
-    """A trainer that records the time of each step and saves nothing.
+    """A trainer that records the time of each step and does not save files.
 
     It waits for the GPU after each step, which takes time. `Throughput` waits only twice.
     """
@@ -147,10 +147,7 @@ class Bench:
         return rows if self.device.type != "cpu" else min(rows, most)
 
     def _imitate(self, run: Run, size: Size, rows: int, frozen: Sequence[Size]) -> Run:
-        """Return a copy of a run with random weights and generated sentences.
-
-        The copy has no selection.
-        """
+        """Return a copy of a run with random weights and generated sentences."""
         models = (self._frozen(*each) for each in frozen)
         fresh = {"architecture": architecture_of(*size).plain(), "tokenizer": {"kind": "made up"}}
         steps = WARM_UP + self.steps

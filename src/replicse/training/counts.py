@@ -86,10 +86,7 @@ def _normalise(text: str) -> str:
 
 
 def _count_architecture(name: str, variant: str) -> int:
-    """Count the parameters of an architecture without masked-LM head.
-
-    The variant `with-pooler` includes BERT's pooler.
-    """
+    """Count the parameters of an architecture without masked-LM head."""
     backbone = empty_backbone(name)
     backbone.drop_token_head()
     pooler = backbone.hidden * (backbone.hidden + 1) if variant == "with-pooler" else 0
@@ -97,10 +94,7 @@ def _count_architecture(name: str, variant: str) -> int:
 
 
 def _count_trained(run: RunSpec) -> int:
-    """Count the parameters that a run trains.
-
-    These are the parameters of the encoder, of the heads, and of networks of terms that are not frozen.
-    """
+    """Count the parameters of encoder, heads and terms that a run trains."""
     backbone = empty_backbone(run.start("parameters").backbone or "")
     with torch.device("meta"):
         head = make_head(run.head, backbone.hidden)

@@ -35,7 +35,7 @@ class StepGradients:
         processes: the processes that train the run.
         device: the device of the model.
         steps: the number of steps of the run.
-        scalars: the scalars of the last step by name: the loss of each term, and what terms added.
+        scalars: the scalars of the last step by name: the loss of each term, and scalars that terms add.
     """
 
     job: TrainJob
@@ -87,10 +87,7 @@ class StepGradients:
     def _compute_loss(
         self, step: int, source: TrainingSource, columns: Sequence[TokenBatch], labels: Tensor | None
     ) -> Tensor:
-        """Compute the loss of a batch and set `scalars`.
-
-        Raises BadInput if the loss does not depend on any trained weight.
-        """
+        """Compute the loss of a batch and set `scalars`."""
         edited = source.objective.edit(columns, self.model, self.generator)
         with autocast_to(self.job.spec.precision, self.device):
             pooled: dict[int, Tensor] = {}
@@ -120,10 +117,8 @@ class StepGradients:
 
 
 def _slice_columns(columns: Sequence[TokenBatch], start: int, stop: int) -> list[TokenBatch]:
-    """Return some rows of each column.
-
-    A column that occurs twice stays one object, so that it is encoded once.
-    """
+    """Return some rows of each column; equal columns stay one object."""
+    # One object is encoded once.
     slices: dict[int, TokenBatch] = {}
     for column in columns:
         if id(column) not in slices:

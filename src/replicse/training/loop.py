@@ -44,9 +44,9 @@ from replicse.training.state import (
 
 log = logging.getLogger(__name__)
 
-# Interval between updates of the terminal's line and the heartbeat. Reading a loss stalls a GPU.
+# The interval between updates of the progress line and the heartbeat. Reading a loss stalls a GPU.
 TELL_EVERY_SECONDS = {"cpu": 1.0, "cuda": 10.0}
-# Number of losses in the history of a run without selection.
+# The number of losses in the history of a run without selection.
 LOSSES = 50
 
 
@@ -90,7 +90,7 @@ class Trainer:
         self._open_model()
         options = spec.optimisation
         self.steps = options.last_step(self.sources[0].data.rows, len(self.sources)) or 0
-        # In the order in which the norms of their gradients are summed.
+        # This is also the order in which the norms of their gradients are summed.
         self.parameters = [*self.model.trained_parameters(), *self.objectives.parameters()]
         groups = group_by_rate(self.model, self.objectives.parameters(), options)
         self.optimiser = options.optimiser.made_by()(groups, options.optimiser)
@@ -130,7 +130,7 @@ class Trainer:
         self.objectives = nn.ModuleList(source.objective for source in self.sources).to(self.device)
         if spec.init.keep_terms and self.job.init:
             load_terms(self.job.init, [source.objective for source in self.sources])
-        # After the terms are prepared: networks that they copied from the encoder are trained completely.
+        # Terms are prepared before, so that networks that they copy from the encoder are trained completely.
         self.model.freeze(spec.freeze)
 
     def run(self) -> None:
@@ -144,10 +144,7 @@ class Trainer:
             self._finish(step, time.monotonic() - start, step - first)
 
     def _train(self, first: int, start: float, stop: StopSignal) -> int:
-        """Train from a step to the end and return the last step.
-
-        Selection with patience can end the training before `steps`.
-        """
+        """Train from a step to the end and return the last step."""
         step, last_report, saved = first, time.monotonic(), time.monotonic()
         pause = self.save_every_seconds
         if step == 0:
@@ -155,6 +152,7 @@ class Trainer:
         for place, columns, labels in alternate_sources(
             [source.data for source in self.sources], step, self.steps
         ):
+            # Selection with patience can end the training early.
             if self._is_settled():
                 break
             source = self.sources[place]
@@ -179,12 +177,10 @@ class Trainer:
         return step
 
     def _guard_step(self, step: int, source: TrainingSource, loss: Tensor, norm: Tensor) -> None:
-        """Check the loss of a step.
-
-        Only on a CPU, where reading the loss costs nothing, this raises Failed immediately.
-        """
+        """Record the loss of a step and, on a CPU, check it immediately."""
         self.guard.see(step, loss, norm)
         self.guard.see_terms(step, source.objective.named(self.step_gradients.scalars))
+        # Reading the loss would stall a GPU.
         if self.device.type == "cpu":
             self.guard.check(step, loss)
 
@@ -202,10 +198,7 @@ class Trainer:
     def _update(
         self, step: int, source: TrainingSource, columns: list[TokenBatch], labels: Tensor | None
     ) -> tuple[Tensor, Tensor]:
-        """Update the weights and return the loss and the gradient norm.
-
-        The norm is computed before clipping.
-        """
+        """Update the weights; return the loss and the norm before clipping."""
         options = self.job.spec.optimisation
         self.model.train()
         if self.job.spec.dropout.schedule != "constant":
@@ -226,10 +219,7 @@ class Trainer:
         return loss, norm
 
     def _visit(self, step: int, loss: Tensor | None) -> None:
-        """Evaluate and save after `step` updates if the spec requests it.
-
-        Only the first process evaluates and saves.
-        """
+        """Evaluate and save in the first process if the spec requests it."""
         if not self.first:
             return
         spec = self.job.spec
@@ -310,10 +300,7 @@ class Trainer:
         self.state.remove()
 
     def _metrics(self, step: int, seconds: float, done: int) -> dict[str, Any]:
-        """Return the content of the run's metrics file.
-
-        `done` is the number of steps since the run was resumed.
-        """
+        """Return the content of the metrics file; `done` counts new steps."""
         spec = self.job.spec
         rate = done * spec.optimisation.rows_per_step / seconds if done else None
         metrics: dict[str, Any] = {

@@ -60,7 +60,7 @@ class ChunkSize:
                 return gradients()
             except torch.OutOfMemoryError as error:
                 message = str(error).partition("\n")[0]
-            # Outside of the except block, because the frames of the error keep the tensors of the step.
+            # This is outside the except block, because the frames of the error keep the tensors of the step.
             self._halve_chunks(step, rows, message)
             restore()
 

@@ -180,10 +180,7 @@ class SentenceModel(nn.Module):
         poolings: Sequence[SentencePooling],
         pooled: dict[int, Tensor],
     ) -> dict[int, Tensor]:
-        """Encode some views.
-
-        Views with the same pooling are encoded in one batch, or in parts of one batch.
-        """
+        """Encode some views, and views with the same pooling together."""
         by_view: dict[int, Tensor] = {}
         for pooling in dict.fromkeys(poolings[view] for view in views):
             same_pooling = [view for view in views if poolings[view] is pooling]
@@ -199,10 +196,7 @@ class SentenceModel(nn.Module):
         return {view: vectors.float() for view, vectors in by_view.items()}
 
     def _pool(self, backbone: Backbone, pooling: SentencePooling, filled: Sequence[TokenBatch]) -> Tensor:
-        """Encode views with the same pooling as vectors before any head.
-
-        The vectors of the views are concatenated.
-        """
+        """Encode views with the same pooling as vectors before any head."""
         read, whole = partial(pooling.read, backbone), TokenBatch.concatenate(filled)
         if self.parts.whole or not self.training:
             vectors = read(whole)
@@ -295,10 +289,7 @@ def open_model(spec: Run, init: Path | None, tokenizer: Path) -> SentenceModel:
 
 
 def _open_encoder(spec: Run, init: Path | None, tokenizer: Path) -> tuple[Backbone, SentenceHead | None]:
-    """Return the initial encoder of a run, and the stored head to keep.
-
-    The head is None if the run does not keep the stored head or the encoder has no head.
-    """
+    """Return the initial encoder of a run, and the stored head to keep."""
     if init is None:
         if spec.init.fresh is None:
             raise BadInput(f"{spec.run_id}: neither a folder of weights nor an architecture to start from")

@@ -71,7 +71,7 @@ def _learning_rates(
 def count_updated_parameters(optimiser: torch.optim.Optimizer) -> int:
     """Return the total size of the parameters that have been updated.
 
-    These are the parameters with a state in the optimiser, or all parameters if the optimiser keeps no state.
+    These are the parameters with a state in the optimiser, or all parameters if the optimiser has no state.
     """
     if optimiser.state:
         return sum(parameter.numel() for parameter in optimiser.state)

@@ -26,7 +26,7 @@ class Parts:
 
     Attributes:
         processes: the processes that train the run.
-        chunk: the most rows to encode at once in a process, or 0 for no limit.
+        chunk: the maximum number of rows to encode at once in a process, or 0 for no limit.
     """
 
     processes: Processes = field(default_factory=Processes)
@@ -90,7 +90,7 @@ def encode_in_parts(
         if all_masks:
             batch = replace(batch, masks=all_masks.select_rows(_places(chunk, len(columns), rows)))
         seeded = nullcontext() if all_masks else _seeded(seed + int(chunk[0]), device)
-        # Without the cache: it would keep cast weights of a pass without gradients.
+        # The cache is disabled, because it would keep cast weights of a pass without gradients.
         with seeded, torch.autocast(device.type, cast[1], cast[0], cache_enabled=False):
             return encode(batch)
 
@@ -116,10 +116,7 @@ def encode_in_parts(
 
 
 def _places(chunk: Tensor, columns: int, rows: int) -> Tensor:
-    """Return the positions of a chunk of each column among all columns.
-
-    The columns are concatenated, so that row r of column c is at c * `rows` + r.
-    """
+    """Return the positions of a chunk of each column among all columns."""
     return torch.cat([chunk + column * rows for column in range(columns)])
 
 

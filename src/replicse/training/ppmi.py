@@ -84,15 +84,13 @@ def _count_pairs(column: TokenColumn, vocabulary: int, special: set[int]) -> "cs
 
 
 def _compute_ppmi(counts: "csr_matrix") -> "csr_matrix":
-    """Compute the PPMI of token pairs with a smoothed p(context).
-
-    PPMI is max(0, log(p(token, context) / (p(token) p(context)))).
-    """
+    """Compute the PPMI of token pairs with a smoothed p(context)."""
     total = counts.sum()
     occurrences = np.asarray(counts.sum(axis=1)).ravel()
     context = occurrences**SMOOTHING
     context = context / context.sum()
     pairs = counts.tocoo()
+    # PPMI is max(0, log(p(token, context) / (p(token) p(context)))).
     information = (
         np.log(pairs.data / total) - np.log(occurrences[pairs.row] / total) - np.log(context[pairs.col])
     )

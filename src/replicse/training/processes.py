@@ -29,7 +29,7 @@ ENDING = 5.0  # seconds to wait for a failing process to write its error
 
 
 class Processes:
-    """The processes of a run, seen from one of them.
+    """The processes of a run, as one process sees them.
 
     With one process all operations are local.
 
@@ -83,7 +83,7 @@ def start_processes(count: int, words: Sequence[str], port: int = 0) -> Iterator
         port: the port of the first process, given to the other processes only.
 
     Yields:
-        The processes, seen from this one.
+        The processes, as this process sees them.
 
     Raises:
         Failed: if another process has ended, with the last line of its log.
@@ -121,10 +121,7 @@ def start_processes(count: int, words: Sequence[str], port: int = 0) -> Iterator
 
 
 def _read_last_words(others: Sequence[subprocess.Popen], logs: Sequence[Path]) -> str:
-    """Return the last log line of the first process that has ended.
-
-    Returns an empty string if all processes are running.
-    """
+    """Return the last log line of the first ended process, if any."""
     for other, log in zip(others, logs, strict=True):
         with contextlib.suppress(subprocess.TimeoutExpired):
             code = other.wait(ENDING)
@@ -134,10 +131,7 @@ def _read_last_words(others: Sequence[subprocess.Popen], logs: Sequence[Path]) -
 
 
 def _start_process(words: Sequence[str], rank: int, count: int, port: int, log: Path) -> subprocess.Popen:
-    """Start another process of the run.
-
-    The process exits when the pipe to it is closed.
-    """
+    """Start another process, which exits when the pipe to it is closed."""
     variables = {"RANK": rank, "LOCAL_RANK": rank, "WORLD_SIZE": count}
     with log.open("wb") as stream:
         return subprocess.Popen(
@@ -153,15 +147,13 @@ def _start_process(words: Sequence[str], rank: int, count: int, port: int, log: 
 def _join_group(
     rank: int, count: int, store: "dist.Store | None" = None, port: int = 0
 ) -> Iterator[Processes]:
-    """Join the process group.
-
-    Processes that share a GPU use gloo, because NCCL does not support a shared GPU.
-    """
+    """Join the process group of the run."""
     if port:
         threading.Thread(target=_exit_when_pipe_closes, daemon=True).start()
         store = dist.TCPStore("127.0.0.1", port, count, is_master=False)
     here = int(os.environ.get("LOCAL_WORLD_SIZE", count))
     alone = take_device_of_rank(os.environ, int(os.environ.get("LOCAL_RANK", rank)), here)
+    # Processes that share a GPU use gloo, because NCCL does not support a shared GPU.
     backend = "cpu:gloo,cuda:nccl" if alone and torch.cuda.is_available() else "gloo"
     group: dict[str, Any] = {"store": store, "rank": rank, "world_size": count} if store else {}
     dist.init_process_group(backend, timeout=PATIENCE, **group)

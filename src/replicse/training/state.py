@@ -74,7 +74,7 @@ class RunState:
             The progress that was saved, or None if there is no state.
 
         Raises:
-            BrokenState: if no file is valid, or other code of the run saved the state. Parts may be half restored.
+            BrokenState: if no file is valid, or other code of the run saved the state. Parts may already be restored.
         """
         files = self._files("state")
         if not files:
@@ -148,7 +148,7 @@ class RunState:
         temporary = self.folder / f"{kind}.new"
         try:
             torch.save(content, temporary)
-        except RuntimeError as error:  # the message of torch does not say that the disk is full
+        except RuntimeError as error:  # torch does not report that the disk is full
             failed = not_written(self.folder, error)
             temporary.unlink(missing_ok=True)
             raise failed from None

@@ -60,7 +60,7 @@ class Chunks(CorpusFormat):
     """Random pairs of chunks of a document, which may overlap.
 
     Sentences end at a full stop and have `shortest` to `longest` characters; other sentences are skipped. A chunk is
-    `sentences` consecutive sentences. Each of the `documents` with at least two chunks gives one pair a visit.
+    `sentences` consecutive sentences. Each of the `documents` with at least two chunks gives one pair per visit.
     """
 
     implementation: ClassVar[str] = "papers.cropping.texts:chunks"

@@ -41,10 +41,7 @@ def documents(root: Path, corpus: Documents) -> Iterator[Row]:
 
 
 def _add_full_stop(line: str) -> str:
-    """Add a full stop to a line without punctuation at its end.
-
-    An empty line is not changed.
-    """
+    """Add a full stop to a line without punctuation at its end."""
     return line if not line or line[-1] in ".?!" else f"{line}."
 
 
@@ -75,8 +72,8 @@ def split_chunks(text: str, sentences: int, shortest: int, longest: int) -> list
     Args:
         text: the text.
         sentences: the number of sentences of a chunk.
-        shortest: the least characters of a sentence, including a blank at its start.
-        longest: the most characters of a sentence.
+        shortest: the minimum number of characters of a sentence, including a space at its start.
+        longest: the maximum number of characters of a sentence.
     """
     fitting = [f"{part.strip()}." for part in text.split(".") if shortest <= len(part) <= longest]
     starts = range(len(fitting) - sentences + 1)

@@ -24,7 +24,7 @@ class Generator:
     """A frozen masked-LM with dropout (methods 4.1).
 
     In the released code it is part of the model, whose training mode enables its dropout. Here it is not a torch
-    module, so that it gets into neither the optimiser nor the resume state.
+    module, so that neither the optimiser nor the resume state contains it.
 
     Args:
         rewriting: the parameters of the term.

@@ -66,8 +66,8 @@ def span_masking(lines: Sequence[str], *, seed: int, characters: int, shortest: 
         lines: the lines.
         seed: the seed.
         characters: the length of the span.
-        shortest: the least characters of a line to change.
-        mask: the text of the mask.
+        shortest: the minimum number of characters of a line to change.
+        mask: the string of the mask.
     """
 
     def mask_span(line: str, random: Random) -> str:

@@ -48,27 +48,22 @@ class RankDistillation(Term[Parameters]):
         raise NotImplementedError
 
     def _average_teachers(self, step: Step) -> Tensor:
-        """Return the average of the teachers' cosines, (rows, rows).
-
-        Equal views are encoded once.
-        """
+        """Return the average of the teachers' cosines, (rows, rows)."""
         shares = self.params.shares or [1 / len(self.teachers)] * len(self.teachers)
         one, two = step.columns[:2]
         total = torch.zeros((), device=one.tokens.device)
         for teacher, share in zip(self.teachers, shares, strict=True):
             rows = teacher.vectors(one)
+            # Equal views are encoded once.
             total = total + share * cosines(rows, rows if two is one else teacher.vectors(two))
         return total
 
     def _lists(self, similarities: Tensor) -> Tensor:
-        """Return the list of each row.
-
-        It does not contain the row itself unless `diagonal` is set.
-        """
+        """Return the list of each row, without the row unless `diagonal` is set."""
         rows = len(similarities)
         if self.params.diagonal:
             return similarities
-        # By a view, because selection with a mask would wait for the device.
+        # A view is used, because selection with a mask would wait for the device.
         return similarities.flatten()[1:].view(rows - 1, rows + 1)[:, :-1].reshape(rows, rows - 1)
 
 

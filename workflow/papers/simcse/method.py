@@ -42,7 +42,7 @@ def qqp(root: Path, corpus: Qqp) -> Iterator[tuple[str, str]]:
 
 
 class CaptionLines(OneColumn, OneFile):
-    """Captions, one a row."""
+    """Captions, one per row."""
 
     format: Literal["caption-lines"]
 

@@ -17,7 +17,7 @@ sentences = geometry.sentences
 def evaluate(root: Path, vectors: Vectors, splits: Sequence[str] = SPLITS) -> dict[str, Any]:
     """Compute the spectrum of sentence vectors.
 
-    The paper says only "sentences in STS-B" and that the largest value is scaled to 1. Vectors are normalised, because
+    The paper mentions only "sentences in STS-B" and a largest value of 1. Vectors are normalised, because
     the analysis of the spectrum in the paper (section 5, Eq. 7) is for normalised embeddings. They are not centred,
     because the figure shows the common direction of anisotropic vectors. All splits and repeated sentences are used, as
     for uniformity.

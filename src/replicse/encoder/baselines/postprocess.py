@@ -45,7 +45,7 @@ class Whitening:
     def fit(cls, vectors: np.ndarray) -> Self:
         """Compute mean and covariance (divided by n) of `vectors` (n, d)."""
         vectors = _check_vectors(vectors, "whitening")
-        # In blocks, because a million vectors in fp64 need 6 GB, and centred vectors as much again.
+        # Vectors are summed in blocks, because a million vectors in fp64 need 6 GB, and centred vectors 6 GB more.
         blocks = [slice(start, start + _FITTED_AT_ONCE) for start in range(0, len(vectors), _FITTED_AT_ONCE)]
         mean = sum(vectors[block].astype(np.float64).sum(axis=0) for block in blocks) / len(vectors)
         centred = (vectors[block] - mean for block in blocks)

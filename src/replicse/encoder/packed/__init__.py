@@ -1,4 +1,4 @@
 """The engine for BERT, RoBERTa and DistilBERT on packed tokens.
 
-Linear layers do not compute padding.
+Linear layers skip padding.
 """

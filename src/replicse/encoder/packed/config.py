@@ -79,7 +79,10 @@ class EncoderConfig:
 
     @property
     def max_length(self) -> int:
-        """Return the most tokens of a row for the number of position embeddings."""
+        """Return the maximum number of tokens of a row.
+
+        It is limited by the position embeddings.
+        """
         return self.positions - self.position_offset
 
     @staticmethod

@@ -17,7 +17,7 @@ def scaled_mask(values: Tensor, probability: float, masks: PartMasks | None) -> 
 
     A factor is 0, or the inverse of the share of values that are kept.
 
-    The mask uses 16 random bits a value, which is four times as fast as F.dropout. The probability is rounded to a
+    The mask uses 16 random bits per value, which is four times as fast as F.dropout. The probability is rounded to a
     multiple of 1/65536, and the scale is computed from the rounded probability.
 
     Args:

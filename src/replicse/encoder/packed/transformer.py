@@ -108,7 +108,7 @@ class MaskedLmHead(nn.Module):
 class PackedBackbone(Backbone):
     """The embeddings and layers of BERT, RoBERTa or DistilBERT.
 
-    Linear layers compute packed tokens.
+    Linear layers run on packed tokens.
     """
 
     engine = "packed"
@@ -129,7 +129,7 @@ class PackedBackbone(Backbone):
         self.embedding_norm = nn.LayerNorm(config.hidden, config.layer_norm_epsilon)
         self.embedding_dropout = Dropout(hidden_dropout)
         layers = (Layer(config, hidden_dropout, attention_dropout) for _ in range(config.layers))
-        # The type of a ModuleList does not say that it is a sequence of layers.
+        # A ModuleList is not typed as a sequence of layers.
         self.layers = cast("Sequence[Layer]", nn.ModuleList(layers))
         self.initialise()
         self.masked_lm: MaskedLmHead | None = None
@@ -227,7 +227,7 @@ class PackedBackbone(Backbone):
         if first_vector is not None:
             values = values.index_copy(0, batch.first, first_vector.to(values.dtype))
         if values.device.type == "cpu" and torch.is_autocast_enabled("cpu") and batch.masks is None:
-            # Once here instead of before each product. The results of these rows are ignored.
+            # Rows are added once here instead of before each product. Their results are ignored.
             values = F.pad(values, (0, 0, 0, missing_rows(values)))
         depth = max(wanted)
         kept = {0: self._select(values, batch, need)} if 0 in wanted else {}
