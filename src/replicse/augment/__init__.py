@@ -2,7 +2,7 @@
 
 An augmentation of text is a function `(lines, *, seed, <parameters>) -> list[str]` that returns one line for each line.
 An augmentation of tokens is a function `(ids, special, random, *, <parameters>) -> list[int]`, with the argument
-`tokenizer` if its parameters request it. Parameters and their ranges are in `replicse.registry.augmentations`.
+`tokenizer` if the parameters request it. Parameters with ranges are in `replicse.registry.augmentations`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -32,8 +32,8 @@ def augment(
         One augmented line for each line.
 
     Raises:
-        BadInput: if the augmentation or its file is not valid.
-        MissingData: if its file does not exist.
+        BadInput: if the augmentation or the file is not valid.
+        MissingData: if the file does not exist.
     """
     augmentation = augmentation_of(spec)
     values = _parameter_values(augmentation)

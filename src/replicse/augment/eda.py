@@ -71,7 +71,7 @@ def _count_changes(words: Words, alpha: float) -> int:
 
 
 def _synonyms_of(marked: str, synonyms: Synonyms) -> tuple[str, ...]:
-    """Return the synonyms of a word with its letter case and punctuation."""
+    """Return synonyms with the letter case and punctuation of a word."""
     ((before, word, after),) = MARKED.findall(marked)
     names = synonyms(word.lower())
     if word[:1].isupper():

@@ -1,7 +1,7 @@
 """Synonym replacement with nlpaug, and thesauri (WordNet, PPDB) for it.
 
-nlpaug chooses and replaces words. Its own thesauri are not used: its WordNet downloads missing data and does not find
-system packages, and its PPDB does not name the line of an error and needs 3.9 s and 370 MiB for 400,000 lines, compared
+nlpaug chooses and replaces words. The thesauri of nlpaug are not used: WordNet downloads missing data and does not find
+system packages, and PPDB does not name the line of an error and needs 3.9 s and 370 MiB for 400,000 lines, compared
 with 1.7 s and 170 MiB for `read_ppdb`. Importing nlpaug takes 4.6 s, which EDA (0.1 s for 5,000 lines) can avoid.
 """
 
@@ -51,7 +51,7 @@ class Thesaurus:
 
     Attributes:
         predict: a function of a word and optionally `pos` that returns synonyms.
-        pos_tag: a function of words that returns each with its part-of-speech tag.
+        pos_tag: a function of words that returns pairs of word and part-of-speech tag.
     """
 
     predict: Callable[..., list[str]]
@@ -104,7 +104,7 @@ def _make_augmenter(thesaurus: Thesaurus, source: str, least: int, most: int, sh
     from nlpaug.augmenter.word import SynonymAug
 
     class Augmenter(SynonymAug):
-        """nlpaug's augmenter with our thesaurus instead of its loaders."""
+        """nlpaug's augmenter with our thesaurus instead of the loaders."""
 
         @classmethod
         def get_model(cls, *_: Any) -> Thesaurus:
@@ -237,11 +237,11 @@ def _find_wordnet() -> Any:
             return nltk.data.find(name)
         except LookupError:
             continue
-    # WNSEARCHDIR is the variable of WordNet for its database; the other folder is from Debian's wordnet-base.
+    # WNSEARCHDIR is the variable of WordNet for the database; the other folder is from Debian's wordnet-base.
     for folder in (os.environ.get("WNSEARCHDIR"), "/usr/share/wordnet"):
         if folder and (Path(folder) / "data.noun").is_file():
             if folder not in nltk.data.path:
-                nltk.data.path.append(folder)  # NLTK only reads files in its search path
+                nltk.data.path.append(folder)  # NLTK only reads files in the search path
             return folder
     raise MissingData(
         "WordNet is absent: run `python -m nltk.downloader wordnet`, or install a WordNet 3.0 database "

@@ -9,7 +9,7 @@ from replicse.registry.architectures import ARCHITECTURES
 
 
 def empty_backbone(name: str) -> PackedBackbone:
-    """Create an encoder and its masked-LM head without weights.
+    """Create an encoder with a masked-LM head, without weights.
 
     Args:
         name: the name of an architecture.

@@ -110,7 +110,11 @@ class Backbone(nn.Module, ABC):
         return SpecialIds.of(ids) or special_ids(tokenizer)
 
     def has_tokens_of(self, other: "Backbone") -> bool:
-        """Return whether all tokens have the same ids in another encoder."""
+        """Return whether all tokens have the same ids in another encoder.
+
+        Args:
+            other: the other encoder.
+        """
         vocabulary = load_tokenizer(self.tokenizer_file, None).get_vocab()
         return vocabulary == load_tokenizer(other.tokenizer_file, None).get_vocab()
 
@@ -138,7 +142,7 @@ class Backbone(nn.Module, ABC):
         Args:
             batch: packed tokens.
             need: the hidden states to return.
-            first_vector: vectors, (rows, hidden), that replace position 0 after the embedding layer with its LayerNorm
+            first_vector: vectors, (rows, hidden), that replace position 0 after the embedding layer with LayerNorm
                 and dropout (DiffCSE as coded, methods 4.1).
         """
 
@@ -158,7 +162,11 @@ class Backbone(nn.Module, ABC):
     def masks(self, batch: TokenBatch) -> "Masks | None":
         """Return the dropout masks of a complete batch.
 
-        Returns None if the engine cannot share masks between parts.
+        Args:
+            batch: packed tokens.
+
+        Returns:
+            The masks, or None if the engine cannot share masks between parts.
         """
         return None
 
@@ -168,7 +176,7 @@ class Backbone(nn.Module, ABC):
 
     @abstractmethod
     def embedding_parameters(self) -> list[nn.Parameter]:
-        """Return the parameters of the embedding layer with its normalisation."""
+        """Return the parameters of the embedding layer with normalisation."""
 
     @abstractmethod
     def layer_parameters(self, number: int) -> list[nn.Parameter]:

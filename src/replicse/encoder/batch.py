@@ -48,6 +48,9 @@ class TokenBatch:
     def from_rows(rows: Sequence[np.ndarray]) -> "TokenBatch":
         """Pack arrays of token ids.
 
+        Args:
+            rows: the token ids of each row, (length,).
+
         Raises:
             ValueError: if there are no rows, or a row is empty.
         """
@@ -60,7 +63,11 @@ class TokenBatch:
 
     @staticmethod
     def concatenate(batches: Sequence["TokenBatch"]) -> "TokenBatch":
-        """Concatenate the rows of several batches."""
+        """Concatenate the rows of several batches.
+
+        Args:
+            batches: the batches, on the same device.
+        """
         lengths = torch.cat([batch.lengths for batch in batches])
         tokens, offsets = torch.cat([batch.tokens for batch in batches]), offsets_of(lengths)
         real = [batch.real for batch in batches if isinstance(batch, FilledBatch)]
@@ -72,18 +79,33 @@ class TokenBatch:
         return TokenBatch(tokens, offsets, copy=torch.cat(copies))
 
     def repeat(self, times: int) -> "TokenBatch":
-        """Repeat all rows, one copy of the batch after the other."""
+        """Repeat all rows, one copy of the batch after the other.
+
+        Args:
+            times: the number of copies.
+        """
         return TokenBatch(self.tokens.repeat(times), offsets_of(self.lengths.repeat(times)))
 
     def slice(self, start: int, stop: int) -> "TokenBatch":
-        """Return the rows from `start` to `stop` - 1."""
+        """Return the rows from `start` to `stop` - 1.
+
+        Args:
+            start: the first row.
+            stop: the row after the last.
+        """
         offsets = self.offsets[start : stop + 1]
         within = slice(int(offsets[0]), int(offsets[-1]))
         copy = None if self.copy is None else self.copy[within]
         return TokenBatch(self.tokens[within], offsets - offsets[0], copy=copy)
 
     def to(self, device: torch.device | str) -> "TokenBatch":
-        """Return the batch with its tokens on a device; the offsets are not moved."""
+        """Return the batch with the tokens on a device.
+
+        The offsets stay on the CPU.
+
+        Args:
+            device: the device.
+        """
         tokens = self.tokens.to(device, non_blocking=True)
         return TokenBatch(tokens, self.offsets, copy=None if tokens is self.tokens else self.on_cpu)
 
@@ -133,7 +155,7 @@ class TokenBatch:
 
     @cached_property
     def positions(self) -> Tensor:
-        """Return the position of each token within its row, from 0, (total,)."""
+        """Return the position of each token in the row, from 0, (total,)."""
         return torch.arange(len(self.tokens), device=self.tokens.device) - self.first[self.row_ids]
 
     @property
@@ -176,7 +198,7 @@ class TokenBatch:
         """Return the packed index of each element of a layout by heads.
 
         The packed layout is (total, parts, heads). The elements are in the layout (parts, rows, heads, longest). The
-        index of padding is the last token of its row.
+        index of padding is the last token of the row.
 
         Args:
             parts: the number of parts, e.g. 3 for query, key and value.

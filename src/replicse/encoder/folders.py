@@ -68,7 +68,7 @@ def list_encoders_below(folder: Path) -> list[str]:
     places: list[Path] = []
     for pattern in ("*", "*/*", "*/snapshots/*"):
         places += filter(_is_encoder, folder.glob(pattern))
-    # A folder of sentence-transformers is one encoder, including its subfolders.
+    # A folder of sentence-transformers is one encoder, including subfolders.
     names = {place.relative_to(folder).as_posix() for place in places if place.parent not in places}
     return sorted(names, key=_natural_key)
 
@@ -95,7 +95,7 @@ def record_folder(folder: Path, run: str, checkpoint: str) -> None:
 
 
 def write_record(record: Path, facts: Mapping[str, str]) -> None:
-    """Write a record with the sha256 of each file below its folder.
+    """Write a record with the sha256 of each file below the folder.
 
     Args:
         record: the file of the record.
@@ -115,13 +115,13 @@ def is_recorded(folder: Path) -> bool:
 def run_metrics(run: Path) -> dict[str, Any]:
     """Return the metrics of a run.
 
-    They contain `seconds`, the names of its `checkpoints`, and more.
+    They contain `seconds`, the names of `checkpoints`, and more.
     """
     return read_json(run / METRICS)
 
 
 def check_folder(folder: Path, run: str | None = None) -> None:
-    """Raise BadInput if an encoder folder differs from its record.
+    """Raise BadInput if an encoder folder differs from the record.
 
     A folder that is a checkpoint of another run is refused too. The path of a checkpoint in a study must match the
     record. Other folders without a record are not checked.

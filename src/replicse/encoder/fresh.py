@@ -1,6 +1,6 @@
 """Encoders with random weights.
 
-They use the packed engine for its families and `transformers` for other families.
+They use the packed engine for BERT, RoBERTa and DistilBERT, and `transformers` for other families.
 """
 
 from pathlib import Path
@@ -87,7 +87,7 @@ def _make_with_transformers(architecture: Architecture, vocabulary: int, special
 def _config_values(
     architecture: Architecture, default: Any, vocabulary: int, special: SpecialIds
 ) -> dict[str, Any]:
-    """Return the values of a configuration that differ from its default."""
+    """Return the values of a configuration that differ from the default."""
     from replicse.encoder.huggingface import check_keys
 
     family, hidden = architecture.family, architecture.hidden

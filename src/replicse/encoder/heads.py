@@ -141,7 +141,7 @@ def random_head(hidden: int, seed: int = 0) -> SentenceHead:
     """Create an untrained head, always the same for the same seed.
 
     Loading a checkpoint without a pooler creates such a head. The reproducibility study measured alignment and
-    uniformity with one, initialised again for every checkpoint (methods 1.8).
+    uniformity with an untrained head, initialised again for every checkpoint (methods 1.8).
     """
     return make_head(MlpHead(kind="mlp"), hidden, torch.Generator().manual_seed(seed))
 
@@ -149,7 +149,7 @@ def random_head(hidden: int, seed: int = 0) -> SentenceHead:
 def head_config(head: SentenceHead | None) -> dict[str, Any]:
     """Return the entries of config.json for a head.
 
-    These are its parameters and the size of its inputs.
+    These are the parameters and the size of the inputs.
     """
     return {} if head is None else {"sentence_head": head.settings.plain(), _INPUTS: head.inputs}
 

@@ -46,7 +46,7 @@ class TransformersBackbone(Backbone):
     """A model of `transformers`.
 
     Args:
-        network: the encoder, or the encoder with its masked-LM head.
+        network: the encoder, with or without a masked-LM head.
         longest: the maximum number of tokens of a row; default: the limit of the model.
     """
 
@@ -70,7 +70,7 @@ class TransformersBackbone(Backbone):
 
     @property
     def model(self) -> Any:
-        """Return the encoder without its masked-LM head."""
+        """Return the encoder without the masked-LM head."""
         return self.network.base_model
 
     @property
@@ -170,7 +170,7 @@ class TransformersBackbone(Backbone):
     def set_dropout(self, hidden: float, attention: float, heads: float = 0) -> None:
         """Set the dropout rates of hidden values and attention weights.
 
-        A network without weights is created with these rates, and its dropout modules and float attributes are copied,
+        A network without weights is created with these rates. The dropout modules and float attributes are copied,
         because families store the rates in different places.
 
         Raises:
@@ -300,7 +300,7 @@ def has_masked_lm(family: str, location: str = "") -> bool:
         location: prefix of errors.
 
     Raises:
-        BadInput: the family is unknown, or its registration fails.
+        BadInput: the family is unknown, or the registration fails.
     """
     from transformers import CONFIG_MAPPING, MODEL_FOR_MASKED_LM_MAPPING
 

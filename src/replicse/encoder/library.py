@@ -1,7 +1,7 @@
 """Foreign encoder folders, loaded by the libraries of their formats.
 
 The libraries are `transformers` and, for adapters, `peft`. No weight is ignored silently: a weight inside the encoder
-that does not fit its configuration is an error, and a weight next to the encoder is listed in `unread`.
+that does not fit the configuration is an error, and a weight next to the encoder is listed in `unread`.
 """
 
 import logging
@@ -31,7 +31,7 @@ _OF_HEADS = ("pooler.", "mlp.dense.", "projector.")
 
 
 class LeftOver(UnusableWeights):
-    """Weights inside an encoder that do not fit its configuration."""
+    """Weights inside an encoder that do not fit the configuration."""
 
 
 def read_network(folder: Path, changes: Mapping[str, Any] = MappingProxyType({})) -> TransformersBackbone:
@@ -42,7 +42,7 @@ def read_network(folder: Path, changes: Mapping[str, Any] = MappingProxyType({})
 
     Args:
         folder: the folder of the encoder.
-        changes: changes to its configuration. Weights that the changed encoder has in addition are initialised at
+        changes: changes to the configuration. Weights that the changed encoder has in addition are initialised at
             random.
 
     Raises:
@@ -104,7 +104,7 @@ def read_network(folder: Path, changes: Mapping[str, Any] = MappingProxyType({})
     backbone.code = code
     backbone.added = tuple(weight for name, weight in network.named_parameters() if name in inside)
     if isinstance(getattr(backbone.model, "pooler", None), nn.Module):
-        # A stored head is loaded separately. SqueezeBERT calls its pooler even if it is not needed.
+        # A stored head is loaded separately. SqueezeBERT calls the pooler even if it is not needed.
         backbone.model.pooler = nn.Identity()
     backbone.unread = unread
     return backbone.train()
@@ -204,7 +204,7 @@ def _is_of_head(name: str) -> bool:
 
 
 def _read_adapted(folder: Path, changes: Mapping[str, Any]) -> TransformersBackbone:
-    """Load an encoder and merge an adapter of PEFT into its weights."""
+    """Load an encoder and merge an adapter of PEFT into the weights."""
     settings = folder / ADAPTER
     try:
         from peft import PeftConfig, get_peft_model, set_peft_model_state_dict
@@ -240,7 +240,7 @@ def _replace_model(backbone: TransformersBackbone, model: nn.Module) -> Any:
 
 
 def _locate_base(folder: Path, named: str) -> str:
-    """Return the path of an adapter's encoder if it exists, or its name."""
+    """Return the path of an adapter's encoder if it exists, or the name."""
     # A path is relative to the adapter's folder.
     return str(folder / named) if (folder / named).is_dir() else named
 

@@ -25,7 +25,7 @@ class Module(NamedTuple):
 
     @property
     def kind(self) -> str:
-        """Return the class without its package, as `Pooling`."""
+        """Return the class without the package, e.g. `Pooling`."""
         return self.name.rpartition(".")[2]
 
 

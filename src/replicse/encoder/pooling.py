@@ -1,6 +1,6 @@
 """Poolings from hidden states to sentence vectors.
 
-Each pooling is a function of the hidden states that its entry in the registry names, the tokens and the pooling, and
+Each pooling is a function of the hidden states that the registry names, the tokens and the pooling, and
 returns (rows, hidden) vectors.
 """
 
@@ -22,7 +22,7 @@ Read = Callable[[Hidden, TokenBatch, "SentencePooling"], Tensor]
 
 
 class SentencePooling:
-    """A pooling with its template or padding, for one encoder.
+    """A pooling with template or padding, for one encoder.
 
     Args:
         params: the parameters of the pooling.
@@ -33,7 +33,7 @@ class SentencePooling:
         need: the hidden states that the pooling uses.
 
     Raises:
-        BadInput: if the encoder or its tokenizer does not support the pooling.
+        BadInput: if the encoder or the tokenizer does not support the pooling.
     """
 
     def __init__(self, params: PoolingParameters, backbone: Backbone, tokenizer: Any = None) -> None:

@@ -19,7 +19,7 @@ from replicse.registry.artefacts import CONFIG, TOKENIZER, WEIGHTS
 
 
 def prepare_encoder(source: Path, out: Path, facts: Mapping[str, str]) -> None:
-    """Write an encoder in the layout of a study, with its record.
+    """Write an encoder in the layout of a study, with a record.
 
     The files are config.json, model.safetensors and tokenizer.json. A sentence-transformers folder is also copied
     unchanged. If only sentence-transformers can load it (static embeddings, for example), the three files are

@@ -110,7 +110,7 @@ def prove_batches(theirs: TransformersBackbone) -> tuple[list[np.ndarray], list[
 def _measure_lengths(theirs: TransformersBackbone) -> tuple[list[np.ndarray], list[Tensor]]:
     """Set `min_length` and `max_length` of an encoder.
 
-    CANINE, for example, rejects rows shorter than its stride or longer than its number of hash buckets. Returns the
+    CANINE, for example, rejects rows shorter than the stride or longer than the number of hash buckets. Returns the
     accepted probe rows and their hidden states.
     """
     rows, states, refused = [], [], {}

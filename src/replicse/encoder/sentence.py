@@ -36,7 +36,7 @@ from replicse.runtime.memory import give_back
 from replicse.runtime.progress import follow_encoding
 
 log = logging.getLogger(__name__)
-# Padded tokens of a batch: few on a CPU to fit into its cache, many on a GPU to use it fully.
+# Padded tokens of a batch: few on a CPU to fit into the cache, many on a GPU to use it fully.
 BATCH_TOKENS = {"cpu": 2048, "cuda": 65536}
 _TOKENISED_AT_ONCE = 4096
 # The least variance of vectors as a share of their mean square. With this share, vectors differ by a millionth of their
@@ -57,7 +57,7 @@ class SentenceEncoder:
     Args:
         backbone: the encoder.
         head: the sentence head, used if the pooling has a head.
-        tokenizer: the tokenizer, or its file.
+        tokenizer: the tokenizer, or the path of a tokenizer.json.
         pooling: the pooling.
         max_length: the number of tokens to truncate rows to.
         normalised: whether to normalise vectors.
@@ -272,6 +272,9 @@ class SentenceEncoder:
         """Encode all sentences without a cached vector, sorted by length.
 
         If several suites need vectors, call this once with the sentences of all suites.
+
+        Args:
+            sentences: the sentences; repeated sentences are encoded once.
         """
         distinct = list(dict.fromkeys(sentences))
         self._tokenise([sentence for sentence in distinct if sentence not in self._tokens])
@@ -281,7 +284,11 @@ class SentenceEncoder:
     def rows(self, sentences: Iterable[str]) -> list[np.ndarray]:
         """Return the token ids of each sentence with special tokens.
 
-        They are truncated to the encoder's length.
+        Args:
+            sentences: the sentences.
+
+        Returns:
+            An int32 array for each sentence, truncated to the maximum length.
         """
         wanted = list(sentences)
         self._tokenise([sentence for sentence in dict.fromkeys(wanted) if sentence not in self._tokens])
@@ -350,6 +357,9 @@ class SentenceEncoder:
 
         The padded size is at most `batch_tokens`. A batch that is at least half full ends before longer rows, because
         rows of equal length need no padding. If padding changes vectors, every batch has rows of equal length.
+
+        Args:
+            rows: the token ids of each row, sorted by length.
         """
         return follow_encoding(self._cut(rows), sum(map(len, rows)))
 

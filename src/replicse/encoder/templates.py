@@ -43,7 +43,7 @@ class Template:
             self.max_sentence_tokens(backbone.max_length),
             backbone.first_position,
         )
-        # Counted from the start of a row if the mask is before the sentence, otherwise negative from its end.
+        # Counted from the start of a row if the mask is before the sentence, otherwise negative from the end.
         self.mask = 0
         if mask:
             self.mask = (*self.before, *self.after).index(tokenizer.token_to_id(mask))
@@ -85,7 +85,7 @@ class Template:
     def empty(self, filled: TokenBatch, denoise: bool | str = True) -> tuple[TokenBatch, Tensor]:
         """Return the template without a sentence.
 
-        Its tokens keep the positions that they have in filled rows.
+        The tokens keep the positions that they have in filled rows.
 
         Args:
             filled: filled rows.

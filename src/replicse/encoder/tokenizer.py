@@ -150,7 +150,7 @@ def folder_tokenizer(folder: Path) -> tuple[Tokenizer | CalledTokenizer, Special
     """Load the tokenizer of an encoder folder.
 
     Returns:
-        The tokenizer, its special ids or None if one is unknown, and the maximum number of tokens of a row.
+        The tokenizer, the special ids or None if one is unknown, and the maximum number of tokens of a row.
     """
     if is_recorded(folder):
         longest = TokenizerSettings.read(folder).model_max_length
@@ -199,7 +199,7 @@ def checked_fast(tokenizer: Tokenizer | CalledTokenizer, folder: Path) -> Tokeni
 
 
 def tokenizer_digest(tokenizer: Tokenizer | CalledTokenizer) -> str:
-    """Return a digest of a tokenizer's vocabulary and its probe ids."""
+    """Return a digest of the vocabulary and the probe ids of a tokenizer."""
     ids = [each.ids for each in tokenizer.encode_batch_fast(list(PROBE))]
     return digest([tokenizer.get_vocab(), ids])
 

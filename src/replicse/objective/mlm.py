@@ -80,13 +80,13 @@ class Masked:
 
 
 def masked_copy(batch: TokenBatch, backbone: Backbone, ratio: float, generator: torch.Generator) -> Masked:
-    """Copy a batch with a share of its tokens masked by the 80/10/10 rule.
+    """Copy a batch with a share of tokens masked by the 80/10/10 rule.
 
     Special tokens are never masked.
 
     Args:
         batch: packed tokens, on any device.
-        backbone: the encoder, for the ids of its special tokens and its vocabulary size.
+        backbone: the encoder, for special token ids and vocabulary size.
         ratio: the share of tokens to choose.
         generator: the source of random numbers, on the CPU.
 

@@ -134,6 +134,9 @@ class Step:
     def momentum_vectors(self, view: int) -> Tensor:
         """Encode a view with the momentum encoder of the run.
 
+        Args:
+            view: the 0-based number of the view.
+
         Returns:
             The vectors, (rows, width), float32, without gradients.
 
@@ -159,7 +162,7 @@ class Term(nn.Module, Generic[Parameters]):
 
     A term is a module that returns a scalar loss for a step. It may have weights. They are trained with the encoder and
     saved next to it, so that another run can start from them. Buffers are saved in the resume state too, but must keep
-    their shape: if a buffer fills up during training, create it at its full size in `prepare`.
+    their shape: if a buffer fills up during training, create it at full size in `prepare`.
 
     Args:
         parameters: the validated parameters of the term; `self.params` are their values at the current step.
@@ -170,7 +173,11 @@ class Term(nn.Module, Generic[Parameters]):
         self.params = parameters
 
     def prepare(self, model: Model) -> None:
-        """Initialise the term from the untrained model; most terms do not need it."""
+        """Initialise the term from the untrained model, if necessary.
+
+        Args:
+            model: the model before the first step.
+        """
 
     def edit(
         self, columns: Sequence[TokenBatch], model: Model, generator: torch.Generator
@@ -190,7 +197,14 @@ class Term(nn.Module, Generic[Parameters]):
         return columns
 
     def forward(self, step: Step) -> Tensor:
-        """Return the loss of the step, a scalar tensor of a floating-point dtype."""
+        """Return the loss of a step.
+
+        Args:
+            step: the inputs of the term.
+
+        Returns:
+            A scalar tensor of a floating-point dtype.
+        """
         raise NotImplementedError
 
 
@@ -278,7 +292,7 @@ def named_terms(objectives: Iterable[Objective]) -> dict[str, Term[Any]]:
 
 
 def term_text(name: str, term: Term[Any]) -> str:
-    """Return the name of a term for errors, with its file if it is a plug-in.
+    """Return the name of a term for errors, with the file of a plug-in.
 
     For example `term far-apart (plugins/far_apart.py)`.
     """

@@ -41,7 +41,7 @@ class Checkpoints:
         self._score: Callable[[SentenceEncoder], float | None] | None = None
 
     def save(self, name: str) -> None:
-        """Save the encoder in a folder of a name, with its head and task heads.
+        """Save the encoder with head and task heads in a folder of a name.
 
         `best` and `last` contain the weights of the terms too.
         """

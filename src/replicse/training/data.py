@@ -96,7 +96,7 @@ def alternate_sources(
         steps: the number of steps of the run.
 
     Yields:
-        The number of the source, the packed tokens of each of its views, and the (rows,) labels or None.
+        The number of the source, the packed tokens of each view, and the (rows,) labels or None.
     """
     count = len(sources)
     iterators = []

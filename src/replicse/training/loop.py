@@ -324,7 +324,7 @@ class Trainer:
 
 
 def train(*arguments: Any, **options: Any) -> Trainer:
-    """Train a run, and start it again if its saved state is broken.
+    """Train a run, and start it again if the saved state is broken.
 
     Args:
         arguments: the arguments of `Trainer`.

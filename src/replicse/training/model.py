@@ -1,4 +1,4 @@
-"""The model in training: one or two encoders and their heads."""
+"""The model in training: one or two encoders with heads."""
 
 import copy
 from collections.abc import Mapping, Sequence
@@ -208,7 +208,7 @@ class SentenceModel(nn.Module):
 def _frozen_encoder(backbone: Backbone, words: Sequence[str]) -> list[nn.Parameter]:
     """Return the weights of an encoder that `freeze.encoder` freezes.
 
-    These are all weights except its masked-LM head and either the weights with one of `words` in their names or, if
+    These are all weights except the masked-LM head and either the weights with one of `words` in their names or, if
     there are no words, the added weights. Raises BadInput for a word that no name contains.
     """
     weights = dict(backbone.named_parameters())
@@ -228,7 +228,7 @@ def average_weights(backbone: Backbone, head: SentenceHead | None, folders: Sequ
     """Average the weights of an encoder and head with other encoders.
 
     Args:
-        backbone: the encoder; its weights are replaced by the mean.
+        backbone: the encoder, whose weights are replaced by the mean.
         head: the head, or None to average only encoders.
         folders: the folders of the other encoders.
 

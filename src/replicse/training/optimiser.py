@@ -1,4 +1,4 @@
-"""The optimiser of a run, and its learning rates by part, layer and step."""
+"""The optimiser of a run, and learning rates by part, layer and step."""
 
 import math
 from collections import defaultdict
@@ -19,7 +19,7 @@ def adamw(groups: Sequence[dict[str, Any]], parameters: AdamWParameters) -> torc
     It does not update parameters without a gradient.
 
     Args:
-        groups: the parameter groups, each with its learning rate and weight decay.
+        groups: the parameter groups, each with a learning rate and a weight decay.
         parameters: betas and epsilon.
     """
     return torch.optim.AdamW(groups, betas=parameters.betas, eps=parameters.epsilon, fused=True)

@@ -1,6 +1,6 @@
 """Orders of rows.
 
-Each function returns the row numbers of an epoch, (rows,). Its arguments are the data, the 0-based epoch, a generator
+Each function returns the row numbers of an epoch, (rows,). The arguments are the data, the 0-based epoch, a generator
 seeded by the run and the epoch, and the parameters of the order. Batches are consecutive parts of the result.
 """
 

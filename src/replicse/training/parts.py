@@ -2,9 +2,9 @@
 
 The rows are split over processes, and the rows of a process into chunks.
 
-The loss is computed from the vectors of all rows, and its gradient with respect to them is propagated through each
-part. The gradient is therefore the gradient of the complete batch, not an average over parts (gradient caching, Gao,
-Zhang, Han and Callan 2021). Only the encoder works in parts: heads with their batch statistics, and terms that have a
+The loss is computed from the vectors of all rows, and the gradient with respect to the vectors is propagated through
+each part. The gradient is therefore the gradient of the complete batch, not an average over parts (gradient caching,
+Gao, Zhang, Han and Callan 2021). Only the encoder works in parts. Heads with batch statistics, and terms that have a
 network, are computed on the complete batch in every process.
 """
 

@@ -25,7 +25,7 @@ from replicse.runtime.devices import sort_devices, take_device_of_rank
 
 # Timeout of collective operations: the other processes wait while the first evaluates and saves.
 PATIENCE = timedelta(hours=12)
-ENDING = 5.0  # seconds to wait for a failing process to write its error
+ENDING = 5.0  # seconds to wait for the error of a failing process
 
 
 class Processes:
@@ -86,7 +86,7 @@ def start_processes(count: int, words: Sequence[str], port: int = 0) -> Iterator
         The processes, as this process sees them.
 
     Raises:
-        Failed: if another process has ended, with the last line of its log.
+        Failed: if another process has ended; the error contains the last line of the log.
     """
     if port or int(os.environ.get("WORLD_SIZE", "1")) > 1:
         with _join_group(int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"]), port=port) as processes:
@@ -109,7 +109,7 @@ def start_processes(count: int, words: Sequence[str], port: int = 0) -> Iterator
                 try:
                     yield processes
                 except RuntimeError as error:
-                    # Operations with a process that has ended fail. Its log contains the reason.
+                    # Operations with a process that has ended fail. The log of the process contains the reason.
                     reason = _read_last_words(others, logs)
                     if not reason:
                         raise

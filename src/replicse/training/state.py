@@ -28,7 +28,7 @@ class BrokenState(BadInput):
 
 
 class RunState:
-    """The saved state of a run and its best weights.
+    """The saved state and the best weights of a run.
 
     The files are `state-STEP-DIGEST.pt` and `best-STEP-DIGEST.pt`. A file that does not match the digest in its name is
     ignored in favour of the previous file.
@@ -38,7 +38,7 @@ class RunState:
         parts: the objects that training changes (model, objective, optimiser, scaler), by name.
         generator: the random generator of the run; the state of torch's default generator is saved too.
         code: the digest of the run's code.
-        device: the device of the run. If it is a GPU, the state of its generator is saved, but not of other GPUs, so
+        device: the device of the run. The generator of a GPU is saved too, but not the generators of other GPUs, so
             that a run can resume on a machine with another number of them.
     """
 
@@ -155,7 +155,7 @@ class RunState:
         temporary.replace(self.folder / f"{kind}-{step}-{sha256_of(temporary)[:32]}.pt")
 
     def _read(self, path: Path) -> dict[str, Any] | None:
-        """Return the content of a file, or None if its digest does not match."""
+        """Return the content of a file, or None if the digest does not match."""
         if sha256_of(path)[:32] != path.stem.rpartition("-")[2]:
             return None
         return torch.load(path, map_location="cpu", weights_only=True)
@@ -164,7 +164,7 @@ class RunState:
 class StopSignal:
     """A `with` block that postpones SIGTERM and SIGINT.
 
-    A run can therefore save its state before it ends.
+    A run can therefore save a state before it ends.
     """
 
     def __init__(self) -> None:

@@ -26,7 +26,7 @@ class TransferSentences(CorpusFormat):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Return the columns of the sentence and its class."""
+        """Return the columns of the sentence and the class."""
         return ("text", "class")
 
 
@@ -52,7 +52,7 @@ class Documents(OneFile):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Return the columns of the text and, if there are classes, its class."""
+        """Return the columns of the text and, if there are classes, the class."""
         return ("text", "class") if self.label else ("text",)
 
 

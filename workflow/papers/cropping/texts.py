@@ -41,7 +41,7 @@ def documents(root: Path, corpus: Documents) -> Iterator[Row]:
 
 
 def _add_full_stop(line: str) -> str:
-    """Add a full stop to a line without punctuation at its end."""
+    """Add a full stop to a line without punctuation at the end."""
     return line if not line or line[-1] in ".?!" else f"{line}."
 
 
@@ -72,7 +72,7 @@ def split_chunks(text: str, sentences: int, shortest: int, longest: int) -> list
     Args:
         text: the text.
         sentences: the number of sentences of a chunk.
-        shortest: the minimum number of characters of a sentence, including a space at its start.
+        shortest: the minimum number of characters of a sentence, including a space at the start.
         longest: the maximum number of characters of a sentence.
     """
     fitting = [f"{part.strip()}." for part in text.split(".") if shortest <= len(part) <= longest]

@@ -23,7 +23,7 @@ _CHUNK = 256
 class Generator:
     """A frozen masked-LM with dropout (methods 4.1).
 
-    In the released code it is part of the model, whose training mode enables its dropout. Here it is not a torch
+    In the released code it is part of the model, whose training mode enables dropout. Here it is not a torch
     module, so that neither the optimiser nor the resume state contains it.
 
     Args:

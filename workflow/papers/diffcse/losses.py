@@ -135,14 +135,14 @@ class ConditionalMaskedLanguageModelling(
 class CorrectiveLanguageModelling(ConditionalTerm[parameters.CorrectiveLanguageModellingParameters]):
     """Mean cross-entropy of the original token at every position.
 
-    The sentence is rewritten by a generator, and its vector is given. The term is from COCO-LM, but without the copy
-    mechanism, which the paper does not mention (methods 4.3).
+    A generator rewrites the sentence, and the vector of the sentence is given. The term is from COCO-LM, but without
+    the copy mechanism, which the paper does not mention (methods 4.3).
     """
 
     predicts_tokens = True
 
     def prepare(self, model: Model) -> None:
-        """Copy the encoder with its masked-LM head, and load the generator."""
+        """Copy the encoder with a masked-LM head, and load the generator."""
         super().prepare(model)
         self.generator = Generator(self.params, model.backbone)
 

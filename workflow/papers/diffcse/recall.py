@@ -1,6 +1,6 @@
 """Recall of paraphrases in STS-B (DiffCSE, section 6.2, Table 10).
 
-A query is a sentence of a pair with a score of exactly 5.0, its mate is the other sentence, and the corpus is all 2,758
+A query is a sentence of a pair with a score of exactly 5.0, the mate is the other sentence, and the corpus is all 2,758
 sentences of the test set. The paper states neither the direction nor how repeated sentences are treated (methods 4.3),
 so both directions are reported, with and without repetitions.
 """

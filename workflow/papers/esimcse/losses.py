@@ -32,7 +32,7 @@ class MomentumQueue(Term[MomentumQueueParameters]):
         self.register_buffer("filled", torch.tensor(0))
 
     def _apply(self, function: Callable[[Tensor], Tensor], recurse: bool = True) -> "MomentumQueue":
-        """Move the queue to a device, but not its size."""
+        """Move the queue to a device, but not the size of the queue."""
         # Each step reads the size and would wait for the device.
         filled = self.filled
         super()._apply(function, recurse)  # type: ignore[no-untyped-call]

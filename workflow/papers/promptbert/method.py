@@ -11,7 +11,7 @@ from replicse.registry.poolings import ended
 
 
 class FullStop(AugmentationParameters):
-    """A full stop after each line without punctuation at its end.
+    """A full stop after each line without punctuation at the end.
 
     A pooling with `full_stop` does the same at test time.
     """
@@ -20,7 +20,7 @@ class FullStop(AugmentationParameters):
 
 
 def full_stop(lines: Sequence[str], *, seed: int) -> list[str]:
-    """Add a full stop to each line without punctuation at its end.
+    """Add a full stop to each line without punctuation at the end.
 
     The seed is not used.
     """

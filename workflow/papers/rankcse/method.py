@@ -16,7 +16,7 @@ from replicse.registry.terms import TwoViews
 class RankDistillationParameters(TwoViews):
     """Parameters of ranking distillation from frozen teachers (RankCSE).
 
-    The list of a row contains its cosines with all rows of the second view, except the row itself unless `diagonal` is
+    The list of a row contains cosines with all rows of the second view, except the row itself unless `diagonal` is
     set. Lists of the teachers are averaged, with weights `shares` if they differ.
     """
 

@@ -67,8 +67,8 @@ class Flow:
 
     A step is a Glow step as simplified by BERT-flow: activation normalisation (scale and shift, set from the data), a
     random split of the dimensions, and an additive coupling of the halves by a small network. Nine steps of width 32
-    replace its three levels of depth three. No dimension leaves the flow between levels, because the sentence vector
-    needs all of them.
+    replace the three levels of depth three in the paper. No dimension leaves the flow between levels, because the
+    sentence vector needs all dimensions.
     """
 
     def __init__(self, model: "zuko.lazy.Flow") -> None:

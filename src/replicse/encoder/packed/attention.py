@@ -20,7 +20,7 @@ def attention(
     """Compute softmax(query key^T / sqrt(width)) value.
 
     Args:
-        projected: query, key and value of each token, (n, 3 * hidden), each with its heads side by side; with `first`
+        projected: query, key and value of each token, (n, 3 * hidden), each with heads side by side; with `first`
             only key and value, (n, 2 * hidden). Rows beyond the tokens of the batch are ignored.
         first: queries of position 0 of each row, (rows, hidden), or None for queries of all tokens.
         batch: the packed tokens.

@@ -1,4 +1,4 @@
-"""The configuration of the packed engine and its keys in config.json."""
+"""The configuration of the packed engine and the keys in config.json."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

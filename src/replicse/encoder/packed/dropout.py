@@ -110,8 +110,8 @@ class WholeMasks:
     """Dropout masks of a batch that is encoded in parts on a CPU.
 
     They are equal to the masks of the complete batch. The first part creates them for all rows, in the order in which
-    the layers request them. Every part uses the masks of its rows, also if it is encoded again. A mask needs a byte per
-    value, a thirtieth of the memory of a backward pass.
+    the layers request them. Every part uses the same rows of the masks, also if the part is encoded again. A mask needs
+    a byte per value, a thirtieth of the memory of a backward pass.
     """
 
     def __init__(self, batch: TokenBatch) -> None:

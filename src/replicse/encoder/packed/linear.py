@@ -46,7 +46,7 @@ class Linear(nn.Linear):
 def draw_normal(weight: Tensor, deviation: float, generator: torch.Generator | None = None) -> None:
     """Initialise a weight from a normal distribution with mean 0.
 
-    A weight on the meta device is skipped, because its initialisation would take 1.5 s.
+    A weight on the meta device is skipped, because that would take 1.5 s.
 
     Args:
         weight: the weight.

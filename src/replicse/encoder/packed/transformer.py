@@ -1,6 +1,6 @@
 """A transformer (BERT, RoBERTa, DistilBERT) on packed tokens.
 
-Its layers normalise after the residual sum.
+Each layer normalises after the residual sum.
 """
 
 from collections.abc import Sequence
@@ -168,7 +168,7 @@ class PackedBackbone(Backbone):
         return self.masked_lm is not None
 
     def embedding_parameters(self) -> list[nn.Parameter]:
-        """Return the parameters of the embedding layer with its normalisation."""
+        """Return the parameters of the embedding layer with normalisation."""
         return [*self._tables(), *self.embedding_norm.parameters()]
 
     def layer_parameters(self, number: int) -> list[nn.Parameter]:
